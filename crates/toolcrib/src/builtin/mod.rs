@@ -1,0 +1,1 @@
+//! The compiled-in tools, one file each.

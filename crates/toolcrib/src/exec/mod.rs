@@ -1,0 +1,1 @@
+//! How definitions become tools.

@@ -1,0 +1,204 @@
+//! What a caller asks for: [`CallRequest`].
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::JsonObject;
+use super::error::{ErrorCode, ToolError};
+use super::limits::LimitsPatch;
+use super::names::CallId;
+use super::text;
+
+/// Who calls.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Caller {
+    /// A program that embeds the library.
+    #[default]
+    Library,
+    /// The command line.
+    Cli,
+    /// A tool, as a nested call.
+    Tool,
+}
+
+/// A request to call a tool.
+///
+/// ```
+/// use toolcrib::CallRequest;
+/// let request = CallRequest::new("read_file").arg("path", "README.md");
+/// assert_eq!(request.args["path"], "README.md");
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct CallRequest {
+    /// The tool, in any spelling of [`ToolRef`](super::reference::ToolRef). Text, because a
+    /// reference nobody can parse is an outcome (`TOOL_NOT_FOUND`), not a failure to ask.
+    pub tool: String,
+    /// The arguments.
+    pub args: JsonObject,
+    /// The caller's own id: repeating it returns the stored outcome.
+    pub call_id: Option<CallId>,
+    /// Who calls.
+    pub caller: Caller,
+    /// Limits, which can only be tighter than what is set.
+    pub limits: LimitsPatch,
+    /// Cancels the call from outside.
+    pub cancel: Option<CancellationToken>,
+    /// Set by the pipeline for nested calls.
+    pub(crate) nested_in: Option<NestedIn>,
+}
+
+/// The call around a nested one.
+#[derive(Debug, Clone)]
+pub(crate) struct NestedIn {
+    pub(crate) parent: CallId,
+    pub(crate) depth: u8,
+}
+
+impl CallRequest {
+    /// A request without arguments.
+    pub fn new(tool: impl Into<String>) -> Self {
+        CallRequest { tool: tool.into(), ..CallRequest::default() }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.args.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets all arguments.
+    #[must_use]
+    pub fn args(mut self, args: JsonObject) -> Self {
+        self.args = args;
+        self
+    }
+
+    /// Sets the caller's own id.
+    #[must_use]
+    pub fn call_id(mut self, id: CallId) -> Self {
+        self.call_id = Some(id);
+        self
+    }
+
+    /// Says who calls.
+    #[must_use]
+    pub fn caller(mut self, caller: Caller) -> Self {
+        self.caller = caller;
+        self
+    }
+
+    /// Allows less time than the tool would have.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.limits.timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+
+    /// Lets the caller cancel.
+    #[must_use]
+    pub fn cancel_with(mut self, token: CancellationToken) -> Self {
+        self.cancel = Some(token);
+        self
+    }
+
+    /// Reads a request in any of the seeds' spellings: `{name, arguments}` (S1),
+    /// `{name, parameters}` (S3) or `{tool, args, callId?, timeoutMs?}`.
+    ///
+    /// Every fault is reported with its JSON pointer, as for arguments.
+    pub fn from_json(value: Value) -> Result<Self, ToolError> {
+        let Value::Object(fields) = value else {
+            return Err(usage("a call is a JSON object: {\"tool\": …, \"args\": {…}}"));
+        };
+        let mut request = CallRequest::default();
+        let (mut has_tool, mut has_args) = (false, false);
+        for (key, value) in fields {
+            match (key.as_str(), value) {
+                ("tool" | "name", _) if has_tool => {
+                    return Err(usage("a call names its tool once, as `tool` or as `name`"));
+                }
+                ("tool" | "name", Value::String(tool)) => {
+                    has_tool = true;
+                    request.tool = tool;
+                }
+                ("tool" | "name", _) => return Err(usage(format!("`{key}` is the tool's name, a string"))),
+                ("args" | "arguments" | "parameters", _) if has_args => {
+                    return Err(usage("a call has its arguments once, as `args`, `arguments` or `parameters`"));
+                }
+                ("args" | "arguments" | "parameters", Value::Object(args)) => {
+                    has_args = true;
+                    request.args = args;
+                }
+                ("args" | "arguments" | "parameters", _) => {
+                    return Err(usage(format!("`{key}` is a JSON object of arguments")));
+                }
+                ("callId", Value::String(id)) => {
+                    request.call_id = Some(CallId::given(&id).map_err(|error| usage(error.to_string()))?);
+                }
+                ("callId", _) => return Err(usage("`callId` is a string")),
+                ("timeoutMs", value) => match value.as_u64() {
+                    Some(timeout) if timeout > 0 => request.limits.timeout_ms = Some(timeout),
+                    _ => return Err(usage("`timeoutMs` is a whole number of milliseconds, 1 or more")),
+                },
+                (other, _) => {
+                    let known = ["tool", "name", "args", "arguments", "parameters", "callId", "timeoutMs"];
+                    let near = text::nearest(other, known);
+                    let hint = match near.as_slice() {
+                        [] => String::from("a call has `tool`, `args`, `callId` and `timeoutMs`"),
+                        near => format!("did you mean {}?", text::or_list(near)),
+                    };
+                    return Err(usage(format!("unknown field `{}` in a call; {hint}", text::shorten(other, 64))));
+                }
+            }
+        }
+        if !has_tool {
+            return Err(usage("a call names its tool: {\"tool\": …}"));
+        }
+        Ok(request)
+    }
+}
+
+fn usage(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorCode::Usage, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_seed_spelling_is_read() {
+        for body in [
+            json!({"name": "list_files", "arguments": {"path": "."}}),
+            json!({"name": "list_files", "parameters": {"path": "."}}),
+            json!({"tool": "list_files", "args": {"path": "."}, "callId": "c-1", "timeoutMs": 500}),
+        ] {
+            let request = CallRequest::from_json(body).unwrap();
+            assert_eq!(request.tool, "list_files");
+            assert_eq!(request.args["path"], ".");
+        }
+    }
+
+    #[test]
+    fn what_is_no_call_is_refused_with_a_reason() {
+        for (body, expected) in [
+            (json!([]), "JSON object"),
+            (json!({}), "names its tool"),
+            (json!({"tool": 1}), "a string"),
+            (json!({"tool": "a", "name": "b"}), "once"),
+            (json!({"tool": "a", "args": "{}"}), "JSON object"),
+            (json!({"tool": "a", "args": {}, "parameters": {}}), "once"),
+            (json!({"tool": "a", "timeoutMs": 0}), "1 or more"),
+            (json!({"tool": "a", "callId": "a b"}), "visible ASCII"),
+            (json!({"tool": "a", "argz": {}}), "did you mean `args`"),
+        ] {
+            let error = CallRequest::from_json(body.clone()).unwrap_err();
+            assert!(error.message().contains(expected), "{body}: {error}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a running tool may use: [`CallContext`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::JsonObject;
+use super::call::{CallRequest, Caller, NestedIn};
+use super::error::{ErrorCode, ToolError};
+use super::event::{EventKind, EventLog, OutputStream};
+use super::limits::Limits;
+use super::names::CallId;
+use super::outcome::Outcome;
+use super::spec::ToolSpec;
+use crate::workspace::Workspace;
+
+/// Runs a nested call; handed in by the pipeline, so that this layer need not know the registry.
+pub(crate) type NestedCall = Arc<dyn Fn(CallRequest) -> BoxFuture<'static, Outcome> + Send + Sync>;
+
+/// What a running tool may use: its workspace, its limits, its events, its deadline, and calls to
+/// other tools. Cloning is cheap.
+#[derive(Clone)]
+pub struct CallContext(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) call_id: CallId,
+    pub(crate) spec: Arc<ToolSpec>,
+    pub(crate) workspace: Option<Arc<Workspace>>,
+    pub(crate) limits: Limits,
+    pub(crate) deadline: Instant,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) events: Arc<EventLog>,
+    pub(crate) nested: NestedCall,
+    pub(crate) depth: u8,
+    pub(crate) basis: Option<Value>,
+    pub(crate) partial: Mutex<JsonObject>,
+}
+
+impl CallContext {
+    pub(crate) fn new(inner: Inner) -> Self {
+        CallContext(Arc::new(inner))
+    }
+
+    /// The id of this call.
+    pub fn call_id(&self) -> &CallId {
+        &self.0.call_id
+    }
+
+    /// The spec of the tool being called.
+    pub fn spec(&self) -> &ToolSpec {
+        &self.0.spec
+    }
+
+    /// The workspace: the only directory tree file tools may touch.
+    pub fn workspace(&self) -> Result<&Arc<Workspace>, ToolError> {
+        self.0.workspace.as_ref().ok_or_else(|| {
+            ToolError::new(ErrorCode::ToolUnavailable, "this tool works on files and no workspace is configured")
+        })
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    /// How much time is left.
+    pub fn remaining(&self) -> Duration {
+        self.0.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether the call was cancelled or timed out.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancel.is_cancelled()
+    }
+
+    /// Resolves when the call is cancelled or times out.
+    pub async fn cancelled(&self) {
+        self.0.cancel.cancelled().await;
+    }
+
+    /// What the approval of this call rested on, as the tool's own `approval` put it.
+    pub fn basis(&self) -> Option<&Value> {
+        self.0.basis.as_ref()
+    }
+
+    /// Streams a piece of output to whoever watches the call.
+    pub fn emit_output(&self, stream: OutputStream, chunk: impl Into<String>) {
+        self.0.events.push(EventKind::Output { stream, chunk: chunk.into() });
+    }
+
+    /// Tells whoever watches the call how far it got.
+    pub fn emit_progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
+        self.0.events.push(EventKind::Progress { progress, total, message });
+    }
+
+    /// Keeps something for the error's details, should the call time out or be cancelled.
+    pub fn keep_partial(&self, key: impl Into<String>, value: impl Into<Value>) {
+        self.0.partial.lock().unwrap_or_else(PoisonError::into_inner).insert(key.into(), value.into());
+    }
+
+    pub(crate) fn take_partial(&self) -> JsonObject {
+        std::mem::take(&mut *self.0.partial.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Calls another tool. The call enters the pipeline at the top: it is validated, ruled on and
+    /// approved by itself, ends with this call, and counts one level of depth.
+    pub async fn call(&self, mut request: CallRequest) -> Outcome {
+        request.caller = Caller::Tool;
+        request.nested_in = Some(NestedIn { parent: self.0.call_id.clone(), depth: self.0.depth + 1 });
+        request.cancel = Some(self.0.cancel.child_token());
+        let remaining = u64::try_from(self.remaining().as_millis()).unwrap_or(u64::MAX).max(1);
+        request.limits.timeout_ms = Some(request.limits.timeout_ms.map_or(remaining, |own| own.min(remaining)));
+        (self.0.nested)(request).await
+    }
+
+    /// Runs blocking work (file system, hashing) off the async threads, so that deadlines and
+    /// cancellation of this and other calls hold.
+    ///
+    /// The work itself cannot be interrupted: when the call ends early its result is discarded.
+    /// Long work should look at [`is_cancelled`](Self::is_cancelled) now and then.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(error) => Err(ToolError::new(ErrorCode::Cancelled, "the runtime is shutting down").caused_by(error)),
+        }
+    }
+}
+
+impl std::fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallContext")
+            .field("call_id", &self.0.call_id)
+            .field("tool", &self.0.spec.name)
+            .field("limits", &self.0.limits)
+            .finish_non_exhaustive()
+    }
+}

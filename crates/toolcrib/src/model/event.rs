@@ -1,0 +1,260 @@
+//! The one event stream of a call, which the CLI, SSE and MCP progress all read.
+//!
+//! [`EventLog`] is a bounded ring: writers never wait, and a reader that falls behind sees a gap
+//! in the sequence numbers instead of holding the call (or the server's memory) up. Readers may
+//! join late and start at any sequence number that is still held.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::sync::Notify;
+
+use super::names::CallId;
+
+/// Something that happened during a call.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Counts from 1 within a call; a jump means the reader was too slow.
+    pub seq: u64,
+    /// The call.
+    pub call_id: CallId,
+    /// When it happened.
+    pub time: Timestamp,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What can happen during a call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum EventKind {
+    /// Execution began.
+    Started {
+        /// The tool's wire name.
+        tool: String,
+    },
+    /// The tool produced output.
+    Output {
+        /// Where it came from.
+        stream: OutputStream,
+        /// The text.
+        chunk: String,
+    },
+    /// A step of the tool changed its state.
+    Step {
+        /// The step's name.
+        name: String,
+        /// `running`, `ok`, `failed`, `skipped`, `timeout`, `cancelled`.
+        status: String,
+    },
+    /// The tool got further.
+    Progress {
+        /// How far it got.
+        progress: f64,
+        /// How far it will go, if known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total: Option<f64>,
+        /// In words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// A person is asked, or has answered.
+    Approval {
+        /// `pending`, `approved`, `denied`, `expired`, `unavailable`.
+        status: String,
+        /// Why, in words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The call is over; no event follows.
+    Finished {
+        /// Whether it went well.
+        ok: bool,
+        /// The error code, if not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+    },
+}
+
+/// The streams a tool can write to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// How many bytes of text and how many events a log holds before the oldest go.
+const MAX_BYTES: usize = 1024 * 1024;
+const MAX_EVENTS: usize = 4096;
+
+/// The events of one call.
+#[derive(Debug)]
+pub struct EventLog {
+    call_id: CallId,
+    ring: Mutex<Ring>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    events: VecDeque<Arc<Event>>,
+    bytes: usize,
+    /// How many events there have been.
+    written: u64,
+    closed: bool,
+}
+
+impl EventLog {
+    /// An empty log.
+    pub fn new(call_id: CallId) -> Self {
+        EventLog { call_id, ring: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// Adds an event. After `Finished` nothing more is taken.
+    pub fn push(&self, kind: EventKind) {
+        let time = Timestamp::now();
+        let last = matches!(kind, EventKind::Finished { .. });
+        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        if ring.closed {
+            return;
+        }
+        ring.written += 1;
+        ring.closed = last;
+        ring.bytes += weight(&kind);
+        let seq = ring.written;
+        ring.events.push_back(Arc::new(Event { seq, call_id: self.call_id.clone(), time, kind }));
+        while ring.events.len() > 1 && (ring.bytes > MAX_BYTES || ring.events.len() > MAX_EVENTS) {
+            if let Some(oldest) = ring.events.pop_front() {
+                ring.bytes -= weight(&oldest.kind);
+            }
+        }
+        drop(ring);
+        self.changed.notify_waiters();
+    }
+
+    /// Reads from the first event after `seq` that is still held; 0 reads from the start.
+    pub fn read_after(self: &Arc<Self>, seq: u64) -> EventReader {
+        EventReader { log: Arc::clone(self), seen: seq }
+    }
+
+    /// Waits until the call is over.
+    pub async fn finished(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.ring.lock().unwrap_or_else(PoisonError::into_inner).closed {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+fn weight(kind: &EventKind) -> usize {
+    match kind {
+        EventKind::Output { chunk, .. } => chunk.len(),
+        EventKind::Progress { message, .. } => message.as_ref().map_or(0, String::len),
+        EventKind::Approval { reason, .. } => reason.as_ref().map_or(0, String::len),
+        EventKind::Started { .. } | EventKind::Step { .. } | EventKind::Finished { .. } => 0,
+    }
+}
+
+/// One reader of a call's events.
+#[derive(Debug)]
+pub struct EventReader {
+    log: Arc<EventLog>,
+    seen: u64,
+}
+
+impl EventReader {
+    /// The next event; `None` after `Finished`.
+    pub async fn next(&mut self) -> Option<Arc<Event>> {
+        loop {
+            let changed = self.log.changed.notified();
+            {
+                let ring = self.log.ring.lock().unwrap_or_else(PoisonError::into_inner);
+                let first = ring.written + 1 - ring.events.len() as u64;
+                let index = (self.seen + 1).saturating_sub(first);
+                if let Some(event) = usize::try_from(index).ok().and_then(|index| ring.events.get(index)) {
+                    self.seen = event.seq;
+                    return Some(Arc::clone(event));
+                }
+                if ring.closed {
+                    return None;
+                }
+            }
+            changed.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(chunk: &str) -> EventKind {
+        EventKind::Output { stream: OutputStream::Stdout, chunk: chunk.to_owned() }
+    }
+
+    fn finished() -> EventKind {
+        EventKind::Finished { ok: true, code: None }
+    }
+
+    #[tokio::test]
+    async fn every_reader_sees_every_event_in_order_and_then_the_end() {
+        let log = Arc::new(EventLog::new(CallId::generate()));
+        let mut early = log.read_after(0);
+        log.push(output("a"));
+        log.push(output("b"));
+        log.push(finished());
+        log.push(output("too late"));
+        let mut late = log.read_after(1);
+        let mut seen = Vec::new();
+        while let Some(event) = early.next().await {
+            seen.push(event.seq);
+        }
+        assert_eq!(seen, [1, 2, 3]);
+        assert_eq!(late.next().await.unwrap().kind, output("b"));
+        assert_eq!(late.next().await.unwrap().kind, finished());
+        assert!(late.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_slow_reader_sees_a_gap_and_memory_stays_bounded() {
+        let log = Arc::new(EventLog::new(CallId::generate()));
+        let mut reader = log.read_after(0);
+        let chunk = "x".repeat(64 * 1024);
+        for _ in 0..100 {
+            log.push(output(&chunk));
+        }
+        log.push(finished());
+        assert!(log.ring.lock().unwrap().bytes <= MAX_BYTES);
+        assert!(reader.next().await.unwrap().seq > 1, "the oldest events are gone");
+    }
+
+    #[tokio::test]
+    async fn a_waiting_reader_wakes_for_an_event() {
+        let log = Arc::new(EventLog::new(CallId::generate()));
+        let mut reader = log.read_after(0);
+        let waiting = tokio::spawn(async move { reader.next().await.unwrap().seq });
+        tokio::task::yield_now().await;
+        log.push(finished());
+        assert_eq!(waiting.await.unwrap(), 1);
+    }
+
+    #[test]
+    fn events_on_the_wire_are_flat() {
+        let event = Event { seq: 1, call_id: CallId::given("c").unwrap(), time: Timestamp::UNIX_EPOCH, kind: output("hi") };
+        assert_eq!(
+            serde_json::to_value(event).unwrap(),
+            serde_json::json!({"seq": 1, "callId": "c", "time": "1970-01-01T00:00:00Z",
+                               "event": "output", "stream": "stdout", "chunk": "hi"})
+        );
+    }
+}

@@ -1,0 +1,21 @@
+//! The words of Toolcrib as types: names, manifests, specs, calls, outcomes, errors.
+//!
+//! Plain data and parsing only. Nothing here opens a file, runs a tool or decides anything;
+//! whatever comes in from outside becomes one of these types at the edge and is trusted after.
+
+pub mod call;
+pub mod context;
+pub mod effects;
+pub mod error;
+pub mod event;
+pub mod limits;
+pub mod manifest;
+pub mod names;
+pub mod outcome;
+pub mod reference;
+pub mod secret;
+pub mod spec;
+pub mod text;
+
+/// A JSON object: arguments, details and metadata are always one of these.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;

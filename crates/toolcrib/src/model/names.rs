@@ -1,0 +1,478 @@
+//! Names people, URLs and models use: [`Slug`], [`Version`], [`WireName`], and the ids.
+//!
+//! Each is parsed once, at the edge, and trusted after. The rules are S4's: Unicode letters
+//! (general categories L*), decimal digits (Nd) and the ASCII dash; NFC; 1 to 64 runes; case
+//! counts. A slug may hold 256 bytes of UTF-8, so it is never used as a file name.
+//!
+//! Known gap, as S4 has it: scripts that write vowels with combining marks (Devanagari and
+//! others, categories Mc and Mn) cannot be spelled in full.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use unicode_general_category::{GeneralCategory, get_general_category};
+use unicode_normalization::is_nfc;
+use uuid::Uuid;
+
+/// The longest slug, version or wire name, in runes.
+pub const MAX_RUNES: usize = 64;
+
+/// Why a text is not a name of the kind wanted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Nothing at all.
+    #[error("{what} is empty")]
+    Empty {
+        /// The kind of name.
+        what: &'static str,
+    },
+    /// More than [`MAX_RUNES`].
+    #[error("{what} has {runes} characters; the limit is {MAX_RUNES}")]
+    TooLong {
+        /// The kind of name.
+        what: &'static str,
+        /// How many it has.
+        runes: usize,
+    },
+    /// A character outside the allowed categories.
+    #[error("{what} may hold {allowed}; U+{:04X} at character {position} is not one of them", u32::from(*found))]
+    Forbidden {
+        /// The kind of name.
+        what: &'static str,
+        /// The characters it may hold, in words.
+        allowed: &'static str,
+        /// The first character that is not allowed.
+        found: char,
+        /// Where it stands, counted from 1.
+        position: usize,
+    },
+    /// Letters that compose to other letters.
+    #[error("{what} is not in Unicode normal form C: U+{:04X} at character {position} composes with what stands before it", u32::from(*found))]
+    NotNormal {
+        /// The kind of name.
+        what: &'static str,
+        /// The first character that would change under composition.
+        found: char,
+        /// Where it stands, counted from 1.
+        position: usize,
+    },
+    /// `.` and `..`.
+    #[error("{what} `{text}` is reserved")]
+    Reserved {
+        /// The kind of name.
+        what: &'static str,
+        /// The name as given.
+        text: String,
+    },
+    /// An id that is not a UUIDv7.
+    #[error("{what} must be a UUID of version 7")]
+    NotUuidV7 {
+        /// The kind of id.
+        what: &'static str,
+    },
+}
+
+fn check(
+    what: &'static str,
+    allowed: &'static str,
+    text: &str,
+    is_allowed: impl Fn(char) -> bool,
+) -> Result<(), NameError> {
+    if text.is_empty() {
+        return Err(NameError::Empty { what });
+    }
+    // Count before looking: a hostile name may be megabytes long.
+    let runes = text.chars().take(MAX_RUNES + 1).count();
+    if runes > MAX_RUNES {
+        return Err(NameError::TooLong { what, runes: text.chars().count() });
+    }
+    for (index, c) in text.chars().enumerate() {
+        if !is_allowed(c) {
+            return Err(NameError::Forbidden { what, allowed, found: c, position: index + 1 });
+        }
+    }
+    if !is_nfc(text) {
+        let (position, found) = first_denormal(text);
+        return Err(NameError::NotNormal { what, found, position });
+    }
+    Ok(())
+}
+
+/// The first character at which the text stops being NFC, counted from 1.
+fn first_denormal(text: &str) -> (usize, char) {
+    let mut end = 0;
+    for (index, c) in text.chars().enumerate() {
+        end += c.len_utf8();
+        if !is_nfc(&text[..end]) {
+            return (index + 1, c);
+        }
+    }
+    unreachable!("only called for texts that are not NFC")
+}
+
+fn is_letter_or_digit(c: char) -> bool {
+    use GeneralCategory as G;
+    c.is_ascii_alphanumeric()
+        || (!c.is_ascii()
+            && matches!(
+                get_general_category(c),
+                G::UppercaseLetter
+                    | G::LowercaseLetter
+                    | G::TitlecaseLetter
+                    | G::ModifierLetter
+                    | G::OtherLetter
+                    | G::DecimalNumber
+            ))
+}
+
+macro_rules! text_name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", &*self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::parse(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0.as_ref().to_owned()
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+text_name! {
+    /// The name of a tool or bundle for people and URLs: letters, digits, dash.
+    ///
+    /// ```
+    /// use toolcrib::Slug;
+    /// assert!(Slug::parse("read-file").is_ok());
+    /// assert!(Slug::parse("天気").is_ok());
+    /// let error = Slug::parse("read_file").unwrap_err();
+    /// assert!(error.to_string().contains("U+005F"));
+    /// ```
+    Slug
+}
+
+impl Slug {
+    /// Parses a slug.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        check("a slug", "letters, digits and `-`", text, |c| c == '-' || is_letter_or_digit(c))?;
+        Ok(Slug(text.into()))
+    }
+
+    /// Derives a slug from a wire name: `_` becomes `-`.
+    pub fn from_wire(name: &WireName) -> Self {
+        Slug(name.as_str().replace('_', "-").into())
+    }
+
+    /// Whether the slug mixes scripts (`аpple` with a Cyrillic а), so that it may pass for another
+    /// one. Allowed by S4; lists and approvals flag it.
+    pub fn mixes_scripts(&self) -> bool {
+        use unicode_security::MixedScript as _;
+        !self.as_str().is_single_script()
+    }
+}
+
+text_name! {
+    /// The opaque version label of a tool: as a slug, plus dots. Versions have no order.
+    Version
+}
+
+impl Version {
+    /// Parses a version.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        let what = "a version";
+        check(what, "letters, digits, `-` and `.`", text, |c| matches!(c, '-' | '.') || is_letter_or_digit(c))?;
+        // Everything else is a harmless label; these two are directories to every file system.
+        if text == "." || text == ".." {
+            return Err(NameError::Reserved { what, text: text.to_owned() });
+        }
+        Ok(Version(text.into()))
+    }
+
+    /// `v1`, the version of built-ins and of definitions that name none.
+    pub fn v1() -> Self {
+        static V1: std::sync::LazyLock<Version> = std::sync::LazyLock::new(|| Version("v1".into()));
+        V1.clone()
+    }
+}
+
+text_name! {
+    /// The name models call a tool by: `[A-Za-z0-9_-]{1,64}`.
+    WireName
+}
+
+impl WireName {
+    /// Parses a wire name.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        check("a tool name", "A-Z, a-z, 0-9, `_` and `-`", text, |c| {
+            c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+        })?;
+        Ok(WireName(text.into()))
+    }
+
+    /// Derives the wire name of a slug. ASCII slugs keep their spelling; whatever models cannot
+    /// be given is replaced and a hash of the whole slug added, so that two slugs never share a
+    /// derived name by accident.
+    pub fn derive(slug: &Slug) -> Self {
+        Self::fit(slug.as_str())
+    }
+
+    /// Makes a valid wire name of any text. A text that is one already is kept; characters
+    /// models cannot be given become `_`; a long text is shortened in the middle (never cut at the
+    /// end, where versions and variants stand), with a hash of the whole.
+    pub fn fit(text: &str) -> Self {
+        if let Ok(name) = Self::parse(text) {
+            return name;
+        }
+        let clean: String =
+            text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+        let hash = hex(&Sha256::digest(text.as_bytes())[..4]);
+        // 64 = 27 + 1 + 8 + 1 + 27; `clean` is ASCII, so bytes are runes.
+        const SIDE: usize = 27;
+        let name = if clean.len() > MAX_RUNES - 9 {
+            format!("{}-{hash}-{}", &clean[..SIDE], &clean[clean.len() - SIDE..])
+        } else {
+            format!("{clean}-{hash}")
+        };
+        WireName(name.into())
+    }
+}
+
+/// Lower-case hexadecimal digits of some bytes.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|b| [DIGITS[usize::from(b >> 4)] as char, DIGITS[usize::from(b & 15)] as char]).collect()
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// A new id, unique and in order of time.
+            pub fn generate() -> Self {
+                $name(Uuid::now_v7())
+            }
+
+            /// Parses the hyphenated form of a UUIDv7.
+            pub fn parse(text: &str) -> Result<Self, NameError> {
+                match Uuid::try_parse(text) {
+                    // Only the hyphenated form: one id, one spelling.
+                    Ok(id) if id.get_version_num() == 7 && text.len() == 36 => Ok($name(id)),
+                    _ => Err(NameError::NotUuidV7 { what: $what }),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::parse(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.to_string()
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// The id of a bundle.
+    BundleId, "a bundle id"
+}
+
+uuid_id! {
+    /// The id of one version of a tool.
+    ToolId, "a tool id"
+}
+
+/// The id of a call: a UUIDv7, or whatever visible text of up to 128 bytes the caller chose.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum CallId {
+    /// Made by Toolcrib.
+    Generated(Uuid),
+    /// Chosen by the caller, who may repeat it to get the stored outcome.
+    Given(Arc<str>),
+}
+
+/// Why a text is not a call id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a call id is 1 to {} visible ASCII characters", CallId::MAX_BYTES)]
+pub struct CallIdError;
+
+impl CallId {
+    /// The longest call id a caller may choose.
+    pub const MAX_BYTES: usize = 128;
+
+    /// A new id.
+    pub fn generate() -> Self {
+        CallId::Generated(Uuid::now_v7())
+    }
+
+    /// Parses an id chosen by a caller.
+    pub fn given(text: &str) -> Result<Self, CallIdError> {
+        if text.is_empty() || text.len() > Self::MAX_BYTES || !text.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(CallIdError);
+        }
+        Ok(CallId::Given(text.into()))
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallId::Generated(id) => id.hyphenated().fmt(f),
+            CallId::Given(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for CallId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            CallId::Generated(id) => {
+                serializer.serialize_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
+            }
+            CallId::Given(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CallId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match Uuid::try_parse(&text) {
+            Ok(id) if id.get_version_num() == 7 && text.len() == 36 => Ok(CallId::Generated(id)),
+            _ => CallId::given(&text).map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_shortened_in_the_middle_and_stay_distinct() {
+        let a = format!("{}-alpha-{}", "x".repeat(40), "y".repeat(40));
+        let b = format!("{}-beta-{}", "x".repeat(40), "y".repeat(40));
+        let (a, b) = (WireName::fit(&a), WireName::fit(&b));
+        assert_eq!(a.as_str().len(), 64);
+        assert!(a.as_str().starts_with("xxxx") && a.as_str().ends_with("yyyy"));
+        assert_ne!(a, b);
+        assert!(WireName::parse(a.as_str()).is_ok());
+    }
+
+    #[test]
+    fn a_slug_models_can_spell_keeps_its_spelling() {
+        assert_eq!(WireName::derive(&Slug::parse("read-file").unwrap()).as_str(), "read-file");
+    }
+
+    #[test]
+    fn other_slugs_get_a_hash_and_never_collide_by_accident() {
+        let a = WireName::derive(&Slug::parse("天気").unwrap());
+        let b = WireName::derive(&Slug::parse("地震").unwrap());
+        assert_ne!(a, b);
+        assert!(a.as_str().starts_with("__-"), "{a}");
+    }
+
+    #[test]
+    fn mixed_scripts_are_flagged_and_ordinary_words_are_not() {
+        assert!(Slug::parse("\u{430}pple").unwrap().mixes_scripts());
+        for plain in ["apple", "read-file", "天気", "wéather", "v2", "-"] {
+            assert!(!Slug::parse(plain).unwrap().mixes_scripts(), "{plain}");
+        }
+    }
+
+    #[test]
+    fn ids_are_version_7_in_one_spelling() {
+        let id = ToolId::generate();
+        assert_eq!(ToolId::parse(&id.to_string()), Ok(id));
+        assert!(ToolId::parse("018faf50-b7b6-7a01-9a05-a22a6e0af101").is_ok());
+        for bad in ["", "x", "018faf50b7b67a019a05a22a6e0af101", "018faf50-b7b6-4a01-9a05-a22a6e0af101"] {
+            assert!(ToolId::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn call_ids_are_visible_and_short() {
+        assert!(CallId::given("call-123").is_ok());
+        for bad in ["", "a b", "a\n", "é", &"x".repeat(129)] {
+            assert!(CallId::given(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a call came to: [`Outcome`], made by the pipeline on every path.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::JsonObject;
+use super::error::ToolError;
+use super::names::CallId;
+
+/// What a tool returns: a value for programs and, when that differs from the value's own text,
+/// the text for people and models.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolOutput {
+    /// The value, as the output schema describes it.
+    pub value: Value,
+    /// What a person wants to read, if it is not the value itself (the content of a file, say).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl ToolOutput {
+    /// An output that is its value.
+    pub fn value(value: impl Into<Value>) -> Self {
+        ToolOutput { value: value.into(), text: None }
+    }
+
+    /// Sets the text for people and models.
+    #[must_use]
+    pub fn with_text(mut self, text: impl Into<String>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// The text for people and models: what the tool said, a string as it is, else indented JSON.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        match (&self.text, &self.value) {
+            (Some(text), _) | (None, Value::String(text)) => text.into(),
+            (None, value) => format!("{value:#}").into(),
+        }
+    }
+}
+
+/// Where the time of a call went (S3: queue, execution, total).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// When the call arrived.
+    pub started_at: Timestamp,
+    /// When its outcome was known.
+    pub ended_at: Timestamp,
+    /// Waiting: for approval, for a free place.
+    pub queue: Duration,
+    /// The tool itself.
+    pub execution: Duration,
+    /// End to end.
+    pub total: Duration,
+}
+
+/// How a call that needed approval got it or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalTrail {
+    /// Whether it was approved.
+    pub approved: bool,
+    /// Who decided: a person's channel, a grant, `--yes`.
+    pub by: String,
+    /// Why somebody was asked.
+    pub reason: String,
+    /// What the one who decided said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// Whether the arguments were edited on the way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub modified: bool,
+}
+
+/// What a call came to. There is always one: errors, panics and timeouts are outcomes too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The call.
+    pub call_id: CallId,
+    /// The wire name of the tool, or what the caller asked for when nothing was found.
+    pub tool: String,
+    /// The tool's bundle and version, when it was found.
+    pub origin: Option<Origin>,
+    /// The arguments that ran (or would have), secrets masked.
+    pub parameters: JsonObject,
+    /// The output, or why there is none.
+    pub result: Result<ToolOutput, ToolError>,
+    /// Where the time went.
+    pub timing: Timing,
+    /// How approval went, if it was needed.
+    pub approval: Option<ApprovalTrail>,
+    /// Whether the output was cut to its limit.
+    pub truncated: bool,
+}
+
+/// Which exact tool answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The bundle's slug.
+    pub bundle: String,
+    /// The tool's version.
+    pub version: String,
+}
+
+impl Outcome {
+    /// Whether the call went well.
+    pub fn is_ok(&self) -> bool {
+        self.result.is_ok()
+    }
+
+    /// The output or the error, for `?`.
+    pub fn into_result(self) -> Result<ToolOutput, ToolError> {
+        self.result
+    }
+
+    /// The error, if the call failed.
+    pub fn error(&self) -> Option<&ToolError> {
+        self.result.as_ref().err()
+    }
+
+    /// The value, if the call went well.
+    pub fn value(&self) -> Option<&Value> {
+        self.result.as_ref().ok().map(|output| &output.value)
+    }
+}

@@ -1,0 +1,74 @@
+//! What a model (and a person reading a list) sees of a tool.
+
+use std::sync::Arc;
+
+use super::effects::Effects;
+use super::limits::LimitsPatch;
+use super::names::{Slug, Version, WireName};
+use crate::schema::Schema;
+
+/// The published face of a tool. Everything that runs has one; every provider format is made
+/// from it.
+#[derive(Debug, Clone)]
+pub struct ToolSpec {
+    /// The name models call.
+    pub name: WireName,
+    /// Other names that find the tool (S1 `list_files`, S3 `execute_bash`); never published.
+    pub aliases: Vec<WireName>,
+    /// The name people and URLs use.
+    pub slug: Slug,
+    /// The bundle the tool belongs to.
+    pub bundle: Slug,
+    /// Its version.
+    pub version: Version,
+    /// A short title for lists.
+    pub title: Option<String>,
+    /// What it does and when to use it.
+    pub description: String,
+    /// What it takes.
+    pub input_schema: Arc<Schema>,
+    /// What it returns, when that is promised.
+    pub output_schema: Option<Arc<Schema>>,
+    /// What it does to the world.
+    pub effects: Effects,
+    /// Other spellings of parameters, as (accepted, published).
+    pub synonyms: Vec<(String, String)>,
+    /// Categories for search.
+    pub tags: Vec<String>,
+    /// The limits the tool itself sets.
+    pub limits: LimitsPatch,
+}
+
+impl ToolSpec {
+    /// A spec with a name, a description and what the tool takes; the rest has plain defaults:
+    /// slug derived from the name, bundle `app`, version `v1`, effects unknown.
+    pub fn new(name: WireName, description: impl Into<String>, input_schema: impl Into<Arc<Schema>>) -> Self {
+        ToolSpec {
+            slug: Slug::from_wire(&name),
+            name,
+            aliases: Vec::new(),
+            bundle: app_bundle(),
+            version: Version::v1(),
+            title: None,
+            description: description.into(),
+            input_schema: input_schema.into(),
+            output_schema: None,
+            effects: Effects::UNKNOWN,
+            synonyms: Vec::new(),
+            tags: Vec::new(),
+            limits: LimitsPatch::default(),
+        }
+    }
+
+    /// `bundle/slug@version`, the reference that names exactly this tool.
+    pub fn reference(&self) -> String {
+        format!("{}/{}@{}", self.bundle, self.slug, self.version)
+    }
+}
+
+/// The bundle of tools that a program registers itself.
+fn app_bundle() -> Slug {
+    static APP: std::sync::LazyLock<Slug> =
+        std::sync::LazyLock::new(|| Slug::parse("app").expect("a valid slug"));
+    APP.clone()
+}

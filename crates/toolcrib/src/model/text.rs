@@ -1,0 +1,116 @@
+//! Text from outside, made safe to show a person, and the nearest right word to a wrong one.
+
+use std::fmt::Write as _;
+
+/// Escapes what could deceive or attack a terminal: control characters (but tab and line feed),
+/// bidirectional overrides, invisible and tag characters. Everything else stays as it is.
+pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.chars().any(deceives) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if deceives(c) {
+            let _ = write!(out, "\\u{{{:04x}}}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
+fn deceives(c: char) -> bool {
+    match c {
+        '\t' | '\n' => false,
+        c if c.is_control() => true,
+        // Soft hyphen, Arabic letter mark, Mongolian vowel separator, zero-width and directional
+        // marks and overrides, isolates, byte order mark, interlinear marks, tag characters.
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        _ => false,
+    }
+}
+
+/// The candidates nearest to `word`, best first, at most three; empty when none is near.
+///
+/// Case, `-` and `_` do not count as differences, and a prefix or suffix of a candidate is near.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = fold(word);
+    // Hostile words are long; edit distance is quadratic.
+    if wanted.is_empty() || wanted.len() > 128 {
+        return Vec::new();
+    }
+    let allowed = (wanted.chars().count() / 3).clamp(1, 4);
+    let mut scored: Vec<(usize, &str)> = candidates
+        .into_iter()
+        .filter_map(|candidate| {
+            let folded = fold(candidate);
+            if folded.len() > 256 {
+                return None;
+            }
+            let distance = strsim::osa_distance(&wanted, &folded);
+            let partial = wanted.chars().count() >= 3 && (folded.starts_with(&wanted) || folded.ends_with(&wanted));
+            match (distance <= allowed, partial) {
+                (true, _) => Some((distance, candidate)),
+                (false, true) => Some((allowed + 1, candidate)),
+                (false, false) => None,
+            }
+        })
+        .collect();
+    scored.sort();
+    scored.dedup_by_key(|(_, candidate)| *candidate);
+    scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+}
+
+/// Folds a spelling: lower case, without `-` and `_`. `includeHidden`, `include_hidden` and
+/// `include-hidden` are one word.
+pub fn fold(word: &str) -> String {
+    word.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+}
+
+/// Joins names for a sentence: `` `a` ``, `` `a` or `b` ``, `` `a`, `b` or `c` ``.
+pub fn or_list(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", visible(name))).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [init @ .., last] => format!("{} or {last}", init.join(", ")),
+    }
+}
+
+/// The start of a text, at most `max` bytes, cut at a character boundary and marked when cut.
+pub fn shorten(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return visible(text).into_owned();
+    }
+    format!("{}…", visible(&text[..text.floor_char_boundary(max)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_shown_and_letters_kept() {
+        assert_eq!(visible("invoice\u{202e}fdp.exe"), "invoice\\u{202e}fdp.exe");
+        assert_eq!(visible("\u{1b}]52;c;x\u{7}"), "\\u{001b}]52;c;x\\u{0007}");
+        assert_eq!(visible("a\u{e0041}b"), "a\\u{e0041}b");
+        assert_eq!(visible("天気 ünïcode\tline\n"), "天気 ünïcode\tline\n");
+    }
+
+    #[test]
+    fn near_names_are_found_and_far_ones_are_not() {
+        let tools = ["read_file", "list_directory", "write_file"];
+        assert_eq!(nearest("raed_file", tools), ["read_file"]);
+        assert_eq!(nearest("readFile", tools), ["read_file"]);
+        assert_eq!(nearest("directory", tools), ["list_directory"]);
+        assert!(nearest("deploy_to_production", tools).is_empty());
+        assert!(nearest("", tools).is_empty());
+    }
+
+    #[test]
+    fn shorten_never_splits_a_character() {
+        assert_eq!(shorten("天気天気", 4), "天…");
+        assert_eq!(shorten("abc", 4), "abc");
+    }
+}

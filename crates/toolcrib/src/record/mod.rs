@@ -1,0 +1,76 @@
+//! Keeping account of calls: the [`Recorder`] trait and what it is given.
+//!
+//! Every call that enters the pipeline is recorded once, whatever became of it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::model::JsonObject;
+use crate::model::call::Caller;
+use crate::model::error::ErrorCode;
+use crate::model::names::CallId;
+use crate::model::outcome::ApprovalTrail;
+
+/// Takes the record of every call. Called on the hot path: hand the work on, do not wait.
+pub trait Recorder: Send + Sync + 'static {
+    /// Takes one record.
+    fn record(&self, record: CallRecord);
+
+    /// Waits until everything recorded so far is safe.
+    fn flush(&self) {}
+}
+
+/// Keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoRecord;
+
+impl Recorder for NoRecord {
+    fn record(&self, _record: CallRecord) {}
+}
+
+/// What is kept of a call. Secrets are masked before this is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallRecord {
+    /// The call.
+    pub call_id: CallId,
+    /// The tool's wire name, or what was asked for when there is none.
+    pub tool: String,
+    /// Its bundle, when it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
+    /// Its version, when it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Who called.
+    pub caller: Caller,
+    /// The call around this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<CallId>,
+    /// When it arrived.
+    pub start_time: Timestamp,
+    /// When it ended.
+    pub end_time: Timestamp,
+    /// Waiting, in milliseconds.
+    pub queue_time_ms: f64,
+    /// The tool itself, in milliseconds.
+    pub execution_time_ms: f64,
+    /// End to end, in milliseconds.
+    pub duration_ms: f64,
+    /// Whether it went well.
+    pub ok: bool,
+    /// The error's code, if not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<ErrorCode>,
+    /// The error's message, if not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// How approval went, if it was needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalTrail>,
+    /// Whether the output was cut.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// The arguments, secrets masked, long texts shortened.
+    pub parameters: JsonObject,
+}

@@ -1,0 +1,1 @@
+//! JSON as other programs want it: provider definitions and result shapes.

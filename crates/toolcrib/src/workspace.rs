@@ -1,0 +1,3 @@
+//! (being written)
+/// placeholder
+#[derive(Debug)] pub struct Workspace;
