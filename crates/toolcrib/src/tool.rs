@@ -33,5 +33,9 @@ pub trait Tool: Send + Sync + 'static {
     }
 
     /// Runs the tool.
-    fn call(&self, args: JsonObject, cx: CallContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }

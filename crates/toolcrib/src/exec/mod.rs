@@ -1,1 +1,5 @@
 //! How definitions become tools.
+
+mod function;
+
+pub use function::{DefineError, FnTool};

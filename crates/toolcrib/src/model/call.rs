@@ -61,7 +61,10 @@ pub(crate) struct NestedIn {
 impl CallRequest {
     /// A request without arguments.
     pub fn new(tool: impl Into<String>) -> Self {
-        CallRequest { tool: tool.into(), ..CallRequest::default() }
+        CallRequest {
+            tool: tool.into(),
+            ..CallRequest::default()
+        }
     }
 
     /// Adds an argument.
@@ -112,7 +115,9 @@ impl CallRequest {
     /// Every fault is reported with its JSON pointer, as for arguments.
     pub fn from_json(value: Value) -> Result<Self, ToolError> {
         let Value::Object(fields) = value else {
-            return Err(usage("a call is a JSON object: {\"tool\": …, \"args\": {…}}"));
+            return Err(usage(
+                "a call is a JSON object: {\"tool\": …, \"args\": {…}}",
+            ));
         };
         let mut request = CallRequest::default();
         let (mut has_tool, mut has_args) = (false, false);
@@ -125,9 +130,13 @@ impl CallRequest {
                     has_tool = true;
                     request.tool = tool;
                 }
-                ("tool" | "name", _) => return Err(usage(format!("`{key}` is the tool's name, a string"))),
+                ("tool" | "name", _) => {
+                    return Err(usage(format!("`{key}` is the tool's name, a string")));
+                }
                 ("args" | "arguments" | "parameters", _) if has_args => {
-                    return Err(usage("a call has its arguments once, as `args`, `arguments` or `parameters`"));
+                    return Err(usage(
+                        "a call has its arguments once, as `args`, `arguments` or `parameters`",
+                    ));
                 }
                 ("args" | "arguments" | "parameters", Value::Object(args)) => {
                     has_args = true;
@@ -137,21 +146,37 @@ impl CallRequest {
                     return Err(usage(format!("`{key}` is a JSON object of arguments")));
                 }
                 ("callId", Value::String(id)) => {
-                    request.call_id = Some(CallId::given(&id).map_err(|error| usage(error.to_string()))?);
+                    request.call_id =
+                        Some(CallId::given(&id).map_err(|error| usage(error.to_string()))?);
                 }
                 ("callId", _) => return Err(usage("`callId` is a string")),
                 ("timeoutMs", value) => match value.as_u64() {
                     Some(timeout) if timeout > 0 => request.limits.timeout_ms = Some(timeout),
-                    _ => return Err(usage("`timeoutMs` is a whole number of milliseconds, 1 or more")),
+                    _ => {
+                        return Err(usage(
+                            "`timeoutMs` is a whole number of milliseconds, 1 or more",
+                        ));
+                    }
                 },
                 (other, _) => {
-                    let known = ["tool", "name", "args", "arguments", "parameters", "callId", "timeoutMs"];
+                    let known = [
+                        "tool",
+                        "name",
+                        "args",
+                        "arguments",
+                        "parameters",
+                        "callId",
+                        "timeoutMs",
+                    ];
                     let near = text::nearest(other, known);
                     let hint = match near.as_slice() {
                         [] => String::from("a call has `tool`, `args`, `callId` and `timeoutMs`"),
                         near => format!("did you mean {}?", text::or_list(near)),
                     };
-                    return Err(usage(format!("unknown field `{}` in a call; {hint}", text::shorten(other, 64))));
+                    return Err(usage(format!(
+                        "unknown field `{}` in a call; {hint}",
+                        text::shorten(other, 64)
+                    )));
                 }
             }
         }

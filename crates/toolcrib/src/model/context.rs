@@ -57,7 +57,10 @@ impl CallContext {
     /// The workspace: the only directory tree file tools may touch.
     pub fn workspace(&self) -> Result<&Arc<Workspace>, ToolError> {
         self.0.workspace.as_ref().ok_or_else(|| {
-            ToolError::new(ErrorCode::ToolUnavailable, "this tool works on files and no workspace is configured")
+            ToolError::new(
+                ErrorCode::ToolUnavailable,
+                "this tool works on files and no workspace is configured",
+            )
         })
     }
 
@@ -88,31 +91,58 @@ impl CallContext {
 
     /// Streams a piece of output to whoever watches the call.
     pub fn emit_output(&self, stream: OutputStream, chunk: impl Into<String>) {
-        self.0.events.push(EventKind::Output { stream, chunk: chunk.into() });
+        self.0.events.push(EventKind::Output {
+            stream,
+            chunk: chunk.into(),
+        });
     }
 
     /// Tells whoever watches the call how far it got.
     pub fn emit_progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
-        self.0.events.push(EventKind::Progress { progress, total, message });
+        self.0.events.push(EventKind::Progress {
+            progress,
+            total,
+            message,
+        });
     }
 
     /// Keeps something for the error's details, should the call time out or be cancelled.
     pub fn keep_partial(&self, key: impl Into<String>, value: impl Into<Value>) {
-        self.0.partial.lock().unwrap_or_else(PoisonError::into_inner).insert(key.into(), value.into());
+        self.0
+            .partial
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key.into(), value.into());
     }
 
     pub(crate) fn take_partial(&self) -> JsonObject {
-        std::mem::take(&mut *self.0.partial.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(
+            &mut *self
+                .0
+                .partial
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     /// Calls another tool. The call enters the pipeline at the top: it is validated, ruled on and
     /// approved by itself, ends with this call, and counts one level of depth.
     pub async fn call(&self, mut request: CallRequest) -> Outcome {
         request.caller = Caller::Tool;
-        request.nested_in = Some(NestedIn { parent: self.0.call_id.clone(), depth: self.0.depth + 1 });
+        request.nested_in = Some(NestedIn {
+            parent: self.0.call_id.clone(),
+            depth: self.0.depth + 1,
+        });
         request.cancel = Some(self.0.cancel.child_token());
-        let remaining = u64::try_from(self.remaining().as_millis()).unwrap_or(u64::MAX).max(1);
-        request.limits.timeout_ms = Some(request.limits.timeout_ms.map_or(remaining, |own| own.min(remaining)));
+        let remaining = u64::try_from(self.remaining().as_millis())
+            .unwrap_or(u64::MAX)
+            .max(1);
+        request.limits.timeout_ms = Some(
+            request
+                .limits
+                .timeout_ms
+                .map_or(remaining, |own| own.min(remaining)),
+        );
         (self.0.nested)(request).await
     }
 
@@ -128,7 +158,10 @@ impl CallContext {
         match tokio::task::spawn_blocking(work).await {
             Ok(result) => result,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(error) => Err(ToolError::new(ErrorCode::Cancelled, "the runtime is shutting down").caused_by(error)),
+            Err(error) => Err(
+                ToolError::new(ErrorCode::Cancelled, "the runtime is shutting down")
+                    .caused_by(error),
+            ),
         }
     }
 }

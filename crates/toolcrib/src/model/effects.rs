@@ -40,21 +40,26 @@ impl Effects {
 
     /// The tags in this set, in the order read, write, run.
     pub fn tags(self) -> Vec<&'static str> {
-        [("read", Effects::READ), ("write", Effects::WRITE), ("run", Effects::RUN)]
-            .into_iter()
-            .filter(|(_, effect)| self.contains(*effect))
-            .map(|(tag, _)| tag)
-            .collect()
+        [
+            ("read", Effects::READ),
+            ("write", Effects::WRITE),
+            ("run", Effects::RUN),
+        ]
+        .into_iter()
+        .filter(|(_, effect)| self.contains(*effect))
+        .map(|(tag, _)| tag)
+        .collect()
     }
 
     /// Picks the security tags out of a list of tags; others are categories and mean nothing here.
     pub fn from_tags<'a>(tags: impl IntoIterator<Item = &'a str>) -> Effects {
-        tags.into_iter().fold(Effects::UNKNOWN, |effects, tag| match tag {
-            "read" => effects.and(Effects::READ),
-            "write" => effects.and(Effects::WRITE),
-            "run" => effects.and(Effects::RUN),
-            _ => effects,
-        })
+        tags.into_iter()
+            .fold(Effects::UNKNOWN, |effects, tag| match tag {
+                "read" => effects.and(Effects::READ),
+                "write" => effects.and(Effects::WRITE),
+                "run" => effects.and(Effects::RUN),
+                _ => effects,
+            })
     }
 }
 
@@ -112,17 +117,31 @@ pub struct Approval {
 impl Approval {
     /// The call may go ahead.
     pub fn allow() -> Self {
-        Approval { verdict: Verdict::Allow, reason: None, effect: None, diff: None, basis: None }
+        Approval {
+            verdict: Verdict::Allow,
+            reason: None,
+            effect: None,
+            diff: None,
+            basis: None,
+        }
     }
 
     /// A person must agree first.
     pub fn ask(reason: impl Into<String>) -> Self {
-        Approval { verdict: Verdict::Ask, reason: Some(reason.into()), ..Approval::allow() }
+        Approval {
+            verdict: Verdict::Ask,
+            reason: Some(reason.into()),
+            ..Approval::allow()
+        }
     }
 
     /// The tool refuses this call by itself.
     pub fn deny(reason: impl Into<String>) -> Self {
-        Approval { verdict: Verdict::Deny, reason: Some(reason.into()), ..Approval::allow() }
+        Approval {
+            verdict: Verdict::Deny,
+            reason: Some(reason.into()),
+            ..Approval::allow()
+        }
     }
 
     /// Says what the call would do.
@@ -148,11 +167,19 @@ mod tests {
     fn only_security_tags_count() {
         assert!(Effects::from_tags(["git", "repository"]).is_unknown());
         assert!(Effects::from_tags(["git", "read"]).is_read_only());
-        assert_eq!(Effects::from_tags(["run", "write"]).tags(), ["write", "run"]);
+        assert_eq!(
+            Effects::from_tags(["run", "write"]).tags(),
+            ["write", "run"]
+        );
     }
 
     #[test]
     fn the_severest_verdict_is_the_greatest() {
-        assert_eq!([Verdict::Ask, Verdict::Deny, Verdict::Allow].into_iter().max(), Some(Verdict::Deny));
+        assert_eq!(
+            [Verdict::Ask, Verdict::Deny, Verdict::Allow]
+                .into_iter()
+                .max(),
+            Some(Verdict::Deny)
+        );
     }
 }

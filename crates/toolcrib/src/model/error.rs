@@ -135,7 +135,10 @@ error_codes! {
 impl ErrorCode {
     /// Finds a code by its wire name.
     pub fn from_wire(name: &str) -> Option<ErrorCode> {
-        ErrorCode::ALL.iter().copied().find(|code| code.as_str() == name)
+        ErrorCode::ALL
+            .iter()
+            .copied()
+            .find(|code| code.as_str() == name)
     }
 }
 
@@ -154,7 +157,8 @@ impl Serialize for ErrorCode {
 impl<'de> Deserialize<'de> for ErrorCode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        ErrorCode::from_wire(&name).ok_or_else(|| serde::de::Error::custom(format!("unknown error code `{name}`")))
+        ErrorCode::from_wire(&name)
+            .ok_or_else(|| serde::de::Error::custom(format!("unknown error code `{name}`")))
     }
 }
 
@@ -174,7 +178,12 @@ pub struct ToolError {
 impl ToolError {
     /// Makes an error with a code and a message (lower case, no final period).
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        ToolError { code, message: message.into(), details: None, cause: None }
+        ToolError {
+            code,
+            message: message.into(),
+            details: None,
+            cause: None,
+        }
     }
 
     /// Makes an `EXECUTION_ERROR`, the usual way for a tool to say it failed.
@@ -185,7 +194,9 @@ impl ToolError {
     /// Adds one field to the details.
     #[must_use]
     pub fn with_detail(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.details.get_or_insert_default().insert(key.into(), value.into());
+        self.details
+            .get_or_insert_default()
+            .insert(key.into(), value.into());
         self
     }
 
@@ -221,7 +232,8 @@ impl fmt::Display for ToolError {
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("ToolError");
-        out.field("code", &self.code).field("message", &self.message);
+        out.field("code", &self.code)
+            .field("message", &self.message);
         if let Some(details) = &self.details {
             out.field("details", details);
         }
@@ -234,7 +246,9 @@ impl fmt::Debug for ToolError {
 
 impl StdError for ToolError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.cause.as_deref().map(|cause| cause as &(dyn StdError + 'static))
+        self.cause
+            .as_deref()
+            .map(|cause| cause as &(dyn StdError + 'static))
     }
 }
 
@@ -307,7 +321,9 @@ mod tests {
 
     #[test]
     fn the_wire_form_has_no_cause_and_survives_a_round_trip() {
-        let error = ToolError::failed("it broke").with_detail("exitCode", 3).caused_by(std::fmt::Error);
+        let error = ToolError::failed("it broke")
+            .with_detail("exitCode", 3)
+            .caused_by(std::fmt::Error);
         let json = serde_json::to_value(&error).unwrap();
         assert_eq!(
             json,

@@ -30,7 +30,11 @@ pub struct Event {
 
 /// What can happen during a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "event",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum EventKind {
     /// Execution began.
     Started {
@@ -114,7 +118,11 @@ struct Ring {
 impl EventLog {
     /// An empty log.
     pub fn new(call_id: CallId) -> Self {
-        EventLog { call_id, ring: Mutex::default(), changed: Notify::new() }
+        EventLog {
+            call_id,
+            ring: Mutex::default(),
+            changed: Notify::new(),
+        }
     }
 
     /// Adds an event. After `Finished` nothing more is taken.
@@ -129,7 +137,12 @@ impl EventLog {
         ring.closed = last;
         ring.bytes += weight(&kind);
         let seq = ring.written;
-        ring.events.push_back(Arc::new(Event { seq, call_id: self.call_id.clone(), time, kind }));
+        ring.events.push_back(Arc::new(Event {
+            seq,
+            call_id: self.call_id.clone(),
+            time,
+            kind,
+        }));
         while ring.events.len() > 1 && (ring.bytes > MAX_BYTES || ring.events.len() > MAX_EVENTS) {
             if let Some(oldest) = ring.events.pop_front() {
                 ring.bytes -= weight(&oldest.kind);
@@ -141,14 +154,22 @@ impl EventLog {
 
     /// Reads from the first event after `seq` that is still held; 0 reads from the start.
     pub fn read_after(self: &Arc<Self>, seq: u64) -> EventReader {
-        EventReader { log: Arc::clone(self), seen: seq }
+        EventReader {
+            log: Arc::clone(self),
+            seen: seq,
+        }
     }
 
     /// Waits until the call is over.
     pub async fn finished(&self) {
         loop {
             let changed = self.changed.notified();
-            if self.ring.lock().unwrap_or_else(PoisonError::into_inner).closed {
+            if self
+                .ring
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .closed
+            {
                 return;
             }
             changed.await;
@@ -181,7 +202,10 @@ impl EventReader {
                 let ring = self.log.ring.lock().unwrap_or_else(PoisonError::into_inner);
                 let first = ring.written + 1 - ring.events.len() as u64;
                 let index = (self.seen + 1).saturating_sub(first);
-                if let Some(event) = usize::try_from(index).ok().and_then(|index| ring.events.get(index)) {
+                if let Some(event) = usize::try_from(index)
+                    .ok()
+                    .and_then(|index| ring.events.get(index))
+                {
                     self.seen = event.seq;
                     return Some(Arc::clone(event));
                 }
@@ -199,11 +223,17 @@ mod tests {
     use super::*;
 
     fn output(chunk: &str) -> EventKind {
-        EventKind::Output { stream: OutputStream::Stdout, chunk: chunk.to_owned() }
+        EventKind::Output {
+            stream: OutputStream::Stdout,
+            chunk: chunk.to_owned(),
+        }
     }
 
     fn finished() -> EventKind {
-        EventKind::Finished { ok: true, code: None }
+        EventKind::Finished {
+            ok: true,
+            code: None,
+        }
     }
 
     #[tokio::test]
@@ -235,7 +265,10 @@ mod tests {
         }
         log.push(finished());
         assert!(log.ring.lock().unwrap().bytes <= MAX_BYTES);
-        assert!(reader.next().await.unwrap().seq > 1, "the oldest events are gone");
+        assert!(
+            reader.next().await.unwrap().seq > 1,
+            "the oldest events are gone"
+        );
     }
 
     #[tokio::test]
@@ -250,7 +283,12 @@ mod tests {
 
     #[test]
     fn events_on_the_wire_are_flat() {
-        let event = Event { seq: 1, call_id: CallId::given("c").unwrap(), time: Timestamp::UNIX_EPOCH, kind: output("hi") };
+        let event = Event {
+            seq: 1,
+            call_id: CallId::given("c").unwrap(),
+            time: Timestamp::UNIX_EPOCH,
+            kind: output("hi"),
+        };
         assert_eq!(
             serde_json::to_value(event).unwrap(),
             serde_json::json!({"seq": 1, "callId": "c", "time": "1970-01-01T00:00:00Z",

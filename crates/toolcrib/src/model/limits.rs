@@ -91,7 +91,10 @@ mod tests {
 
     #[test]
     fn a_request_can_only_tighten() {
-        let limits = Limits { max_calls_per_minute: Some(10), ..Limits::default() };
+        let limits = Limits {
+            max_calls_per_minute: Some(10),
+            ..Limits::default()
+        };
         let wider = LimitsPatch {
             timeout_ms: Some(u64::MAX),
             max_input_bytes: Some(u64::MAX),
@@ -100,16 +103,30 @@ mod tests {
             max_concurrent: Some(u32::MAX),
         };
         assert_eq!(limits.tightened(&wider), limits);
-        let tighter = LimitsPatch { timeout_ms: Some(5), max_output_bytes: Some(7), ..LimitsPatch::default() };
+        let tighter = LimitsPatch {
+            timeout_ms: Some(5),
+            max_output_bytes: Some(7),
+            ..LimitsPatch::default()
+        };
         let tightened = limits.tightened(&tighter);
-        assert_eq!((tightened.timeout, tightened.max_output_bytes), (Duration::from_millis(5), 7));
+        assert_eq!(
+            (tightened.timeout, tightened.max_output_bytes),
+            (Duration::from_millis(5), 7)
+        );
         assert_eq!(tightened.max_input_bytes, limits.max_input_bytes);
     }
 
     #[test]
     fn an_overlay_wins_in_both_directions() {
-        let patch = LimitsPatch { timeout_ms: Some(120_000), max_concurrent: Some(1), ..LimitsPatch::default() };
+        let patch = LimitsPatch {
+            timeout_ms: Some(120_000),
+            max_concurrent: Some(1),
+            ..LimitsPatch::default()
+        };
         let limits = Limits::default().overlaid(&patch);
-        assert_eq!((limits.timeout, limits.max_concurrent), (Duration::from_secs(120), 1));
+        assert_eq!(
+            (limits.timeout, limits.max_concurrent),
+            (Duration::from_secs(120), 1)
+        );
     }
 }

@@ -154,18 +154,29 @@ impl ToolManifest {
 
     /// The published face of this tool, in a bundle whose slug the caller knows.
     pub fn spec(&self, bundle: Slug) -> Result<ToolSpec, ToolError> {
-        let schema = |value: &serde_json::Value| {
-            Schema::stored(value.clone()).map_err(|error| {
-                ToolError::new(ErrorCode::ToolUnavailable, format!("the tool's schema cannot be used: {error}"))
-            })
+        let unusable = |error| {
+            ToolError::new(
+                ErrorCode::ToolUnavailable,
+                format!("the tool's schema cannot be used: {error}"),
+            )
         };
-        let name = self.name.clone().unwrap_or_else(|| WireName::derive(&self.slug));
-        let mut spec = ToolSpec::new(name, &self.description, schema(&self.arg_schema)?);
+        let input = Schema::stored(self.arg_schema.clone()).map_err(unusable)?;
+        let output = self
+            .output_schema
+            .clone()
+            .map(Schema::output)
+            .transpose()
+            .map_err(unusable)?;
+        let name = self
+            .name
+            .clone()
+            .unwrap_or_else(|| WireName::derive(&self.slug));
+        let mut spec = ToolSpec::new(name, &self.description, input);
         spec.slug = self.slug.clone();
         spec.bundle = bundle;
         spec.version = self.version.clone();
         spec.title = (!self.display_name.is_empty()).then(|| self.display_name.clone());
-        spec.output_schema = self.output_schema.as_ref().map(schema).transpose()?.map(Into::into);
+        spec.output_schema = output.map(Into::into);
         spec.effects = Effects::from_tags(self.tags.iter().map(String::as_str));
         spec.tags = self.tags.clone();
         spec.limits = self.limits;
@@ -177,7 +188,10 @@ impl ToolManifest {
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// Over [`ToolManifest::MAX_BYTES`].
-    #[error("a tool definition of {bytes} bytes is over the limit of {} bytes", ToolManifest::MAX_BYTES)]
+    #[error(
+        "a tool definition of {bytes} bytes is over the limit of {} bytes",
+        ToolManifest::MAX_BYTES
+    )]
     TooLarge {
         /// Its size.
         bytes: usize,

@@ -87,16 +87,28 @@ fn check(
     // Count before looking: a hostile name may be megabytes long.
     let runes = text.chars().take(MAX_RUNES + 1).count();
     if runes > MAX_RUNES {
-        return Err(NameError::TooLong { what, runes: text.chars().count() });
+        return Err(NameError::TooLong {
+            what,
+            runes: text.chars().count(),
+        });
     }
     for (index, c) in text.chars().enumerate() {
         if !is_allowed(c) {
-            return Err(NameError::Forbidden { what, allowed, found: c, position: index + 1 });
+            return Err(NameError::Forbidden {
+                what,
+                allowed,
+                found: c,
+                position: index + 1,
+            });
         }
     }
     if !is_nfc(text) {
         let (position, found) = first_denormal(text);
-        return Err(NameError::NotNormal { what, found, position });
+        return Err(NameError::NotNormal {
+            what,
+            found,
+            position,
+        });
     }
     Ok(())
 }
@@ -198,7 +210,9 @@ text_name! {
 impl Slug {
     /// Parses a slug.
     pub fn parse(text: &str) -> Result<Self, NameError> {
-        check("a slug", "letters, digits and `-`", text, |c| c == '-' || is_letter_or_digit(c))?;
+        check("a slug", "letters, digits and `-`", text, |c| {
+            c == '-' || is_letter_or_digit(c)
+        })?;
         Ok(Slug(text.into()))
     }
 
@@ -224,10 +238,15 @@ impl Version {
     /// Parses a version.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let what = "a version";
-        check(what, "letters, digits, `-` and `.`", text, |c| matches!(c, '-' | '.') || is_letter_or_digit(c))?;
+        check(what, "letters, digits, `-` and `.`", text, |c| {
+            matches!(c, '-' | '.') || is_letter_or_digit(c)
+        })?;
         // Everything else is a harmless label; these two are directories to every file system.
         if text == "." || text == ".." {
-            return Err(NameError::Reserved { what, text: text.to_owned() });
+            return Err(NameError::Reserved {
+                what,
+                text: text.to_owned(),
+            });
         }
         Ok(Version(text.into()))
     }
@@ -267,8 +286,16 @@ impl WireName {
         if let Ok(name) = Self::parse(text) {
             return name;
         }
-        let clean: String =
-            text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+        let clean: String = text
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || c == '-' {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect();
         let hash = hex(&Sha256::digest(text.as_bytes())[..4]);
         // 64 = 27 + 1 + 8 + 1 + 27; `clean` is ASCII, so bytes are runes.
         const SIDE: usize = 27;
@@ -284,7 +311,15 @@ impl WireName {
 /// Lower-case hexadecimal digits of some bytes.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|b| [DIGITS[usize::from(b >> 4)] as char, DIGITS[usize::from(b & 15)] as char]).collect()
+    bytes
+        .iter()
+        .flat_map(|b| {
+            [
+                DIGITS[usize::from(b >> 4)] as char,
+                DIGITS[usize::from(b & 15)] as char,
+            ]
+        })
+        .collect()
 }
 
 macro_rules! uuid_id {
@@ -379,7 +414,10 @@ impl CallId {
 
     /// Parses an id chosen by a caller.
     pub fn given(text: &str) -> Result<Self, CallIdError> {
-        if text.is_empty() || text.len() > Self::MAX_BYTES || !text.bytes().all(|b| b.is_ascii_graphic()) {
+        if text.is_empty()
+            || text.len() > Self::MAX_BYTES
+            || !text.bytes().all(|b| b.is_ascii_graphic())
+        {
             return Err(CallIdError);
         }
         Ok(CallId::Given(text.into()))
@@ -439,7 +477,10 @@ mod tests {
 
     #[test]
     fn a_slug_models_can_spell_keeps_its_spelling() {
-        assert_eq!(WireName::derive(&Slug::parse("read-file").unwrap()).as_str(), "read-file");
+        assert_eq!(
+            WireName::derive(&Slug::parse("read-file").unwrap()).as_str(),
+            "read-file"
+        );
     }
 
     #[test]
@@ -463,7 +504,12 @@ mod tests {
         let id = ToolId::generate();
         assert_eq!(ToolId::parse(&id.to_string()), Ok(id));
         assert!(ToolId::parse("018faf50-b7b6-7a01-9a05-a22a6e0af101").is_ok());
-        for bad in ["", "x", "018faf50b7b67a019a05a22a6e0af101", "018faf50-b7b6-4a01-9a05-a22a6e0af101"] {
+        for bad in [
+            "",
+            "x",
+            "018faf50b7b67a019a05a22a6e0af101",
+            "018faf50-b7b6-4a01-9a05-a22a6e0af101",
+        ] {
             assert!(ToolId::parse(bad).is_err(), "{bad}");
         }
     }

@@ -24,7 +24,10 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// An output that is its value.
     pub fn value(value: impl Into<Value>) -> Self {
-        ToolOutput { value: value.into(), text: None }
+        ToolOutput {
+            value: value.into(),
+            text: None,
+        }
     }
 
     /// Sets the text for people and models.

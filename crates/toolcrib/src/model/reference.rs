@@ -46,7 +46,9 @@ pub enum BundleRef {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolRefError {
     /// Nothing at all.
-    #[error("a tool reference is empty; write `name`, `+slug`, `bundle/slug`, `bundle/slug@version` or an id")]
+    #[error(
+        "a tool reference is empty; write `name`, `+slug`, `bundle/slug`, `bundle/slug@version` or an id"
+    )]
     Empty,
     /// More than one slash.
     #[error("a tool reference has at most one `/`: `bundle/slug` or `bundle/slug@version`")]
@@ -84,7 +86,11 @@ impl FromStr for ToolRef {
                 Ok(id) => BundleRef::Id(id),
                 Err(_) => BundleRef::Slug(Slug::parse(bundle)?),
             };
-            return Ok(ToolRef::InBundle { bundle, slug: Slug::parse(slug)?, version });
+            return Ok(ToolRef::InBundle {
+                bundle,
+                slug: Slug::parse(slug)?,
+                version,
+            });
         }
         if text.contains('@') {
             return Err(ToolRefError::VersionWithoutBundle);
@@ -102,7 +108,11 @@ impl fmt::Display for ToolRef {
         match self {
             ToolRef::Name(name) => name.fmt(f),
             ToolRef::Slug(slug) => write!(f, "+{slug}"),
-            ToolRef::InBundle { bundle, slug, version } => {
+            ToolRef::InBundle {
+                bundle,
+                slug,
+                version,
+            } => {
                 match bundle {
                     BundleRef::Slug(bundle) => write!(f, "{bundle}/{slug}")?,
                     BundleRef::Id(bundle) => write!(f, "{bundle}/{slug}")?,
@@ -134,6 +144,9 @@ mod tests {
 
     #[test]
     fn a_dash_first_is_a_name_like_any_other() {
-        assert_eq!("-rf".parse::<ToolRef>().unwrap(), ToolRef::Name(WireName::parse("-rf").unwrap()));
+        assert_eq!(
+            "-rf".parse::<ToolRef>().unwrap(),
+            ToolRef::Name(WireName::parse("-rf").unwrap())
+        );
     }
 }

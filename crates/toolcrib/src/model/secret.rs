@@ -50,7 +50,11 @@ impl fmt::Debug for Secret {
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (self.0.as_bytes(), other.0.as_bytes());
-        a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (x, y)| difference | (x ^ y)) == 0
+        a.len() == b.len()
+            && a.iter()
+                .zip(b)
+                .fold(0, |difference, (x, y)| difference | (x ^ y))
+                == 0
     }
 }
 
@@ -72,7 +76,11 @@ mod tests {
 
     #[test]
     fn debug_shows_only_the_mask_even_inside_other_types() {
-        let shown = format!("{:?} {:#?}", Some(Secret::new("SENTINEL-7f3a")), vec![Secret::new("SENTINEL-7f3a")]);
+        let shown = format!(
+            "{:?} {:#?}",
+            Some(Secret::new("SENTINEL-7f3a")),
+            vec![Secret::new("SENTINEL-7f3a")]
+        );
         assert!(!shown.contains("SENTINEL"), "{shown}");
     }
 

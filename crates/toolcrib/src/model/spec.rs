@@ -42,7 +42,11 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// A spec with a name, a description and what the tool takes; the rest has plain defaults:
     /// slug derived from the name, bundle `app`, version `v1`, effects unknown.
-    pub fn new(name: WireName, description: impl Into<String>, input_schema: impl Into<Arc<Schema>>) -> Self {
+    pub fn new(
+        name: WireName,
+        description: impl Into<String>,
+        input_schema: impl Into<Arc<Schema>>,
+    ) -> Self {
         ToolSpec {
             slug: Slug::from_wire(&name),
             name,

@@ -25,8 +25,13 @@ fn deceives(c: char) -> bool {
         c if c.is_control() => true,
         // Soft hyphen, Arabic letter mark, Mongolian vowel separator, zero-width and directional
         // marks and overrides, isolates, byte order mark, interlinear marks, tag characters.
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => {
+            true
+        }
+        '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
 }
@@ -49,7 +54,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
                 return None;
             }
             let distance = strsim::osa_distance(&wanted, &folded);
-            let partial = wanted.chars().count() >= 3 && (folded.starts_with(&wanted) || folded.ends_with(&wanted));
+            let partial = wanted.chars().count() >= 3
+                && (folded.starts_with(&wanted) || folded.ends_with(&wanted));
             match (distance <= allowed, partial) {
                 (true, _) => Some((distance, candidate)),
                 (false, true) => Some((allowed + 1, candidate)),
@@ -59,18 +65,28 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .collect();
     scored.sort();
     scored.dedup_by_key(|(_, candidate)| *candidate);
-    scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+    scored
+        .into_iter()
+        .take(3)
+        .map(|(_, candidate)| candidate)
+        .collect()
 }
 
 /// Folds a spelling: lower case, without `-` and `_`. `includeHidden`, `include_hidden` and
 /// `include-hidden` are one word.
 pub fn fold(word: &str) -> String {
-    word.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+    word.chars()
+        .filter(|c| !matches!(c, '-' | '_'))
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Joins names for a sentence: `` `a` ``, `` `a` or `b` ``, `` `a`, `b` or `c` ``.
 pub fn or_list(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", visible(name))).collect();
+    let quoted: Vec<String> = names
+        .iter()
+        .map(|name| format!("`{}`", visible(name)))
+        .collect();
     match quoted.as_slice() {
         [] => String::new(),
         [one] => one.clone(),

@@ -2,6 +2,10 @@
 //!
 //! Every call that enters the pipeline is recorded once, whatever became of it.
 
+pub mod call_log;
+
+pub mod replay;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

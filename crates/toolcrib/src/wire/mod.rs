@@ -1,1 +1,35 @@
-//! JSON as other programs want it: provider definitions and result shapes.
+//! JSON as other programs want it: tool definitions per provider, results per shape.
+//!
+//! Everything here is a pure function from a [`ToolSpec`](crate::ToolSpec) or an
+//! [`Outcome`](crate::Outcome) to JSON. Nothing is validated, run or stored, and nothing that is
+//! published here is relied on: whatever a provider's format cannot say is reported as a
+//! [`Loss`], and the pipeline still checks every call against the tool's own schema.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolcrib::wire::{DefinitionOptions, Provider, definition};
+//! use toolcrib::{Schema, ToolSpec, WireName};
+//!
+//! let schema = Schema::stored(json!({
+//!     "type": "object",
+//!     "properties": {"city": {"type": "string", "description": "City to look up"}},
+//!     "required": ["city"],
+//! }))?;
+//! let spec = ToolSpec::new(WireName::parse("weather")?, "Current weather", schema);
+//! let made = definition(&spec, Provider::Anthropic, &DefinitionOptions::default())?;
+//! assert_eq!(made.tool["input_schema"]["required"], json!(["city"]));
+//! assert!(made.losses.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod choice;
+mod definitions;
+mod lower;
+mod result;
+
+pub use choice::UnknownChoice;
+pub use definitions::{
+    Definition, DefinitionOptions, Definitions, Dropped, Loss, NotExpressible, Provider,
+    definition, definitions,
+};
+pub use result::{ResultShape, render};

@@ -1,0 +1,235 @@
+//! The words of the command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
+use clap_complete::engine::ArgValueCompleter;
+use toolcrib::CallId;
+use toolcrib::wire::{Provider, ResultShape};
+
+use crate::{complete, duration};
+
+/// Define a tool once; run it safely from a shell, a program, or any model that can call tools.
+#[derive(Debug, Parser)]
+#[command(name = "toolcrib", version, about, max_term_width = 100, after_help = "\
+Start here:
+  toolcrib list                             what tools there are
+  toolcrib show read_file                   what one takes and returns
+  toolcrib run read_file path=README.md     call it
+  toolcrib schema --provider openai         hand them all to a model
+
+Exit codes: 0 done · 1 the tool failed · 2 usage · 3 no such tool, or it is off · 4 bad arguments ·
+5 refused · 6 nobody to approve · 7 timeout · 8 network · 9 conflict or storage · 130 cancelled.
+`toolcrib explain CODE` explains an error code.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Print one JSON document on stdout, errors included
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) json: bool,
+    /// Print tab-separated rows: no headings, no colour, nothing shortened
+    #[arg(long, global = true, conflicts_with = "json", help_heading = "Everywhere")]
+    pub(crate) plain: bool,
+    /// Say nothing on stderr but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Everywhere")]
+    pub(crate) quiet: bool,
+    /// Say more on stderr: call ids, times
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    pub(crate) verbose: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Everywhere")]
+    pub(crate) color: ColorChoice,
+    /// Never wait for a person: ask nothing, read nothing from a terminal
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) no_input: bool,
+    /// Where Toolcrib keeps its data [env: TOOLCRIB_HOME]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Everywhere")]
+    pub(crate) home: Option<PathBuf>,
+    /// The only directory tree file tools may touch [env: TOOLCRIB_WORKSPACE]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Everywhere")]
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Call a tool
+    Run(RunArgs),
+    /// List the tools
+    List(ListArgs),
+    /// Show what a tool takes, returns and may do
+    Show(ShowArgs),
+    /// Print schemas, or definitions in a provider's format
+    Schema(SchemaArgs),
+    /// Look at past calls
+    #[command(subcommand)]
+    Calls(CallsCommand),
+    /// Look at the settings
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Explain a tool's standing, or an error code
+    Explain(ExplainArgs),
+    /// Check this machine, the home and the workspace
+    #[command(after_help = "Exits with 1 when something is broken; warnings do not count.")]
+    Doctor,
+    /// Print a script that makes a shell complete tools, parameters and values
+    Completions(CompletionsArgs),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib run read_file path=README.md start_line=1 end_line=5
+  toolcrib run list_directory path=. recursive=true --json
+  toolcrib run read_file --args '{\"path\": \"README.md\"}'
+  echo '{\"path\": \"README.md\"}' | toolcrib run read_file --args -
+  toolcrib run read_file path=README.md --dry-run
+
+Values are read by the tool's schema: numbers and booleans as such, lists as JSON or by repeating
+`name=value`, objects as JSON. Other spellings of a name (startLine, START_LINE) work too.")]
+pub(crate) struct RunArgs {
+    /// The tool: name, +slug, bundle/slug, bundle/slug@version or id
+    #[arg(add = ArgValueCompleter::new(complete::tools))]
+    pub(crate) tool: String,
+    /// Its arguments, as name=value
+    #[arg(value_name = "NAME=VALUE", add = ArgValueCompleter::new(complete::parameters))]
+    pub(crate) pairs: Vec<String>,
+    /// All arguments as JSON; @FILE reads them from a file, - from stdin
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    pub(crate) args: Option<String>,
+    /// Say what would happen and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Approve whatever the call asks for; what a rule denies stays denied
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Print output and events while the call runs (with --json: one event a line)
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) stream: bool,
+    /// Allow less time than the tool would have: 500ms, 5s, 2m
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    pub(crate) timeout: Option<Duration>,
+    /// Print the result as JSON in this shape
+    #[arg(long, value_name = "SHAPE", value_parser = shapes(), conflicts_with = "dry_run")]
+    pub(crate) shape: Option<String>,
+    /// Give the call an id: calling again with it returns the stored outcome
+    #[arg(long, value_name = "ID", value_parser = |id: &str| CallId::given(id), conflicts_with = "dry_run")]
+    pub(crate) call_id: Option<CallId>,
+    /// Exit with the exit code of the program the tool ran
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+}
+
+fn shapes() -> PossibleValuesParser {
+    PossibleValuesParser::new(ResultShape::ALL.iter().map(|shape| shape.as_str()))
+}
+
+fn providers() -> PossibleValuesParser {
+    PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.as_str()))
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Also list tools that are switched off or cannot run here
+    #[arg(short, long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The tool
+    #[arg(add = ArgValueCompleter::new(complete::tools))]
+    pub(crate) tool: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib schema read_file                         its JSON Schema
+  toolcrib schema --provider anthropic              every tool, for a request's `tools`
+  toolcrib schema read_file --provider openai --strict
+
+What a provider cannot express is lowered or left out; each such loss is said on stderr.")]
+pub(crate) struct SchemaArgs {
+    /// The tools; all of them when none is named
+    #[arg(value_name = "TOOL", add = ArgValueCompleter::new(complete::tools))]
+    pub(crate) tools: Vec<String>,
+    /// The format of the definitions
+    #[arg(long, value_name = "PROVIDER", value_parser = providers())]
+    pub(crate) provider: Option<String>,
+    /// Follow the rules of OpenAI's strict mode
+    #[arg(long, requires = "provider")]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CallsCommand {
+    /// List the latest calls, newest first
+    List {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 20)]
+        limit: usize,
+        /// Only calls of this tool
+        #[arg(long, add = ArgValueCompleter::new(complete::tools))]
+        tool: Option<String>,
+        /// Only calls that failed
+        #[arg(long)]
+        failed: bool,
+    },
+    /// Show one call
+    Show {
+        /// Its id
+        id: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every setting in force and where it comes from
+    Show,
+    /// Print where the settings are read from
+    Path,
+    /// Print the reference of all settings (docs/config.md)
+    Reference,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib explain read_file              is it on offer, from where, under which limits?
+  toolcrib explain INVALID_ARGUMENTS      what does this code mean, and what now?")]
+pub(crate) struct ExplainArgs {
+    /// A tool or an error code
+    #[arg(add = ArgValueCompleter::new(complete::topics))]
+    pub(crate) topic: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Set it up once:
+  bash   echo 'source <(toolcrib completions bash)' >> ~/.bashrc
+  zsh    echo 'source <(toolcrib completions zsh)' >> ~/.zshrc
+  fish   toolcrib completions fish > ~/.config/fish/completions/toolcrib.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_parser = PossibleValuesParser::new(["bash", "elvish", "fish", "powershell", "zsh"]))]
+    pub(crate) shell: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The directory to write them to
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+}

@@ -1,0 +1,166 @@
+//! `name=value` words as JSON arguments, read by the tool's schema.
+//!
+//! What cannot be read as the schema wants stays text: the pipeline's own check then names the
+//! fault, so that there is one place that judges arguments.
+
+use serde_json::Value;
+use toolcrib::Schema;
+use toolcrib::ToolSpec;
+use toolcrib::model::{JsonObject, text};
+
+/// A word that is not `name=value`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NotAPair {
+    pub(crate) message: String,
+}
+
+/// Puts `name=value` words over the arguments given as JSON. Without a spec (no such tool) every
+/// value is text.
+pub(crate) fn arguments(
+    mut args: JsonObject,
+    pairs: &[String],
+    spec: Option<&ToolSpec>,
+) -> Result<JsonObject, NotAPair> {
+    let mut given: Vec<String> = Vec::new();
+    for pair in pairs {
+        let Some((name, value)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(not_a_pair(pair, spec));
+        };
+        let property = spec.and_then(|spec| property_of(spec, name));
+        let (name, schema) = property.map_or((name, None), |(name, schema)| (name, Some(schema)));
+        let is_list = schema.is_some_and(|schema| kind(schema) == "array");
+        let value = match schema {
+            Some(schema) => read(value, schema),
+            None => Value::String(value.to_owned()),
+        };
+        match args.get_mut(name) {
+            // Repeating a list's name adds to it; repeating another's replaces it.
+            Some(Value::Array(items)) if is_list && given.iter().any(|seen| seen == name) => match value {
+                Value::Array(more) => items.extend(more),
+                other => items.push(other),
+            },
+            _ => {
+                args.insert(name.to_owned(), value);
+            }
+        }
+        given.push(name.to_owned());
+    }
+    Ok(args)
+}
+
+/// The property a word names, in any spelling the pipeline would fold in.
+fn property_of<'a>(spec: &'a ToolSpec, name: &str) -> Option<(&'a str, &'a Value)> {
+    let schema: &Schema = &spec.input_schema;
+    let exact = schema.properties().find(|(known, _)| *known == name);
+    exact.or_else(|| {
+        let folded = text::fold(name);
+        let synonym = spec.synonyms.iter().find(|(accepted, _)| text::fold(accepted) == folded);
+        let wanted = synonym.map_or(folded, |(_, published)| text::fold(published));
+        schema.properties().find(|(known, _)| text::fold(known) == wanted)
+    })
+}
+
+fn kind(schema: &Value) -> &str {
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind,
+        // ["string", "null"]: the first that is not null.
+        Some(Value::Array(kinds)) => {
+            kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default()
+        }
+        _ => "",
+    }
+}
+
+fn read(word: &str, schema: &Value) -> Value {
+    let text = || Value::String(word.to_owned());
+    let json = || serde_json::from_str::<Value>(word).ok();
+    match kind(schema) {
+        "string" => text(),
+        "integer" | "number" => json().filter(Value::is_number).unwrap_or_else(text),
+        "boolean" => match word.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => Value::Bool(true),
+            "false" | "no" | "off" | "0" => Value::Bool(false),
+            _ => text(),
+        },
+        "object" => json().filter(Value::is_object).unwrap_or_else(text),
+        "null" => if word == "null" { Value::Null } else { text() },
+        "array" => json().filter(Value::is_array).unwrap_or_else(|| {
+            let item = schema.get("items").map_or_else(text, |items| read(word, items));
+            Value::Array(vec![item])
+        }),
+        // Anything goes: JSON if it is JSON, else text.
+        _ => json().unwrap_or_else(text),
+    }
+}
+
+fn not_a_pair(word: &str, spec: Option<&ToolSpec>) -> NotAPair {
+    let shown = text::shorten(word, 60);
+    let required = spec.and_then(|spec| {
+        let schema = &spec.input_schema;
+        schema.properties().map(|(name, _)| name).find(|name| schema.requires(name))
+    });
+    let hint = match required {
+        Some(name) => format!("did you mean `{name}={shown}`?"),
+        None => "write `name=value`".to_owned(),
+    };
+    NotAPair { message: format!("`{shown}` is not an argument; {hint}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use toolcrib::WireName;
+
+    fn spec() -> ToolSpec {
+        let schema = json!({"type": "object", "required": ["path"], "properties": {
+            "path": {"type": "string"}, "start_line": {"type": "integer"}, "ratio": {"type": "number"},
+            "recursive": {"type": "boolean"}, "tags": {"type": "array", "items": {"type": "string"}},
+            "ids": {"type": "array", "items": {"type": "integer"}}, "env": {"type": "object"},
+            "maybe": {"type": ["null", "integer"]}, "any": {}}});
+        let mut spec = ToolSpec::new(WireName::parse("t").unwrap(), "x", Schema::stored(schema).unwrap());
+        spec.synonyms.push(("file".into(), "path".into()));
+        spec
+    }
+
+    fn read_all(pairs: &[&str]) -> Value {
+        let pairs: Vec<String> = pairs.iter().map(|pair| (*pair).to_owned()).collect();
+        Value::Object(arguments(JsonObject::new(), &pairs, Some(&spec())).unwrap())
+    }
+
+    #[test]
+    fn values_are_read_by_the_schema() {
+        assert_eq!(
+            read_all(&["path=1", "start_line=3", "ratio=0.5", "recursive=yes", "env={\"A\":\"b\"}", "maybe=4", "any=[1]"]),
+            json!({"path": "1", "start_line": 3, "ratio": 0.5, "recursive": true, "env": {"A": "b"}, "maybe": 4, "any": [1]})
+        );
+    }
+
+    #[test]
+    fn a_list_is_json_or_repeated_words() {
+        assert_eq!(read_all(&["tags=a", "tags=b,c"]), json!({"tags": ["a", "b,c"]}));
+        assert_eq!(read_all(&["tags=[\"a\",\"b\"]"]), json!({"tags": ["a", "b"]}));
+        assert_eq!(read_all(&["ids=1", "ids=2"]), json!({"ids": [1, 2]}));
+    }
+
+    #[test]
+    fn other_spellings_and_synonyms_get_the_published_type() {
+        assert_eq!(read_all(&["startLine=3", "FILE=x"]), json!({"start_line": 3, "path": "x"}));
+    }
+
+    #[test]
+    fn what_does_not_fit_stays_text_for_the_pipeline_to_judge() {
+        assert_eq!(read_all(&["start_line=three", "recursive=maybe"]), json!({"start_line": "three", "recursive": "maybe"}));
+        assert_eq!(read_all(&["path=", "path=a=b"]), json!({"path": "a=b"}));
+    }
+
+    #[test]
+    fn words_override_json_and_a_bare_word_gets_a_hint() {
+        let base = json!({"path": "a", "tags": ["x"]}).as_object().unwrap().clone();
+        let args = arguments(base, &["path=b".into(), "tags=y".into()], Some(&spec())).unwrap();
+        assert_eq!(Value::Object(args), json!({"path": "b", "tags": ["y"]}));
+        let error = arguments(JsonObject::new(), &["README.md".into()], Some(&spec())).unwrap_err();
+        assert_eq!(error.message, "`README.md` is not an argument; did you mean `path=README.md`?");
+        assert!(arguments(JsonObject::new(), &["=x".into()], None).is_err());
+    }
+}

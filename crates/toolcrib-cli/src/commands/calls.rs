@@ -1,0 +1,98 @@
+//! `toolcrib calls`: what was called, when, and what came of it.
+
+use std::process::ExitCode;
+
+use toolcrib::record::CallRecord;
+use toolcrib::record::call_log::CallLogReader;
+use toolcrib::{Crib, ErrorCode, ToolError};
+
+use super::Done;
+use crate::args::CallsCommand;
+use crate::output::Output;
+
+pub(super) fn calls(command: &CallsCommand, crib: &Crib, output: &Output) -> Done {
+    let log = CallLogReader::new(crib.call_log_path());
+    match command {
+        CallsCommand::List { limit, tool, failed } => {
+            // Any spelling of a tool that is there; else the name as typed, for tools that are gone.
+            let tool = tool.as_ref().map(|name| match crib.registry().find(name) {
+                Ok(entry) => entry.spec().name.to_string(),
+                Err(_) => name.clone(),
+            });
+            let wanted = |record: &CallRecord| {
+                tool.as_ref().is_none_or(|tool| record.tool == *tool) && !(*failed && record.ok)
+            };
+            let found = log.latest(*limit, wanted).map_err(ToolError::from)?;
+            if found.unreadable > 0 {
+                output.say(&output.dim(&format!("{} damaged lines were passed over", found.unreadable)));
+            }
+            list(&found.records, output);
+        }
+        CallsCommand::Show { id } => {
+            let record = log.find(id).map_err(ToolError::from)?.ok_or_else(|| {
+                let id = toolcrib::model::text::shorten(id, 128);
+                ToolError::new(ErrorCode::CallNotFound, format!("no call `{id}` is on record"))
+            })?;
+            show(&record, output);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(records: &[CallRecord], output: &Output) {
+    if output.json() {
+        output.document(&records);
+        return;
+    }
+    if records.is_empty() && !output.plain() {
+        output.say("no calls on record yet: try `toolcrib run list_directory path=.`");
+        return;
+    }
+    let rows: Vec<Vec<String>> = records
+        .iter()
+        .map(|record| {
+            vec![
+                record.start_time.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+                record.tool.clone(),
+                record.code.map_or("ok", ErrorCode::as_str).to_owned(),
+                format!("{:.1} ms", record.duration_ms),
+                record.call_id.to_string(),
+            ]
+        })
+        .collect();
+    output.table(&["TIME (UTC)", "TOOL", "RESULT", "TOOK", "CALL"], &rows);
+}
+
+fn show(record: &CallRecord, output: &Output) {
+    if output.json() {
+        output.document(record);
+        return;
+    }
+    let visible = toolcrib::model::text::visible;
+    let result = match (record.code, &record.message) {
+        (Some(code), Some(message)) => format!("{code}: {message}"),
+        (Some(code), None) => code.to_string(),
+        (None, _) => "ok".to_owned(),
+    };
+    let origin = match (&record.bundle, &record.version) {
+        (Some(bundle), Some(version)) => format!(" ({bundle}, {version})"),
+        _ => String::new(),
+    };
+    output.line(&format!("call      {}", record.call_id));
+    output.line(&format!("tool      {}{}", visible(&record.tool), visible(&origin)));
+    output.line(&format!("result    {}", visible(&result)));
+    output.line(&format!("started   {}", record.start_time));
+    output.line(&format!(
+        "took      {:.3} ms: {:.3} waiting, {:.3} running",
+        record.duration_ms, record.queue_time_ms, record.execution_time_ms
+    ));
+    if let Some(parent) = &record.parent {
+        output.line(&format!("within    {parent}"));
+    }
+    if let Some(approval) = &record.approval {
+        let verdict = if approval.approved { "approved" } else { "denied" };
+        output.line(&format!("approval  {verdict} by {}: {}", visible(&approval.by), visible(&approval.reason)));
+    }
+    let parameters = serde_json::to_string_pretty(&record.parameters).unwrap_or_default();
+    output.line(&format!("with      {}", visible(&parameters)));
+}

@@ -1,0 +1,179 @@
+//! `toolcrib doctor`: is everything in order, and if not, what to do?
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use toolcrib::Crib;
+use toolcrib::config::Surroundings;
+use toolcrib::record::call_log::CallLogReader;
+use toolcrib::storage::DurableDir;
+
+use super::{Done, options};
+use crate::args::Global;
+use crate::output::Output;
+
+#[derive(Serialize)]
+struct Finding {
+    check: &'static str,
+    status: Status,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Ok,
+    Warning,
+    Broken,
+}
+
+impl Finding {
+    fn ok(check: &'static str, message: impl Into<String>) -> Self {
+        Finding { check, status: Status::Ok, message: message.into(), fix: None }
+    }
+
+    fn warning(check: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Finding { check, status: Status::Warning, message: message.into(), fix: Some(fix.into()) }
+    }
+
+    fn broken(check: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Finding { check, status: Status::Broken, message: message.into(), fix: Some(fix.into()) }
+    }
+}
+
+pub(super) fn doctor(global: &Global, output: &Output) -> Done {
+    let mut findings = vec![Finding::ok("version", format!("toolcrib {}", env!("CARGO_PKG_VERSION")))];
+    match options(global).open() {
+        Ok(crib) => look(&crib, &mut findings),
+        Err(error) => {
+            let fix = "mend it, then run `toolcrib doctor` again; `toolcrib config path` says where the settings are";
+            findings.push(Finding::broken("settings", error.to_string(), fix));
+        }
+    }
+    report(&findings, output);
+    let broken = findings.iter().any(|finding| finding.status == Status::Broken);
+    Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn look(crib: &Crib, findings: &mut Vec<Finding>) {
+    findings.push(Finding::ok("settings", "every value is in order"));
+    findings.push(home(crib.home()));
+    findings.push(call_log(crib));
+    match crib.workspace_path() {
+        Some(path) => findings.push(Finding::ok("workspace", path.display().to_string())),
+        None => {
+            let why = Surroundings::of_process().workspace().err().map_or(String::new(), |why| why.to_string());
+            findings.push(Finding::warning("workspace", "there is none, so file tools cannot run", why));
+        }
+    }
+    if let Some(workspace) = crib.registry().workspace() {
+        findings.push(if workspace.uses_openat2() {
+            Finding::ok("paths", "the kernel keeps paths inside the workspace (openat2)")
+        } else {
+            let message = "openat2 is not to be had here; paths are resolved step by step, which is as safe and slower";
+            Finding::warning("paths", message, "use Linux 5.6 or newer, and a seccomp profile that allows openat2")
+        });
+    }
+    let entries = crib.registry().entries();
+    let unusable: Vec<String> = entries
+        .iter()
+        .filter_map(|entry| {
+            let schema = entry.spec().input_schema.compile().err();
+            schema.map(|error| format!("{}: {error}", entry.spec().name))
+        })
+        .collect();
+    findings.push(if unusable.is_empty() {
+        Finding::ok("tools", format!("{} registered, {} on offer", entries.len(), crib.registry().list().len()))
+    } else {
+        Finding::broken("tools", unusable.join("; "), "mend the schemas named")
+    });
+}
+
+fn home(path: &Path) -> Finding {
+    let shown = path.display();
+    let Ok(metadata) = fs::metadata(path) else {
+        return match nearest_existing(path).map(|parent| (rustix::fs::access(parent, rustix::fs::Access::WRITE_OK), parent)) {
+            Some((Ok(()), _)) => Finding::ok("home", format!("{shown} (made when first needed)")),
+            Some((Err(error), parent)) => Finding::broken(
+                "home",
+                format!("{shown} cannot be made: {} is not writable: {error}", parent.display()),
+                "choose another with --home or TOOLCRIB_HOME",
+            ),
+            None => Finding::broken("home", format!("{shown} cannot be made"), "choose another with --home or TOOLCRIB_HOME"),
+        };
+    };
+    if !metadata.is_dir() {
+        return Finding::broken("home", format!("{shown} is not a directory"), "choose another with --home or TOOLCRIB_HOME");
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        let message = format!("{shown} belongs to another user");
+        return Finding::broken("home", message, "choose your own with --home or TOOLCRIB_HOME");
+    }
+    // The one check that must write: a mode says little about a read-only or full disk.
+    if let Err(error) = DurableDir::create(path).and_then(|dir| dir.lock().map(|_| ())) {
+        return Finding::broken("home", error.to_string(), "make room, or choose another with --home or TOOLCRIB_HOME");
+    }
+    if metadata.mode() & 0o077 != 0 {
+        let message = format!("{shown} can be read by other users (mode {:o})", metadata.mode() & 0o777);
+        return Finding::warning("home", message, format!("chmod 700 {shown}"));
+    }
+    Finding::ok("home", format!("{shown}"))
+}
+
+fn nearest_existing(path: &Path) -> Option<&Path> {
+    path.ancestors().skip(1).find(|parent| parent.exists())
+}
+
+fn call_log(crib: &Crib) -> Finding {
+    match CallLogReader::new(crib.call_log_path()).latest(1000, |_| true) {
+        Ok(found) if found.unreadable == 0 => match found.records.first() {
+            Some(record) => Finding::ok("call log", format!("the last call was at {}", record.start_time)),
+            None => Finding::ok("call log", "empty"),
+        },
+        Ok(found) => Finding::warning(
+            "call log",
+            format!("{} of the latest lines are damaged and passed over", found.unreadable),
+            "nothing to do: the others are unharmed",
+        ),
+        Err(error) => Finding::broken("call log", error.to_string(), "check the modes of the home directory"),
+    }
+}
+
+fn report(findings: &[Finding], output: &Output) {
+    if output.json() {
+        output.document(&findings);
+        return;
+    }
+    if output.plain() {
+        let rows: Vec<Vec<String>> = findings
+            .iter()
+            .map(|finding| vec![word(finding.status).to_owned(), finding.check.to_owned(), finding.message.clone()])
+            .collect();
+        output.table(&["STATUS", "CHECK", "MESSAGE"], &rows);
+        return;
+    }
+    for finding in findings {
+        let mark = match finding.status {
+            Status::Ok => output.good("ok  "),
+            Status::Warning => output.doubtful("warn"),
+            Status::Broken => output.bad("FAIL"),
+        };
+        output.line(&format!("{mark}  {:<10} {}", finding.check, toolcrib::model::text::visible(&finding.message)));
+        if let Some(fix) = finding.fix.as_ref().filter(|fix| !fix.is_empty()) {
+            output.line(&format!("      {:<10} {fix}", ""));
+        }
+    }
+}
+
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Warning => "warning",
+        Status::Broken => "broken",
+    }
+}

@@ -1,0 +1,82 @@
+//! One file per verb.
+
+mod calls;
+mod completions;
+mod config;
+mod doctor;
+mod explain;
+mod list;
+mod run;
+mod schema;
+mod show;
+
+use std::process::ExitCode;
+
+use toolcrib::approval::{AllowAll, DenyAll};
+use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::{Crib, CribOptions};
+
+use crate::args::{Cli, Command, Global};
+use crate::failure::CliError;
+use crate::output::Output;
+
+pub(crate) type Done = Result<ExitCode, CliError>;
+
+pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
+    let global = &cli.global;
+    match &cli.command {
+        Command::Run(args) => run::run(args, global, output),
+        Command::List(args) => list::list(args, &open(global)?, output),
+        Command::Show(args) => show::show(args, &open(global)?, output),
+        Command::Schema(args) => schema::schema(args, &open(global)?, output),
+        Command::Calls(command) => calls::calls(command, &open(global)?, output),
+        Command::Config(command) => config::config(command, global, output),
+        Command::Explain(args) => explain::explain(args, global, output),
+        Command::Doctor => doctor::doctor(global, output),
+        Command::Completions(args) => completions::completions(args, output),
+        Command::Man(args) => completions::man(args, output),
+    }
+}
+
+/// What the global flags say about the crib.
+fn options(global: &Global) -> CribOptions {
+    let mut options = CribOptions::default();
+    if let Some(home) = &global.home {
+        options = options.home(home);
+    }
+    if let Some(workspace) = &global.workspace {
+        options = options.workspace(workspace);
+    }
+    options
+}
+
+fn open(global: &Global) -> Result<Crib, CliError> {
+    Ok(options(global).open()?)
+}
+
+/// Opens the crib for a call, with whoever can approve it.
+fn open_to_run(global: &Global, yes: bool) -> Result<Crib, CliError> {
+    let options = options(global);
+    let options = if yes {
+        options.approver(AllowAll::by("--yes"))
+    } else {
+        options.approver(DenyAll::because("nobody was asked; pass `--yes` to approve it yourself"))
+    };
+    Ok(options.open()?)
+}
+
+/// Whether a tool is on offer, in one word and, if not, why.
+fn standing(entry: &Entry) -> (&'static str, Option<String>) {
+    match entry.availability() {
+        Availability::Ready => ("ready", None),
+        Availability::Disabled { reason } => ("disabled", Some(reason)),
+        Availability::Unavailable { reason } => ("unavailable", Some(reason)),
+    }
+}
+
+fn source(entry: &Entry) -> &'static str {
+    match entry.source() {
+        Source::BuiltIn => "built-in",
+        Source::App => "app",
+    }
+}

@@ -1,0 +1,216 @@
+//! `toolcrib run`: one call, from words to an exit code.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use toolcrib::model::{JsonObject, text};
+use toolcrib::registry::Registry;
+use toolcrib::wire::{ResultShape, render};
+use toolcrib::{CallRequest, Caller, Crib, EventKind, Outcome, OutputStream, Plan, ToolOutput};
+
+use super::{Done, open_to_run};
+use crate::args::{Global, RunArgs};
+use crate::coerce;
+use crate::failure::{CliError, print_error};
+use crate::output::Output;
+use crate::progress;
+
+pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
+    let crib = open_to_run(global, args.yes)?;
+    let request = request(args, global, crib.registry())?;
+    if args.dry_run {
+        return dry_run(crib.registry().plan(request)?, output);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::usage(format!("cannot start: {error}")))?;
+    let outcome = runtime.block_on(execute(&crib, request, args.stream, output));
+    crib.registry().flush();
+    // A tool that does not heed its cancellation must not hold the exit up.
+    runtime.shutdown_background();
+    print_outcome(args, &outcome, output);
+    Ok(exit_code(args, &outcome))
+}
+
+fn request(args: &RunArgs, global: &Global, registry: &Registry) -> Result<CallRequest, CliError> {
+    // An unknown tool is the pipeline's to report; its arguments are read as text meanwhile.
+    let entry = registry.find(&args.tool).ok();
+    let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
+    let base = match &args.args {
+        Some(word) => read_json(word, global)?,
+        None => JsonObject::new(),
+    };
+    let arguments = match (spec, coerce::arguments(base, &args.pairs, spec)) {
+        (_, Ok(arguments)) => arguments,
+        // Rather than about words, tell about the tool that is not there.
+        (None, Err(_)) => JsonObject::new(),
+        (Some(spec), Err(error)) => {
+            let hint = format!("`toolcrib show {}` lists the parameters", spec.name);
+            return Err(CliError::usage(error.message).with_hint(hint));
+        }
+    };
+    let mut request = CallRequest::new(&args.tool).args(arguments).caller(Caller::Cli);
+    request.call_id = args.call_id.clone();
+    if let Some(timeout) = args.timeout {
+        request = request.timeout(timeout);
+    }
+    Ok(request)
+}
+
+/// More JSON than this nobody types, and no tool takes.
+const MAX_JSON: u64 = 64 * 1024 * 1024;
+
+fn read_json(word: &str, global: &Global) -> Result<JsonObject, CliError> {
+    let mut json = Vec::new();
+    let source = match word {
+        "-" => {
+            if global.no_input && std::io::stdin().is_terminal() {
+                return Err(CliError::usage("`--args -` would wait for the terminal, which `--no-input` forbids"));
+            }
+            read_capped(std::io::stdin().lock(), &mut json).map(|()| "stdin".to_owned())
+        }
+        _ => match word.strip_prefix('@') {
+            Some(path) => std::fs::File::open(path)
+                .and_then(|file| read_capped(file, &mut json))
+                .map(|()| format!("`{path}`"))
+                .map_err(|error| std::io::Error::new(error.kind(), format!("`{path}`: {error}"))),
+            None => {
+                json.extend_from_slice(word.as_bytes());
+                Ok("`--args`".to_owned())
+            }
+        },
+    };
+    let source = source.map_err(|error| CliError::usage(format!("cannot read the arguments from {error}")))?;
+    let usage = |problem: String| {
+        CliError::usage(problem).with_hint("write a JSON object: --args '{\"name\": \"value\"}', --args @FILE or --args -")
+    };
+    match serde_json::from_slice(&json) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(usage(format!("{source} is not a JSON object"))),
+        Err(error) => Err(usage(format!("{source} is not JSON: {error}"))),
+    }
+}
+
+fn read_capped(reader: impl std::io::Read, into: &mut Vec<u8>) -> std::io::Result<()> {
+    reader.take(MAX_JSON + 1).read_to_end(into)?;
+    if into.len() as u64 > MAX_JSON {
+        return Err(std::io::Error::other("more than 64 MB"));
+    }
+    Ok(())
+}
+
+async fn execute(crib: &Crib, request: CallRequest, stream: bool, output: &Output) -> Outcome {
+    let cancel = CancellationToken::new();
+    let request = request.cancel_with(cancel.clone());
+    let interrupted = tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            cancel.cancel();
+        }
+    });
+    let tool = text::shorten(&request.tool, 40);
+    let outcome = if stream {
+        follow(crib.registry(), request, output).await
+    } else {
+        progress::show(output, &tool, crib.registry().execute(request)).await
+    };
+    interrupted.abort();
+    outcome
+}
+
+/// Prints what happens while it happens.
+async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> Outcome {
+    let call = registry.execute_async(request);
+    let mut events = call.events();
+    while let Some(event) = events.next().await {
+        if output.json() {
+            output.ndjson(&*event);
+            continue;
+        }
+        match &event.kind {
+            EventKind::Output { stream: OutputStream::Stdout, chunk } => output.text(chunk),
+            EventKind::Output { stream: OutputStream::Stderr, chunk } => {
+                output.error_line(text::visible(chunk).trim_end_matches('\n'));
+            }
+            EventKind::Step { name, status } => output.say(&output.dim(&format!("step {}: {status}", text::visible(name)))),
+            EventKind::Progress { progress, total, message } => {
+                let total = total.map_or(String::new(), |total| format!(" of {total}"));
+                let message = message.as_deref().unwrap_or_default();
+                output.say(&output.dim(&format!("{progress}{total} {}", text::visible(message))));
+            }
+            EventKind::Approval { status, .. } => output.say(&output.dim(&format!("approval {status}"))),
+            EventKind::Started { .. } | EventKind::Finished { .. } => {}
+        }
+    }
+    call.outcome().await
+}
+
+fn print_outcome(args: &RunArgs, outcome: &Outcome, output: &Output) {
+    if let Some(shape) = args.shape.as_deref().and_then(|shape| shape.parse::<ResultShape>().ok()) {
+        output.document(&render(outcome, shape));
+    } else if output.json() {
+        let document = render(outcome, ResultShape::Tagged);
+        if args.stream { output.ndjson(&document) } else { output.document(&document) }
+    } else {
+        match &outcome.result {
+            Ok(result) => print_result(result, output),
+            Err(error) => print_error(output, error, None),
+        }
+    }
+    if outcome.truncated {
+        output.say(&output.dim("the output was cut to its limit"));
+    }
+    if output.verbose() {
+        let timing = &outcome.timing;
+        output.say(&output.dim(&format!(
+            "call {} · queue {:.1?} · execution {:.1?} · total {:.1?}",
+            outcome.call_id, timing.queue, timing.execution, timing.total
+        )));
+    }
+}
+
+fn print_result(result: &ToolOutput, output: &Output) {
+    match &result.text {
+        // The content of a file, the output of a program: exactly that.
+        Some(text) => output.text(text),
+        None => output.line(&text::visible(&result.text())),
+    }
+}
+
+fn exit_code(args: &RunArgs, outcome: &Outcome) -> ExitCode {
+    let program = outcome.value().and_then(|value| value.get("exitCode")).and_then(Value::as_i64);
+    match (&outcome.result, program) {
+        (Err(error), _) => ExitCode::from(error.code().exit_code()),
+        (Ok(_), Some(code)) if args.exit_code => ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)),
+        (Ok(_), _) => ExitCode::SUCCESS,
+    }
+}
+
+fn dry_run(plan: Plan, output: &Output) -> Done {
+    if output.json() {
+        output.document(&json!({"ok": true, "value": plan}));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let parameters = serde_json::to_string(&plan.parameters).unwrap_or_default();
+    let ask = plan.reason.as_deref().unwrap_or_default();
+    let verdict = match plan.verdict {
+        toolcrib::Verdict::Allow => "runs without asking".to_owned(),
+        toolcrib::Verdict::Ask => format!("asks first: {ask}"),
+        toolcrib::Verdict::Deny => format!("is refused: {ask}"),
+    };
+    let effects = match plan.effects.tags().as_slice() {
+        [] => "unknown".to_owned(),
+        tags => tags.join(", "),
+    };
+    output.line(&format!("would    {}", text::visible(&plan.effect)));
+    output.line(&format!("tool     {}", plan.reference));
+    output.line(&format!("with     {}", text::visible(&parameters)));
+    output.line(&format!("effects  {effects}"));
+    output.line(&format!("verdict  {verdict}"));
+    output.line(&format!("limits   {} ms, {} bytes a text", plan.timeout_ms, plan.max_output_bytes));
+    if let Some(diff) = &plan.diff {
+        output.line(&text::visible(diff));
+    }
+    output.say(&output.dim("nothing was done"));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,115 @@
+//! Errors of the command line: one envelope, one exit code, words that say what to type next.
+
+use std::any::Any;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use serde_json::{Value, json};
+use toolcrib::crib::OpenError;
+use toolcrib::model::text;
+use toolcrib::{ErrorCode, ToolError};
+
+use crate::output::Output;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    error: ToolError,
+    hint: Option<String>,
+}
+
+impl CliError {
+    /// The command line makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorCode::Usage, message).into()
+    }
+
+    /// What to type next, instead of the code's own remedy.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// A panic that reached the top.
+    pub(crate) fn bug(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        ToolError::new(ErrorCode::Internal, format!("a bug in Toolcrib: {text}")).into()
+    }
+
+    /// Prints the error where it belongs and says how to exit.
+    pub(crate) fn report(&self, output: &Output) -> ExitCode {
+        if output.json() {
+            output.document(&envelope(&self.error));
+        } else {
+            print_error(output, &self.error, self.hint.as_deref());
+        }
+        ExitCode::from(self.error.code().exit_code())
+    }
+}
+
+impl From<ToolError> for CliError {
+    fn from(error: ToolError) -> Self {
+        CliError { error, hint: None }
+    }
+}
+
+impl From<OpenError> for CliError {
+    fn from(error: OpenError) -> Self {
+        let hint = match &error {
+            OpenError::Config(_) => "`toolcrib config path` says where the settings are read from",
+            OpenError::Home(_) | OpenError::Workspace(_) | OpenError::Register(_) => "`toolcrib --help` shows the options",
+        };
+        CliError::usage(error.to_string()).with_hint(hint)
+    }
+}
+
+/// The REST envelope, without metadata: there was no call.
+fn envelope(error: &ToolError) -> Value {
+    json!({"ok": false, "error": error})
+}
+
+/// Prints an error for a person: what, each fault, what to do.
+pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>) {
+    let faults = error.details().and_then(|details| details.get("faults")).and_then(Value::as_array);
+    let message = match faults {
+        // One line each reads better than the joined message.
+        Some(faults) if faults.len() > 1 => error.message().split(": ").next().unwrap_or_default(),
+        _ => error.message(),
+    };
+    output.error_line(&format!("{} {}", output.red("error:"), text::visible(message)));
+    if let Some(faults) = faults.filter(|faults| faults.len() > 1) {
+        for fault in faults {
+            let part = |key: &str| fault.get(key).and_then(Value::as_str).unwrap_or_default();
+            output.error_line(&format!("  {} {}", output.bold(&text::visible(part("pointer"))), text::visible(part("message"))));
+        }
+    }
+    let hint = hint.unwrap_or_else(|| error.code().remedy());
+    output.error_line(&format!("  {}", output.dim(&format!("{}: {hint}", error.code()))));
+}
+
+/// Reports what clap found wrong (or the help it was asked for).
+pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    // The flags were not parsed, so look for the word itself, before any `--`.
+    let wants_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+    if wants_json {
+        let rendered = error.render().to_string();
+        let message: Vec<&str> = rendered
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+            .filter(|line| !line.is_empty())
+            .collect();
+        let message = message.join(" ");
+        let error = ToolError::new(ErrorCode::Usage, message.trim_start_matches("error: "));
+        println!("{}", envelope(&error));
+    } else {
+        let _ = error.print();
+    }
+    ExitCode::from(ErrorCode::Usage.exit_code())
+}

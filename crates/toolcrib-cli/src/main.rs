@@ -1,0 +1,43 @@
+//! The `toolcrib` command: a thin front end. It parses words, opens a [`toolcrib::Crib`], prints
+//! what comes back, and turns error codes into exit codes. It holds no policy.
+
+mod args;
+mod coerce;
+mod commands;
+mod complete;
+mod duration;
+mod failure;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::Cli;
+use failure::CliError;
+use output::Output;
+
+fn main() -> ExitCode {
+    // Costs nothing unless a shell asks for completions.
+    clap_complete::CompleteEnv::with_factory(complete::command).complete();
+    quiet_panics();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::report_usage(&error),
+    };
+    let output = Output::new(&cli.global);
+    match std::panic::catch_unwind(|| commands::dispatch(&cli, &output)) {
+        Ok(Ok(code)) => code,
+        Ok(Err(error)) => error.report(&output),
+        Err(panic) => CliError::bug(&*panic).report(&output),
+    }
+}
+
+/// A tool that panics is an outcome, and a panic of ours is reported by `main`; neither should
+/// print twice. `RUST_BACKTRACE` brings the usual message back.
+fn quiet_panics() {
+    if std::env::var_os("RUST_BACKTRACE").is_none_or(|value| value == "0") {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
+}

@@ -1,0 +1,213 @@
+//! Where words and data go: data to stdout, words to stderr, JSON when asked.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use clap::ColorChoice;
+use serde::Serialize;
+use toolcrib::model::text;
+
+use crate::args::Global;
+
+/// Prints for one command.
+#[derive(Debug)]
+pub(crate) struct Output {
+    json: bool,
+    plain: bool,
+    quiet: bool,
+    verbose: bool,
+    stdout_is_terminal: bool,
+    stderr_is_terminal: bool,
+    colour_out: bool,
+    colour_err: bool,
+}
+
+impl Output {
+    pub(crate) fn new(global: &Global) -> Self {
+        let stdout_is_terminal = io::stdout().is_terminal();
+        let stderr_is_terminal = io::stderr().is_terminal();
+        // https://no-color.org: any value that is not empty.
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let colour = |terminal: bool| match global.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => terminal && !no_color && !global.plain,
+        };
+        Output {
+            json: global.json,
+            plain: global.plain,
+            quiet: global.quiet,
+            verbose: global.verbose,
+            stdout_is_terminal,
+            stderr_is_terminal,
+            colour_out: colour(stdout_is_terminal),
+            colour_err: colour(stderr_is_terminal),
+        }
+    }
+
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    pub(crate) fn plain(&self) -> bool {
+        self.plain
+    }
+
+    pub(crate) fn verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Whether a moving line on stderr would please anybody.
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.stderr_is_terminal && !self.quiet && !self.json && !self.plain
+    }
+
+    /// Prints one JSON document: indented for a person, on one line for a program.
+    pub(crate) fn document(&self, value: &impl Serialize) {
+        let text = if self.stdout_is_terminal {
+            serde_json::to_string_pretty(value)
+        } else {
+            serde_json::to_string(value)
+        };
+        self.line(&text.unwrap_or_else(|error| format!("{{\"ok\":false,\"error\":\"{error}\"}}")));
+    }
+
+    /// Prints one JSON value on a line of its own.
+    pub(crate) fn ndjson(&self, value: &impl Serialize) {
+        self.line(&serde_json::to_string(value).unwrap_or_default());
+    }
+
+    /// Prints a line of data.
+    pub(crate) fn line(&self, line: &str) {
+        self.write(&[line.as_bytes(), b"\n"]);
+    }
+
+    /// Prints text as it is; on a terminal without what could deceive it, and with a last newline.
+    pub(crate) fn text(&self, content: &str) {
+        if !self.stdout_is_terminal {
+            self.write(&[content.as_bytes()]);
+            return;
+        }
+        let shown = text::visible(content);
+        let newline: &[u8] = if shown.is_empty() || shown.ends_with('\n') { b"" } else { b"\n" };
+        self.write(&[shown.as_bytes(), newline]);
+    }
+
+    fn write(&self, parts: &[&[u8]]) {
+        let mut stdout = io::stdout().lock();
+        let written = parts.iter().try_for_each(|part| stdout.write_all(part)).and_then(|()| stdout.flush());
+        if let Err(error) = written {
+            // The reader left (`| head`): end quietly, as programs killed by SIGPIPE do.
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                std::process::exit(141);
+            }
+            self.error_line(&format!("{} cannot write the output: {error}", self.red("error:")));
+            std::process::exit(1);
+        }
+    }
+
+    /// Says something on stderr, unless told to be quiet.
+    pub(crate) fn say(&self, line: &str) {
+        if !self.quiet {
+            self.error_line(line);
+        }
+    }
+
+    /// Says something on stderr whatever was asked for.
+    pub(crate) fn error_line(&self, line: &str) {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+
+    /// Red, on stderr.
+    pub(crate) fn red(&self, words: &str) -> String {
+        paint(self.colour_err, "31;1", words)
+    }
+
+    /// Dim, on stderr.
+    pub(crate) fn dim(&self, words: &str) -> String {
+        paint(self.colour_err, "2", words)
+    }
+
+    /// Bold, on stderr.
+    pub(crate) fn bold(&self, words: &str) -> String {
+        paint(self.colour_err, "1", words)
+    }
+
+    /// A heading, on stdout.
+    pub(crate) fn heading(&self, words: &str) -> String {
+        paint(self.colour_out, "1", words)
+    }
+
+    /// Green for good, on stdout.
+    pub(crate) fn good(&self, words: &str) -> String {
+        paint(self.colour_out, "32", words)
+    }
+
+    /// Yellow for doubtful, on stdout.
+    pub(crate) fn doubtful(&self, words: &str) -> String {
+        paint(self.colour_out, "33", words)
+    }
+
+    /// Red for bad, on stdout.
+    pub(crate) fn bad(&self, words: &str) -> String {
+        paint(self.colour_out, "31", words)
+    }
+
+    /// Prints rows as a table for people or, with `--plain`, as tab-separated values. The last
+    /// column takes what room is left.
+    pub(crate) fn table(&self, headings: &[&str], rows: &[Vec<String>]) {
+        if self.plain {
+            for row in rows {
+                let cells: Vec<String> = row.iter().map(|cell| one_line(cell)).collect();
+                self.line(&cells.join("\t"));
+            }
+            return;
+        }
+        let mut widths: Vec<usize> = headings.iter().map(|heading| heading.chars().count()).collect();
+        for row in rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let cell = |text: &str, width: usize| format!("{text:width$}  ");
+        let heading: String = headings.iter().zip(&widths).map(|(text, width)| cell(text, *width)).collect();
+        self.line(&self.heading(heading.trim_end()));
+        let taken: usize = widths.iter().take(headings.len().saturating_sub(1)).map(|width| width + 2).sum();
+        let room = self.width().saturating_sub(taken).max(20);
+        for row in rows {
+            let mut line = String::new();
+            for (index, (text, width)) in row.iter().zip(&widths).enumerate() {
+                if index + 1 == headings.len() {
+                    line.push_str(&clip(&one_line(text), room));
+                } else {
+                    line.push_str(&cell(&one_line(text), *width));
+                }
+            }
+            self.line(line.trim_end());
+        }
+    }
+
+    /// How wide a line may be: the terminal's width; unlimited when nobody looks.
+    fn width(&self) -> usize {
+        if !self.stdout_is_terminal {
+            return usize::MAX;
+        }
+        rustix::termios::tcgetwinsize(io::stdout()).map_or(80, |size| usize::from(size.ws_col).max(40))
+    }
+}
+
+fn paint(on: bool, code: &str, words: &str) -> String {
+    if on { format!("\x1b[{code}m{words}\x1b[0m") } else { words.to_owned() }
+}
+
+/// One line of safe text.
+fn one_line(text: &str) -> String {
+    text::visible(text).replace(['\n', '\t'], " ")
+}
+
+fn clip(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}

@@ -1,0 +1,313 @@
+//! Settings: where they come from, which one wins, and what they say.
+
+mod places;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub use places::{NoHome, NoWorkspace, Surroundings};
+pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
+
+use crate::model::limits::LimitsPatch;
+use crate::model::text;
+
+/// The largest configuration file that is read.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Where a value comes from; what stands later wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// `config.toml` in the home.
+    Home,
+    /// `.toolcrib/config.toml` in the workspace.
+    Project,
+    /// An environment variable.
+    Environment,
+    /// A flag.
+    Flag,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Default => "default",
+            Origin::Home => "home",
+            Origin::Project => "project",
+            Origin::Environment => "environment",
+            Origin::Flag => "flag",
+        })
+    }
+}
+
+/// The settings in force, each with its origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config(BTreeMap<&'static str, (Value, Origin)>);
+
+/// Why the configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {file}: {source}")]
+    Unreadable {
+        /// Which file, in words.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("{file} is not TOML: {problem}")]
+    Syntax {
+        /// Which file, in words.
+        file: String,
+        /// Where and why.
+        problem: String,
+    },
+    /// A key or value is wrong.
+    #[error("{place}: {problem}")]
+    Value {
+        /// The file and key, or the variable.
+        place: String,
+        /// What is wrong and what to write.
+        problem: String,
+    },
+}
+
+impl Config {
+    /// The defaults.
+    pub fn defaults() -> Self {
+        Config(SETTINGS.iter().map(|setting| (setting.key, ((setting.default)(), Origin::Default))).collect())
+    }
+
+    /// Puts the home's file and the environment over the defaults.
+    pub fn load(home: &Path, surroundings: &Surroundings) -> Result<Self, ConfigError> {
+        let mut config = Config::defaults();
+        config.read_file(&home.join("config.toml"), Origin::Home)?;
+        for setting in SETTINGS {
+            let variable = setting.variable();
+            if let Some(text) = surroundings.variable(&variable) {
+                let value = setting.parse(text).map_err(|problem| ConfigError::Value { place: variable, problem })?;
+                config.set(setting, value, Origin::Environment);
+            }
+        }
+        Ok(config)
+    }
+
+    /// Puts a workspace's own file over this: it may only tighten.
+    pub fn tighten_by_project(&mut self, workspace: &Path) -> Result<(), ConfigError> {
+        self.read_file(&workspace.join(".toolcrib/config.toml"), Origin::Project)
+    }
+
+    /// Sets a value by a flag.
+    pub fn set_flag(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
+        let setting = known(key, "flag")?;
+        let problem = |problem| ConfigError::Value { place: key.to_owned(), problem };
+        let value = setting.parse(text).map_err(problem)?;
+        self.set(setting, value, Origin::Flag);
+        Ok(())
+    }
+
+    fn set(&mut self, setting: &'static Setting, value: Value, origin: Origin) {
+        self.0.insert(setting.key, (value, origin));
+    }
+
+    fn read_file(&mut self, path: &Path, origin: Origin) -> Result<(), ConfigError> {
+        let file = path.display().to_string();
+        let text = match read_capped(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(ConfigError::Unreadable { file, source }),
+        };
+        let table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| ConfigError::Syntax { file: file.clone(), problem: error.to_string().trim_end().to_owned() })?;
+        self.read_table(&table, "", &file, origin)
+    }
+
+    fn read_table(&mut self, table: &toml::Table, prefix: &str, file: &str, origin: Origin) -> Result<(), ConfigError> {
+        for (name, value) in table {
+            let key = format!("{prefix}{name}");
+            if let (toml::Value::Table(inner), true) = (value, is_table(&key)) {
+                self.read_table(inner, &format!("{key}."), file, origin)?;
+                continue;
+            }
+            let setting = known(&key, file)?;
+            let problem = |problem: String| ConfigError::Value { place: format!("{file}: `{key}`"), problem };
+            let json = serde_json::to_value(value).map_err(|error| problem(error.to_string()))?;
+            let value = setting.accept(json).map_err(problem)?;
+            let (current, set_by) = &self.0[setting.key];
+            // The environment was read before the project's file and still wins over it, but a
+            // project may tighten even what the user set by hand.
+            let (value, origin) = match origin {
+                Origin::Project => {
+                    let tightened = setting.tighten(current, value.clone());
+                    (tightened.map_err(|why| problem(format!("{why}; it is {current} by {set_by}")))?, origin)
+                }
+                other => (value, other),
+            };
+            self.set(setting, value, origin);
+        }
+        Ok(())
+    }
+
+    /// Every setting in force: key, value, origin.
+    pub fn entries(&self) -> impl Iterator<Item = (&'static Setting, &Value, Origin)> {
+        SETTINGS.iter().map(|setting| {
+            let (value, origin) = &self.0[setting.key];
+            (setting, value, *origin)
+        })
+    }
+
+    fn value(&self, key: &str) -> &Value {
+        &self.0[key].0
+    }
+
+    fn number(&self, key: &str) -> Option<u64> {
+        self.value(key).as_u64()
+    }
+
+    fn words(&self, key: &str) -> Vec<String> {
+        let words = self.value(key).as_array().into_iter().flatten();
+        words.filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    /// The workspace, when it is configured.
+    pub fn workspace(&self) -> Option<PathBuf> {
+        self.value("workspace").as_str().map(PathBuf::from)
+    }
+
+    /// `readExtensions`.
+    pub fn read_extensions(&self) -> Vec<String> {
+        self.words("readExtensions")
+    }
+
+    /// `disabledTools`.
+    pub fn disabled_tools(&self) -> Vec<String> {
+        self.words("disabledTools")
+    }
+
+    /// The limits of calls.
+    pub fn limits(&self) -> LimitsPatch {
+        let small = |key| self.number(key).and_then(|number| u32::try_from(number).ok());
+        LimitsPatch {
+            timeout_ms: self.number("limits.timeoutMs"),
+            max_input_bytes: self.number("limits.maxInputBytes"),
+            max_output_bytes: self.number("limits.maxOutputBytes"),
+            max_calls_per_minute: small("limits.maxCallsPerMinute"),
+            max_concurrent: small("limits.maxConcurrent"),
+        }
+    }
+
+    /// `limits.maxConcurrentTotal`.
+    pub fn max_concurrent_total(&self) -> usize {
+        self.size("limits.maxConcurrentTotal")
+    }
+
+    /// `limits.listEntries`.
+    pub fn list_entries(&self) -> usize {
+        self.size("limits.listEntries")
+    }
+
+    fn size(&self, key: &str) -> usize {
+        self.number(key).and_then(|number| usize::try_from(number).ok()).unwrap_or(usize::MAX)
+    }
+
+    /// `calls.keepOutcomesHours`.
+    pub fn keep_outcomes(&self) -> Duration {
+        Duration::from_secs(self.number("calls.keepOutcomesHours").unwrap_or(24) * 3600)
+    }
+
+    /// `calls.maxLogBytes`.
+    pub fn max_log_bytes(&self) -> u64 {
+        self.number("calls.maxLogBytes").unwrap_or(u64::MAX)
+    }
+}
+
+fn is_table(key: &str) -> bool {
+    SETTINGS.iter().any(|setting| setting.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
+}
+
+fn known(key: &str, place: &str) -> Result<&'static Setting, ConfigError> {
+    if let Some(setting) = Setting::find(key) {
+        return Ok(setting);
+    }
+    let hint = match text::nearest(key, SETTINGS.iter().map(|setting| setting.key)).as_slice() {
+        [] => "`toolcrib config show` lists the keys".to_owned(),
+        near => format!("did you mean {}?", text::or_list(near)),
+    };
+    let problem = format!("unknown key `{}`; {hint}", text::shorten(key, 80));
+    Err(ConfigError::Value { place: place.to_owned(), problem })
+}
+
+fn read_capped(path: &Path) -> std::io::Result<String> {
+    use std::io::Read as _;
+    let file = std::fs::File::open(path)?;
+    let mut text = String::new();
+    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(std::io::Error::other("the file is over 1 MB"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(home: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("config.toml"), home).unwrap();
+        Config::load(dir.path(), &Surroundings::new(dir.path(), variables.iter().copied()))
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file_and_the_file_over_the_default() {
+        let config = load("[limits]\ntimeoutMs = 5000\nlistEntries = 7\n", &[("TOOLCRIB_LIMITS_TIMEOUT_MS", "9000")]).unwrap();
+        assert_eq!(config.limits().timeout_ms, Some(9000));
+        assert_eq!(config.list_entries(), 7);
+        let origins: BTreeMap<_, _> = config.entries().map(|(setting, _, origin)| (setting.key, origin)).collect();
+        assert_eq!(origins["limits.timeoutMs"], Origin::Environment);
+        assert_eq!(origins["limits.listEntries"], Origin::Home);
+        assert_eq!(origins["workspace"], Origin::Default);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_a_fix() {
+        for (toml, expected) in [
+            ("limits = 3", "unknown key `limits`"),
+            ("[limits]\ntimeoutMS = 1", "did you mean `limits.timeoutMs`?"),
+            ("[limits]\ntimeoutMs = 'long'", "must be a whole number from 1"),
+            ("[limits]\ntimeoutMs = 0", "must be a whole number from 1"),
+            ("disabledTools = 'a'", "must be a list of words"),
+            ("[limits\n", "is not TOML"),
+        ] {
+            let error = load(toml, &[]).unwrap_err().to_string();
+            assert!(error.contains(expected), "{toml}: {error}");
+        }
+        let error = load("", &[("TOOLCRIB_LIMITS_TIMEOUT_MS", "soon")]).unwrap_err().to_string();
+        assert!(error.starts_with("TOOLCRIB_LIMITS_TIMEOUT_MS: must be"), "{error}");
+    }
+
+    #[test]
+    fn a_project_tightens_and_never_loosens() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(".toolcrib")).unwrap();
+        let project = |toml: &str| {
+            std::fs::write(dir.path().join(".toolcrib/config.toml"), toml).unwrap();
+            let mut config = Config::defaults();
+            config.tighten_by_project(dir.path()).map(|()| config)
+        };
+        assert_eq!(project("[limits]\ntimeoutMs = 100").unwrap().limits().timeout_ms, Some(100));
+        let error = project("[limits]\ntimeoutMs = 100000").unwrap_err().to_string();
+        assert!(error.contains("only lower this; it is 60000 by default"), "{error}");
+        assert!(project("workspace = '/'").is_err());
+    }
+}

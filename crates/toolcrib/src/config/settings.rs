@@ -1,0 +1,297 @@
+//! The table of settings: every key, its type, its default, what it does, and how a project may
+//! tighten it. Files, environment variables, `config show` and docs/config.md all come from here.
+
+use serde_json::{Value, json};
+
+use crate::model::limits::{Limits, MB};
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// The key in config.toml, with dots for tables.
+    pub key: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// Its value when nobody sets it.
+    pub default: fn() -> Value,
+    /// What a project's own file may do to it.
+    pub project: ProjectMay,
+    /// What it does.
+    pub effect: &'static str,
+}
+
+/// The type of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number within bounds, or nothing.
+    Integer {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+    },
+    /// A path.
+    Path,
+    /// A list of words; in the environment separated by commas.
+    Words,
+}
+
+/// What a project's own file may do: a cloned repository must not loosen anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectMay {
+    /// Nothing.
+    NotSet,
+    /// Make it smaller.
+    Lower,
+    /// Add to the list.
+    Extend,
+    /// Take from the list; an empty list means everything, so the first list narrows.
+    Narrow,
+}
+
+const MILLISECONDS: Kind = Kind::Integer { min: 1, max: 7 * 24 * 3600 * 1000 };
+const BYTES: Kind = Kind::Integer { min: 1024, max: 1024 * MB };
+
+/// Every setting, in the order they are shown.
+pub static SETTINGS: &[Setting] = &[
+    Setting {
+        key: "workspace",
+        kind: Kind::Path,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "The only directory tree file tools may touch. Unset: the nearest parent directory with `.toolcrib` or `.git`, else the current directory.",
+    },
+    Setting {
+        key: "readExtensions",
+        kind: Kind::Words,
+        default: || json!([]),
+        project: ProjectMay::Narrow,
+        effect: "File extensions `read_file` may read, without the dot. Empty: all.",
+    },
+    Setting {
+        key: "disabledTools",
+        kind: Kind::Words,
+        default: || json!([]),
+        project: ProjectMay::Extend,
+        effect: "Tools that are switched off, by name.",
+    },
+    Setting {
+        key: "limits.timeoutMs",
+        kind: MILLISECONDS,
+        default: || json!(Limits::default().timeout.as_millis() as u64),
+        project: ProjectMay::Lower,
+        effect: "How long a call may run, in milliseconds, unless the tool sets its own limit.",
+    },
+    Setting {
+        key: "limits.maxInputBytes",
+        kind: BYTES,
+        default: || json!(Limits::default().max_input_bytes),
+        project: ProjectMay::Lower,
+        effect: "How long the arguments of a call may be, as JSON.",
+    },
+    Setting {
+        key: "limits.maxOutputBytes",
+        kind: BYTES,
+        default: || json!(Limits::default().max_output_bytes),
+        project: ProjectMay::Lower,
+        effect: "How long each text in an output may be; longer ones keep head and tail. A whole output may be 16 times as long. A tool may set its own limit.",
+    },
+    Setting {
+        key: "limits.maxCallsPerMinute",
+        kind: Kind::Integer { min: 1, max: 1_000_000 },
+        default: || Value::Null,
+        project: ProjectMay::Lower,
+        effect: "How many calls of one tool may start per minute. Unset: any number.",
+    },
+    Setting {
+        key: "limits.maxConcurrent",
+        kind: Kind::Integer { min: 1, max: 100_000 },
+        default: || json!(Limits::default().max_concurrent),
+        project: ProjectMay::Lower,
+        effect: "How many calls of one tool may run at once; further ones wait.",
+    },
+    Setting {
+        key: "limits.maxConcurrentTotal",
+        kind: Kind::Integer { min: 1, max: 100_000 },
+        default: || json!(crate::limits::DEFAULT_MAX_CONCURRENT),
+        project: ProjectMay::Lower,
+        effect: "How many calls may run at once over all tools; further ones wait.",
+    },
+    Setting {
+        key: "limits.listEntries",
+        kind: Kind::Integer { min: 1, max: 1_000_000 },
+        default: || json!(10_000),
+        project: ProjectMay::Lower,
+        effect: "How many entries `list_directory` returns before it stops and says `truncated`.",
+    },
+    Setting {
+        key: "calls.keepOutcomesHours",
+        kind: Kind::Integer { min: 1, max: 24 * 365 },
+        default: || json!(24),
+        project: ProjectMay::NotSet,
+        effect: "How long the outcome of a call with a caller-given id is kept for repetition.",
+    },
+    Setting {
+        key: "calls.maxLogBytes",
+        kind: Kind::Integer { min: MB, max: 1024 * 1024 * MB },
+        default: || json!(256 * MB),
+        project: ProjectMay::NotSet,
+        effect: "How large the call log may grow before its oldest files are removed.",
+    },
+];
+
+impl Setting {
+    /// Finds a setting by its key.
+    pub fn find(key: &str) -> Option<&'static Setting> {
+        SETTINGS.iter().find(|setting| setting.key == key)
+    }
+
+    /// The environment variable: `limits.timeoutMs` is `TOOLCRIB_LIMITS_TIMEOUT_MS`.
+    pub fn variable(&self) -> String {
+        let mut name = String::from("TOOLCRIB_");
+        for c in self.key.chars() {
+            match c {
+                '.' => name.push('_'),
+                c if c.is_ascii_uppercase() => {
+                    name.push('_');
+                    name.push(c);
+                }
+                c => name.push(c.to_ascii_uppercase()),
+            }
+        }
+        name
+    }
+
+    /// Checks a value; the error says what the setting takes.
+    pub(super) fn accept(&self, value: Value) -> Result<Value, String> {
+        match (self.kind, &value) {
+            (Kind::Integer { min, max }, Value::Number(number)) => match number.as_u64() {
+                Some(number) if (min..=max).contains(&number) => Ok(value),
+                _ => Err(format!("must be a whole number from {min} to {max}")),
+            },
+            (Kind::Integer { min, max }, _) => Err(format!("must be a whole number from {min} to {max}")),
+            (Kind::Path, Value::String(path)) if !path.is_empty() => Ok(value),
+            (Kind::Path, _) => Err("must be a path".to_owned()),
+            (Kind::Words, Value::Array(words)) if words.iter().all(Value::is_string) => Ok(value),
+            (Kind::Words, _) => Err("must be a list of words".to_owned()),
+        }
+    }
+
+    /// Reads a value from text, as environment variables and flags have it.
+    pub(super) fn parse(&self, text: &str) -> Result<Value, String> {
+        let value = match self.kind {
+            Kind::Integer { .. } => match text.trim().parse::<u64>() {
+                Ok(number) => json!(number),
+                Err(_) => json!(text),
+            },
+            Kind::Path => json!(text),
+            Kind::Words => text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect(),
+        };
+        self.accept(value)
+    }
+
+    /// What a project's value makes of the value in force; the error says why it may not.
+    pub(super) fn tighten(&self, current: &Value, wanted: Value) -> Result<Value, &'static str> {
+        match self.project {
+            ProjectMay::NotSet => Err("a project may not set this"),
+            ProjectMay::Lower => match (current.as_u64(), wanted.as_u64()) {
+                (Some(current), Some(wanted)) if wanted > current => Err("a project may only lower this"),
+                _ => Ok(wanted),
+            },
+            ProjectMay::Extend => {
+                let mut words = current.as_array().cloned().unwrap_or_default();
+                for word in wanted.as_array().into_iter().flatten() {
+                    if !words.contains(word) {
+                        words.push(word.clone());
+                    }
+                }
+                Ok(Value::Array(words))
+            }
+            ProjectMay::Narrow => {
+                let current = current.as_array().map(Vec::as_slice).unwrap_or_default();
+                let wanted_words = wanted.as_array().map(Vec::as_slice).unwrap_or_default();
+                let widens = !current.is_empty()
+                    && (wanted_words.is_empty() || wanted_words.iter().any(|word| !current.contains(word)));
+                if widens { Err("a project may only take entries from this list") } else { Ok(wanted) }
+            }
+        }
+    }
+}
+
+/// docs/config.md: the reference of every setting.
+pub fn reference() -> String {
+    let mut page = String::from(concat!(
+        "# Configuration\n\n",
+        "`config.toml` in the home holds the settings; `toolcrib config show` prints each value in force and where it comes from,\n",
+        "`toolcrib config path` where the files are. What stands further down wins:\n\n",
+        "1. the default,\n",
+        "2. `config.toml` in the home (`$TOOLCRIB_HOME`, by default `toolcrib` in the XDG data directory),\n",
+        "3. `.toolcrib/config.toml` in the workspace, which may only tighten: a cloned repository loosens nothing,\n",
+        "4. the environment variable,\n",
+        "5. a flag.\n\n",
+        "An unknown key, a wrong type or a value out of bounds is an error that names the file and the nearest right key.\n\n",
+        "```toml\n",
+        "disabledTools = [\"list_directory\"]\n\n",
+        "[limits]\n",
+        "timeoutMs = 20000\n",
+        "```\n\n",
+        "| key | type | default | environment variable | a project may | effect |\n",
+        "|---|---|---|---|---|---|\n",
+    ));
+    for setting in SETTINGS {
+        let kind = match setting.kind {
+            Kind::Integer { min, max } => format!("whole number, {min} to {max}"),
+            Kind::Path => "path".to_owned(),
+            Kind::Words => "list of words".to_owned(),
+        };
+        let default = match (setting.default)() {
+            Value::Null => "unset".to_owned(),
+            value => format!("`{value}`"),
+        };
+        let project = match setting.project {
+            ProjectMay::NotSet => "not set it",
+            ProjectMay::Lower => "lower it",
+            ProjectMay::Extend => "add to it",
+            ProjectMay::Narrow => "take from it",
+        };
+        page.push_str(&format!(
+            "| `{}` | {kind} | {default} | `{}` | {project} | {} |\n",
+            setting.key,
+            setting.variable(),
+            setting.effect
+        ));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_accepted_by_its_own_setting() {
+        for setting in SETTINGS {
+            let default = (setting.default)();
+            assert!(default.is_null() || setting.accept(default).is_ok(), "{}", setting.key);
+        }
+    }
+
+    #[test]
+    fn variables_are_spelled_from_keys() {
+        assert_eq!(Setting::find("limits.maxCallsPerMinute").unwrap().variable(), "TOOLCRIB_LIMITS_MAX_CALLS_PER_MINUTE");
+        assert_eq!(Setting::find("readExtensions").unwrap().variable(), "TOOLCRIB_READ_EXTENSIONS");
+    }
+
+    #[test]
+    fn a_project_can_only_tighten() {
+        let tighten = |key: &str, current: Value, wanted: Value| Setting::find(key).unwrap().tighten(&current, wanted);
+        assert!(tighten("workspace", Value::Null, json!("/")).is_err());
+        assert!(tighten("limits.timeoutMs", json!(1000), json!(1001)).is_err());
+        assert_eq!(tighten("limits.timeoutMs", json!(1000), json!(10)), Ok(json!(10)));
+        assert_eq!(tighten("limits.maxCallsPerMinute", Value::Null, json!(10)), Ok(json!(10)));
+        assert_eq!(tighten("disabledTools", json!(["a"]), json!(["b"])), Ok(json!(["a", "b"])));
+        assert_eq!(tighten("readExtensions", json!([]), json!(["md"])), Ok(json!(["md"])));
+        assert!(tighten("readExtensions", json!(["md"]), json!([])).is_err());
+        assert!(tighten("readExtensions", json!(["md"]), json!(["md", "key"])).is_err());
+    }
+}

@@ -1,0 +1,186 @@
+//! A tool made of a Rust function: [`FnTool`].
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::{Approval, Effects};
+use crate::model::error::{ErrorCode, Failure, ToolError};
+use crate::model::limits::LimitsPatch;
+use crate::model::names::{NameError, WireName};
+use crate::model::outcome::ToolOutput;
+use crate::model::spec::ToolSpec;
+use crate::schema::{SchemaError, input_schema_of, output_schema_of};
+use crate::tool::Tool;
+use crate::workspace::Workspace;
+
+type Body = dyn Fn(JsonObject, CallContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
+type Ask = dyn Fn(&JsonObject) -> bool + Send + Sync;
+
+/// A typed function as a tool: the schema comes from the struct of its arguments, whose doc
+/// comments become the descriptions models read. See [`Registry`](crate::Registry) for an example.
+///
+/// The function is the program's own code, so that it runs without approval unless
+/// [`ask_when`](FnTool::ask_when) or [`always_ask`](FnTool::always_ask) says otherwise.
+pub struct FnTool {
+    spec: Arc<ToolSpec>,
+    body: Box<Body>,
+    ask: Option<Box<Ask>>,
+}
+
+/// Why a function cannot be a tool.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DefineError {
+    /// Its name.
+    #[error("`{name}` cannot be a tool's name: {source}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        source: NameError,
+    },
+    /// The schema of its arguments or its result.
+    #[error("the schema of `{name}` breaks the rules: {source}")]
+    Schema {
+        /// The tool.
+        name: String,
+        /// What is wrong with it.
+        source: SchemaError,
+    },
+    /// Models choose tools by their descriptions.
+    #[error("`{name}` needs a description; models choose tools by it")]
+    NoDescription {
+        /// The tool.
+        name: String,
+    },
+}
+
+impl FnTool {
+    /// Makes a tool of an async function. `?` in it turns any error into a failed call.
+    pub fn new<A, R, F, Fut>(name: &str, description: &str, function: F) -> Result<Self, DefineError>
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        R: Serialize,
+        F: Fn(A, CallContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, Failure>> + Send + 'static,
+    {
+        let wire = WireName::parse(name)
+            .map_err(|source| DefineError::Name { name: name.to_owned(), source })?;
+        if description.trim().is_empty() {
+            return Err(DefineError::NoDescription { name: name.to_owned() });
+        }
+        let schema =
+            input_schema_of::<A>().map_err(|source| DefineError::Schema { name: name.to_owned(), source })?;
+        let body = move |args: JsonObject, cx: CallContext| -> BoxFuture<'static, _> {
+            match from_arguments::<A>(args) {
+                Ok(args) => {
+                    let future = function(args, cx);
+                    Box::pin(async move { to_output(&future.await?) })
+                }
+                Err(error) => Box::pin(std::future::ready(Err(error))),
+            }
+        };
+        Ok(FnTool { spec: Arc::new(ToolSpec::new(wire, description, schema)), body: Box::new(body), ask: None })
+    }
+
+    /// Promises the type of the result: its schema is published and every result checked by it.
+    pub fn returns<R: JsonSchema>(mut self) -> Result<Self, DefineError> {
+        let name = self.spec.name.to_string();
+        let schema = output_schema_of::<R>().map_err(|source| DefineError::Schema { name, source })?;
+        self.edit().output_schema = Some(Arc::new(schema));
+        Ok(self)
+    }
+
+    /// Says what the tool does to the world, for models, people and rules.
+    #[must_use]
+    pub fn effects(mut self, effects: Effects) -> Self {
+        self.edit().effects = effects;
+        self
+    }
+
+    /// Asks a person when the arguments say so (S2: dynamic `requiresApproval`).
+    #[must_use]
+    pub fn ask_when(mut self, needs_approval: impl Fn(&JsonObject) -> bool + Send + Sync + 'static) -> Self {
+        self.ask = Some(Box::new(needs_approval));
+        self
+    }
+
+    /// Asks a person before every call.
+    #[must_use]
+    pub fn always_ask(self) -> Self {
+        self.ask_when(|_| true)
+    }
+
+    /// Sets the tool's own limits.
+    #[must_use]
+    pub fn limits(mut self, limits: LimitsPatch) -> Self {
+        self.edit().limits = limits;
+        self
+    }
+
+    /// Accepts another spelling of a parameter.
+    #[must_use]
+    pub fn synonym(mut self, accepted: &str, published: &str) -> Self {
+        self.edit().synonyms.push((accepted.to_owned(), published.to_owned()));
+        self
+    }
+
+    /// Sets the title for lists.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.edit().title = Some(title.into());
+        self
+    }
+
+    fn edit(&mut self) -> &mut ToolSpec {
+        Arc::make_mut(&mut self.spec)
+    }
+}
+
+fn from_arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError> {
+    // `()` is read from null, not from an empty object.
+    let no_arguments = args.is_empty() && std::mem::size_of::<A>() == 0;
+    match serde_json::from_value(Value::Object(args)) {
+        Err(_) if no_arguments => serde_json::from_value(Value::Null).map_err(mismatch),
+        other => other.map_err(mismatch),
+    }
+}
+
+/// The schema let something through that the type does not take.
+fn mismatch(error: serde_json::Error) -> ToolError {
+    ToolError::new(ErrorCode::InvalidArguments, format!("the arguments cannot be read: {error}")).caused_by(error)
+}
+
+fn to_output<R: Serialize>(result: &R) -> Result<ToolOutput, ToolError> {
+    match serde_json::to_value(result) {
+        Ok(value) => Ok(ToolOutput::value(value)),
+        Err(error) => {
+            let message = format!("the result cannot be written as JSON: {error}");
+            Err(ToolError::new(ErrorCode::InvalidOutput, message).caused_by(error))
+        }
+    }
+}
+
+impl Tool for FnTool {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.spec)
+    }
+
+    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+        match &self.ask {
+            Some(ask) if ask(args) => Approval::ask("the tool asks before it does this"),
+            _ => Approval::allow(),
+        }
+    }
+
+    fn call(&self, args: JsonObject, cx: CallContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        (self.body)(args, cx)
+    }
+}

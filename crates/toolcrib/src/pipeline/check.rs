@@ -1,0 +1,111 @@
+//! Stage 3 and 4: do the arguments fit, and what do the rules say?
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Call;
+use super::find::Found;
+use super::trace::Trace;
+use crate::model::JsonObject;
+use crate::model::effects::Verdict;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::registry::Entry;
+use crate::rules::Judgement;
+use crate::schema::Fault;
+
+/// A call whose arguments are valid and that no rule denies.
+pub(super) struct Checked {
+    entry: Arc<Entry>,
+    args: JsonObject,
+    judgement: Judgement,
+}
+
+impl Checked {
+    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Judgement) {
+        (self.entry, self.args, self.judgement)
+    }
+}
+
+/// How deep arguments may be nested: what the JSON parser allows, also for programs that build
+/// their arguments by hand.
+const MAX_DEPTH: usize = 128;
+
+pub(super) fn check(found: Found, call: &Call<'_>, trace: &mut Trace<'_>) -> Result<Checked, ToolError> {
+    let (entry, args) = found.into_parts();
+    let spec = entry.spec();
+    let size = args.iter().try_fold(2, |sum, (key, value)| Some(sum + key.len() as u64 + size_of(value, 0)?));
+    match size {
+        None => return Err(invalid(&entry, &[fault("", format!("is nested more than {MAX_DEPTH} levels deep"))])),
+        Some(size) if size > entry.limits.max_input_bytes => {
+            let limit = entry.limits.max_input_bytes;
+            return Err(invalid(&entry, &[fault("", format!("is about {size} bytes long; the limit is {limit}"))]));
+        }
+        Some(_) => {}
+    }
+    // Until they are valid, what is recorded is what was given.
+    trace.parameters(spec.input_schema.masked(&args));
+    let args = match spec.input_schema.check_arguments(args, &spec.synonyms) {
+        Ok(Ok(args)) => args,
+        Ok(Err(faults)) => return Err(invalid(&entry, &faults)),
+        Err(error) => {
+            return Err(ToolError::new(
+                ErrorCode::ToolUnavailable,
+                format!("`{}` has a schema that cannot be used: {error}", spec.name),
+            )
+            .caused_by(error.clone()));
+        }
+    };
+    trace.parameters(spec.input_schema.masked(&args));
+    let judgement = call.inner.policy.rules.judge(spec, &args);
+    if judgement.verdict == Verdict::Deny {
+        return Err(blocked(&entry, &judgement));
+    }
+    Ok(Checked { entry, args, judgement })
+}
+
+fn fault(pointer: &str, message: String) -> Fault {
+    Fault { pointer: pointer.to_owned(), message }
+}
+
+fn invalid(entry: &Entry, faults: &[Fault]) -> ToolError {
+    let all: Vec<String> = faults
+        .iter()
+        .map(|fault| match fault.pointer.as_str() {
+            "" => format!("the whole {}", fault.message),
+            pointer => format!("`{pointer}` {}", fault.message),
+        })
+        .collect();
+    let message = format!("invalid arguments for `{}`: {}", entry.spec().name, all.join("; "));
+    let faults = serde_json::to_value(faults).unwrap_or_default();
+    ToolError::new(ErrorCode::InvalidArguments, message).with_detail("faults", faults)
+}
+
+fn blocked(entry: &Entry, judgement: &Judgement) -> ToolError {
+    let why: Vec<String> = judgement
+        .findings
+        .iter()
+        .filter(|finding| finding.verdict == Verdict::Deny)
+        .map(|finding| format!("{} (rule `{}`)", finding.reason, finding.rule))
+        .collect();
+    ToolError::new(ErrorCode::BlockedByRule, format!("`{}` is refused: {}", entry.spec().name, why.join("; ")))
+        .with_detail("findings", serde_json::to_value(&judgement.findings).unwrap_or_default())
+}
+
+/// About how long a value is as JSON; `None` when it is nested too deep.
+pub(super) fn size_of(value: &Value, depth: usize) -> Option<u64> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    Some(match value {
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() as u64 + 2,
+        Value::Array(items) => {
+            items.iter().try_fold(2, |sum: u64, item| Some(sum + 1 + size_of(item, depth + 1)?))?
+        }
+        Value::Object(fields) => fields
+            .iter()
+            .try_fold(2, |sum: u64, (key, field)| Some(sum + key.len() as u64 + 4 + size_of(field, depth + 1)?))?,
+    })
+}

@@ -1,0 +1,172 @@
+//! Stage 9, around all others: what is known about a call so far, and its record at the end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::Begun;
+use crate::model::JsonObject;
+use crate::model::call::{CallRequest, Caller};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::event::{EventKind, EventLog};
+use crate::model::names::CallId;
+use crate::model::outcome::{ApprovalTrail, Origin, Outcome, Timing, ToolOutput};
+use crate::model::text;
+use crate::record::CallRecord;
+use crate::registry::{Entry, Inner};
+
+/// Collects what the stages learn. Whatever happens to the call, [`finish`](Trace::finish) or, when
+/// the caller drops the future, `drop` makes exactly one record.
+pub(super) struct Trace<'a> {
+    inner: &'a Arc<Inner>,
+    id: CallId,
+    events: Arc<EventLog>,
+    cancel: CancellationToken,
+    caller: Caller,
+    parent: Option<CallId>,
+    tool: String,
+    origin: Option<Origin>,
+    parameters: JsonObject,
+    approval: Option<ApprovalTrail>,
+    truncated: bool,
+    started_at: Timestamp,
+    started: Instant,
+    execution: Option<(Instant, Option<Instant>)>,
+    finished: bool,
+}
+
+impl<'a> Trace<'a> {
+    pub(super) fn start(
+        inner: &'a Arc<Inner>,
+        request: &CallRequest,
+        begun: &Begun,
+        cancel: CancellationToken,
+    ) -> Self {
+        inner.running.enter(&begun.id, &cancel, &begun.events);
+        Trace {
+            inner,
+            id: begun.id.clone(),
+            events: Arc::clone(&begun.events),
+            cancel,
+            caller: request.caller.clone(),
+            parent: request.nested_in.as_ref().map(|nested| nested.parent.clone()),
+            // Nobody has vouched for this text yet.
+            tool: text::shorten(&request.tool, 128),
+            origin: None,
+            parameters: JsonObject::new(),
+            approval: None,
+            truncated: false,
+            started_at: Timestamp::now(),
+            started: Instant::now(),
+            execution: None,
+            finished: false,
+        }
+    }
+
+    pub(super) fn found(&mut self, entry: &Entry) {
+        let spec = entry.spec();
+        self.tool = spec.name.to_string();
+        self.origin = Some(Origin { bundle: spec.bundle.to_string(), version: spec.version.to_string() });
+    }
+
+    pub(super) fn parameters(&mut self, masked: JsonObject) {
+        self.parameters = masked;
+    }
+
+    pub(super) fn approval(&mut self, trail: ApprovalTrail) {
+        self.approval = Some(trail);
+    }
+
+    pub(super) fn truncated(&mut self) {
+        self.truncated = true;
+    }
+
+    pub(super) fn execution_starts(&mut self, now: Instant) {
+        self.execution = Some((now, None));
+    }
+
+    pub(super) fn execution_ends(&mut self) {
+        if let Some((_, end)) = &mut self.execution {
+            *end = Some(Instant::now());
+        }
+    }
+
+    pub(super) fn finish(mut self, result: Result<ToolOutput, ToolError>) -> Outcome {
+        let timing = self.timing();
+        self.record(&timing, result.as_ref().err());
+        Outcome {
+            call_id: self.id.clone(),
+            tool: std::mem::take(&mut self.tool),
+            origin: self.origin.take(),
+            parameters: std::mem::take(&mut self.parameters),
+            result,
+            timing,
+            approval: self.approval.take(),
+            truncated: self.truncated,
+        }
+    }
+
+    /// Makes no record: this is not a call.
+    pub(super) fn forget(&mut self) {
+        self.finished = true;
+        self.inner.running.leave(&self.id);
+    }
+
+    fn timing(&self) -> Timing {
+        let now = Instant::now();
+        let total = now - self.started;
+        let (queue, execution) = match self.execution {
+            Some((start, end)) => (start - self.started, end.unwrap_or(now) - start),
+            None => (total, Duration::ZERO),
+        };
+        let ended_at = self.started_at + jiff::SignedDuration::try_from(total).unwrap_or_default();
+        Timing { started_at: self.started_at, ended_at, queue, execution, total }
+    }
+
+    fn record(&mut self, timing: &Timing, error: Option<&ToolError>) {
+        self.finished = true;
+        self.inner.running.leave(&self.id);
+        self.inner.policy.recorder.record(CallRecord {
+            call_id: self.id.clone(),
+            tool: self.tool.clone(),
+            bundle: self.origin.as_ref().map(|origin| origin.bundle.clone()),
+            version: self.origin.as_ref().map(|origin| origin.version.clone()),
+            caller: self.caller.clone(),
+            parent: self.parent.clone(),
+            start_time: timing.started_at,
+            end_time: timing.ended_at,
+            queue_time_ms: millis(timing.queue),
+            execution_time_ms: millis(timing.execution),
+            duration_ms: millis(timing.total),
+            ok: error.is_none(),
+            code: error.map(ToolError::code),
+            message: error.map(|error| error.message().to_owned()),
+            approval: self.approval.clone(),
+            truncated: self.truncated,
+            parameters: self.parameters.clone(),
+        });
+        self.events.push(EventKind::Finished {
+            ok: error.is_none(),
+            code: error.map(|error| error.code().as_str().to_owned()),
+        });
+    }
+}
+
+/// Milliseconds to the microsecond.
+pub(crate) fn millis(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
+impl Drop for Trace<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            // The caller went away. What the tool left running learns of it.
+            self.cancel.cancel();
+            let error = ToolError::new(ErrorCode::Cancelled, "the caller went away");
+            let timing = self.timing();
+            self.record(&timing, Some(&error));
+        }
+    }
+}

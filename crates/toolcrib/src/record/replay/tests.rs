@@ -1,0 +1,118 @@
+use super::*;
+use crate::model::JsonObject;
+use crate::model::names::CallId;
+use crate::model::outcome::{Timing, ToolOutput};
+
+fn outcome(id: &str, value: &str) -> Outcome {
+    let now = jiff::Timestamp::now();
+    let zero = Duration::ZERO;
+    Outcome {
+        call_id: CallId::given(id).unwrap(),
+        tool: "t".to_owned(),
+        origin: None,
+        parameters: JsonObject::new(),
+        result: Ok(ToolOutput::value(value)),
+        timing: Timing { started_at: now, ended_at: now, queue: zero, execution: zero, total: zero },
+        approval: None,
+        truncated: false,
+    }
+}
+
+async fn fresh(replay: &Replay, id: &str, digest: &str) -> Claimed {
+    match replay.claim(&id.into(), digest).await.unwrap() {
+        Claim::Fresh(claimed) => claimed,
+        Claim::Stored(outcome) => panic!("stored: {outcome:?}"),
+    }
+}
+
+async fn stored(replay: &Replay, id: &str, digest: &str) -> Outcome {
+    match replay.claim(&id.into(), digest).await.unwrap() {
+        Claim::Stored(outcome) => *outcome,
+        Claim::Fresh(_) => panic!("fresh"),
+    }
+}
+
+async fn refused(replay: &Replay, id: &str, digest: &str) -> ErrorCode {
+    match replay.claim(&id.into(), digest).await {
+        Err(error) => error.code(),
+        Ok(_) => panic!("not refused"),
+    }
+}
+
+/// Two stores on one directory stand for two processes: neither sees the other's memory.
+fn pair(dir: &tempfile::TempDir) -> (Replay, Replay) {
+    let path = dir.path().join("ids");
+    (Replay::in_directory(path.clone(), DEFAULT_KEEP), Replay::in_directory(path, DEFAULT_KEEP))
+}
+
+#[tokio::test]
+async fn the_same_call_gets_the_stored_outcome_and_another_is_a_conflict() {
+    let replay = Replay::in_memory();
+    fresh(&replay, "a", "d1").await.finish(&outcome("a", "x"));
+    assert_eq!(stored(&replay, "a", "d1").await.value().unwrap(), "x");
+    assert_eq!(refused(&replay, "a", "d2").await, ErrorCode::Conflict);
+}
+
+#[tokio::test]
+async fn who_comes_while_the_call_runs_waits_for_it() {
+    let replay = Arc::new(Replay::in_memory());
+    let claimed = fresh(&replay, "a", "d").await;
+    let joiner = tokio::spawn({
+        let replay = Arc::clone(&replay);
+        async move { stored(&replay, "a", "d").await }
+    });
+    tokio::task::yield_now().await;
+    claimed.finish(&outcome("a", "x"));
+    assert_eq!(joiner.await.unwrap().value().unwrap(), "x");
+}
+
+#[tokio::test]
+async fn a_call_that_was_dropped_is_lost_and_not_run_again() {
+    let replay = Replay::in_memory();
+    drop(fresh(&replay, "a", "d").await);
+    assert_eq!(refused(&replay, "a", "d").await, ErrorCode::ExecutionError);
+}
+
+#[tokio::test]
+async fn another_process_sees_the_outcome_the_conflict_and_the_loss() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = pair(&dir);
+    fresh(&one, "a", "d").await.finish(&outcome("a", "x"));
+    assert_eq!(stored(&two, "a", "d").await.value().unwrap(), "x");
+    assert_eq!(refused(&two, "a", "other").await, ErrorCode::Conflict);
+    drop(fresh(&one, "b", "d").await);
+    assert_eq!(refused(&two, "b", "d").await, ErrorCode::ExecutionError);
+}
+
+#[tokio::test]
+async fn another_process_waits_for_a_running_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = pair(&dir);
+    let claimed = fresh(&one, "a", "d").await;
+    let joiner = tokio::spawn(async move { stored(&two, "a", "d").await });
+    tokio::task::yield_now().await;
+    claimed.finish(&outcome("a", "x"));
+    assert_eq!(joiner.await.unwrap().value().unwrap(), "x");
+}
+
+#[tokio::test]
+async fn old_outcomes_are_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ids");
+    fresh(&Replay::in_directory(path.clone(), DEFAULT_KEEP), "a", "d").await.finish(&outcome("a", "x"));
+    let file = std::fs::read_dir(&path).unwrap().flatten().find(|e| e.path().extension().is_some()).unwrap();
+    let yesterday = std::time::SystemTime::now() - DEFAULT_KEEP - Duration::from_secs(60);
+    std::fs::File::options().write(true).open(file.path()).unwrap().set_modified(yesterday).unwrap();
+    drop(fresh(&Replay::in_directory(path, DEFAULT_KEEP), "a", "another").await);
+}
+
+#[tokio::test]
+async fn a_claim_that_cannot_be_written_is_a_storage_error_and_can_be_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ids");
+    std::fs::write(&path, "a file where the directory should be").unwrap();
+    let replay = Replay::in_directory(path.clone(), DEFAULT_KEEP);
+    assert_eq!(refused(&replay, "a", "d").await, ErrorCode::StorageError);
+    std::fs::remove_file(&path).unwrap();
+    drop(fresh(&replay, "a", "d").await);
+}

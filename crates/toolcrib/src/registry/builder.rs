@@ -1,0 +1,111 @@
+//! Setting up a [`Registry`].
+
+use std::sync::Arc;
+
+use super::{Policy, Registry};
+use crate::approval::{Approver, DenyAll};
+use crate::limits::{DEFAULT_MAX_CONCURRENT, Gate};
+use crate::model::limits::{Limits, LimitsPatch};
+use crate::record::replay::Replay;
+use crate::record::{NoRecord, Recorder};
+use crate::rules::{RuleSet, Rules};
+use crate::workspace::Workspace;
+
+/// How deep tools may call tools.
+pub const DEFAULT_MAX_DEPTH: u8 = 8;
+
+/// Sets up a [`Registry`]; every part has a default.
+pub struct RegistryBuilder {
+    rules: Arc<dyn Rules>,
+    approver: Arc<dyn Approver>,
+    recorder: Arc<dyn Recorder>,
+    replay: Replay,
+    workspace: Option<Arc<Workspace>>,
+    limits: Limits,
+    max_concurrent: usize,
+}
+
+impl Default for RegistryBuilder {
+    fn default() -> Self {
+        RegistryBuilder {
+            rules: Arc::new(RuleSet::default()),
+            approver: Arc::new(DenyAll::default()),
+            recorder: Arc::new(NoRecord),
+            replay: Replay::in_memory(),
+            workspace: None,
+            limits: Limits::default(),
+            max_concurrent: DEFAULT_MAX_CONCURRENT,
+        }
+    }
+}
+
+impl RegistryBuilder {
+    /// Judges calls by these rules; the default allows everything.
+    #[must_use]
+    pub fn rules(mut self, rules: impl Rules) -> Self {
+        self.rules = Arc::new(rules);
+        self
+    }
+
+    /// Asks this approver; the default reaches nobody and so refuses.
+    #[must_use]
+    pub fn approver(self, approver: impl Approver) -> Self {
+        self.shared_approver(Arc::new(approver))
+    }
+
+    /// Asks an approver that others hold too.
+    #[must_use]
+    pub fn shared_approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = approver;
+        self
+    }
+
+    /// Records calls here; the default keeps nothing.
+    #[must_use]
+    pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
+    /// Keeps the outcomes of calls with caller-given ids here; the default keeps them in memory.
+    #[must_use]
+    pub fn replay(mut self, replay: Replay) -> Self {
+        self.replay = replay;
+        self
+    }
+
+    /// Gives file tools this workspace; without one they cannot be called.
+    #[must_use]
+    pub fn workspace(mut self, workspace: Workspace) -> Self {
+        self.workspace = Some(Arc::new(workspace));
+        self
+    }
+
+    /// Sets the limits of calls; a tool's own limits are put over these.
+    #[must_use]
+    pub fn limits(mut self, patch: &LimitsPatch) -> Self {
+        self.limits = self.limits.overlaid(patch);
+        self
+    }
+
+    /// Sets how many calls may run at once over all tools.
+    #[must_use]
+    pub fn max_concurrent(mut self, calls: usize) -> Self {
+        self.max_concurrent = calls;
+        self
+    }
+
+    /// Makes the registry.
+    pub fn build(self) -> Registry {
+        Registry::with_policy(Policy {
+            rules: self.rules,
+            approver: self.approver,
+            recorder: self.recorder,
+            replay: self.replay,
+            workspace: self.workspace,
+            limits: self.limits,
+            gate: Gate::new(self.max_concurrent),
+            max_depth: DEFAULT_MAX_DEPTH,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Finding a tool by whatever a caller typed.
+
+use std::sync::Arc;
+
+use super::{Entry, Inner, Snapshot, not_found};
+use crate::model::error::ToolError;
+use crate::model::reference::{BundleRef, ToolRef};
+use crate::model::text;
+
+impl Inner {
+    pub(crate) fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
+        let tools = self.tools.load();
+        // Most calls come from models, which use the published name.
+        if let Some(entry) = tools.by_name.get(reference) {
+            return Ok(Arc::clone(entry));
+        }
+        let parsed: ToolRef = match reference.parse() {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                let shown = text::shorten(reference, 80);
+                return Err(not_found(format!("tool not found: `{shown}` is not a tool reference: {error}")));
+            }
+        };
+        tools.resolve(&parsed).cloned().ok_or_else(|| tools.near(reference))
+    }
+}
+
+impl Snapshot {
+    fn resolve(&self, reference: &ToolRef) -> Option<&Arc<Entry>> {
+        match reference {
+            ToolRef::Name(name) => self
+                .by_name
+                .get(name)
+                .or_else(|| self.by_name.get(self.aliases.get(name)?))
+                // `read-file` is what people read in URLs; let them type it.
+                .or_else(|| self.newest(self.by_slug.get(name.as_str())?)),
+            ToolRef::Slug(slug) => match self.by_slug.get(slug) {
+                Some(entries) => self.newest(entries),
+                None => self.by_folded_slug(slug.as_str()),
+            },
+            ToolRef::InBundle { bundle, slug, version } => self.by_slug.get(slug)?.iter().rev().find(|entry| {
+                let of_bundle = match bundle {
+                    BundleRef::Slug(wanted) => entry.spec.bundle == *wanted,
+                    // Bundles have ids once they are stored; none of these is.
+                    BundleRef::Id(_) => false,
+                };
+                of_bundle && version.as_ref().is_none_or(|wanted| entry.spec.version == *wanted)
+            }),
+            ToolRef::Id(id) => self.by_name.values().find(|entry| entry.id == Some(*id)),
+        }
+    }
+
+    fn newest<'a>(&self, entries: &'a [Arc<Entry>]) -> Option<&'a Arc<Entry>> {
+        entries.last()
+    }
+
+    /// S4 writes `+readfile`: a slug without its dashes is enough when only one tool answers to it.
+    fn by_folded_slug(&self, slug: &str) -> Option<&Arc<Entry>> {
+        let wanted = text::fold(slug);
+        let mut found = self.by_name.values().filter(|entry| text::fold(entry.spec.slug.as_str()) == wanted);
+        match (found.next(), found.next()) {
+            (Some(only), None) => Some(only),
+            _ => None,
+        }
+    }
+
+    fn near(&self, reference: &str) -> ToolError {
+        let shown = text::shorten(reference, 80);
+        let bare = reference.trim_start_matches('+');
+        let bare = bare.rsplit_once('/').map_or(bare, |(_, slug)| slug);
+        let bare = bare.split_once('@').map_or(bare, |(slug, _)| slug);
+        // Suggest what is published, also when it is an alias that is near.
+        let published: Vec<(&str, &str)> = self
+            .by_name
+            .keys()
+            .map(|name| (name.as_str(), name.as_str()))
+            .chain(self.aliases.iter().map(|(alias, name)| (alias.as_str(), name.as_str())))
+            .collect();
+        let mut near: Vec<&str> = text::nearest(bare, published.iter().map(|(spelling, _)| *spelling))
+            .into_iter()
+            .filter_map(|spelling| published.iter().find(|(s, _)| *s == spelling).map(|(_, name)| *name))
+            .collect();
+        near.dedup();
+        if near.is_empty() {
+            return not_found(format!("tool not found: `{shown}`"));
+        }
+        not_found(format!("tool not found: `{shown}`; did you mean {}?", text::or_list(&near)))
+            .with_detail("near", near)
+    }
+}

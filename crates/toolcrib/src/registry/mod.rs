@@ -1,0 +1,413 @@
+//! What tools there are now, and the way to call them: [`Registry`].
+//!
+//! Tools live in a persistent map behind an atomic pointer: readers take a snapshot and never wait
+//! for writers; a running call keeps the tool it started with.
+
+mod builder;
+mod handle;
+mod lookup;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arc_swap::ArcSwap;
+use rpds::HashTrieMapSync;
+use serde::Serialize;
+
+pub use builder::RegistryBuilder;
+pub use handle::CallHandle;
+pub(crate) use handle::Running;
+
+use crate::approval::Approver;
+use crate::limits::{Gate, Meter};
+use crate::model::call::CallRequest;
+use crate::model::context::NestedCall;
+use crate::model::digest::Digester;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::event::EventReader;
+use crate::model::limits::Limits;
+use crate::model::names::{CallId, Slug, ToolId, WireName};
+use crate::model::outcome::Outcome;
+use crate::model::spec::ToolSpec;
+use crate::pipeline::{self, Plan};
+use crate::record::Recorder;
+use crate::record::replay::Replay;
+use crate::rules::Rules;
+use crate::schema::SchemaPool;
+use crate::tool::Tool;
+use crate::wire::{DefinitionOptions, Definitions, Provider, definitions};
+use crate::workspace::Workspace;
+
+/// The tools of a program, and the one way to call them. Cloning is cheap and shares everything.
+///
+/// ```
+/// use toolcrib::{CallRequest, FnTool, Registry, schemars::JsonSchema, serde::Deserialize};
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// #[serde(crate = "toolcrib::serde")]
+/// #[schemars(crate = "toolcrib::schemars")]
+/// struct Args {
+///     /// Who to greet.
+///     name: String,
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let registry = Registry::new();
+/// registry.register(FnTool::new("greet", "Greets somebody", |args: Args, _cx| async move {
+///     Ok(format!("Hello, {}!", args.name))
+/// })?)?;
+///
+/// let outcome = registry.execute(CallRequest::new("greet").arg("name", "Ada")).await;
+/// assert_eq!(outcome.value().unwrap(), "Hello, Ada!");
+///
+/// let outcome = registry.execute(CallRequest::new("greet")).await;
+/// assert_eq!(outcome.error().unwrap().message(), "invalid arguments for `greet`: `/name` is required");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Registry(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    tools: ArcSwap<Snapshot>,
+    /// Held by whoever changes the tools.
+    writer: Mutex<SchemaPool>,
+    pub(crate) policy: Policy,
+    pub(crate) running: Running,
+    nested: OnceLock<NestedCall>,
+}
+
+/// What every call of a registry is subject to.
+pub(crate) struct Policy {
+    pub(crate) rules: Arc<dyn Rules>,
+    pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) recorder: Arc<dyn Recorder>,
+    pub(crate) replay: Replay,
+    pub(crate) workspace: Option<Arc<Workspace>>,
+    pub(crate) limits: Limits,
+    pub(crate) gate: Gate,
+    pub(crate) max_depth: u8,
+}
+
+#[derive(Clone, Default)]
+struct Snapshot {
+    by_name: HashTrieMapSync<WireName, Arc<Entry>>,
+    aliases: HashTrieMapSync<WireName, WireName>,
+    by_slug: HashTrieMapSync<Slug, Vec<Arc<Entry>>>,
+}
+
+/// Where a tool comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Compiled into Toolcrib.
+    BuiltIn,
+    /// Registered by the program that embeds Toolcrib.
+    App,
+}
+
+/// Whether a tool can run here, computed and never stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum Availability {
+    /// It can.
+    Ready,
+    /// It is switched off.
+    Disabled {
+        /// By what.
+        reason: String,
+    },
+    /// Something it needs is missing.
+    Unavailable {
+        /// What.
+        reason: String,
+    },
+}
+
+/// A registered tool.
+pub struct Entry {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) spec: Arc<ToolSpec>,
+    pub(crate) limits: Limits,
+    pub(crate) meter: Meter,
+    id: Option<ToolId>,
+    source: Source,
+    enabled: AtomicBool,
+    unavailable: Option<String>,
+    digest: OnceLock<String>,
+}
+
+/// How to register a tool; [`Registry::register`] uses the defaults.
+#[derive(Debug, Clone, Default)]
+pub struct Registration {
+    /// The id by which it can be referred to.
+    pub id: Option<ToolId>,
+    /// Registers it switched off.
+    pub disabled: bool,
+    /// Registers it although it cannot run, saying what is missing.
+    pub unavailable: Option<String>,
+}
+
+/// Why a tool was not registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// The name, or one of its aliases, is taken.
+    #[error("a tool named `{name}` is registered already")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+}
+
+impl Entry {
+    /// The tool's spec.
+    pub fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    /// Where the tool comes from.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// The limits of its calls: the registry's, with the tool's own over them.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether it can be called.
+    pub fn availability(&self) -> Availability {
+        match (&self.unavailable, self.enabled.load(Ordering::Relaxed)) {
+            (_, false) => Availability::Disabled { reason: "the tool is switched off".to_owned() },
+            (Some(reason), true) => Availability::Unavailable { reason: reason.clone() },
+            (None, true) => Availability::Ready,
+        }
+    }
+
+    /// A digest of what the tool is, to which approvals are bound.
+    pub fn digest(&self) -> &str {
+        self.digest.get_or_init(|| {
+            let spec = &self.spec;
+            Digester::default()
+                .text(&spec.reference())
+                .text(spec.name.as_str())
+                .text(&spec.description)
+                .json(spec.input_schema.as_value())
+                .finish()
+        })
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Registry::new()
+    }
+}
+
+impl Registry {
+    /// An empty registry with plain defaults: no rules, no records, no workspace, and nobody to
+    /// ask, so that calls which need approval are refused.
+    pub fn new() -> Self {
+        Registry::builder().build()
+    }
+
+    /// Sets up a registry with rules, an approver, a recorder, a workspace or limits.
+    pub fn builder() -> RegistryBuilder {
+        RegistryBuilder::default()
+    }
+
+    pub(crate) fn with_policy(policy: Policy) -> Self {
+        let inner = Arc::new(Inner {
+            tools: ArcSwap::default(),
+            writer: Mutex::default(),
+            policy,
+            running: Running::default(),
+            nested: OnceLock::new(),
+        });
+        let weak = Arc::downgrade(&inner);
+        let nested: NestedCall = Arc::new(move |request: CallRequest| {
+            let weak = weak.clone();
+            Box::pin(async move {
+                match weak.upgrade() {
+                    Some(inner) => pipeline::run(&inner, request).await,
+                    None => unreachable!("a running call holds its registry"),
+                }
+            })
+        });
+        let _ = inner.nested.set(nested);
+        Registry(inner)
+    }
+
+    /// Adds a tool. A name that is taken is an error; nothing is shadowed.
+    pub fn register(&self, tool: impl Tool) -> Result<(), RegisterError> {
+        self.register_with(Arc::new(tool), Registration::default())
+    }
+
+    /// Adds a tool, saying more about it.
+    pub fn register_with(&self, tool: Arc<dyn Tool>, registration: Registration) -> Result<(), RegisterError> {
+        self.insert(tool, Source::App, registration)
+    }
+
+    pub(crate) fn insert(
+        &self,
+        tool: Arc<dyn Tool>,
+        source: Source,
+        registration: Registration,
+    ) -> Result<(), RegisterError> {
+        let mut pool = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spec = tool.spec();
+        let shared = pool.share(Arc::clone(&spec.input_schema));
+        if !Arc::ptr_eq(&shared, &spec.input_schema) {
+            Arc::make_mut(&mut spec).input_schema = shared;
+        }
+        let current = self.0.tools.load();
+        if let Some(name) =
+            std::iter::once(&spec.name).chain(&spec.aliases).find(|name| current.knows(name))
+        {
+            return Err(RegisterError::NameTaken { name: name.to_string() });
+        }
+        let limits = self.0.policy.limits.overlaid(&spec.limits);
+        let entry = Arc::new(Entry {
+            meter: Meter::new(&limits),
+            limits,
+            tool,
+            id: registration.id,
+            source,
+            enabled: AtomicBool::new(!registration.disabled),
+            unavailable: registration.unavailable,
+            digest: OnceLock::new(),
+            spec,
+        });
+        let mut next = Snapshot::clone(&current);
+        next.insert(entry);
+        self.0.tools.store(Arc::new(next));
+        Ok(())
+    }
+
+    /// Removes a tool by its wire name and returns it. Calls that run already are not disturbed.
+    pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Snapshot::clone(&self.0.tools.load());
+        let entry = next.remove(name)?;
+        self.0.tools.store(Arc::new(next));
+        Some(Arc::clone(&entry.tool))
+    }
+
+    /// The tool a reference points at, in any spelling.
+    pub fn get(&self, reference: &str) -> Option<Arc<dyn Tool>> {
+        self.find(reference).ok().map(|entry| Arc::clone(&entry.tool))
+    }
+
+    /// The entry a reference points at; the error suggests near names.
+    pub fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
+        self.0.find(reference)
+    }
+
+    /// Every tool that can be offered, by name.
+    pub fn list(&self) -> Vec<Arc<ToolSpec>> {
+        let ready = |entry: &Arc<Entry>| entry.availability() == Availability::Ready;
+        self.entries().into_iter().filter(ready).map(|entry| Arc::clone(&entry.spec)).collect()
+    }
+
+    /// Every tool, also those that are switched off or cannot run, by name.
+    pub fn entries(&self) -> Vec<Arc<Entry>> {
+        let mut entries: Vec<Arc<Entry>> = self.0.tools.load().by_name.values().cloned().collect();
+        entries.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
+        entries
+    }
+
+    /// Switches a tool on or off.
+    pub fn set_enabled(&self, reference: &str, enabled: bool) -> Result<(), ToolError> {
+        self.find(reference)?.enabled.store(enabled, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Calls a tool. There is always an outcome; errors, panics and timeouts are outcomes too.
+    ///
+    /// Needs a Tokio runtime with time enabled. Dropping the future cancels the call, which is
+    /// recorded as cancelled.
+    pub async fn execute(&self, request: CallRequest) -> Outcome {
+        pipeline::run(&self.0, request).await
+    }
+
+    /// Starts a call in the background and returns a handle to watch, cancel and await it.
+    pub fn execute_async(&self, request: CallRequest) -> CallHandle {
+        CallHandle::spawn(self.clone(), request)
+    }
+
+    /// Says what a call would do, without doing it.
+    pub fn plan(&self, request: CallRequest) -> Result<Plan, ToolError> {
+        pipeline::plan(&self.0, request)
+    }
+
+    /// Cancels a running call; false when no such call runs here.
+    pub fn cancel(&self, id: &CallId) -> bool {
+        self.0.running.cancel(id)
+    }
+
+    /// The events of a running call from `after` on (0: from the start).
+    pub fn events(&self, id: &CallId, after: u64) -> Option<EventReader> {
+        self.0.running.events(id, after)
+    }
+
+    /// The definitions of every tool on offer, in a provider's format (S3: `GetDefinitions`).
+    pub fn definitions(&self, provider: Provider, options: &DefinitionOptions) -> Definitions {
+        definitions(self.list().iter().map(AsRef::as_ref), provider, options)
+    }
+
+    /// The workspace, if there is one.
+    pub fn workspace(&self) -> Option<&Arc<Workspace>> {
+        self.0.policy.workspace.as_ref()
+    }
+
+    /// Waits until every finished call is on record.
+    pub fn flush(&self) {
+        self.0.policy.recorder.flush();
+    }
+}
+
+impl Inner {
+    pub(crate) fn nested(&self) -> NestedCall {
+        Arc::clone(self.nested.get().expect("set when the registry is made"))
+    }
+}
+
+impl Snapshot {
+    fn knows(&self, name: &WireName) -> bool {
+        self.by_name.contains_key(name) || self.aliases.contains_key(name)
+    }
+
+    fn insert(&mut self, entry: Arc<Entry>) {
+        let spec = Arc::clone(&entry.spec);
+        for alias in &spec.aliases {
+            self.aliases.insert_mut(alias.clone(), spec.name.clone());
+        }
+        let mut of_slug = self.by_slug.get(&spec.slug).cloned().unwrap_or_default();
+        of_slug.push(Arc::clone(&entry));
+        self.by_slug.insert_mut(spec.slug.clone(), of_slug);
+        self.by_name.insert_mut(spec.name.clone(), entry);
+    }
+
+    fn remove(&mut self, name: &str) -> Option<Arc<Entry>> {
+        let entry = Arc::clone(self.by_name.get(name)?);
+        let spec = &entry.spec;
+        self.by_name.remove_mut(name);
+        for alias in &spec.aliases {
+            self.aliases.remove_mut(alias);
+        }
+        let rest: Vec<Arc<Entry>> =
+            self.by_slug.get(&spec.slug)?.iter().filter(|other| !Arc::ptr_eq(other, &entry)).cloned().collect();
+        if rest.is_empty() {
+            self.by_slug.remove_mut(&spec.slug);
+        } else {
+            self.by_slug.insert_mut(spec.slug.clone(), rest);
+        }
+        Some(entry)
+    }
+}
+
+
+/// The error for a reference that finds nothing.
+pub(crate) fn not_found(message: String) -> ToolError {
+    ToolError::new(ErrorCode::ToolNotFound, message)
+}

@@ -1,0 +1,256 @@
+//! Bounds on schemas from outside: size, depth, and references that could run away.
+//!
+//! Validating recurses along the instance, which is bounded, except through keywords that apply in
+//! place (`$ref`, `allOf`, `anyOf` …). Those must not form a cycle (endless recursion) nor fan out
+//! without bound (`a = allOf[b,b]`, `b = allOf[c,c]` … is 2ⁿ checks in n lines). Both are refused here.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::SchemaError;
+
+/// The deepest nesting of a schema.
+const MAX_DEPTH: usize = 64;
+/// The most JSON values in a schema.
+const MAX_NODES: usize = 20_000;
+/// The most schemas that may apply to one place of an instance.
+const MAX_IN_PLACE: u64 = 10_000;
+
+/// Keywords whose subschemas apply to the same instance.
+const IN_PLACE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const IN_PLACE: [&str; 4] = ["not", "if", "then", "else"];
+const IN_PLACE_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
+
+pub(super) fn check(schema: &Value) -> Result<(), SchemaError> {
+    if !schema.is_object() && !schema.is_boolean() {
+        return Err(SchemaError::one("", "a schema is a JSON object"));
+    }
+    measure(schema)?;
+    let mut costs = HashMap::new();
+    let mut references = Vec::new();
+    collect_references(schema, &mut references)?;
+    cost_in_place(schema, schema, "", &mut costs)?;
+    for pointer in references {
+        let Some(target) = schema.pointer(&pointer) else {
+            return Err(SchemaError::one(
+                "",
+                format!("`$ref` to `#{pointer}`, which is not in the schema"),
+            ));
+        };
+        cost_in_place(schema, target, &pointer, &mut costs)?;
+    }
+    Ok(())
+}
+
+fn measure(schema: &Value) -> Result<(), SchemaError> {
+    let mut nodes = 0;
+    let mut open = vec![(schema, 0)];
+    while let Some((value, depth)) = open.pop() {
+        nodes += 1;
+        if nodes > MAX_NODES {
+            return Err(SchemaError::one(
+                "",
+                format!("the schema has more than {MAX_NODES} values"),
+            ));
+        }
+        if depth > MAX_DEPTH {
+            return Err(SchemaError::one(
+                "",
+                format!("the schema is nested more than {MAX_DEPTH} levels deep"),
+            ));
+        }
+        match value {
+            Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(fields) => open.extend(fields.values().map(|field| (field, depth + 1))),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Finds every `$ref` and refuses the kinds that leave the document or whose target cannot be told.
+fn collect_references(schema: &Value, found: &mut Vec<String>) -> Result<(), SchemaError> {
+    let Some(fields) = schema.as_object() else {
+        if let Value::Array(items) = schema {
+            for item in items {
+                collect_references(item, found)?;
+            }
+        }
+        return Ok(());
+    };
+    for (key, value) in fields {
+        match (key.as_str(), value) {
+            ("$ref", Value::String(target)) => found.push(local_pointer(target)?),
+            // Re-basing would make `#/…` point elsewhere; dynamic scopes cannot be bounded here.
+            ("$dynamicRef" | "$recursiveRef", Value::String(_)) => {
+                return Err(SchemaError::one(
+                    "",
+                    format!("`{key}` is not supported; use `$ref` to `#/$defs/…`"),
+                ));
+            }
+            // Data, not schemas: a property named `$ref` in an example is no reference.
+            ("const" | "enum" | "default" | "examples", _) => {}
+            _ => collect_references(value, found)?,
+        }
+    }
+    Ok(())
+}
+
+fn local_pointer(reference: &str) -> Result<String, SchemaError> {
+    match reference.strip_prefix('#') {
+        Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => {
+            // A pointer in a URI fragment is percent-encoded; plain ones need no decoding.
+            if pointer.contains('%') {
+                return Err(SchemaError::one(
+                    "",
+                    "`$ref` with percent-encoding is not supported",
+                ));
+            }
+            Ok(pointer.to_owned())
+        }
+        _ => Err(SchemaError::one(
+            "",
+            format!(
+                "`$ref` to `{}`: a tool's schema may only refer to its own parts, as `#/$defs/…`",
+                crate::model::text::shorten(reference, 80)
+            ),
+        )),
+    }
+}
+
+/// How many schemas apply at one place of the instance, following references; errors on cycles.
+fn cost_in_place(
+    root: &Value,
+    schema: &Value,
+    pointer: &str,
+    costs: &mut HashMap<String, Option<u64>>,
+) -> Result<u64, SchemaError> {
+    match costs.get(pointer) {
+        Some(Some(cost)) => return Ok(*cost),
+        Some(None) => {
+            return Err(SchemaError::one(
+                pointer,
+                "the schema refers to itself without descending into the value, which never ends",
+            ));
+        }
+        None => {}
+    }
+    costs.insert(pointer.to_owned(), None);
+    let mut cost: u64 = 1;
+    if let Some(fields) = schema.as_object() {
+        let mut add = |child: &Value, pointer: String, costs: &mut HashMap<String, Option<u64>>| {
+            cost = cost.saturating_add(cost_in_place(root, child, &pointer, costs)?);
+            if cost > MAX_IN_PLACE {
+                return Err(SchemaError::one(
+                    pointer,
+                    format!(
+                        "more than {MAX_IN_PLACE} schemas apply to one value; simplify the schema"
+                    ),
+                ));
+            }
+            Ok(())
+        };
+        if let Some(Value::String(target)) = fields.get("$ref") {
+            let target = local_pointer(target)?;
+            if let Some(schema) = root.pointer(&target) {
+                add(schema, target, costs)?;
+            }
+        }
+        for key in IN_PLACE_LISTS {
+            for (index, child) in fields
+                .get(key)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .enumerate()
+            {
+                add(child, format!("{pointer}/{key}/{index}"), costs)?;
+            }
+        }
+        for key in IN_PLACE {
+            if let Some(child) = fields.get(key) {
+                add(child, format!("{pointer}/{key}"), costs)?;
+            }
+        }
+        for key in IN_PLACE_MAPS {
+            for (name, child) in fields
+                .get(key)
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                add(child, format!("{pointer}/{key}/{name}"), costs)?;
+            }
+        }
+    }
+    costs.insert(pointer.to_owned(), Some(cost));
+    Ok(cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn problem(schema: Value) -> String {
+        check(&schema).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn deep_and_large_schemas_are_refused() {
+        let mut deep = json!({"type": "string"});
+        for _ in 0..100 {
+            deep = json!({"allOf": [deep]});
+        }
+        assert!(problem(deep).contains("levels deep"));
+        let large: Vec<Value> = (0..MAX_NODES).map(|n| json!({"const": n})).collect();
+        assert!(problem(json!({"anyOf": large})).contains("more than"));
+    }
+
+    #[test]
+    fn references_that_never_descend_are_refused() {
+        assert!(problem(json!({"$ref": "#"})).contains("never ends"));
+        assert!(problem(json!({"allOf": [{"$ref": "#"}]})).contains("never ends"));
+        let hidden = json!({"properties": {"a": {"$ref": "#/$defs/x"}},
+            "$defs": {"x": {"anyOf": [{"$ref": "#/$defs/y"}]}, "y": {"not": {"$ref": "#/$defs/x"}}}});
+        assert!(problem(hidden).contains("never ends"));
+    }
+
+    #[test]
+    fn a_tree_that_descends_may_refer_to_itself() {
+        check(&json!({"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}}}})).unwrap();
+    }
+
+    #[test]
+    fn references_that_fan_out_are_refused() {
+        let mut defs = serde_json::Map::new();
+        for n in 0..40 {
+            let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
+            defs.insert(format!("d{n}"), json!({"allOf": [next, next]}));
+        }
+        defs.insert("d40".into(), json!({"type": "object"}));
+        assert!(
+            problem(json!({"$ref": "#/$defs/d0", "$defs": defs})).contains("apply to one value")
+        );
+    }
+
+    #[test]
+    fn references_out_of_the_document_are_refused() {
+        for target in [
+            "http://127.0.0.1/x.json",
+            "file:///etc/passwd",
+            "other.json",
+            "#anchor",
+        ] {
+            assert!(
+                problem(json!({"$ref": target})).contains("only refer to its own parts"),
+                "{target}"
+            );
+        }
+        assert!(problem(json!({"$ref": "#/$defs/none"})).contains("not in the schema"));
+        assert!(problem(json!({"$dynamicRef": "#x"})).contains("not supported"));
+        check(&json!({"properties": {"a": {"const": {"$ref": "http://x"}}}})).unwrap();
+    }
+}

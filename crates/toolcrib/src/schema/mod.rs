@@ -1,0 +1,272 @@
+//! JSON Schemas of tools: which ones are accepted, and checking arguments and outputs by them.
+//!
+//! A schema comes from outside (a manifest, an upstream server) and is hostile until proven
+//! otherwise: its size, depth and references are bounded when it is made, so that compiling and
+//! validating are bounded too, and `pattern` runs on a linear-time engine. Compiling is lazy (a
+//! thousand tools of which three are called compile three validators).
+
+mod builder;
+mod faults;
+mod limits;
+mod shape;
+mod typed;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use jsonschema::{PatternOptions, Validator};
+use serde::Serialize;
+use serde_json::Value;
+
+pub use builder::{ObjectBuilder, Property};
+pub use faults::Fault;
+pub(crate) use typed::{input_schema_of, output_schema_of};
+
+use crate::model::JsonObject;
+use shape::Shape;
+
+/// A JSON Schema that Toolcrib accepts.
+pub struct Schema {
+    value: Value,
+    compiled: OnceLock<Result<Compiled, SchemaError>>,
+}
+
+struct Compiled {
+    validator: Validator,
+    shape: Shape,
+}
+
+/// Why a schema is not accepted: every problem, each with the JSON pointer of its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaError {
+    /// The problems, at least one.
+    pub problems: Vec<SchemaProblem>,
+}
+
+/// One problem of a schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SchemaProblem {
+    /// Where in the schema.
+    pub pointer: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+impl SchemaError {
+    fn one(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        SchemaError {
+            problems: vec![SchemaProblem {
+                pointer: pointer.into(),
+                message: message.into(),
+            }],
+        }
+    }
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            let place = if problem.pointer.is_empty() {
+                "/"
+            } else {
+                &problem.pointer
+            };
+            write!(f, "{separator}at `{place}`: {}", problem.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+impl Schema {
+    /// Starts a schema of named parameters; see [`ObjectBuilder`].
+    pub fn object() -> ObjectBuilder {
+        ObjectBuilder::default()
+    }
+
+    /// S1's `create_json_schema`: properties and the names of the required ones.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolcrib::Schema;
+    /// let schema = Schema::create(json!({"arg1": {"type": "string", "description": "First argument"}}), &["arg1"]);
+    /// assert!(schema.is_ok());
+    /// let error = Schema::create(json!({"arg1": {"type": "string"}}), &[]).unwrap_err();
+    /// assert!(error.to_string().contains("needs a `description`"));
+    /// ```
+    pub fn create(properties: Value, required: &[&str]) -> Result<Schema, SchemaError> {
+        let mut root = serde_json::json!({"type": "object", "properties": properties});
+        if !required.is_empty() {
+            root["required"] = required.iter().copied().collect();
+        }
+        Schema::authored(root)
+    }
+
+    /// Accepts what an author writes, by all of S1's rules: the root is an object; every property
+    /// has a type and a description.
+    pub fn authored(value: Value) -> Result<Schema, SchemaError> {
+        let schema = Schema::stored(value)?;
+        let mut problems = Vec::new();
+        builder::check_properties(&schema.value, &mut problems);
+        if problems.is_empty() {
+            Ok(schema)
+        } else {
+            Err(SchemaError { problems })
+        }
+    }
+
+    /// Accepts what is stored or comes from upstream: the root must be an object, the rest is the
+    /// author's affair.
+    pub fn stored(value: Value) -> Result<Schema, SchemaError> {
+        match value.get("type") {
+            Some(Value::String(kind)) if kind == "object" => Schema::output(value),
+            Some(other) => Err(SchemaError::one(
+                "/type",
+                format!(
+                    "the root of a tool's parameters must be `\"type\": \"object\"`, not `{other}`"
+                ),
+            )),
+            None => Err(SchemaError::one(
+                "",
+                "the root of a tool's parameters needs `\"type\": \"object\"`; providers refuse anything else",
+            )),
+        }
+    }
+
+    /// Accepts what describes an output: any bounded schema.
+    pub fn output(value: Value) -> Result<Schema, SchemaError> {
+        limits::check(&value)?;
+        Ok(Schema {
+            value,
+            compiled: OnceLock::new(),
+        })
+    }
+
+    /// The schema as JSON.
+    pub fn as_value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The top-level properties, in the author's order.
+    pub fn properties(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.value
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(|properties| {
+                properties
+                    .iter()
+                    .map(|(name, property)| (name.as_str(), property))
+            })
+    }
+
+    /// Whether a top-level property is required.
+    pub fn requires(&self, name: &str) -> bool {
+        self.value
+            .get("required")
+            .and_then(Value::as_array)
+            .is_some_and(|required| required.iter().any(|entry| entry == name))
+    }
+
+    /// Whether names that are not among the properties are accepted on purpose.
+    pub fn is_open(&self) -> bool {
+        match self.value.get("additionalProperties") {
+            None | Some(Value::Bool(false)) => self.value.get("patternProperties").is_some(),
+            Some(_) => true,
+        }
+    }
+
+    /// Compiles the validator now rather than at the first call; says what is wrong if it cannot.
+    pub fn compile(&self) -> Result<(), SchemaError> {
+        self.compiled().map(|_| ()).map_err(Clone::clone)
+    }
+
+    fn compiled(&self) -> Result<&Compiled, &SchemaError> {
+        self.compiled
+            .get_or_init(|| {
+                let validator = jsonschema::options()
+                    .offline()
+                    .with_pattern_options(
+                        PatternOptions::regex()
+                            .size_limit(1 << 20)
+                            .dfa_size_limit(1 << 20),
+                    )
+                    .build(&self.value)
+                    .map_err(|error| {
+                        SchemaError::one(error.instance_path().as_str(), faults::in_words(&error))
+                    })?;
+                Ok(Compiled {
+                    validator,
+                    shape: Shape::of(&self.value),
+                })
+            })
+            .as_ref()
+    }
+
+    /// Checks arguments: other spellings are folded in, nulls of optional parameters dropped,
+    /// defaults filled, then everything validated. Returns what the tool gets, or every fault.
+    pub fn check_arguments(
+        &self,
+        args: JsonObject,
+        synonyms: &[(String, String)],
+    ) -> Result<Result<JsonObject, Vec<Fault>>, &SchemaError> {
+        let compiled = self.compiled()?;
+        let mut faults = Vec::new();
+        let value = Value::Object(compiled.shape.normalise(args, synonyms, &mut faults));
+        if !faults.is_empty() || !compiled.validator.is_valid(&value) {
+            faults.extend(faults::of(&compiled.validator, &value, self));
+        }
+        if !faults.is_empty() {
+            return Ok(Err(faults));
+        }
+        let Value::Object(args) = value else {
+            unreachable!("made an object above")
+        };
+        Ok(Ok(args))
+    }
+
+    /// Checks an output; returns every fault.
+    pub fn check_output(&self, value: &Value) -> Result<Vec<Fault>, &SchemaError> {
+        let compiled = self.compiled()?;
+        if compiled.validator.is_valid(value) {
+            return Ok(Vec::new());
+        }
+        Ok(faults::of(&compiled.validator, value, self))
+    }
+
+    /// The arguments with the values of secret parameters (`writeOnly`, or `format: password`)
+    /// replaced by a mask.
+    pub fn masked(&self, args: &JsonObject) -> JsonObject {
+        let mut masked = args.clone();
+        if let Ok(compiled) = self.compiled() {
+            compiled.shape.mask(&mut masked);
+        }
+        masked
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Schema({})", self.value)
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+/// Shares equal schemas between tools: thousands of generated tools often have a handful of
+/// parameter lists between them.
+#[derive(Debug, Default)]
+pub struct SchemaPool(std::collections::HashMap<String, Arc<Schema>>);
+
+impl SchemaPool {
+    /// The shared instance of a schema equal to this one.
+    pub fn share(&mut self, schema: Arc<Schema>) -> Arc<Schema> {
+        Arc::clone(self.0.entry(schema.value.to_string()).or_insert(schema))
+    }
+}

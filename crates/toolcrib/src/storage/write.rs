@@ -1,0 +1,147 @@
+//! Writing: everything that changes a [`DurableDir`] under its lock.
+
+use std::fs::File;
+use std::io::Write as _;
+
+use rustix::fs::{AtFlags, FileType, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::dir::{DirHandle, DurableDir, make_private};
+use super::error::StorageError;
+use super::lock::DirLock;
+use super::name::{check_name, is_temp, temp_name};
+
+impl DurableDir {
+    /// Makes `bytes` the content of a file, whether there was one or not.
+    ///
+    /// On success the content survives a power failure. On error the file is as it was, with one
+    /// exception: if the directory's `fsync` fails, the new content is in place but not known to
+    /// be on the disk. A retry writes everything again; it never takes a second `fsync` for proof.
+    pub fn write(&self, lock: &DirLock, name: &str, bytes: &[u8]) -> Result<(), StorageError> {
+        let temp = self.write_temp(lock, name, bytes)?;
+        temp.rename_to(name)
+            .map_err(|e| StorageError::io("write", name, e))?;
+        self.handle()
+            .sync()
+            .map_err(|e| StorageError::io("write", name, e))
+    }
+
+    /// Makes a new file; [`StorageError::Exists`] if there is something of that name already.
+    ///
+    /// On error there is no such file.
+    pub fn create_new(&self, lock: &DirLock, name: &str, bytes: &[u8]) -> Result<(), StorageError> {
+        let temp = self.write_temp(lock, name, bytes)?;
+        temp.rename_to_new(name).map_err(|error| match error {
+            Errno::EXIST => StorageError::Exists {
+                name: name.to_owned(),
+            },
+            error => StorageError::io("create", name, error),
+        })?;
+        self.handle().sync().map_err(|error| {
+            // Or a retry would find it there and refuse.
+            let _ = rustix::fs::unlinkat(self.handle().file(), name, AtFlags::empty());
+            StorageError::io("create", name, error)
+        })
+    }
+
+    /// Removes a file. Returns whether there was one.
+    pub fn remove(&self, lock: &DirLock, name: &str) -> Result<bool, StorageError> {
+        self.assert_guarded_by(lock);
+        check_name(name)?;
+        let removed = match rustix::fs::unlinkat(self.handle().file(), name, AtFlags::empty()) {
+            Ok(()) => true,
+            Err(Errno::NOENT) => false,
+            Err(error) => return Err(StorageError::io("remove", name, error)),
+        };
+        // Also when it was gone: a first attempt may have failed right here.
+        self.handle()
+            .sync()
+            .map_err(|e| StorageError::io("remove", name, e))?;
+        Ok(removed)
+    }
+
+    /// Removes the temporary files of writers that died, and returns how many there were.
+    ///
+    /// Writers hold the lock, so whatever is found under it is nobody's. Files that are not of
+    /// our own making are left alone.
+    pub fn sweep(&self, lock: &DirLock) -> Result<usize, StorageError> {
+        self.assert_guarded_by(lock);
+        let stale = self.entries(FileType::RegularFile, is_temp)?;
+        for name in &stale {
+            match rustix::fs::unlinkat(self.handle().file(), name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(StorageError::io("remove", name, error)),
+            }
+        }
+        Ok(stale.len())
+    }
+
+    /// Writes a temporary file that is on the disk when this returns.
+    fn write_temp(
+        &self,
+        lock: &DirLock,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<TempFile<'_>, StorageError> {
+        self.assert_guarded_by(lock);
+        check_name(name)?;
+        let failed = |e: std::io::Error| StorageError::io("write", name, e);
+        let (temp, mut file) = TempFile::create(self.handle()).map_err(|e| failed(e.into()))?;
+        make_private(&file).map_err(failed)?;
+        file.write_all(bytes).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+        Ok(temp)
+    }
+}
+
+/// A temporary file, removed when dropped unless it got its name.
+struct TempFile<'a> {
+    dir: &'a DirHandle,
+    name: String,
+    is_renamed: bool,
+}
+
+impl<'a> TempFile<'a> {
+    fn create(dir: &'a DirHandle) -> Result<(Self, File), Errno> {
+        let name = temp_name();
+        let file = dir.open_at(&name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+        Ok((
+            TempFile {
+                dir,
+                name,
+                is_renamed: false,
+            },
+            file,
+        ))
+    }
+
+    fn rename_to(mut self, name: &str) -> Result<(), Errno> {
+        rustix::fs::renameat(self.dir.file(), &self.name, self.dir.file(), name)?;
+        self.is_renamed = true;
+        Ok(())
+    }
+
+    fn rename_to_new(mut self, name: &str) -> Result<(), Errno> {
+        let (from, to) = (self.dir.file(), self.dir.file());
+        match rustix::fs::renameat_with(from, &self.name, to, name, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                self.is_renamed = true;
+                Ok(())
+            }
+            // Not every file system can; a second link refuses an existing name as well.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                rustix::fs::linkat(from, &self.name, to, name, AtFlags::empty())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for TempFile<'_> {
+    fn drop(&mut self) {
+        if !self.is_renamed {
+            // Should this fail, too, `sweep` gets it.
+            let _ = rustix::fs::unlinkat(self.dir.file(), &self.name, AtFlags::empty());
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! An [`Outcome`] as JSON, in the [`ResultShape`] a caller asks for.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::UnknownChoice;
+use crate::model::error::ToolError;
+use crate::model::outcome::{Outcome, ToolOutput};
+use crate::model::text;
+
+/// How an outcome is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ResultShape {
+    /// `{"ok": …, "value" | "error": …, "metadata": …}` (S2, S4), the shape of REST and `--json`.
+    #[default]
+    Tagged,
+    /// `{tool_call_id, output, error?, success}` (S1).
+    Simple,
+    /// `{success, content, data?, error?, metadata}` (S3).
+    Detailed,
+    /// MCP's `CallToolResult`.
+    Mcp,
+}
+
+impl ResultShape {
+    /// Every shape.
+    pub const ALL: [ResultShape; 4] = [
+        ResultShape::Tagged,
+        ResultShape::Simple,
+        ResultShape::Detailed,
+        ResultShape::Mcp,
+    ];
+
+    /// The name on the command line and in URLs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ResultShape::Tagged => "tagged",
+            ResultShape::Simple => "simple",
+            ResultShape::Detailed => "detailed",
+            ResultShape::Mcp => "mcp",
+        }
+    }
+}
+
+impl fmt::Display for ResultShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for ResultShape {
+    type Err = UnknownChoice;
+
+    fn from_str(text: &str) -> Result<Self, UnknownChoice> {
+        let found = ResultShape::ALL
+            .into_iter()
+            .find(|shape| shape.as_str() == text);
+        found.ok_or_else(|| UnknownChoice {
+            what: "shape",
+            given: text.to_owned(),
+            known: ResultShape::ALL.map(ResultShape::as_str).to_vec(),
+        })
+    }
+}
+
+/// Writes an outcome in a shape.
+pub fn render(outcome: &Outcome, shape: ResultShape) -> Value {
+    match shape {
+        ResultShape::Tagged => tagged(outcome),
+        ResultShape::Simple => simple(outcome),
+        ResultShape::Detailed => detailed(outcome),
+        ResultShape::Mcp => mcp(outcome),
+    }
+}
+
+fn tagged(outcome: &Outcome) -> Value {
+    let mut metadata = Map::new();
+    let mut set = |name: &str, value: Value| metadata.insert(name.to_owned(), value);
+    set("callId", outcome.call_id.to_string().into());
+    set("tool", outcome.tool.as_str().into());
+    if let Some(origin) = &outcome.origin {
+        set("bundle", origin.bundle.as_str().into());
+        set("version", origin.version.as_str().into());
+    }
+    set("parameters", Value::Object(outcome.parameters.clone()));
+    set("startTime", outcome.timing.started_at.to_string().into());
+    set("endTime", outcome.timing.ended_at.to_string().into());
+    set("queueTimeMs", milliseconds(outcome.timing.queue));
+    set("executionTimeMs", milliseconds(outcome.timing.execution));
+    set("durationMs", milliseconds(outcome.timing.total));
+    if let Some(approval) = &outcome.approval {
+        set("approval", json!(approval));
+    }
+    if outcome.truncated {
+        set("truncated", true.into());
+    }
+    match &outcome.result {
+        Ok(output) => json!({"ok": true, "value": output.value, "metadata": metadata}),
+        Err(error) => json!({"ok": false, "error": error, "metadata": metadata}),
+    }
+}
+
+/// Milliseconds with three decimals: finer than that is noise.
+fn milliseconds(duration: Duration) -> Value {
+    let microseconds = (duration.as_nanos() + 500) / 1000;
+    // Exact for every duration below 285 years.
+    json!(microseconds as f64 / 1000.0)
+}
+
+fn simple(outcome: &Outcome) -> Value {
+    let id = outcome.call_id.to_string();
+    match &outcome.result {
+        Ok(output) => json!({"tool_call_id": id, "output": output.text(), "success": true}),
+        Err(error) => {
+            json!({"tool_call_id": id, "output": "", "error": error.message(), "success": false})
+        }
+    }
+}
+
+/// S3's `ToolResult`. On failure the error's details take the place of the data, so that the
+/// output of a command that failed is not lost in this shape.
+fn detailed(outcome: &Outcome) -> Value {
+    let mut result = match &outcome.result {
+        Ok(output) => {
+            let content = output.text();
+            let data = match &output.value {
+                Value::Object(_) => Some(output.value.clone()),
+                Value::String(text) if *text == content => None,
+                other => Some(json!({"value": other})),
+            };
+            let mut result = json!({"success": true, "content": content});
+            if let Some(data) = data {
+                result["data"] = data;
+            }
+            result
+        }
+        Err(error) => {
+            let mut result = json!({"success": false, "content": ""});
+            if let Some(details) = error.details() {
+                result["data"] = Value::Object(details.clone());
+            }
+            result["error"] = error.message().into();
+            result
+        }
+    };
+    let nanoseconds = u64::try_from(outcome.timing.execution.as_nanos()).unwrap_or(u64::MAX);
+    result["metadata"] = json!({
+        "execution_time": nanoseconds,
+        "start_time": outcome.timing.started_at.to_string(),
+        "end_time": outcome.timing.ended_at.to_string(),
+        "tool_name": outcome.tool,
+        "parameters": outcome.parameters,
+    });
+    result
+}
+
+/// MCP's `CallToolResult`. Clients print text content, so escape sequences in it are made visible;
+/// structured content is data for programs and stays as it is.
+fn mcp(outcome: &Outcome) -> Value {
+    let text = match &outcome.result {
+        Ok(output) => output.text().into_owned(),
+        Err(error) => readable(error),
+    };
+    let mut result = json!({"content": [{"type": "text", "text": text::visible(&text)}]});
+    if let Ok(ToolOutput {
+        value: value @ Value::Object(_),
+        ..
+    }) = &outcome.result
+    {
+        result["structuredContent"] = value.clone();
+    }
+    result["isError"] = (!outcome.is_ok()).into();
+    result
+}
+
+/// An error as text that a model can act on.
+fn readable(error: &ToolError) -> String {
+    let mut text = format!("{}: {}", error.code(), error.message());
+    if let Some(details) = error.details() {
+        text.push('\n');
+        text.push_str(&json!(details).to_string());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_go_by_their_names() {
+        for shape in ResultShape::ALL {
+            assert_eq!(shape.to_string().parse(), Ok(shape));
+        }
+        assert_eq!(
+            "detailled".parse::<ResultShape>().unwrap_err().to_string(),
+            "unknown shape `detailled`; did you mean `detailed`? use `tagged`, `simple`, `detailed` or `mcp`"
+        );
+    }
+
+    #[test]
+    fn milliseconds_are_rounded_to_three_decimals() {
+        for (nanoseconds, expected) in [
+            (0, 0.0),
+            (499, 0.0),
+            (500, 0.001),
+            (1_234_567, 1.235),
+            (12_000_000, 12.0),
+        ] {
+            assert_eq!(
+                milliseconds(Duration::from_nanos(nanoseconds)),
+                json!(expected)
+            );
+        }
+    }
+}

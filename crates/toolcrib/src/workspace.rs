@@ -1,3 +1,0 @@
-//! (being written)
-/// placeholder
-#[derive(Debug)] pub struct Workspace;

@@ -1,0 +1,170 @@
+//! Opening a path that cannot leave a directory.
+//!
+//! Linux 5.6 has a call for this, `openat2` with `RESOLVE_BENEATH`: the kernel refuses `..`,
+//! absolute links and magic links that lead out, while it opens. Older kernels and strict system
+//! call filters lack it; there the path is walked by hand, one name at a time, with the same
+//! result. Either way the open is the check: nothing is looked at first and opened later, so there
+//! is no moment in which a link could be put in place of a directory.
+//!
+//! Making the path canonical and comparing prefixes would be simpler, and loses that race.
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
+use rustix::io::Errno;
+
+/// The kernel's own limit of symbolic links in one path.
+const MAX_LINKS: usize = 40;
+
+/// How deep a path walked by hand may go: every level holds a file descriptor until the end.
+const MAX_LEVELS: usize = 256;
+
+/// How often an open that lost a race against a rename is tried again.
+const ATTEMPTS: usize = 128;
+
+/// Who resolves paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resolver {
+    /// The kernel, with `openat2`.
+    Kernel,
+    /// This module, name by name.
+    ByHand,
+}
+
+/// What happens to symbolic links on the way and at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Links {
+    /// They are followed as long as they stay beneath the directory.
+    Follow,
+    /// The first one ends the walk with `ELOOP`.
+    Refuse,
+}
+
+impl Resolver {
+    /// Finds out whether the kernel can do it here.
+    pub(super) fn detect(dir: BorrowedFd<'_>) -> Resolver {
+        match open_by_kernel(dir, b".", OFlags::PATH | OFlags::CLOEXEC, Links::Follow) {
+            // EPERM is what the system call filters of older container runtimes answer.
+            Err(Errno::NOSYS | Errno::PERM) => Resolver::ByHand,
+            Ok(_) | Err(_) => Resolver::Kernel,
+        }
+    }
+
+    /// Opens `path` beneath `dir`. Leaving the directory is `EXDEV`.
+    ///
+    /// Does not create files: `flags` must not hold `O_CREAT`.
+    pub(super) fn open(
+        self,
+        dir: BorrowedFd<'_>,
+        path: &[u8],
+        flags: OFlags,
+        links: Links,
+    ) -> Result<OwnedFd, Errno> {
+        for _ in 0..ATTEMPTS {
+            let opened = match self {
+                Resolver::Kernel => open_by_kernel(dir, path, flags, links),
+                Resolver::ByHand => open_by_hand(dir, path, flags, links),
+            };
+            match opened {
+                // A directory was renamed while `..` was resolved, or a link while it was read.
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                opened => return opened,
+            }
+        }
+        Err(Errno::AGAIN)
+    }
+}
+
+fn open_by_kernel(
+    dir: BorrowedFd<'_>,
+    path: &[u8],
+    flags: OFlags,
+    links: Links,
+) -> Result<OwnedFd, Errno> {
+    let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    if links == Links::Refuse {
+        resolve |= ResolveFlags::NO_SYMLINKS;
+    }
+    openat2(dir, path, flags, Mode::empty(), resolve)
+}
+
+/// Walks the path without ever letting the kernel follow a link or resolve `..`: links are read
+/// and their names walked too, and `..` goes back to the directory we came from, which stays the
+/// same directory wherever somebody moves things meanwhile.
+fn open_by_hand(
+    root: BorrowedFd<'_>,
+    path: &[u8],
+    flags: OFlags,
+    links: Links,
+) -> Result<OwnedFd, Errno> {
+    if path.starts_with(b"/") {
+        return Err(Errno::XDEV);
+    }
+    let mut left: Vec<Vec<u8>> = names(path).collect();
+    let mut dirs: Vec<OwnedFd> = Vec::new();
+    let mut followed = 0;
+    while let Some(name) = left.pop() {
+        if name == b".." {
+            dirs.pop().ok_or(Errno::XDEV)?;
+        }
+        let is_last = left.is_empty();
+        // The empty name is what stands between two slashes or after the last one.
+        let stays = matches!(name.as_slice(), b"" | b"." | b"..");
+        if stays && !is_last {
+            continue;
+        }
+        let here = dirs.last().map_or(root, AsFd::as_fd);
+        let name = if stays { b"." } else { name.as_slice() };
+        let how = if is_last {
+            flags
+        } else {
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC
+        };
+        match open_without_following(here, name, how)? {
+            Found::Link(_) if links == Links::Refuse || followed == MAX_LINKS => {
+                return Err(Errno::LOOP);
+            }
+            Found::Link(target) if target.starts_with(b"/") => return Err(Errno::XDEV),
+            Found::Link(target) => {
+                followed += 1;
+                left.extend(names(&target));
+            }
+            Found::Opened(fd) if is_last => return Ok(fd),
+            Found::Opened(_) if dirs.len() == MAX_LEVELS => return Err(Errno::NAMETOOLONG),
+            Found::Opened(fd) => dirs.push(fd),
+        }
+    }
+    unreachable!("every text splits into at least one name, and the last one returns")
+}
+
+/// The names of a path, last one first.
+fn names(path: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec)
+}
+
+enum Found {
+    Opened(OwnedFd),
+    Link(Vec<u8>),
+}
+
+fn open_without_following(dir: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<Found, Errno> {
+    match openat(dir, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
+        // With O_PATH the link itself is opened.
+        Ok(fd) if flags.contains(OFlags::PATH) && is_link(&fd)? => {
+            Ok(Found::Link(readlinkat(&fd, c"", Vec::new())?.into_bytes()))
+        }
+        Ok(fd) => Ok(Found::Opened(fd)),
+        // A link is ELOOP, or ENOTDIR when a directory was asked for.
+        Err(error @ (Errno::LOOP | Errno::NOTDIR)) => match readlinkat(dir, name, Vec::new()) {
+            Ok(target) => Ok(Found::Link(target.into_bytes())),
+            // It was a link a moment ago.
+            Err(Errno::INVAL) if error == Errno::LOOP => Err(Errno::AGAIN),
+            Err(Errno::INVAL) => Err(error),
+            Err(other) => Err(other),
+        },
+        Err(other) => Err(other),
+    }
+}
+
+fn is_link(fd: &OwnedFd) -> Result<bool, Errno> {
+    Ok(FileType::from_raw_mode(fstat(fd)?.st_mode) == FileType::Symlink)
+}

@@ -1,0 +1,227 @@
+//! The workspace: the only directory tree that file tools may touch, and the only way to open a
+//! path in it.
+//!
+//! A path is text until [`Workspace::path`] has looked at it; a [`WorkspacePath`] is text until it
+//! is opened. Where it leads is decided by the open itself (`beneath.rs`), never by comparing
+//! texts before, so nothing that happens in the tree meanwhile can lead out of it.
+//!
+//! What this does *not* keep out, because it is inside as far as the file system can tell:
+//!
+//! - a hard link in the workspace to a file that also has a name outside: it is read;
+//! - other file systems and bind mounts beneath the root: they are entered;
+//! - what processes outside Toolcrib do to the tree, such as moving a directory out of it while
+//!   it is being read.
+//!
+//! Opening a FIFO or a device to see that it is no file has the side effects of opening it for
+//! reading (a waiting writer wakes up). Names that are not UTF-8 can be listed, not opened:
+//! arguments are JSON text.
+
+mod beneath;
+mod metadata;
+mod path;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
+
+pub use metadata::{EntryKind, Metadata};
+pub use path::WorkspacePath;
+
+use crate::model::error::{ErrorCode, ToolError};
+use beneath::{Links, Resolver};
+
+/// A directory tree, held open, in which paths are resolved without ever leaving it.
+pub struct Workspace {
+    root: OwnedFd,
+    resolver: Resolver,
+    /// As the operator wrote it, made absolute, and without links: callers know it by either.
+    given: PathBuf,
+    canonical: PathBuf,
+}
+
+/// Why a directory cannot be the workspace. For the operator, who named it.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// Nothing is there.
+    #[error("the workspace `{}` does not exist; create it or name another directory", .root.display())]
+    Missing {
+        /// The directory as given.
+        root: PathBuf,
+    },
+    /// Something else is there.
+    #[error("the workspace `{}` is not a directory; name a directory", .root.display())]
+    NotADirectory {
+        /// The directory as given.
+        root: PathBuf,
+    },
+    /// It cannot be opened.
+    #[error("the workspace `{}` cannot be opened", .root.display())]
+    Unusable {
+        /// The directory as given.
+        root: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl Workspace {
+    /// Opens a directory as a workspace.
+    pub fn open(root: &Path) -> Result<Self, WorkspaceError> {
+        Self::open_resolved_by(root, None)
+    }
+
+    /// Opens a workspace that resolves paths as on a kernel without `openat2`.
+    #[doc(hidden)]
+    #[cfg(any(test, feature = "testing"))]
+    pub fn open_without_openat2(root: &Path) -> Result<Self, WorkspaceError> {
+        Self::open_resolved_by(root, Some(Resolver::ByHand))
+    }
+
+    fn open_resolved_by(root: &Path, resolver: Option<Resolver>) -> Result<Self, WorkspaceError> {
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => WorkspaceError::Missing {
+                root: root.to_owned(),
+            },
+            io::ErrorKind::NotADirectory => WorkspaceError::NotADirectory {
+                root: root.to_owned(),
+            },
+            _ => WorkspaceError::Unusable {
+                root: root.to_owned(),
+                source,
+            },
+        };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = openat(CWD, root, flags, Mode::empty()).map_err(|errno| failed(errno.into()))?;
+        Ok(Workspace {
+            resolver: resolver.unwrap_or_else(|| Resolver::detect(fd.as_fd())),
+            root: fd,
+            given: std::path::absolute(root).map_err(failed)?,
+            canonical: root.canonicalize().map_err(failed)?,
+        })
+    }
+
+    /// Where the workspace is on the host. For configuration and rules; results and messages of
+    /// tools never show it.
+    pub(crate) fn root(&self) -> &Path {
+        &self.canonical
+    }
+
+    /// Whether the kernel resolves paths (`openat2`), or this crate does it step by step.
+    pub fn uses_openat2(&self) -> bool {
+        self.resolver == Resolver::Kernel
+    }
+
+    /// Reads the text of a path argument: relative to the workspace, or absolute and beneath it.
+    ///
+    /// The text is taken literally: no `~`, no percent-encoding, no environment variables. `..`
+    /// stays in and is resolved when the path is opened.
+    pub fn path(&self, text: &str) -> Result<WorkspacePath, ToolError> {
+        WorkspacePath::parse(text, &[&self.canonical, &self.given])
+    }
+
+    /// Opens a regular file for reading. Never waits: a FIFO, a socket or a device is an error.
+    pub fn open_file(&self, path: &WorkspacePath) -> Result<(File, Metadata), ToolError> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let fd = self.open_beneath(path, flags)?;
+        let stat = fstat(&fd).map_err(|errno| path.fault("open", errno))?;
+        let what = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => return Ok((File::from(fd), Metadata::of(&stat))),
+            FileType::Directory => "it is a directory; list it with list_directory",
+            FileType::Fifo => "it is a FIFO, not a file",
+            FileType::Socket => "it is a socket, not a file",
+            FileType::CharacterDevice | FileType::BlockDevice => "it is a device, not a file",
+            FileType::Symlink | FileType::Unknown => "it is not a file",
+        };
+        Err(wrong_kind(path, what))
+    }
+
+    /// Opens a directory for listing.
+    pub fn open_dir(&self, path: &WorkspacePath) -> Result<OwnedFd, ToolError> {
+        self.open_beneath(path, OPEN_DIR).map_err(|error| {
+            // Only the words depend on this second look.
+            match self.metadata(path).map(|metadata| metadata.kind) {
+                Ok(EntryKind::File) => wrong_kind(path, "it is a file; read it with read_file"),
+                Ok(EntryKind::Other) => wrong_kind(path, "it is not a directory"),
+                Ok(EntryKind::Directory | EntryKind::Symlink) | Err(_) => error,
+            }
+        })
+    }
+
+    /// Opens a directory beneath one that is open already. No link is followed, so what a listing
+    /// found as a directory is never entered as something else.
+    pub(crate) fn open_dir_below(
+        &self,
+        dir: BorrowedFd<'_>,
+        path: &[u8],
+    ) -> Result<OwnedFd, Errno> {
+        self.resolver.open(dir, path, OPEN_DIR, Links::Refuse)
+    }
+
+    /// Opens the directory that holds, or would hold, the last name of the path, and returns that
+    /// name: what creating, renaming and deleting work on. The last name itself is not looked at;
+    /// it may be missing, or a link to anywhere.
+    pub fn open_parent(&self, path: &WorkspacePath) -> Result<(OwnedFd, OsString), ToolError> {
+        let trimmed = path.as_str().trim_end_matches('/');
+        let (parent, name) = trimmed.rsplit_once('/').unwrap_or((".", trimmed));
+        if matches!(name, "" | "." | "..") {
+            let message = format!(
+                "the path `{path}` does not end in a name; name a file or directory in the workspace"
+            );
+            return Err(ToolError::new(ErrorCode::InvalidPath, message));
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = self
+            .resolver
+            .open(self.root.as_fd(), parent.as_bytes(), flags, Links::Follow)
+            .map_err(|errno| path.fault("open the directory of", errno))?;
+        Ok((fd, name.into()))
+    }
+
+    /// Looks at what the path leads to, links followed.
+    pub fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, ToolError> {
+        let fd = self.open_beneath(path, OFlags::PATH | OFlags::CLOEXEC)?;
+        let stat = fstat(&fd).map_err(|errno| path.fault("look at", errno))?;
+        Ok(Metadata::of(&stat))
+    }
+
+    fn open_beneath(&self, path: &WorkspacePath, flags: OFlags) -> Result<OwnedFd, ToolError> {
+        self.resolver
+            .open(
+                self.root.as_fd(),
+                path.as_str().as_bytes(),
+                flags,
+                Links::Follow,
+            )
+            .map_err(|errno| path.fault("open", errno))
+    }
+}
+
+const OPEN_DIR: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
+
+fn wrong_kind(path: &WorkspacePath, what: &str) -> ToolError {
+    ToolError::new(
+        ErrorCode::InvalidPath,
+        format!("cannot open `{path}`: {what}"),
+    )
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workspace")
+            .field("root", &self.root())
+            .field("resolver", &self.resolver)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

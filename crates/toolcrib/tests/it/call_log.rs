@@ -1,0 +1,559 @@
+//! The promises of the call log: whole lines from any number of processes, nothing acknowledged is
+//! lost by a death, and a disk that refuses costs records but never a call.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use jiff::Timestamp;
+use serde_json::json;
+use toolcrib::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader};
+use toolcrib::record::{CallRecord, Recorder as _};
+use toolcrib::{CallId, Caller, ErrorCode};
+
+use super::storage::disk::Disk;
+use super::storage::modes_below;
+use super::syscalls::test_in_child;
+
+fn record(id: &str) -> CallRecord {
+    let now = Timestamp::now();
+    CallRecord {
+        call_id: CallId::given(id).unwrap(),
+        tool: String::from("read_file"),
+        bundle: Some(String::from("core")),
+        version: Some(String::from("v1")),
+        caller: Caller::Library,
+        parent: None,
+        start_time: now,
+        end_time: now,
+        queue_time_ms: 0.25,
+        execution_time_ms: 1.5,
+        duration_ms: 1.75,
+        ok: true,
+        code: None,
+        message: None,
+        approval: None,
+        truncated: false,
+        parameters: json!({"path": "notes.md"}).as_object().unwrap().clone(),
+    }
+}
+
+/// A record whose line has some 60 KB.
+fn large_record(id: &str) -> CallRecord {
+    let mut record = record(id);
+    record
+        .parameters
+        .insert(String::from("texts"), json!(vec!["x".repeat(2000); 30]));
+    record
+}
+
+/// The directory of a log.
+struct Place {
+    _temp: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("calls");
+        Place { _temp: temp, path }
+    }
+
+    fn log(&self) -> CallLog {
+        CallLog::new(&self.path)
+    }
+
+    fn small_log(&self) -> CallLog {
+        CallLog::with_options(&self.path, SMALL)
+    }
+
+    /// Every id in the log, newest first, and the number of damaged lines.
+    fn ids(&self) -> (Vec<String>, u64) {
+        let found = CallLogReader::new(&self.path)
+            .latest(usize::MAX, |_| true)
+            .unwrap();
+        (
+            found
+                .records
+                .iter()
+                .map(|record| record.call_id.to_string())
+                .collect(),
+            found.unreadable,
+        )
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = entries
+            .filter(|path| path.extension().is_some_and(|ext| ext == "jsonl"))
+            .collect();
+        files.sort();
+        files
+    }
+
+    fn bytes(&self) -> u64 {
+        self.files()
+            .iter()
+            .map(|path| fs::metadata(path).unwrap().len())
+            .sum()
+    }
+
+    fn only_file(&self) -> PathBuf {
+        let files = self.files();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files.into_iter().next().unwrap()
+    }
+
+    /// A command that runs [`child`] here.
+    fn child(&self, operation: &str, name: &str) -> Command {
+        let mut command = test_in_child("call_log::child");
+        command
+            .env("TOOLCRIB_TEST_LOG", operation)
+            .env("TOOLCRIB_TEST_NAME", name);
+        command.env("TOOLCRIB_TEST_DIR", &self.path);
+        command
+    }
+}
+
+/// Some ten records a file, some four files.
+const SMALL: CallLogOptions = CallLogOptions {
+    max_file_bytes: 3000,
+    max_total_bytes: 12_000,
+};
+
+/// Some forty records a file, and room for all files.
+const MANY_FILES: CallLogOptions = CallLogOptions {
+    max_file_bytes: 12_000,
+    max_total_bytes: u64::MAX,
+};
+
+fn written(count: u64) -> CallLogHealth {
+    CallLogHealth {
+        written: count,
+        dropped: 0,
+        last_error: None,
+    }
+}
+
+#[test]
+fn records_are_read_back_newest_first() {
+    let place = Place::new();
+    let mut records: Vec<CallRecord> = ["a", "b\"\\", "c"].map(record).into();
+    records[1].ok = false;
+    records[1].code = Some(ErrorCode::FileNotFound);
+    records[1].message = Some(String::from("no such file"));
+    records[2].parent = Some(records[0].call_id.clone());
+    let log = place.log();
+    for record in &records {
+        log.record(record.clone());
+    }
+    log.flush();
+    assert_eq!(log.health(), written(3));
+
+    let reader = CallLogReader::new(&place.path);
+    let newest_first: Vec<CallRecord> = records.iter().rev().cloned().collect();
+    let found = reader.latest(10, |_| true).unwrap();
+    assert_eq!((found.records, found.unreadable), (newest_first.clone(), 0));
+    assert_eq!(
+        reader.latest(2, |_| true).unwrap().records,
+        newest_first[..2]
+    );
+    assert_eq!(reader.latest(0, |_| true).unwrap().records, []);
+    assert_eq!(
+        reader.latest(10, |record| !record.ok).unwrap().records,
+        newest_first[1..2]
+    );
+    assert_eq!(reader.find("a").unwrap().as_ref(), Some(&records[0]));
+    assert_eq!(reader.find("b\"\\").unwrap().as_ref(), Some(&records[1]));
+    assert_eq!(reader.find("d").unwrap(), None);
+    // It is in a line, but it is no call's id.
+    assert_eq!(reader.find("core").unwrap(), None);
+}
+
+#[test]
+fn neither_reading_nor_an_unused_log_creates_anything() {
+    let place = Place::new();
+    let log = place.log();
+    log.flush();
+    drop(log);
+    assert_eq!(CallLogReader::new(&place.path).find("a").unwrap(), None);
+    assert_eq!(place.ids(), (vec![], 0));
+    assert!(!place.path.exists());
+}
+
+#[test]
+fn dropping_the_log_writes_what_is_left_and_the_next_goes_on_behind_it() {
+    let place = Place::new();
+    place.log().record(record("a"));
+    place.log().record(record("b"));
+    assert_eq!(place.ids(), (vec![String::from("b"), String::from("a")], 0));
+    place.only_file();
+}
+
+#[test]
+fn senders_wait_when_the_queue_is_full_and_lose_nothing() {
+    let place = Place::new();
+    let log = place.log();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let log = &log;
+            scope.spawn(move || {
+                for i in 0..5000 {
+                    log.record(record(&format!("{thread}-{i}")));
+                }
+                log.flush();
+            });
+        }
+    });
+    assert_eq!(log.health(), written(20_000));
+    let (ids, unreadable) = place.ids();
+    assert_eq!(
+        (
+            ids.iter().collect::<BTreeSet<_>>().len(),
+            ids.len(),
+            unreadable
+        ),
+        (20_000, 20_000, 0)
+    );
+}
+
+#[test]
+fn a_full_file_is_continued_in_the_next_part() {
+    let place = Place::new();
+    let log = CallLog::with_options(&place.path, MANY_FILES);
+    for i in 0..500 {
+        log.record(record(&i.to_string()));
+        if i % 5 == 0 {
+            log.flush();
+        }
+    }
+    log.flush();
+    let (ids, unreadable) = place.ids();
+    assert_eq!(unreadable, 0);
+    assert_eq!(
+        ids,
+        (0..500).rev().map(|i| i.to_string()).collect::<Vec<_>>()
+    );
+    let files = place.files();
+    assert!(files.len() > 10, "{files:?}");
+    for file in files {
+        assert!(fs::metadata(&file).unwrap().len() < 14_000, "{file:?}");
+    }
+}
+
+#[test]
+fn the_oldest_files_go_when_all_are_too_large() {
+    let place = Place::new();
+    fs::create_dir(&place.path).unwrap();
+    let foreign = [
+        "notes.txt",
+        "2020-01-01.json",
+        "2020-13-01.jsonl",
+        "2020-01-01.01.jsonl",
+    ];
+    for name in foreign {
+        fs::write(place.path.join(name), "x".repeat(10_000)).unwrap();
+    }
+    fs::write(place.path.join("2020-01-01.jsonl"), "x\n").unwrap();
+    let log = place.small_log();
+    for i in 0..200 {
+        log.record(record(&i.to_string()));
+        log.flush();
+        let (ids, _) = place.ids();
+        assert_eq!(
+            ids.first(),
+            Some(&i.to_string()),
+            "the current file is never removed"
+        );
+    }
+    assert_eq!(log.health(), written(200));
+    let (ids, unreadable) = place.ids();
+    assert_eq!(unreadable, 0, "the file of 2020 is the oldest");
+    assert_eq!(
+        ids,
+        (200 - ids.len()..200)
+            .rev()
+            .map(|i| i.to_string())
+            .collect::<Vec<_>>()
+    );
+    assert!((20..60).contains(&ids.len()), "{}", ids.len());
+    for name in foreign {
+        assert!(place.path.join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_torn_line_costs_nothing_but_itself() {
+    let place = Place::new();
+    place.log().record(record("a"));
+    let append = |text: &str| {
+        fs::OpenOptions::new()
+            .append(true)
+            .open(place.only_file())
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
+    };
+    append("{\"callId\":\"torn");
+    // Somebody may be writing it at this moment: not damage yet.
+    assert_eq!(place.ids(), (vec![String::from("a")], 0));
+
+    let log = place.log();
+    log.record(record("b"));
+    log.flush();
+    assert_eq!(place.ids(), (["b", "a"].map(String::from).into(), 1));
+
+    // Another process dies while we have the file open.
+    append("{\"callId\":\"torn, too");
+    log.record(record("c"));
+    log.record(record("d"));
+    log.flush();
+    log.record(record("e"));
+    log.flush();
+    let (ids, unreadable) = place.ids();
+    assert_eq!(
+        ids.into_iter().collect::<BTreeSet<_>>(),
+        ["a", "b", "c", "d", "e"].map(String::from).into()
+    );
+    assert_eq!(unreadable, 2);
+    assert_eq!(log.health(), written(4));
+}
+
+#[test]
+fn a_log_removed_under_our_hands_is_begun_anew() {
+    let place = Place::new();
+    let log = place.log();
+    log.record(record("a"));
+    log.flush();
+    fs::remove_file(place.only_file()).unwrap();
+    log.record(record("b"));
+    log.flush();
+    assert_eq!(place.ids(), (vec![String::from("b")], 0));
+    fs::remove_dir_all(&place.path).unwrap();
+    log.record(record("c"));
+    log.flush();
+    assert_eq!(place.ids(), (vec![String::from("c")], 0));
+}
+
+#[test]
+fn damaged_and_overlong_lines_are_passed_over_and_counted() {
+    let place = Place::new();
+    place.log().record(record("first"));
+    let file = place.only_file();
+    let line = |id: &str| serde_json::to_string(&record(id)).unwrap() + "\n";
+    let mut text = fs::read(&file).unwrap();
+    text.extend_from_slice(b"not json\n{}\n\n\xff\xfe\n");
+    text.extend_from_slice(line("second").as_bytes());
+    text.extend(std::iter::repeat_n(b'x', 3_000_000));
+    text.extend_from_slice(b"\n");
+    for i in 0..5000 {
+        text.extend_from_slice(line(&format!("many-{i}")).as_bytes());
+    }
+    fs::write(&file, text).unwrap();
+    let (ids, unreadable) = place.ids();
+    assert_eq!(unreadable, 4);
+    let expected = (0..5000)
+        .rev()
+        .map(|i| format!("many-{i}"))
+        .chain(["second", "first"].map(String::from));
+    assert_eq!(ids, expected.collect::<Vec<_>>());
+    let reader = CallLogReader::new(&place.path);
+    assert_eq!(
+        reader.find("first").unwrap().unwrap().call_id,
+        CallId::given("first").unwrap()
+    );
+}
+
+/// The other side of the tests below: does what the environment says. On its own it does nothing.
+#[test]
+fn child() {
+    let variable = |name| std::env::var(name).ok();
+    let (Some(operation), Some(name), Some(dir)) = (
+        variable("TOOLCRIB_TEST_LOG"),
+        variable("TOOLCRIB_TEST_NAME"),
+        variable("TOOLCRIB_TEST_DIR"),
+    ) else {
+        return;
+    };
+    let dir = Path::new(&dir);
+    match operation.as_str() {
+        "append" => {
+            let log = CallLog::with_options(dir, MANY_FILES);
+            for i in 0..1000 {
+                log.record(record(&format!("{name}-{i}")));
+                if i % 16 == 15 {
+                    log.flush();
+                }
+            }
+        }
+        "append until killed" => {
+            let log = CallLog::new(dir);
+            for i in 0.. {
+                log.record(large_record(&format!("{name}-{i}")));
+                if i % 16 == 15 {
+                    log.flush();
+                    println!("safe {i}");
+                }
+            }
+        }
+        "with umask 000" => {
+            rustix::process::umask(rustix::fs::Mode::empty());
+            CallLog::new(dir.join("below")).record(record("a"));
+        }
+        "on a tiny disk" => on_a_tiny_disk(dir),
+        "on a read-only disk" => on_a_read_only_disk(dir),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn several_processes_append_at_once() {
+    let place = Place::new();
+    let children: Vec<_> = (0..4)
+        .map(|i| {
+            place
+                .child("append", &format!("process{i}"))
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let (ids, unreadable) = place.ids();
+    let distinct: BTreeSet<_> = ids.iter().collect();
+    assert_eq!((distinct.len(), ids.len(), unreadable), (4000, 4000, 0));
+    for file in place.files() {
+        assert!(fs::metadata(&file).unwrap().len() < 24_000, "{file:?}");
+    }
+}
+
+#[test]
+fn what_was_flushed_survives_a_kill() {
+    let place = Place::new();
+    let mut safe = BTreeSet::new();
+    let kills: usize = 8;
+    for round in 0..kills {
+        let name = format!("round{round}");
+        let mut child = place
+            .child("append until killed", &name)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let reports = lines
+            .map_while(Result::ok)
+            .filter_map(|line| line.split("safe ").nth(1)?.parse::<u32>().ok());
+        let last = reports.take(1 + round % 3).last().unwrap();
+        // In the middle of the next write, if we are lucky: the first record goes alone, the other
+        // fifteen, some 900 KB, together.
+        let before = place.bytes();
+        while place.bytes() < before + 100_000 && child.try_wait().unwrap().is_none() {}
+        child.kill().unwrap();
+        child.wait().unwrap();
+        safe.extend((0..=last).map(|i| format!("{name}-{i}")));
+    }
+    let log = place.log();
+    log.record(record("after-all"));
+    log.flush();
+    let (ids, unreadable) = place.ids();
+    assert_eq!(ids[0], "after-all");
+    let found: BTreeSet<String> = ids.into_iter().collect();
+    assert_eq!(
+        safe.difference(&found).collect::<Vec<_>>(),
+        Vec::<&String>::new()
+    );
+    assert!(
+        unreadable <= kills as u64,
+        "{unreadable} damaged lines after {kills} kills"
+    );
+}
+
+#[test]
+fn the_log_is_private_whatever_the_umask() {
+    let place = Place::new();
+    assert!(
+        place
+            .child("with umask 000", "")
+            .status()
+            .unwrap()
+            .success()
+    );
+    let modes = modes_below(&place.path);
+    let [(dir, 0o700), (file, 0o600)] = &modes[..] else {
+        panic!("{modes:?}");
+    };
+    assert!(dir == "below" && file.ends_with(".jsonl"), "{modes:?}");
+}
+
+#[test]
+fn a_full_disk_costs_records_and_nothing_else() {
+    let place = Place::new();
+    fs::create_dir(&place.path).unwrap();
+    if let Some(mut command) = Disk::Tiny.under(&place.path, &place.child("on a tiny disk", "")) {
+        assert!(command.stdout(Stdio::null()).status().unwrap().success());
+    }
+}
+
+fn on_a_tiny_disk(dir: &Path) {
+    let filler = dir.join("filler");
+    fs::write(&filler, vec![0; 40_000]).unwrap();
+    let log = CallLog::new(dir);
+    for i in 0..200 {
+        log.record(record(&i.to_string()));
+    }
+    log.flush();
+    let health = log.health();
+    assert!(health.written > 0 && health.dropped > 0, "{health:?}");
+    assert_eq!(health.written + health.dropped, 200);
+    let error = health.last_error.unwrap();
+    assert!(error.starts_with("cannot append to `2"), "{error}");
+    assert!(
+        error.ends_with(".jsonl`: the disk is full; free some space and try again"),
+        "{error}"
+    );
+
+    fs::remove_file(&filler).unwrap();
+    log.record(record("later"));
+    log.flush();
+    assert_eq!(log.health().written, health.written + 1);
+    let found = CallLogReader::new(dir)
+        .latest(usize::MAX, |_| true)
+        .unwrap();
+    assert_eq!(found.records.len() as u64, health.written + 1);
+    assert_eq!(found.records[0].call_id.to_string(), "later");
+    assert!(found.unreadable <= 1);
+}
+
+#[test]
+fn a_read_only_disk_costs_records_and_nothing_else() {
+    let place = Place::new();
+    place.log().record(record("a"));
+    if let Some(mut command) =
+        Disk::ReadOnly.under(&place.path, &place.child("on a read-only disk", ""))
+    {
+        assert!(command.stdout(Stdio::null()).status().unwrap().success());
+    }
+}
+
+fn on_a_read_only_disk(dir: &Path) {
+    let log = CallLog::new(dir);
+    for i in 0..10_000 {
+        log.record(record(&i.to_string()));
+    }
+    log.flush();
+    let health = log.health();
+    assert_eq!((health.written, health.dropped), (0, 10_000));
+    assert!(
+        health
+            .last_error
+            .unwrap()
+            .contains("the file system is read-only")
+    );
+    assert!(CallLogReader::new(dir).find("a").unwrap().is_some());
+}

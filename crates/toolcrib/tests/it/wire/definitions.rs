@@ -1,0 +1,607 @@
+//! Provider definitions.
+
+use serde_json::{Value, json};
+use toolcrib::wire::{DefinitionOptions, Definitions, Provider, definition, definitions};
+use toolcrib::{Effects, Schema, ToolSpec, WireName};
+
+use super::{execute_bash, search, strict_rules, tool};
+use crate::golden;
+
+const LOOSE: DefinitionOptions = DefinitionOptions { strict: false };
+const STRICT: DefinitionOptions = DefinitionOptions { strict: true };
+
+/// The reason a lone tool is dropped for.
+fn dropped(schema: Value, provider: Provider, options: &DefinitionOptions) -> String {
+    let spec = tool("t", schema);
+    let made = definitions([&spec], provider, options);
+    assert_eq!((made.tools.len(), made.dropped.len()), (0, 1), "{made:?}");
+    made.dropped[0].reason.clone()
+}
+
+/// The schema and losses (pointer, reason) of a lone tool.
+fn lowered(
+    schema: Value,
+    provider: Provider,
+    options: &DefinitionOptions,
+) -> (Value, Vec<(String, String)>) {
+    let made = definition(&tool("t", schema), provider, options).unwrap();
+    let losses = made
+        .losses
+        .into_iter()
+        .map(|loss| (loss.pointer, loss.reason))
+        .collect();
+    let schema = match provider {
+        Provider::OpenAi | Provider::Ollama => made.tool["function"]["parameters"].clone(),
+        Provider::OpenAiFunctions => made.tool["parameters"].clone(),
+        Provider::Anthropic => made.tool["input_schema"].clone(),
+        Provider::Mcp => made.tool["inputSchema"].clone(),
+    };
+    (schema, losses)
+}
+
+/// The pointers of what a lone tool loses.
+fn losses(schema: Value, provider: Provider, options: &DefinitionOptions) -> Vec<String> {
+    lowered(schema, provider, options)
+        .1
+        .into_iter()
+        .map(|(pointer, _)| pointer)
+        .collect()
+}
+
+#[test]
+fn the_seeds_formats_verbatim() {
+    for provider in Provider::ALL {
+        let made = definition(&execute_bash(), provider, &LOOSE).unwrap();
+        assert_eq!(made.losses, [], "{provider}");
+        golden::assert_json(&format!("wire/seed_{provider}.json"), &made.tool);
+    }
+}
+
+#[test]
+fn a_nasty_schema_for_every_provider() {
+    for provider in Provider::ALL {
+        let made = definitions([&search()], provider, &LOOSE);
+        golden::assert_json(&format!("wire/search_{provider}.json"), &json!(made));
+    }
+    let made = definitions([&search()], Provider::OpenAi, &STRICT);
+    strict_rules::assert_strict(&made.tools[0]["function"]["parameters"]);
+    golden::assert_json("wire/search_openai_strict.json", &json!(made));
+}
+
+/// Lowering loses constraints; it must not refuse what the tool accepts.
+#[test]
+fn arguments_that_fit_the_tool_fit_every_definition() {
+    let spec = search();
+    let calls = [
+        json!({"query": "x", "mode": "text", "fuzzy": true}),
+        json!({"query": "x", "mode": "regex", "flags": ["i"], "fuzzy": 2, "limit": 5, "sort": "date"}),
+        json!({"query": "x", "mode": "text", "since": 12, "range": {"from": "2026-01-01"},
+            "filter": {"field": "a", "value": 1, "and": [{"field": "b", "and": []}]}}),
+    ];
+    for call in &calls {
+        let Value::Object(args) = call.clone() else {
+            unreachable!("an object")
+        };
+        assert!(
+            spec.input_schema
+                .check_arguments(args, &[])
+                .unwrap()
+                .is_ok(),
+            "{call}"
+        );
+        for provider in Provider::ALL {
+            let (schema, _) = lowered(spec.input_schema.as_value().clone(), provider, &LOOSE);
+            let validator = jsonschema::validator_for(&schema).unwrap();
+            let faults: Vec<String> = validator
+                .iter_errors(call)
+                .map(|fault| fault.to_string())
+                .collect();
+            assert_eq!(faults, [""; 0], "{provider}: {call}");
+        }
+    }
+}
+
+/// In strict mode a model says null for what it leaves out, and the tool accepts that.
+#[test]
+fn arguments_made_in_strict_mode_fit_the_tool() {
+    let spec = search();
+    let made = definition(&spec, Provider::OpenAi, &STRICT).unwrap();
+    let validator = jsonschema::validator_for(&made.tool["function"]["parameters"]).unwrap();
+    let call = json!({"query": "x", "limit": 3, "filter": {"field": "a", "value": null, "and": null},
+        "sort": "name", "range": {"from": "2026-01-01", "to": "2026-02-01"}, "since": 12,
+        "mode": "text", "fuzzy": true, "flags": null});
+    let faults: Vec<String> = validator
+        .iter_errors(&call)
+        .map(|fault| fault.to_string())
+        .collect();
+    assert_eq!(faults, [""; 0]);
+    let Value::Object(args) = call else {
+        unreachable!("an object")
+    };
+    let checked = spec.input_schema.check_arguments(args, &[]).unwrap();
+    assert_eq!(checked.err(), None);
+}
+
+#[test]
+fn one_bad_tool_does_not_spoil_the_list() {
+    let open =
+        json!({"type": "object", "properties": {"any": {"type": "object"}}, "required": ["any"]});
+    let (good, bad, last) = (
+        execute_bash(),
+        tool("bad", open),
+        tool("last", json!({"type": "object"})),
+    );
+    let made = definitions([&good, &bad, &last], Provider::OpenAi, &STRICT);
+    let names: Vec<&str> = made
+        .tools
+        .iter()
+        .filter_map(|tool| tool["function"]["name"].as_str())
+        .collect();
+    assert_eq!(names, ["execute_bash", "last"]);
+    assert_eq!(made.dropped[0].tool, "bad");
+    assert!(
+        made.dropped[0].reason.contains("(at `/properties/any`)"),
+        "{:?}",
+        made.dropped
+    );
+}
+
+#[test]
+fn names_are_unique_in_a_list() {
+    let first = execute_bash();
+    let second = ToolSpec {
+        bundle: toolcrib::Slug::parse("other").unwrap(),
+        ..execute_bash()
+    };
+    let made = definitions([&first, &second], Provider::Mcp, &LOOSE);
+    assert_eq!(made.tools.len(), 1);
+    assert_eq!(made.dropped[0].tool, "execute_bash");
+    assert!(
+        made.dropped[0].reason.contains("`other/execute-bash@v1`"),
+        "{:?}",
+        made.dropped
+    );
+}
+
+/// OpenAI: `^[a-zA-Z0-9_-]{1,64}$`, Anthropic: the same or `{1,128}`, MCP: more.
+#[test]
+fn wire_names_suit_every_provider() {
+    let every: String = ('!'..='~').collect();
+    for name in [
+        "a",
+        "read_file",
+        "-",
+        "_",
+        &every,
+        &"x".repeat(200),
+        "天気",
+        "a b",
+    ] {
+        let name = WireName::fit(name);
+        assert!((1..=64).contains(&name.as_str().len()), "{name}");
+        assert!(
+            name.as_str()
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn long_descriptions_are_cut_for_openai_alone() {
+    let spec = ToolSpec {
+        description: "word ".repeat(300),
+        ..execute_bash()
+    };
+    for provider in Provider::ALL {
+        let made = definition(&spec, provider, &LOOSE).unwrap();
+        let function = made.tool.get("function").unwrap_or(&made.tool);
+        let description = function["description"].as_str().unwrap();
+        if matches!(provider, Provider::OpenAi | Provider::OpenAiFunctions) {
+            assert_eq!(description, format!("{}…", "word ".repeat(204).trim_end()));
+            assert!(description.chars().count() <= 1024);
+            assert_eq!(made.losses[0].pointer, "");
+        } else {
+            assert_eq!(description, spec.description);
+            assert_eq!(made.losses, []);
+        }
+    }
+}
+
+#[test]
+fn mcp_tells_title_output_and_effects_when_they_are_known() {
+    let spec = ToolSpec {
+        title: Some("Shell".to_owned()),
+        output_schema: Some(
+            Schema::output(
+                json!({"type": "object", "properties": {"exitCode": {"type": "integer"}}}),
+            )
+            .unwrap()
+            .into(),
+        ),
+        effects: Effects::READ.and(Effects::RUN),
+        ..execute_bash()
+    };
+    golden::assert_json(
+        "wire/mcp_full.json",
+        &definition(&spec, Provider::Mcp, &LOOSE).unwrap().tool,
+    );
+    let hints = |effects| {
+        definition(
+            &ToolSpec {
+                effects,
+                ..execute_bash()
+            },
+            Provider::Mcp,
+            &LOOSE,
+        )
+        .unwrap()
+        .tool["annotations"]
+            .clone()
+    };
+    assert_eq!(hints(Effects::READ), json!({"readOnlyHint": true}));
+    assert_eq!(
+        hints(Effects::WRITE),
+        json!({"readOnlyHint": false, "destructiveHint": true})
+    );
+    assert_eq!(hints(Effects::UNKNOWN), Value::Null);
+}
+
+#[test]
+fn mcp_leaves_out_an_output_schema_that_is_no_object() {
+    let spec = ToolSpec {
+        output_schema: Some(Schema::output(json!({"type": "string"})).unwrap().into()),
+        ..execute_bash()
+    };
+    let made = definition(&spec, Provider::Mcp, &LOOSE).unwrap();
+    assert_eq!(made.tool.get("outputSchema"), None);
+    assert!(
+        made.losses[0]
+            .reason
+            .starts_with("the output schema is left out"),
+        "{:?}",
+        made.losses
+    );
+}
+
+#[test]
+fn mcp_says_which_draft_when_it_is_not_the_usual_one() {
+    let of = |draft: &str| {
+        lowered(
+            json!({"$schema": draft, "type": "object"}),
+            Provider::Mcp,
+            &LOOSE,
+        )
+        .0
+    };
+    assert_eq!(
+        of("https://json-schema.org/draft/2020-12/schema"),
+        json!({"type": "object", "properties": {}})
+    );
+    assert_eq!(
+        of("http://json-schema.org/draft-07/schema#")["$schema"],
+        "http://json-schema.org/draft-07/schema#"
+    );
+}
+
+#[test]
+fn a_tool_without_parameters_has_empty_properties() {
+    for provider in Provider::ALL {
+        assert_eq!(
+            lowered(json!({"type": "object"}), provider, &LOOSE).0,
+            json!({"type": "object", "properties": {}}),
+            "{provider}"
+        );
+    }
+    assert_eq!(
+        lowered(json!({"type": "object"}), Provider::OpenAi, &STRICT).0,
+        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false})
+    );
+}
+
+#[test]
+fn a_root_whose_alternatives_are_no_objects_is_dropped() {
+    let schema = json!({"type": "object", "anyOf": [{"type": "string"}, {"type": "array"}]});
+    for provider in [Provider::OpenAi, Provider::Anthropic, Provider::Ollama] {
+        assert!(dropped(schema.clone(), provider, &LOOSE).contains("its root is not an object"));
+    }
+    assert_eq!(losses(schema, Provider::Mcp, &LOOSE), [""; 0]);
+}
+
+#[test]
+fn top_level_alternatives_are_merged_with_a_loss() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}], "not": {"required": ["c"]}});
+    let (schema, losses) = lowered(schema, Provider::Anthropic, &LOOSE);
+    assert_eq!(
+        schema,
+        json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}})
+    );
+    let pointers: Vec<&str> = losses.iter().map(|(pointer, _)| pointer.as_str()).collect();
+    assert_eq!(pointers, ["/anyOf", "/not"]);
+    assert!(
+        losses
+            .iter()
+            .all(|(_, reason)| reason.contains("Toolcrib still enforces")),
+        "{losses:?}"
+    );
+}
+
+#[test]
+fn top_level_all_of_is_merged_and_requires_all() {
+    let schema = json!({"type": "object", "allOf": [
+        {"$ref": "#/$defs/Paged"}, {"properties": {"q": {"type": "string"}}, "required": ["q"]}],
+        "$defs": {"Paged": {"type": "object", "properties": {"page": {"type": "integer"}}, "required": ["page"]}}});
+    assert_eq!(
+        lowered(schema, Provider::OpenAi, &LOOSE),
+        (
+            json!({"type": "object", "properties": {"page": {"type": "integer"}, "q": {"type": "string"}},
+                "required": ["page", "q"]}),
+            vec![]
+        )
+    );
+}
+
+#[test]
+fn openai_is_told_what_arrays_hold() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": ["array", "null"]}}});
+    assert_eq!(
+        lowered(schema.clone(), Provider::OpenAi, &LOOSE).0["properties"]["a"]["items"],
+        json!({})
+    );
+    assert_eq!(
+        lowered(schema.clone(), Provider::Anthropic, &LOOSE).0,
+        schema
+    );
+}
+
+#[test]
+fn anthropic_is_spared_parameters_it_cannot_name() {
+    let schema = json!({"type": "object", "properties": {"filter[id]": {"type": "string"}, "a.b-c_1": {"type": "string"}}});
+    let (plain, losses) = lowered(schema.clone(), Provider::Anthropic, &LOOSE);
+    assert_eq!(plain["properties"], json!({"a.b-c_1": {"type": "string"}}));
+    assert_eq!(losses[0].0, "/properties/filter[id]");
+    let mut required = schema.clone();
+    required["required"] = json!(["filter[id]"]);
+    assert!(
+        dropped(required, Provider::Anthropic, &LOOSE).contains("`filter[id]` cannot be named")
+    );
+    assert_eq!(lowered(schema.clone(), Provider::OpenAi, &LOOSE).0, schema);
+}
+
+#[test]
+fn ollama_gets_one_type_and_no_constraints() {
+    let schema = json!({"type": "object", "additionalProperties": false, "properties": {
+        "a": {"type": ["string", "null"], "maxLength": 3, "description": "A"},
+        "b": {"type": ["string", "array"], "items": {"type": "integer", "minimum": 1}},
+        "c": {"const": 5}, "d": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": false},
+        "e": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "E"}, "f": false, "g": {"type": "object"}}});
+    let (plain, losses) = lowered(schema, Provider::Ollama, &LOOSE);
+    assert_eq!(
+        plain,
+        json!({"type": "object", "properties": {
+            "a": {"type": "string", "description": "A"},
+            "b": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]},
+            "c": {"type": "integer", "enum": [5]},
+            "d": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+            "e": {"type": "string", "description": "E"},
+            "g": {"type": "object"}}})
+    );
+    let pointers: Vec<&str> = losses.iter().map(|(pointer, _)| pointer.as_str()).collect();
+    assert_eq!(
+        pointers,
+        [
+            "/additionalProperties",
+            "/properties/a",
+            "/properties/a/maxLength",
+            "/properties/b/items/minimum",
+            "/properties/d/prefixItems",
+            "/properties/e",
+            "/properties/f"
+        ]
+    );
+}
+
+#[test]
+fn ollama_stops_definitions_that_multiply() {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..40 {
+        let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+        definitions.insert(
+            format!("d{level}"),
+            json!({"type": "object", "properties": {"a": next.clone(), "b": next}}),
+        );
+    }
+    definitions.insert("d40".to_owned(), json!({"type": "string"}));
+    let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
+    assert!(dropped(schema.clone(), Provider::Ollama, &LOOSE).contains("written out"));
+    assert_eq!(losses(schema, Provider::OpenAi, &LOOSE), [""; 0]);
+}
+
+#[test]
+fn long_chains_of_definitions_do_not_overflow_the_stack() {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..3_000 {
+        let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+        definitions.insert(format!("d{level}"), json!({"properties": {"a": next}}));
+    }
+    definitions.insert("d3000".to_owned(), json!({"type": "string"}));
+    let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "required": ["a"], "$defs": definitions});
+    assert!(dropped(schema.clone(), Provider::Ollama, &LOOSE).contains("too deep"));
+    assert!(dropped(schema.clone(), Provider::OpenAi, &STRICT).contains("too deep"));
+    assert_eq!(losses(schema, Provider::Anthropic, &LOOSE), [""; 0]);
+}
+
+#[test]
+fn strict_mode_leaves_out_optional_parameters_it_cannot_say() {
+    let schema = json!({"type": "object", "required": ["url"], "properties": {
+        "url": {"type": "string"}, "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+        "body": {}, "list": {"type": "array"}}});
+    let (strict, lost) = lowered(schema, Provider::OpenAi, &STRICT);
+    assert_eq!(
+        strict,
+        json!({"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"], "additionalProperties": false})
+    );
+    let pointers: Vec<&str> = lost.iter().map(|(pointer, _)| pointer.as_str()).collect();
+    assert_eq!(
+        pointers,
+        [
+            "/properties/headers",
+            "/properties/body",
+            "/properties/list"
+        ]
+    );
+}
+
+#[test]
+fn strict_mode_drops_tools_that_need_what_it_cannot_say() {
+    let needs = |property: Value| json!({"type": "object", "properties": {"p": property}, "required": ["p"]});
+    for (schema, reason) in [
+        (needs(json!({"type": "object"})), "an object of any fields"),
+        (
+            needs(json!({"type": "object", "additionalProperties": true})),
+            "an object of any fields",
+        ),
+        (
+            needs(
+                json!({"type": "object", "patternProperties": {"^x": {}}, "additionalProperties": false}),
+            ),
+            "an object of any fields",
+        ),
+        (needs(json!(true)), "any type"),
+        (needs(json!({"type": "array"})), "an array of anything"),
+        (
+            needs(json!({"allOf": [{"type": "string"}, {"type": "integer"}]})),
+            "nothing can fit",
+        ),
+        (
+            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            "an object of any fields",
+        ),
+        (
+            json!({"type": "object", "required": ["q"]}),
+            "requires `q` but does not describe it",
+        ),
+    ] {
+        let found = dropped(schema.clone(), Provider::OpenAi, &STRICT);
+        assert!(found.contains(reason), "{schema}: {found}");
+    }
+}
+
+#[test]
+fn strict_mode_has_its_limits() {
+    let object = |properties: serde_json::Map<String, Value>| json!({"type": "object", "properties": properties});
+    let many = |count: usize| {
+        (0..count)
+            .map(|n| (format!("p{n}"), json!({"type": "string"})))
+            .collect()
+    };
+    assert!(dropped(object(many(5_001)), Provider::OpenAi, &STRICT).contains("5001 properties"));
+    assert_eq!(
+        losses(object(many(5_000)), Provider::OpenAi, &STRICT),
+        [""; 0]
+    );
+
+    let choices = |count: usize| json!({"type": "object", "properties": {"p": {"enum": (0..count).map(|n| format!("v{n}")).collect::<Vec<_>>()}}});
+    assert!(dropped(choices(1_001), Provider::OpenAi, &STRICT).contains("1001 `enum` values"));
+    assert_eq!(losses(choices(1_000), Provider::OpenAi, &STRICT), [""; 0]);
+
+    let long = json!({"type": "object", "properties": {"p": {"enum": (0..251).map(|n| format!("{n:0>60}")).collect::<Vec<_>>()}}});
+    assert!(dropped(long, Provider::OpenAi, &STRICT).contains("15000 characters"));
+
+    let nested = |levels: usize| {
+        let leaf =
+            json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
+        (1..levels).fold(
+            leaf,
+            |inner, _| json!({"type": "object", "properties": {"a": inner}, "required": ["a"]}),
+        )
+    };
+    assert!(dropped(nested(11), Provider::OpenAi, &STRICT).contains("11 levels"));
+    assert_eq!(losses(nested(10), Provider::OpenAi, &STRICT), [""; 0]);
+}
+
+#[test]
+fn strict_is_for_openai_alone() {
+    for provider in Provider::ALL {
+        let made = definition(&execute_bash(), provider, &STRICT).unwrap();
+        let is_strict = made.tool.to_string().contains("strict");
+        assert_eq!(is_strict, provider == Provider::OpenAi, "{provider}");
+    }
+    golden::assert_json(
+        "wire/seed_openai_strict.json",
+        &definition(&execute_bash(), Provider::OpenAi, &STRICT)
+            .unwrap()
+            .tool,
+    );
+}
+
+#[test]
+fn strict_mode_makes_optional_parameters_nullable() {
+    let schema = json!({"type": "object", "properties": {
+        "text": {"type": "string"}, "maybe": {"type": ["string", "null"]},
+        "choice": {"description": "C", "enum": ["a", "b"]}, "nothing": {"enum": ["a", null]},
+        "object": {"type": "object", "description": "O", "properties": {"x": {"type": "integer"}}},
+        "list": {"type": "array", "items": {"type": "string"}},
+        "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        "reference": {"$ref": "#/$defs/R", "description": "D"}}, "$defs": {"R": {"type": "string", "enum": ["r"]}}});
+    let (strict, lost) = lowered(schema, Provider::OpenAi, &STRICT);
+    assert_eq!(lost, []);
+    assert_eq!(
+        strict["properties"],
+        json!({
+            "text": {"type": ["string", "null"]}, "maybe": {"type": ["string", "null"]},
+            "choice": {"description": "C", "anyOf": [{"enum": ["a", "b"], "type": "string"}, {"type": "null"}]},
+            "nothing": {"enum": ["a", null], "type": ["string", "null"]},
+            "object": {"description": "O", "anyOf": [
+                {"type": "object", "properties": {"x": {"type": ["integer", "null"]}}, "required": ["x"], "additionalProperties": false},
+                {"type": "null"}]},
+            "list": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+            "either": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
+            "reference": {"description": "D", "anyOf": [{"$ref": "#/$defs/R"}, {"type": "null"}]}})
+    );
+}
+
+#[test]
+fn strict_mode_reports_each_keyword_it_does_not_take() {
+    let schema = json!({"type": "object", "minProperties": 1, "required": ["s", "a", "n"], "properties": {
+        "s": {"type": "string", "minLength": 1, "default": "x", "pattern": "^(?=a)", "format": "uri", "examples": ["x"]},
+        "a": {"type": "array", "items": {"type": "string", "pattern": "^a", "format": "date"}, "minItems": 1, "uniqueItems": true,
+            "contains": {"const": "x"}},
+        "n": {"type": "number", "minimum": 1, "multipleOf": 2, "not": {"const": 4}, "if": {"minimum": 3}, "then": {"multipleOf": 4}}}});
+    let (strict, lost) = lowered(schema, Provider::OpenAi, &STRICT);
+    assert_eq!(
+        strict["properties"],
+        json!({"s": {"type": "string"},
+            "a": {"type": "array", "minItems": 1, "items": {"type": "string", "pattern": "^a", "format": "date"}},
+            "n": {"type": "number", "minimum": 1, "multipleOf": 2}})
+    );
+    let mut pointers: Vec<&str> = lost.iter().map(|(pointer, _)| pointer.as_str()).collect();
+    pointers.sort_unstable();
+    assert_eq!(
+        pointers,
+        [
+            "/minProperties",
+            "/properties/a/contains",
+            "/properties/a/uniqueItems",
+            "/properties/n/if",
+            "/properties/n/not",
+            "/properties/n/then",
+            "/properties/s/default",
+            "/properties/s/examples",
+            "/properties/s/format",
+            "/properties/s/minLength",
+            "/properties/s/pattern"
+        ]
+    );
+}
+
+#[test]
+fn the_batch_serializes_for_rest() {
+    let made = Definitions::default();
+    assert_eq!(
+        json!(made),
+        json!({"tools": [], "losses": [], "dropped": []})
+    );
+}
