@@ -13,7 +13,12 @@ use crate::{complete, duration};
 
 /// Define a tool once; run it safely from a shell, a program, or any model that can call tools.
 #[derive(Debug, Parser)]
-#[command(name = "toolcrib", version, about, max_term_width = 100, after_help = "\
+#[command(
+    name = "toolcrib",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "\
 Start here:
   toolcrib list                             what tools there are
   toolcrib show read_file                   what one takes and returns
@@ -22,7 +27,8 @@ Start here:
 
 Exit codes: 0 done · 1 the tool failed · 2 usage · 3 no such tool, or it is off · 4 bad arguments ·
 5 refused · 6 nobody to approve · 7 timeout · 8 network · 9 conflict or storage · 130 cancelled.
-`toolcrib explain CODE` explains an error code.")]
+`toolcrib explain CODE` explains an error code."
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -37,16 +43,33 @@ pub(crate) struct Global {
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub(crate) json: bool,
     /// Print tab-separated rows: no headings, no colour, nothing shortened
-    #[arg(long, global = true, conflicts_with = "json", help_heading = "Everywhere")]
+    #[arg(
+        long,
+        global = true,
+        conflicts_with = "json",
+        help_heading = "Everywhere"
+    )]
     pub(crate) plain: bool,
     /// Say nothing on stderr but errors
-    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Everywhere")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Everywhere"
+    )]
     pub(crate) quiet: bool,
     /// Say more on stderr: call ids, times
     #[arg(short, long, global = true, help_heading = "Everywhere")]
     pub(crate) verbose: bool,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Everywhere")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Everywhere"
+    )]
     pub(crate) color: ColorChoice,
     /// Never wait for a person: ask nothing, read nothing from a terminal
     #[arg(long, global = true, help_heading = "Everywhere")]

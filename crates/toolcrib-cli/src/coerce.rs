@@ -35,10 +35,12 @@ pub(crate) fn arguments(
         };
         match args.get_mut(name) {
             // Repeating a list's name adds to it; repeating another's replaces it.
-            Some(Value::Array(items)) if is_list && given.iter().any(|seen| seen == name) => match value {
-                Value::Array(more) => items.extend(more),
-                other => items.push(other),
-            },
+            Some(Value::Array(items)) if is_list && given.iter().any(|seen| seen == name) => {
+                match value {
+                    Value::Array(more) => items.extend(more),
+                    other => items.push(other),
+                }
+            }
             _ => {
                 args.insert(name.to_owned(), value);
             }
@@ -54,9 +56,14 @@ fn property_of<'a>(spec: &'a ToolSpec, name: &str) -> Option<(&'a str, &'a Value
     let exact = schema.properties().find(|(known, _)| *known == name);
     exact.or_else(|| {
         let folded = text::fold(name);
-        let synonym = spec.synonyms.iter().find(|(accepted, _)| text::fold(accepted) == folded);
+        let synonym = spec
+            .synonyms
+            .iter()
+            .find(|(accepted, _)| text::fold(accepted) == folded);
         let wanted = synonym.map_or(folded, |(_, published)| text::fold(published));
-        schema.properties().find(|(known, _)| text::fold(known) == wanted)
+        schema
+            .properties()
+            .find(|(known, _)| text::fold(known) == wanted)
     })
 }
 
@@ -64,9 +71,11 @@ fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(kind)) => kind,
         // ["string", "null"]: the first that is not null.
-        Some(Value::Array(kinds)) => {
-            kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default()
-        }
+        Some(Value::Array(kinds)) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .find(|kind| *kind != "null")
+            .unwrap_or_default(),
         _ => "",
     }
 }
@@ -83,9 +92,17 @@ fn read(word: &str, schema: &Value) -> Value {
             _ => text(),
         },
         "object" => json().filter(Value::is_object).unwrap_or_else(text),
-        "null" => if word == "null" { Value::Null } else { text() },
+        "null" => {
+            if word == "null" {
+                Value::Null
+            } else {
+                text()
+            }
+        }
         "array" => json().filter(Value::is_array).unwrap_or_else(|| {
-            let item = schema.get("items").map_or_else(text, |items| read(word, items));
+            let item = schema
+                .get("items")
+                .map_or_else(text, |items| read(word, items));
             Value::Array(vec![item])
         }),
         // Anything goes: JSON if it is JSON, else text.
@@ -97,13 +114,18 @@ fn not_a_pair(word: &str, spec: Option<&ToolSpec>) -> NotAPair {
     let shown = text::shorten(word, 60);
     let required = spec.and_then(|spec| {
         let schema = &spec.input_schema;
-        schema.properties().map(|(name, _)| name).find(|name| schema.requires(name))
+        schema
+            .properties()
+            .map(|(name, _)| name)
+            .find(|name| schema.requires(name))
     });
     let hint = match required {
         Some(name) => format!("did you mean `{name}={shown}`?"),
         None => "write `name=value`".to_owned(),
     };
-    NotAPair { message: format!("`{shown}` is not an argument; {hint}") }
+    NotAPair {
+        message: format!("`{shown}` is not an argument; {hint}"),
+    }
 }
 
 #[cfg(test)]
@@ -118,7 +140,11 @@ mod tests {
             "recursive": {"type": "boolean"}, "tags": {"type": "array", "items": {"type": "string"}},
             "ids": {"type": "array", "items": {"type": "integer"}}, "env": {"type": "object"},
             "maybe": {"type": ["null", "integer"]}, "any": {}}});
-        let mut spec = ToolSpec::new(WireName::parse("t").unwrap(), "x", Schema::stored(schema).unwrap());
+        let mut spec = ToolSpec::new(
+            WireName::parse("t").unwrap(),
+            "x",
+            Schema::stored(schema).unwrap(),
+        );
         spec.synonyms.push(("file".into(), "path".into()));
         spec
     }
@@ -131,36 +157,62 @@ mod tests {
     #[test]
     fn values_are_read_by_the_schema() {
         assert_eq!(
-            read_all(&["path=1", "start_line=3", "ratio=0.5", "recursive=yes", "env={\"A\":\"b\"}", "maybe=4", "any=[1]"]),
+            read_all(&[
+                "path=1",
+                "start_line=3",
+                "ratio=0.5",
+                "recursive=yes",
+                "env={\"A\":\"b\"}",
+                "maybe=4",
+                "any=[1]"
+            ]),
             json!({"path": "1", "start_line": 3, "ratio": 0.5, "recursive": true, "env": {"A": "b"}, "maybe": 4, "any": [1]})
         );
     }
 
     #[test]
     fn a_list_is_json_or_repeated_words() {
-        assert_eq!(read_all(&["tags=a", "tags=b,c"]), json!({"tags": ["a", "b,c"]}));
-        assert_eq!(read_all(&["tags=[\"a\",\"b\"]"]), json!({"tags": ["a", "b"]}));
+        assert_eq!(
+            read_all(&["tags=a", "tags=b,c"]),
+            json!({"tags": ["a", "b,c"]})
+        );
+        assert_eq!(
+            read_all(&["tags=[\"a\",\"b\"]"]),
+            json!({"tags": ["a", "b"]})
+        );
         assert_eq!(read_all(&["ids=1", "ids=2"]), json!({"ids": [1, 2]}));
     }
 
     #[test]
     fn other_spellings_and_synonyms_get_the_published_type() {
-        assert_eq!(read_all(&["startLine=3", "FILE=x"]), json!({"start_line": 3, "path": "x"}));
+        assert_eq!(
+            read_all(&["startLine=3", "FILE=x"]),
+            json!({"start_line": 3, "path": "x"})
+        );
     }
 
     #[test]
     fn what_does_not_fit_stays_text_for_the_pipeline_to_judge() {
-        assert_eq!(read_all(&["start_line=three", "recursive=maybe"]), json!({"start_line": "three", "recursive": "maybe"}));
+        assert_eq!(
+            read_all(&["start_line=three", "recursive=maybe"]),
+            json!({"start_line": "three", "recursive": "maybe"})
+        );
         assert_eq!(read_all(&["path=", "path=a=b"]), json!({"path": "a=b"}));
     }
 
     #[test]
     fn words_override_json_and_a_bare_word_gets_a_hint() {
-        let base = json!({"path": "a", "tags": ["x"]}).as_object().unwrap().clone();
+        let base = json!({"path": "a", "tags": ["x"]})
+            .as_object()
+            .unwrap()
+            .clone();
         let args = arguments(base, &["path=b".into(), "tags=y".into()], Some(&spec())).unwrap();
         assert_eq!(Value::Object(args), json!({"path": "b", "tags": ["y"]}));
         let error = arguments(JsonObject::new(), &["README.md".into()], Some(&spec())).unwrap_err();
-        assert_eq!(error.message, "`README.md` is not an argument; did you mean `path=README.md`?");
+        assert_eq!(
+            error.message,
+            "`README.md` is not an argument; did you mean `path=README.md`?"
+        );
         assert!(arguments(JsonObject::new(), &["=x".into()], None).is_err());
     }
 }

@@ -18,30 +18,51 @@ pub(crate) fn command() -> clap::Command {
 
 /// Tool names.
 pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
-    let Some(current) = current.to_str() else { return Vec::new() };
-    let Ok(crib) = Crib::open() else { return Vec::new() };
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
     let specs = crib.registry().list();
-    let matching = specs.iter().filter(|spec| spec.name.as_str().starts_with(current));
-    matching.map(|spec| candidate(spec.name.as_str(), &spec.description)).collect()
+    let matching = specs
+        .iter()
+        .filter(|spec| spec.name.as_str().starts_with(current));
+    matching
+        .map(|spec| candidate(spec.name.as_str(), &spec.description))
+        .collect()
 }
 
 /// Tool names and error codes.
 pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut all = tools(current);
-    let Some(current) = current.to_str() else { return all };
-    let codes = ErrorCode::ALL.iter().filter(|code| code.as_str().starts_with(&current.to_ascii_uppercase()));
+    let Some(current) = current.to_str() else {
+        return all;
+    };
+    let codes = ErrorCode::ALL
+        .iter()
+        .filter(|code| code.as_str().starts_with(&current.to_ascii_uppercase()));
     all.extend(codes.map(|code| candidate(code.as_str(), code.meaning())));
     all
 }
 
 /// `name=` for each parameter of the tool on the line; after `name=` the values of its enum.
 pub(crate) fn parameters(current: &OsStr) -> Vec<CompletionCandidate> {
-    let Some(current) = current.to_str() else { return Vec::new() };
-    let words: Vec<String> = std::env::args().skip_while(|word| word != "run").skip(1).collect();
-    let Ok(crib) = Crib::open() else { return Vec::new() };
-    let Some(spec) = words.iter().filter(|word| !word.starts_with('-')).find_map(|word| {
-        Some(crib.registry().find(word).ok()?.spec().clone())
-    }) else {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let words: Vec<String> = std::env::args()
+        .skip_while(|word| word != "run")
+        .skip(1)
+        .collect();
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let Some(spec) = words
+        .iter()
+        .filter(|word| !word.starts_with('-'))
+        .find_map(|word| Some(crib.registry().find(word).ok()?.spec().clone()))
+    else {
         return Vec::new();
     };
     match current.split_once('=') {
@@ -51,30 +72,49 @@ pub(crate) fn parameters(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn names(spec: &ToolSpec, current: &str, words: &[String]) -> Vec<CompletionCandidate> {
-    let given = |name: &str| words.iter().any(|word| word.split_once('=').is_some_and(|(known, _)| known == name));
+    let given = |name: &str| {
+        words
+            .iter()
+            .any(|word| word.split_once('=').is_some_and(|(known, _)| known == name))
+    };
     spec.input_schema
         .properties()
         .filter(|(name, _)| name.starts_with(current) && !given(name))
         .map(|(name, schema)| {
-            let about = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+            let about = schema
+                .get("description")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             candidate(&format!("{name}="), about)
         })
         .collect()
 }
 
 fn values(spec: &ToolSpec, name: &str, current: &str) -> Vec<CompletionCandidate> {
-    let Some((_, schema)) = spec.input_schema.properties().find(|(known, _)| *known == name) else {
+    let Some((_, schema)) = spec
+        .input_schema
+        .properties()
+        .find(|(known, _)| *known == name)
+    else {
         return Vec::new();
     };
     let mut values: Vec<String> = match schema.get("enum") {
-        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::Array(values)) => values
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
         _ => Vec::new(),
     };
     if schema.get("type").is_some_and(|kind| kind == "boolean") {
         values = vec!["true".into(), "false".into()];
     }
-    let matching = values.into_iter().filter(|value| value.starts_with(current));
-    matching.map(|value| CompletionCandidate::new(format!("{name}={value}"))).collect()
+    let matching = values
+        .into_iter()
+        .filter(|value| value.starts_with(current));
+    matching
+        .map(|value| CompletionCandidate::new(format!("{name}={value}")))
+        .collect()
 }
 
 fn candidate(word: &str, about: &str) -> CompletionCandidate {

@@ -4,7 +4,12 @@ use std::time::Duration;
 
 /// Reads a duration; the error says how to write one.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{}` is not a time; write 500ms, 5s or 2m", toolcrib::model::text::shorten(text, 40));
+    let wrong = || {
+        format!(
+            "`{}` is not a time; write 500ms, 5s or 2m",
+            toolcrib::model::text::shorten(text, 40)
+        )
+    };
     let (number, unit) = match text.find(|c: char| c.is_ascii_alphabetic()) {
         Some(at) => text.split_at(at),
         None => (text, "s"),
@@ -29,7 +34,14 @@ mod tests {
 
     #[test]
     fn times_are_read_with_their_units() {
-        for (text, millis) in [("500ms", 500), ("5s", 5000), ("5", 5000), ("0.5", 500), ("2m", 120_000), ("1h", 3_600_000)] {
+        for (text, millis) in [
+            ("500ms", 500),
+            ("5s", 5000),
+            ("5", 5000),
+            ("0.5", 500),
+            ("2m", 120_000),
+            ("1h", 3_600_000),
+        ] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
         }
         for wrong in ["", "s", "5x", "-1s", "0", "NaN", "inf", "1e300h", "5 s s"] {

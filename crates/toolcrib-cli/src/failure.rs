@@ -34,7 +34,9 @@ impl CliError {
     /// A panic that reached the top.
     pub(crate) fn bug(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        let text = text
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
         ToolError::new(ErrorCode::Internal, format!("a bug in Toolcrib: {text}")).into()
     }
 
@@ -59,7 +61,9 @@ impl From<OpenError> for CliError {
     fn from(error: OpenError) -> Self {
         let hint = match &error {
             OpenError::Config(_) => "`toolcrib config path` says where the settings are read from",
-            OpenError::Home(_) | OpenError::Workspace(_) | OpenError::Register(_) => "`toolcrib --help` shows the options",
+            OpenError::Home(_) | OpenError::Workspace(_) | OpenError::Register(_) => {
+                "`toolcrib --help` shows the options"
+            }
         };
         CliError::usage(error.to_string()).with_hint(hint)
     }
@@ -72,31 +76,50 @@ fn envelope(error: &ToolError) -> Value {
 
 /// Prints an error for a person: what, each fault, what to do.
 pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>) {
-    let faults = error.details().and_then(|details| details.get("faults")).and_then(Value::as_array);
+    let faults = error
+        .details()
+        .and_then(|details| details.get("faults"))
+        .and_then(Value::as_array);
     let message = match faults {
         // One line each reads better than the joined message.
         Some(faults) if faults.len() > 1 => error.message().split(": ").next().unwrap_or_default(),
         _ => error.message(),
     };
-    output.error_line(&format!("{} {}", output.red("error:"), text::visible(message)));
+    output.error_line(&format!(
+        "{} {}",
+        output.red("error:"),
+        text::visible(message)
+    ));
     if let Some(faults) = faults.filter(|faults| faults.len() > 1) {
         for fault in faults {
             let part = |key: &str| fault.get(key).and_then(Value::as_str).unwrap_or_default();
-            output.error_line(&format!("  {} {}", output.bold(&text::visible(part("pointer"))), text::visible(part("message"))));
+            output.error_line(&format!(
+                "  {} {}",
+                output.bold(&text::visible(part("pointer"))),
+                text::visible(part("message"))
+            ));
         }
     }
     let hint = hint.unwrap_or_else(|| error.code().remedy());
-    output.error_line(&format!("  {}", output.dim(&format!("{}: {hint}", error.code()))));
+    output.error_line(&format!(
+        "  {}",
+        output.dim(&format!("{}: {hint}", error.code()))
+    ));
 }
 
 /// Reports what clap found wrong (or the help it was asked for).
 pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
     // The flags were not parsed, so look for the word itself, before any `--`.
-    let wants_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+    let wants_json = std::env::args_os()
+        .take_while(|word| word != "--")
+        .any(|word| word == "--json");
     if wants_json {
         let rendered = error.render().to_string();
         let message: Vec<&str> = rendered

@@ -88,19 +88,29 @@ impl Output {
             return;
         }
         let shown = text::visible(content);
-        let newline: &[u8] = if shown.is_empty() || shown.ends_with('\n') { b"" } else { b"\n" };
+        let newline: &[u8] = if shown.is_empty() || shown.ends_with('\n') {
+            b""
+        } else {
+            b"\n"
+        };
         self.write(&[shown.as_bytes(), newline]);
     }
 
     fn write(&self, parts: &[&[u8]]) {
         let mut stdout = io::stdout().lock();
-        let written = parts.iter().try_for_each(|part| stdout.write_all(part)).and_then(|()| stdout.flush());
+        let written = parts
+            .iter()
+            .try_for_each(|part| stdout.write_all(part))
+            .and_then(|()| stdout.flush());
         if let Err(error) = written {
             // The reader left (`| head`): end quietly, as programs killed by SIGPIPE do.
             if error.kind() == io::ErrorKind::BrokenPipe {
                 std::process::exit(141);
             }
-            self.error_line(&format!("{} cannot write the output: {error}", self.red("error:")));
+            self.error_line(&format!(
+                "{} cannot write the output: {error}",
+                self.red("error:")
+            ));
             std::process::exit(1);
         }
     }
@@ -162,16 +172,27 @@ impl Output {
             }
             return;
         }
-        let mut widths: Vec<usize> = headings.iter().map(|heading| heading.chars().count()).collect();
+        let mut widths: Vec<usize> = headings
+            .iter()
+            .map(|heading| heading.chars().count())
+            .collect();
         for row in rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.chars().count());
             }
         }
         let cell = |text: &str, width: usize| format!("{text:width$}  ");
-        let heading: String = headings.iter().zip(&widths).map(|(text, width)| cell(text, *width)).collect();
+        let heading: String = headings
+            .iter()
+            .zip(&widths)
+            .map(|(text, width)| cell(text, *width))
+            .collect();
         self.line(&self.heading(heading.trim_end()));
-        let taken: usize = widths.iter().take(headings.len().saturating_sub(1)).map(|width| width + 2).sum();
+        let taken: usize = widths
+            .iter()
+            .take(headings.len().saturating_sub(1))
+            .map(|width| width + 2)
+            .sum();
         let room = self.width().saturating_sub(taken).max(20);
         for row in rows {
             let mut line = String::new();
@@ -191,12 +212,17 @@ impl Output {
         if !self.stdout_is_terminal {
             return usize::MAX;
         }
-        rustix::termios::tcgetwinsize(io::stdout()).map_or(80, |size| usize::from(size.ws_col).max(40))
+        rustix::termios::tcgetwinsize(io::stdout())
+            .map_or(80, |size| usize::from(size.ws_col).max(40))
     }
 }
 
 fn paint(on: bool, code: &str, words: &str) -> String {
-    if on { format!("\x1b[{code}m{words}\x1b[0m") } else { words.to_owned() }
+    if on {
+        format!("\x1b[{code}m{words}\x1b[0m")
+    } else {
+        words.to_owned()
+    }
 }
 
 /// One line of safe text.

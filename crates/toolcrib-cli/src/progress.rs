@@ -21,7 +21,11 @@ pub(crate) async fn show<T>(output: &Output, what: &str, work: impl Future<Outpu
         return done;
     }
     for frame in FRAMES.iter().cycle() {
-        let line = format!("\r{} {what} · {:.1} s", output.dim(frame), start.elapsed().as_secs_f64());
+        let line = format!(
+            "\r{} {what} · {:.1} s",
+            output.dim(frame),
+            start.elapsed().as_secs_f64()
+        );
         let _ = write!(std::io::stderr(), "{line}\x1b[K");
         if let Ok(done) = tokio::time::timeout(FRAME, &mut work).await {
             let _ = write!(std::io::stderr(), "\r\x1b[K");

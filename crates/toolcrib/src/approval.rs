@@ -56,17 +56,29 @@ pub struct ApprovalResponse {
 impl ApprovalResponse {
     /// Yes.
     pub fn approve(by: impl Into<String>) -> Self {
-        ApprovalResponse { approved: true, modified_args: None, reason: None, by: by.into() }
+        ApprovalResponse {
+            approved: true,
+            modified_args: None,
+            reason: None,
+            by: by.into(),
+        }
     }
 
     /// Yes, with other arguments.
     pub fn approve_with(by: impl Into<String>, args: JsonObject) -> Self {
-        ApprovalResponse { modified_args: Some(args), ..ApprovalResponse::approve(by) }
+        ApprovalResponse {
+            modified_args: Some(args),
+            ..ApprovalResponse::approve(by)
+        }
     }
 
     /// No.
     pub fn deny(by: impl Into<String>, reason: impl Into<String>) -> Self {
-        ApprovalResponse { approved: false, reason: Some(reason.into()), ..ApprovalResponse::approve(by) }
+        ApprovalResponse {
+            approved: false,
+            reason: Some(reason.into()),
+            ..ApprovalResponse::approve(by)
+        }
     }
 }
 
@@ -84,7 +96,8 @@ pub enum NoAnswer {
 /// Somebody, or something, that decides.
 pub trait Approver: Send + Sync + 'static {
     /// Decides one call. May wait as long as it likes; the call can be cancelled meanwhile.
-    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>>;
+    fn decide(&self, request: ApprovalRequest)
+    -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>>;
 }
 
 /// Reaches nobody: every call that needs approval is refused. The default.
@@ -107,7 +120,10 @@ impl Default for DenyAll {
 }
 
 impl Approver for DenyAll {
-    fn decide(&self, _request: ApprovalRequest) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+    fn decide(
+        &self,
+        _request: ApprovalRequest,
+    ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
         let answer = Err(NoAnswer::Unavailable(self.why.clone()));
         Box::pin(std::future::ready(answer))
     }
@@ -127,7 +143,10 @@ impl AllowAll {
 }
 
 impl Approver for AllowAll {
-    fn decide(&self, _request: ApprovalRequest) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+    fn decide(
+        &self,
+        _request: ApprovalRequest,
+    ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
         Box::pin(std::future::ready(Ok(ApprovalResponse::approve(&self.by))))
     }
 }

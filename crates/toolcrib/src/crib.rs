@@ -74,7 +74,10 @@ impl CribOptions {
         }
         let named = self.workspace.or_else(|| config.workspace());
         let (workspace, no_workspace) = match named {
-            Some(path) => (Some(Workspace::open(&self.surroundings.resolve(&path))?), None),
+            Some(path) => (
+                Some(Workspace::open(&self.surroundings.resolve(&path))?),
+                None,
+            ),
             None => match self.surroundings.workspace() {
                 Ok(path) => (Some(Workspace::open(&path)?), None),
                 Err(why) => (None, Some(why.to_string())),
@@ -85,12 +88,18 @@ impl CribOptions {
         }
         let call_log = Arc::new(CallLog::with_options(
             home.join(CALLS),
-            CallLogOptions { max_total_bytes: config.max_log_bytes(), ..CallLogOptions::default() },
+            CallLogOptions {
+                max_total_bytes: config.max_log_bytes(),
+                ..CallLogOptions::default()
+            },
         ));
         let mut builder = Registry::builder()
             .shared_approver(self.approver)
             .recorder(Arc::clone(&call_log) as _)
-            .replay(Replay::in_directory(home.join(CALLS).join("ids"), config.keep_outcomes()))
+            .replay(Replay::in_directory(
+                home.join(CALLS).join("ids"),
+                config.keep_outcomes(),
+            ))
             .limits(&config.limits())
             .max_concurrent(config.max_concurrent_total());
         if let Some(workspace) = workspace {
@@ -98,12 +107,21 @@ impl CribOptions {
         }
         let registry = builder.build();
         registry.register_builtins_with(BuiltinOptions {
-            read: ReadOptions { extensions: config.read_extensions() },
-            list: ListOptions { max_entries: config.list_entries() },
+            read: ReadOptions {
+                extensions: config.read_extensions(),
+            },
+            list: ListOptions {
+                max_entries: config.list_entries(),
+            },
             disabled: config.disabled_tools(),
             no_workspace,
         })?;
-        Ok(Crib { home, config, registry, call_log })
+        Ok(Crib {
+            home,
+            config,
+            registry,
+            call_log,
+        })
     }
 }
 

@@ -40,33 +40,54 @@ pub(crate) struct Permit {
 
 impl Gate {
     pub(crate) fn new(places: usize) -> Self {
-        Gate { places: Arc::new(Semaphore::new(places.clamp(1, Semaphore::MAX_PERMITS))) }
+        Gate {
+            places: Arc::new(Semaphore::new(places.clamp(1, Semaphore::MAX_PERMITS))),
+        }
     }
 }
 
 impl Meter {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let places = usize::try_from(limits.max_concurrent).unwrap_or(usize::MAX).clamp(1, Semaphore::MAX_PERMITS);
+        let places = usize::try_from(limits.max_concurrent)
+            .unwrap_or(usize::MAX)
+            .clamp(1, Semaphore::MAX_PERMITS);
         Meter {
             places: Arc::new(Semaphore::new(places)),
             waiting: AtomicU32::new(0),
-            rate: limits.max_calls_per_minute.map(|per_minute| Mutex::new(Bucket::new(per_minute))),
+            rate: limits
+                .max_calls_per_minute
+                .map(|per_minute| Mutex::new(Bucket::new(per_minute))),
         }
     }
 
     /// Waits for a place. A nested call takes none of the gate's places: its parent holds one, and
     /// parents that wait for children that wait for parents would wait for ever.
-    pub(crate) async fn admit(&self, gate: Option<&Gate>, patience: Duration) -> Result<Permit, ToolError> {
+    pub(crate) async fn admit(
+        &self,
+        gate: Option<&Gate>,
+        patience: Duration,
+    ) -> Result<Permit, ToolError> {
         if let Some(rate) = &self.rate {
-            rate.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now()).map_err(|wait| {
-                rate_limited("this tool may not be called so often", wait)
-            })?;
+            rate.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(Instant::now())
+                .map_err(|wait| rate_limited("this tool may not be called so often", wait))?;
         }
         // The common case: there is room.
         if let Ok(tool) = Arc::clone(&self.places).try_acquire_owned() {
             match gate.map(|gate| Arc::clone(&gate.places).try_acquire_owned()) {
-                None => return Ok(Permit { _tool: tool, _all: None }),
-                Some(Ok(all)) => return Ok(Permit { _tool: tool, _all: Some(all) }),
+                None => {
+                    return Ok(Permit {
+                        _tool: tool,
+                        _all: None,
+                    });
+                }
+                Some(Ok(all)) => {
+                    return Ok(Permit {
+                        _tool: tool,
+                        _all: Some(all),
+                    });
+                }
                 Some(Err(_)) => {}
             }
         }
@@ -75,25 +96,43 @@ impl Meter {
             Ok(permit) => Ok(permit),
             Err(_) => Err(ToolError::new(
                 ErrorCode::Timeout,
-                format!("no place to run became free within {} ms", patience.as_millis()),
+                format!(
+                    "no place to run became free within {} ms",
+                    patience.as_millis()
+                ),
             )),
         }
     }
 
     async fn wait(&self, gate: Option<&Gate>) -> Permit {
         let closed = "semaphores are never closed";
-        let tool = Arc::clone(&self.places).acquire_owned().await.expect(closed);
+        let tool = Arc::clone(&self.places)
+            .acquire_owned()
+            .await
+            .expect(closed);
         let all = match gate {
-            Some(gate) => Some(Arc::clone(&gate.places).acquire_owned().await.expect(closed)),
+            Some(gate) => Some(
+                Arc::clone(&gate.places)
+                    .acquire_owned()
+                    .await
+                    .expect(closed),
+            ),
             None => None,
         };
-        Permit { _tool: tool, _all: all }
+        Permit {
+            _tool: tool,
+            _all: all,
+        }
     }
 }
 
 fn rate_limited(why: &str, wait: Duration) -> ToolError {
     let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
-    ToolError::new(ErrorCode::RateLimited, format!("{why}; try again in {millis} ms")).with_detail("retryAfterMs", millis)
+    ToolError::new(
+        ErrorCode::RateLimited,
+        format!("{why}; try again in {millis} ms"),
+    )
+    .with_detail("retryAfterMs", millis)
 }
 
 /// One of those who wait; leaves when dropped, also when its call is cancelled.
@@ -103,7 +142,10 @@ impl<'a> Waiting<'a> {
     fn join(count: &'a AtomicU32) -> Result<Self, ToolError> {
         let waiting = Waiting(count);
         if count.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
-            return Err(rate_limited("too many calls of this tool are waiting", Duration::from_secs(1)));
+            return Err(rate_limited(
+                "too many calls of this tool are waiting",
+                Duration::from_secs(1),
+            ));
         }
         Ok(waiting)
     }
@@ -125,7 +167,11 @@ struct Bucket {
 
 impl Bucket {
     fn new(per_minute: u32) -> Self {
-        Bucket { per_minute: f64::from(per_minute), tokens: f64::from(per_minute), filled: Instant::now() }
+        Bucket {
+            per_minute: f64::from(per_minute),
+            tokens: f64::from(per_minute),
+            filled: Instant::now(),
+        }
     }
 
     /// Takes a token, or says how long until there is one.
@@ -140,7 +186,9 @@ impl Bucket {
         if self.per_minute == 0.0 {
             return Err(Duration::from_secs(60));
         }
-        Err(Duration::from_secs_f64((1.0 - self.tokens) * 60.0 / self.per_minute))
+        Err(Duration::from_secs_f64(
+            (1.0 - self.tokens) * 60.0 / self.per_minute,
+        ))
     }
 }
 
@@ -164,13 +212,27 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_without_a_place_waits_and_then_gives_up() {
-        let meter = Meter::new(&Limits { max_concurrent: 1, ..Limits::default() });
+        let meter = Meter::new(&Limits {
+            max_concurrent: 1,
+            ..Limits::default()
+        });
         let gate = Gate::new(8);
-        let first = meter.admit(Some(&gate), Duration::from_secs(1)).await.unwrap();
-        let refused = meter.admit(Some(&gate), Duration::from_secs(1)).await.unwrap_err();
+        let first = meter
+            .admit(Some(&gate), Duration::from_secs(1))
+            .await
+            .unwrap();
+        let refused = meter
+            .admit(Some(&gate), Duration::from_secs(1))
+            .await
+            .unwrap_err();
         assert_eq!(refused.code(), ErrorCode::Timeout);
         drop(first);
-        assert!(meter.admit(Some(&gate), Duration::from_secs(1)).await.is_ok());
+        assert!(
+            meter
+                .admit(Some(&gate), Duration::from_secs(1))
+                .await
+                .is_ok()
+        );
         assert_eq!(meter.waiting.load(Ordering::Relaxed), 0);
     }
 
@@ -180,7 +242,10 @@ mod tests {
         let gate = Gate::new(1);
         let _held = meter.admit(Some(&gate), Duration::ZERO).await.unwrap();
         meter.waiting.store(MAX_WAITING, Ordering::Relaxed);
-        let refused = meter.admit(Some(&gate), Duration::from_secs(1)).await.unwrap_err();
+        let refused = meter
+            .admit(Some(&gate), Duration::from_secs(1))
+            .await
+            .unwrap_err();
         assert_eq!(refused.code(), ErrorCode::RateLimited);
         assert!(refused.details().unwrap()["retryAfterMs"].as_u64().unwrap() > 0);
         assert_eq!(meter.waiting.load(Ordering::Relaxed), MAX_WAITING);

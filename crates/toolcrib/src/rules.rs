@@ -40,13 +40,18 @@ pub struct Finding {
 impl Judgement {
     /// No rule matches.
     pub fn allow() -> Self {
-        Judgement { verdict: Verdict::Allow, findings: Vec::new() }
+        Judgement {
+            verdict: Verdict::Allow,
+            findings: Vec::new(),
+        }
     }
 
     /// The judgement that a list of findings amounts to.
     pub fn of(mut findings: Vec<Finding>) -> Self {
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
-        let verdict = findings.first().map_or(Verdict::Allow, |finding| finding.verdict);
+        let verdict = findings
+            .first()
+            .map_or(Verdict::Allow, |finding| finding.verdict);
         Judgement { verdict, findings }
     }
 }
@@ -63,12 +68,18 @@ pub struct Rule {
 
 impl Rule {
     /// Refuses calls whose arguments contain one of the patterns.
-    pub fn forbid<P: Into<String>>(name: impl Into<String>, patterns: impl IntoIterator<Item = P>) -> Self {
+    pub fn forbid<P: Into<String>>(
+        name: impl Into<String>,
+        patterns: impl IntoIterator<Item = P>,
+    ) -> Self {
         Rule::with_verdict(Verdict::Deny, name, patterns)
     }
 
     /// Asks a person about calls whose arguments contain one of the patterns.
-    pub fn ask<P: Into<String>>(name: impl Into<String>, patterns: impl IntoIterator<Item = P>) -> Self {
+    pub fn ask<P: Into<String>>(
+        name: impl Into<String>,
+        patterns: impl IntoIterator<Item = P>,
+    ) -> Self {
         Rule::with_verdict(Verdict::Ask, name, patterns)
     }
 
@@ -78,8 +89,18 @@ impl Rule {
         patterns: impl IntoIterator<Item = P>,
     ) -> Self {
         // An empty pattern is in every text; nobody means that.
-        let patterns = patterns.into_iter().map(Into::into).filter(|pattern: &String| !pattern.is_empty()).collect();
-        Rule { name: name.into(), tools: Vec::new(), patterns, verdict, reason: String::new() }
+        let patterns = patterns
+            .into_iter()
+            .map(Into::into)
+            .filter(|pattern: &String| !pattern.is_empty())
+            .collect();
+        Rule {
+            name: name.into(),
+            tools: Vec::new(),
+            patterns,
+            verdict,
+            reason: String::new(),
+        }
     }
 
     /// Limits the rule to some tools, by wire name; without this it is for all.
@@ -97,13 +118,22 @@ impl Rule {
     }
 
     fn finding(&self, tool: &ToolSpec, args: &JsonObject) -> Option<Finding> {
-        let concerns = self.tools.is_empty() || self.tools.iter().any(|name| name == tool.name.as_str());
-        let pattern = concerns.then(|| self.patterns.iter().find(|pattern| args.values().any(|v| contains(v, pattern))))??;
+        let concerns =
+            self.tools.is_empty() || self.tools.iter().any(|name| name == tool.name.as_str());
+        let pattern = concerns.then(|| {
+            self.patterns
+                .iter()
+                .find(|pattern| args.values().any(|v| contains(v, pattern)))
+        })??;
         let reason = match self.reason.as_str() {
             "" => format!("the arguments contain `{pattern}`"),
             reason => reason.to_owned(),
         };
-        Some(Finding { rule: self.name.clone(), verdict: self.verdict, reason })
+        Some(Finding {
+            rule: self.name.clone(),
+            verdict: self.verdict,
+            reason,
+        })
     }
 }
 
@@ -111,7 +141,9 @@ fn contains(value: &Value, pattern: &str) -> bool {
     match value {
         Value::String(text) => text.contains(pattern),
         Value::Array(items) => items.iter().any(|item| contains(item, pattern)),
-        Value::Object(fields) => fields.iter().any(|(key, field)| key.contains(pattern) || contains(field, pattern)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, field)| key.contains(pattern) || contains(field, pattern)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -142,7 +174,12 @@ impl RuleSet {
 
 impl Rules for RuleSet {
     fn judge(&self, tool: &ToolSpec, args: &JsonObject) -> Judgement {
-        Judgement::of(self.0.iter().filter_map(|rule| rule.finding(tool, args)).collect())
+        Judgement::of(
+            self.0
+                .iter()
+                .filter_map(|rule| rule.finding(tool, args))
+                .collect(),
+        )
     }
 }
 
@@ -155,8 +192,13 @@ mod tests {
 
     fn judge(rules: &RuleSet, tool: &str, args: Value) -> Judgement {
         let schema = Schema::object().build().unwrap();
-        let Value::Object(args) = args else { panic!("an object") };
-        rules.judge(&ToolSpec::new(WireName::parse(tool).unwrap(), "x", schema), &args)
+        let Value::Object(args) = args else {
+            panic!("an object")
+        };
+        rules.judge(
+            &ToolSpec::new(WireName::parse(tool).unwrap(), "x", schema),
+            &args,
+        )
     }
 
     #[test]
@@ -166,15 +208,28 @@ mod tests {
             .with(Rule::forbid("no_network", ["curl"]).because("no network here"));
         let judgement = judge(&rules, "shell", json!({"command": "curl x"}));
         assert_eq!(judgement.verdict, Verdict::Deny);
-        let names: Vec<&str> = judgement.findings.iter().map(|finding| finding.rule.as_str()).collect();
+        let names: Vec<&str> = judgement
+            .findings
+            .iter()
+            .map(|finding| finding.rule.as_str())
+            .collect();
         assert_eq!(names, ["no_network", "careful"]);
-        assert_eq!(judge(&rules, "shell", json!({"command": "ls"})), Judgement::allow());
+        assert_eq!(
+            judge(&rules, "shell", json!({"command": "ls"})),
+            Judgement::allow()
+        );
     }
 
     #[test]
     fn a_rule_looks_into_nested_arguments_and_only_at_its_tools() {
         let rules = RuleSet::default().with(Rule::forbid("r", ["secret"]).for_tools(["a"]));
-        assert_eq!(judge(&rules, "a", json!({"x": [{"y": "my secret"}]})).verdict, Verdict::Deny);
-        assert_eq!(judge(&rules, "b", json!({"x": "secret"})).verdict, Verdict::Allow);
+        assert_eq!(
+            judge(&rules, "a", json!({"x": [{"y": "my secret"}]})).verdict,
+            Verdict::Deny
+        );
+        assert_eq!(
+            judge(&rules, "b", json!({"x": "secret"})).verdict,
+            Verdict::Allow
+        );
     }
 }

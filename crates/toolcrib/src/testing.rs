@@ -45,27 +45,46 @@ impl ScriptedApprover {
     /// An approver with these answers.
     pub fn new(answers: impl IntoIterator<Item = ApprovalResponse>) -> Self {
         let script = ScriptedApprover::default();
-        answers.into_iter().for_each(|answer| script.then(Ok(answer)));
+        answers
+            .into_iter()
+            .for_each(|answer| script.then(Ok(answer)));
         script
     }
 
     /// Adds an answer, or the lack of one.
     pub fn then(&self, answer: Result<ApprovalResponse, NoAnswer>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).answers.push_back(answer);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .answers
+            .push_back(answer);
     }
 
     /// The questions so far.
     pub fn asked(&self) -> Vec<ApprovalRequest> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).asked.clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .asked
+            .clone()
     }
 }
 
 impl Approver for ScriptedApprover {
-    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+    fn decide(
+        &self,
+        request: ApprovalRequest,
+    ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
         let mut script = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         script.asked.push(request);
-        let over = || Err(NoAnswer::Unavailable("the script has no more answers".to_owned()));
-        Box::pin(std::future::ready(script.answers.pop_front().unwrap_or_else(over)))
+        let over = || {
+            Err(NoAnswer::Unavailable(
+                "the script has no more answers".to_owned(),
+            ))
+        };
+        Box::pin(std::future::ready(
+            script.answers.pop_front().unwrap_or_else(over),
+        ))
     }
 }
 
@@ -76,13 +95,19 @@ pub struct MemoryRecorder(Arc<Mutex<Vec<CallRecord>>>);
 impl MemoryRecorder {
     /// The records so far, oldest first.
     pub fn records(&self) -> Vec<CallRecord> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
 impl Recorder for MemoryRecorder {
     fn record(&self, record: CallRecord) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(record);
     }
 }
 
@@ -115,13 +140,21 @@ impl TestCrib {
             .workspace(Workspace::open(workspace.path()).expect("a directory just made"))
             .approver(approver.clone())
             .recorder(Arc::new(recorder.clone()));
-        TestCrib { workspace, approver, recorder, builder: Mutex::new(Some(builder)), registry: OnceLock::new() }
+        TestCrib {
+            workspace,
+            approver,
+            recorder,
+            builder: Mutex::new(Some(builder)),
+            registry: OnceLock::new(),
+        }
     }
 
     /// Adds answers to the script.
     #[must_use]
     pub fn answers(self, answers: impl IntoIterator<Item = ApprovalResponse>) -> Self {
-        answers.into_iter().for_each(|answer| self.approver.then(Ok(answer)));
+        answers
+            .into_iter()
+            .for_each(|answer| self.approver.then(Ok(answer)));
         self
     }
 
@@ -163,14 +196,20 @@ impl TestCrib {
     /// When they are there already.
     #[must_use]
     pub fn builtins(self) -> Self {
-        self.registry().register_builtins().expect("no built-in is registered yet");
+        self.registry()
+            .register_builtins()
+            .expect("no built-in is registered yet");
         self
     }
 
     /// The registry.
     pub fn registry(&self) -> &Registry {
         self.registry.get_or_init(|| {
-            let builder = self.builder.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let builder = self
+                .builder
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             builder.expect("taken once, here").build()
         })
     }

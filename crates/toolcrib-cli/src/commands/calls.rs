@@ -13,7 +13,11 @@ use crate::output::Output;
 pub(super) fn calls(command: &CallsCommand, crib: &Crib, output: &Output) -> Done {
     let log = CallLogReader::new(crib.call_log_path());
     match command {
-        CallsCommand::List { limit, tool, failed } => {
+        CallsCommand::List {
+            limit,
+            tool,
+            failed,
+        } => {
             // Any spelling of a tool that is there; else the name as typed, for tools that are gone.
             let tool = tool.as_ref().map(|name| match crib.registry().find(name) {
                 Ok(entry) => entry.spec().name.to_string(),
@@ -24,14 +28,20 @@ pub(super) fn calls(command: &CallsCommand, crib: &Crib, output: &Output) -> Don
             };
             let found = log.latest(*limit, wanted).map_err(ToolError::from)?;
             if found.unreadable > 0 {
-                output.say(&output.dim(&format!("{} damaged lines were passed over", found.unreadable)));
+                output.say(&output.dim(&format!(
+                    "{} damaged lines were passed over",
+                    found.unreadable
+                )));
             }
             list(&found.records, output);
         }
         CallsCommand::Show { id } => {
             let record = log.find(id).map_err(ToolError::from)?.ok_or_else(|| {
                 let id = toolcrib::model::text::shorten(id, 128);
-                ToolError::new(ErrorCode::CallNotFound, format!("no call `{id}` is on record"))
+                ToolError::new(
+                    ErrorCode::CallNotFound,
+                    format!("no call `{id}` is on record"),
+                )
             })?;
             show(&record, output);
         }
@@ -79,7 +89,11 @@ fn show(record: &CallRecord, output: &Output) {
         _ => String::new(),
     };
     output.line(&format!("call      {}", record.call_id));
-    output.line(&format!("tool      {}{}", visible(&record.tool), visible(&origin)));
+    output.line(&format!(
+        "tool      {}{}",
+        visible(&record.tool),
+        visible(&origin)
+    ));
     output.line(&format!("result    {}", visible(&result)));
     output.line(&format!("started   {}", record.start_time));
     output.line(&format!(
@@ -90,8 +104,16 @@ fn show(record: &CallRecord, output: &Output) {
         output.line(&format!("within    {parent}"));
     }
     if let Some(approval) = &record.approval {
-        let verdict = if approval.approved { "approved" } else { "denied" };
-        output.line(&format!("approval  {verdict} by {}: {}", visible(&approval.by), visible(&approval.reason)));
+        let verdict = if approval.approved {
+            "approved"
+        } else {
+            "denied"
+        };
+        output.line(&format!(
+            "approval  {verdict} by {}: {}",
+            visible(&approval.by),
+            visible(&approval.reason)
+        ));
     }
     let parameters = serde_json::to_string_pretty(&record.parameters).unwrap_or_default();
     output.line(&format!("with      {}", visible(&parameters)));

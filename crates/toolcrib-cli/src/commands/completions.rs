@@ -13,7 +13,9 @@ use crate::output::Output;
 
 pub(super) fn completions(args: &CompletionsArgs, output: &Output) -> Done {
     let shells = Shells::builtins();
-    let shell = shells.completer(&args.shell).ok_or_else(|| CliError::usage("no such shell"))?;
+    let shell = shells
+        .completer(&args.shell)
+        .ok_or_else(|| CliError::usage("no such shell"))?;
     let mut script = Vec::new();
     shell
         .write_registration("COMPLETE", "toolcrib", "toolcrib", "toolcrib", &mut script)
@@ -24,7 +26,10 @@ pub(super) fn completions(args: &CompletionsArgs, output: &Output) -> Done {
 
 pub(super) fn man(args: &ManArgs, output: &Output) -> Done {
     let failed = |error: std::io::Error| {
-        let message = format!("cannot write the manual pages to `{}`: {error}", args.out.display());
+        let message = format!(
+            "cannot write the manual pages to `{}`: {error}",
+            args.out.display()
+        );
         CliError::from(ToolError::new(ErrorCode::StorageError, message))
     };
     std::fs::create_dir_all(&args.out).map_err(failed)?;

@@ -34,7 +34,11 @@ fn show(config: &Config, output: &Output) {
     let rows: Vec<Vec<String>> = config
         .entries()
         .map(|(setting, value, origin)| {
-            let value = if value.is_null() { "unset".to_owned() } else { value.to_string() };
+            let value = if value.is_null() {
+                "unset".to_owned()
+            } else {
+                value.to_string()
+            };
             let origin = match origin {
                 Origin::Environment => setting.variable(),
                 other => other.to_string(),
@@ -49,15 +53,23 @@ fn path(global: &Global, output: &Output) -> Result<(), CliError> {
     let surroundings = Surroundings::of_process();
     let home = match &global.home {
         Some(home) => surroundings.resolve(home),
-        None => surroundings.home().map_err(|error| CliError::usage(error.to_string()))?,
+        None => surroundings
+            .home()
+            .map_err(|error| CliError::usage(error.to_string()))?,
     };
-    let workspace = global.workspace.as_ref().map(|path| surroundings.resolve(path)).or_else(|| surroundings.workspace().ok());
+    let workspace = global
+        .workspace
+        .as_ref()
+        .map(|path| surroundings.resolve(path))
+        .or_else(|| surroundings.workspace().ok());
     let files: Vec<_> = std::iter::once(("home", home.join("config.toml")))
         .chain(workspace.map(|path| ("project", path.join(".toolcrib/config.toml"))))
         .collect();
     if output.json() {
-        let rows: Vec<Value> =
-            files.iter().map(|(origin, path)| json!({"origin": origin, "path": path, "exists": path.exists()})).collect();
+        let rows: Vec<Value> = files
+            .iter()
+            .map(|(origin, path)| json!({"origin": origin, "path": path, "exists": path.exists()}))
+            .collect();
         output.document(&rows);
         return Ok(());
     }
@@ -65,7 +77,11 @@ fn path(global: &Global, output: &Output) -> Result<(), CliError> {
         .iter()
         .map(|(origin, path)| {
             let state = if path.exists() { "read" } else { "not there" };
-            vec![(*origin).to_owned(), state.to_owned(), path.display().to_string()]
+            vec![
+                (*origin).to_owned(),
+                state.to_owned(),
+                path.display().to_string(),
+            ]
         })
         .collect();
     output.table(&["FROM", "STATE", "FILE"], &rows);

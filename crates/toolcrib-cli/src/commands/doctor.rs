@@ -34,20 +34,38 @@ enum Status {
 
 impl Finding {
     fn ok(check: &'static str, message: impl Into<String>) -> Self {
-        Finding { check, status: Status::Ok, message: message.into(), fix: None }
+        Finding {
+            check,
+            status: Status::Ok,
+            message: message.into(),
+            fix: None,
+        }
     }
 
     fn warning(check: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Finding { check, status: Status::Warning, message: message.into(), fix: Some(fix.into()) }
+        Finding {
+            check,
+            status: Status::Warning,
+            message: message.into(),
+            fix: Some(fix.into()),
+        }
     }
 
     fn broken(check: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Finding { check, status: Status::Broken, message: message.into(), fix: Some(fix.into()) }
+        Finding {
+            check,
+            status: Status::Broken,
+            message: message.into(),
+            fix: Some(fix.into()),
+        }
     }
 }
 
 pub(super) fn doctor(global: &Global, output: &Output) -> Done {
-    let mut findings = vec![Finding::ok("version", format!("toolcrib {}", env!("CARGO_PKG_VERSION")))];
+    let mut findings = vec![Finding::ok(
+        "version",
+        format!("toolcrib {}", env!("CARGO_PKG_VERSION")),
+    )];
     match options(global).open() {
         Ok(crib) => look(&crib, &mut findings),
         Err(error) => {
@@ -56,8 +74,14 @@ pub(super) fn doctor(global: &Global, output: &Output) -> Done {
         }
     }
     report(&findings, output);
-    let broken = findings.iter().any(|finding| finding.status == Status::Broken);
-    Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let broken = findings
+        .iter()
+        .any(|finding| finding.status == Status::Broken);
+    Ok(if broken {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn look(crib: &Crib, findings: &mut Vec<Finding>) {
@@ -67,8 +91,15 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     match crib.workspace_path() {
         Some(path) => findings.push(Finding::ok("workspace", path.display().to_string())),
         None => {
-            let why = Surroundings::of_process().workspace().err().map_or(String::new(), |why| why.to_string());
-            findings.push(Finding::warning("workspace", "there is none, so file tools cannot run", why));
+            let why = Surroundings::of_process()
+                .workspace()
+                .err()
+                .map_or(String::new(), |why| why.to_string());
+            findings.push(Finding::warning(
+                "workspace",
+                "there is none, so file tools cannot run",
+                why,
+            ));
         }
     }
     if let Some(workspace) = crib.registry().workspace() {
@@ -88,7 +119,14 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
         })
         .collect();
     findings.push(if unusable.is_empty() {
-        Finding::ok("tools", format!("{} registered, {} on offer", entries.len(), crib.registry().list().len()))
+        Finding::ok(
+            "tools",
+            format!(
+                "{} registered, {} on offer",
+                entries.len(),
+                crib.registry().list().len()
+            ),
+        )
     } else {
         Finding::broken("tools", unusable.join("; "), "mend the schemas named")
     });
@@ -97,29 +135,56 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
 fn home(path: &Path) -> Finding {
     let shown = path.display();
     let Ok(metadata) = fs::metadata(path) else {
-        return match nearest_existing(path).map(|parent| (rustix::fs::access(parent, rustix::fs::Access::WRITE_OK), parent)) {
+        return match nearest_existing(path).map(|parent| {
+            (
+                rustix::fs::access(parent, rustix::fs::Access::WRITE_OK),
+                parent,
+            )
+        }) {
             Some((Ok(()), _)) => Finding::ok("home", format!("{shown} (made when first needed)")),
             Some((Err(error), parent)) => Finding::broken(
                 "home",
-                format!("{shown} cannot be made: {} is not writable: {error}", parent.display()),
+                format!(
+                    "{shown} cannot be made: {} is not writable: {error}",
+                    parent.display()
+                ),
                 "choose another with --home or TOOLCRIB_HOME",
             ),
-            None => Finding::broken("home", format!("{shown} cannot be made"), "choose another with --home or TOOLCRIB_HOME"),
+            None => Finding::broken(
+                "home",
+                format!("{shown} cannot be made"),
+                "choose another with --home or TOOLCRIB_HOME",
+            ),
         };
     };
     if !metadata.is_dir() {
-        return Finding::broken("home", format!("{shown} is not a directory"), "choose another with --home or TOOLCRIB_HOME");
+        return Finding::broken(
+            "home",
+            format!("{shown} is not a directory"),
+            "choose another with --home or TOOLCRIB_HOME",
+        );
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         let message = format!("{shown} belongs to another user");
-        return Finding::broken("home", message, "choose your own with --home or TOOLCRIB_HOME");
+        return Finding::broken(
+            "home",
+            message,
+            "choose your own with --home or TOOLCRIB_HOME",
+        );
     }
     // The one check that must write: a mode says little about a read-only or full disk.
     if let Err(error) = DurableDir::create(path).and_then(|dir| dir.lock().map(|_| ())) {
-        return Finding::broken("home", error.to_string(), "make room, or choose another with --home or TOOLCRIB_HOME");
+        return Finding::broken(
+            "home",
+            error.to_string(),
+            "make room, or choose another with --home or TOOLCRIB_HOME",
+        );
     }
     if metadata.mode() & 0o077 != 0 {
-        let message = format!("{shown} can be read by other users (mode {:o})", metadata.mode() & 0o777);
+        let message = format!(
+            "{shown} can be read by other users (mode {:o})",
+            metadata.mode() & 0o777
+        );
         return Finding::warning("home", message, format!("chmod 700 {shown}"));
     }
     Finding::ok("home", format!("{shown}"))
@@ -132,15 +197,25 @@ fn nearest_existing(path: &Path) -> Option<&Path> {
 fn call_log(crib: &Crib) -> Finding {
     match CallLogReader::new(crib.call_log_path()).latest(1000, |_| true) {
         Ok(found) if found.unreadable == 0 => match found.records.first() {
-            Some(record) => Finding::ok("call log", format!("the last call was at {}", record.start_time)),
+            Some(record) => Finding::ok(
+                "call log",
+                format!("the last call was at {}", record.start_time),
+            ),
             None => Finding::ok("call log", "empty"),
         },
         Ok(found) => Finding::warning(
             "call log",
-            format!("{} of the latest lines are damaged and passed over", found.unreadable),
+            format!(
+                "{} of the latest lines are damaged and passed over",
+                found.unreadable
+            ),
             "nothing to do: the others are unharmed",
         ),
-        Err(error) => Finding::broken("call log", error.to_string(), "check the modes of the home directory"),
+        Err(error) => Finding::broken(
+            "call log",
+            error.to_string(),
+            "check the modes of the home directory",
+        ),
     }
 }
 
@@ -152,7 +227,13 @@ fn report(findings: &[Finding], output: &Output) {
     if output.plain() {
         let rows: Vec<Vec<String>> = findings
             .iter()
-            .map(|finding| vec![word(finding.status).to_owned(), finding.check.to_owned(), finding.message.clone()])
+            .map(|finding| {
+                vec![
+                    word(finding.status).to_owned(),
+                    finding.check.to_owned(),
+                    finding.message.clone(),
+                ]
+            })
             .collect();
         output.table(&["STATUS", "CHECK", "MESSAGE"], &rows);
         return;
@@ -163,7 +244,11 @@ fn report(findings: &[Finding], output: &Output) {
             Status::Warning => output.doubtful("warn"),
             Status::Broken => output.bad("FAIL"),
         };
-        output.line(&format!("{mark}  {:<10} {}", finding.check, toolcrib::model::text::visible(&finding.message)));
+        output.line(&format!(
+            "{mark}  {:<10} {}",
+            finding.check,
+            toolcrib::model::text::visible(&finding.message)
+        ));
         if let Some(fix) = finding.fix.as_ref().filter(|fix| !fix.is_empty()) {
             output.line(&format!("      {:<10} {fix}", ""));
         }

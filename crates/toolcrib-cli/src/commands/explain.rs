@@ -59,7 +59,9 @@ fn explain_tool(entry: &Entry, output: &Output) {
     let spec = entry.spec();
     let (state, reason) = standing(entry);
     let approval = match (spec.effects.is_unknown(), spec.effects.is_read_only()) {
-        (true, _) => "asks before every call: the tool does not say whether it reads, writes or runs something",
+        (true, _) => {
+            "asks before every call: the tool does not say whether it reads, writes or runs something"
+        }
         (false, true) => "runs without asking: it only reads",
         (false, false) => "runs without asking unless the tool or a rule says otherwise",
     };
@@ -78,10 +80,20 @@ fn explain_tool(entry: &Entry, output: &Output) {
         None => output.good("on offer"),
         Some(reason) => output.doubtful(&format!("not on offer: {}", text::visible(&reason))),
     };
-    output.line(&format!("{}  {offered}", output.heading(spec.name.as_str())));
-    output.line(&format!("from      {} ({}); nothing can take its name", spec.reference(), source(entry)));
+    output.line(&format!(
+        "{}  {offered}",
+        output.heading(spec.name.as_str())
+    ));
+    output.line(&format!(
+        "from      {} ({}); nothing can take its name",
+        spec.reference(),
+        source(entry)
+    ));
     output.line(&format!("approval  {approval}"));
-    output.line(&format!("limits    {:?} to run, {} at once, {} bytes a text", limits.timeout, limits.max_concurrent, limits.max_output_bytes));
+    output.line(&format!(
+        "limits    {:?} to run, {} at once, {} bytes a text",
+        limits.timeout, limits.max_concurrent, limits.max_output_bytes
+    ));
     output.line(&format!("digest    {}", entry.digest()));
     if state == "disabled" {
         output.line("switch    it is named in `disabledTools`: toolcrib config show");

@@ -53,30 +53,41 @@ impl<'a> Row<'a> {
 
 pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
     let all = crib.registry().entries();
-    let shown: Vec<&Arc<Entry>> =
-        all.iter().filter(|entry| args.all || entry.availability() == Availability::Ready).collect();
+    let shown: Vec<&Arc<Entry>> = all
+        .iter()
+        .filter(|entry| args.all || entry.availability() == Availability::Ready)
+        .collect();
     if output.json() {
         let rows: Vec<Row<'_>> = shown.iter().map(|entry| Row::of(entry)).collect();
         output.document(&rows);
         return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<Vec<String>> = shown.iter().map(|entry| cells(entry, args.all)).collect();
-    let headings: &[&str] =
-        if args.all { &["NAME", "EFFECTS", "STATE", "DESCRIPTION"] } else { &["NAME", "EFFECTS", "DESCRIPTION"] };
+    let headings: &[&str] = if args.all {
+        &["NAME", "EFFECTS", "STATE", "DESCRIPTION"]
+    } else {
+        &["NAME", "EFFECTS", "DESCRIPTION"]
+    };
     if !rows.is_empty() || output.plain() {
         output.table(headings, &rows);
     }
     let hidden = all.len() - shown.len();
     if hidden > 0 {
         let is = if hidden == 1 { "tool is" } else { "tools are" };
-        output.say(&output.dim(&format!("{hidden} more {is} off or cannot run here: toolcrib list --all")));
+        output.say(&output.dim(&format!(
+            "{hidden} more {is} off or cannot run here: toolcrib list --all"
+        )));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn cells(entry: &Entry, with_state: bool) -> Vec<String> {
     let spec = entry.spec();
-    let mark = if spec.slug.mixes_scripts() { " (mixed scripts!)" } else { "" };
+    let mark = if spec.slug.mixes_scripts() {
+        " (mixed scripts!)"
+    } else {
+        ""
+    };
     let effects = match spec.effects.tags().as_slice() {
         [] => "unknown".to_owned(),
         tags => tags.join(","),
@@ -85,6 +96,12 @@ fn cells(entry: &Entry, with_state: bool) -> Vec<String> {
     if with_state {
         cells.push(standing(entry).0.to_owned());
     }
-    cells.push(spec.description.lines().next().unwrap_or_default().to_owned());
+    cells.push(
+        spec.description
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+    );
     cells
 }

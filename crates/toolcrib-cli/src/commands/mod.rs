@@ -60,7 +60,9 @@ fn open_to_run(global: &Global, yes: bool) -> Result<Crib, CliError> {
     let options = if yes {
         options.approver(AllowAll::by("--yes"))
     } else {
-        options.approver(DenyAll::because("nobody was asked; pass `--yes` to approve it yourself"))
+        options.approver(DenyAll::because(
+            "nobody was asked; pass `--yes` to approve it yourself",
+        ))
     };
     Ok(options.open()?)
 }

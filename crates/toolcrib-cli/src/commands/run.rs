@@ -23,7 +23,9 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     if args.dry_run {
         return dry_run(crib.registry().plan(request)?, output);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| CliError::usage(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(execute(&crib, request, args.stream, output));
     crib.registry().flush();
@@ -50,7 +52,9 @@ fn request(args: &RunArgs, global: &Global, registry: &Registry) -> Result<CallR
             return Err(CliError::usage(error.message).with_hint(hint));
         }
     };
-    let mut request = CallRequest::new(&args.tool).args(arguments).caller(Caller::Cli);
+    let mut request = CallRequest::new(&args.tool)
+        .args(arguments)
+        .caller(Caller::Cli);
     request.call_id = args.call_id.clone();
     if let Some(timeout) = args.timeout {
         request = request.timeout(timeout);
@@ -66,7 +70,9 @@ fn read_json(word: &str, global: &Global) -> Result<JsonObject, CliError> {
     let source = match word {
         "-" => {
             if global.no_input && std::io::stdin().is_terminal() {
-                return Err(CliError::usage("`--args -` would wait for the terminal, which `--no-input` forbids"));
+                return Err(CliError::usage(
+                    "`--args -` would wait for the terminal, which `--no-input` forbids",
+                ));
             }
             read_capped(std::io::stdin().lock(), &mut json).map(|()| "stdin".to_owned())
         }
@@ -81,9 +87,12 @@ fn read_json(word: &str, global: &Global) -> Result<JsonObject, CliError> {
             }
         },
     };
-    let source = source.map_err(|error| CliError::usage(format!("cannot read the arguments from {error}")))?;
+    let source = source
+        .map_err(|error| CliError::usage(format!("cannot read the arguments from {error}")))?;
     let usage = |problem: String| {
-        CliError::usage(problem).with_hint("write a JSON object: --args '{\"name\": \"value\"}', --args @FILE or --args -")
+        CliError::usage(problem).with_hint(
+            "write a JSON object: --args '{\"name\": \"value\"}', --args @FILE or --args -",
+        )
     };
     match serde_json::from_slice(&json) {
         Ok(Value::Object(object)) => Ok(object),
@@ -128,17 +137,31 @@ async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> O
             continue;
         }
         match &event.kind {
-            EventKind::Output { stream: OutputStream::Stdout, chunk } => output.text(chunk),
-            EventKind::Output { stream: OutputStream::Stderr, chunk } => {
+            EventKind::Output {
+                stream: OutputStream::Stdout,
+                chunk,
+            } => output.text(chunk),
+            EventKind::Output {
+                stream: OutputStream::Stderr,
+                chunk,
+            } => {
                 output.error_line(text::visible(chunk).trim_end_matches('\n'));
             }
-            EventKind::Step { name, status } => output.say(&output.dim(&format!("step {}: {status}", text::visible(name)))),
-            EventKind::Progress { progress, total, message } => {
+            EventKind::Step { name, status } => {
+                output.say(&output.dim(&format!("step {}: {status}", text::visible(name))))
+            }
+            EventKind::Progress {
+                progress,
+                total,
+                message,
+            } => {
                 let total = total.map_or(String::new(), |total| format!(" of {total}"));
                 let message = message.as_deref().unwrap_or_default();
                 output.say(&output.dim(&format!("{progress}{total} {}", text::visible(message))));
             }
-            EventKind::Approval { status, .. } => output.say(&output.dim(&format!("approval {status}"))),
+            EventKind::Approval { status, .. } => {
+                output.say(&output.dim(&format!("approval {status}")))
+            }
             EventKind::Started { .. } | EventKind::Finished { .. } => {}
         }
     }
@@ -146,11 +169,19 @@ async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> O
 }
 
 fn print_outcome(args: &RunArgs, outcome: &Outcome, output: &Output) {
-    if let Some(shape) = args.shape.as_deref().and_then(|shape| shape.parse::<ResultShape>().ok()) {
+    if let Some(shape) = args
+        .shape
+        .as_deref()
+        .and_then(|shape| shape.parse::<ResultShape>().ok())
+    {
         output.document(&render(outcome, shape));
     } else if output.json() {
         let document = render(outcome, ResultShape::Tagged);
-        if args.stream { output.ndjson(&document) } else { output.document(&document) }
+        if args.stream {
+            output.ndjson(&document)
+        } else {
+            output.document(&document)
+        }
     } else {
         match &outcome.result {
             Ok(result) => print_result(result, output),
@@ -178,10 +209,15 @@ fn print_result(result: &ToolOutput, output: &Output) {
 }
 
 fn exit_code(args: &RunArgs, outcome: &Outcome) -> ExitCode {
-    let program = outcome.value().and_then(|value| value.get("exitCode")).and_then(Value::as_i64);
+    let program = outcome
+        .value()
+        .and_then(|value| value.get("exitCode"))
+        .and_then(Value::as_i64);
     match (&outcome.result, program) {
         (Err(error), _) => ExitCode::from(error.code().exit_code()),
-        (Ok(_), Some(code)) if args.exit_code => ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)),
+        (Ok(_), Some(code)) if args.exit_code => {
+            ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1))
+        }
         (Ok(_), _) => ExitCode::SUCCESS,
     }
 }
@@ -207,7 +243,10 @@ fn dry_run(plan: Plan, output: &Output) -> Done {
     output.line(&format!("with     {}", text::visible(&parameters)));
     output.line(&format!("effects  {effects}"));
     output.line(&format!("verdict  {verdict}"));
-    output.line(&format!("limits   {} ms, {} bytes a text", plan.timeout_ms, plan.max_output_bytes));
+    output.line(&format!(
+        "limits   {} ms, {} bytes a text",
+        plan.timeout_ms, plan.max_output_bytes
+    ));
     if let Some(diff) = &plan.diff {
         output.line(&text::visible(diff));
     }

@@ -16,9 +16,15 @@ pub(super) fn schema(args: &SchemaArgs, crib: &Crib, output: &Output) -> Done {
     let registry = crib.registry();
     let specs: Vec<Arc<ToolSpec>> = match args.tools.as_slice() {
         [] => registry.list(),
-        names => names.iter().map(|name| Ok(Arc::clone(registry.find(name)?.spec()))).collect::<Result<_, ToolError>>()?,
+        names => names
+            .iter()
+            .map(|name| Ok(Arc::clone(registry.find(name)?.spec())))
+            .collect::<Result<_, ToolError>>()?,
     };
-    let provider = args.provider.as_deref().and_then(|provider| provider.parse::<Provider>().ok());
+    let provider = args
+        .provider
+        .as_deref()
+        .and_then(|provider| provider.parse::<Provider>().ok());
     let document = match (provider, specs.as_slice(), args.tools.len()) {
         (None, [spec], 1) => spec.input_schema.as_value().clone(),
         (None, specs, _) => specs.iter().map(|spec| plain(spec)).collect(),
@@ -38,9 +44,18 @@ fn plain(spec: &ToolSpec) -> Value {
     value
 }
 
-fn one(spec: &ToolSpec, provider: Provider, strict: bool, output: &Output) -> Result<Value, CliError> {
-    let made = definition(spec, provider, &DefinitionOptions { strict })
-        .map_err(|error| CliError::from(ToolError::new(ErrorCode::ToolUnavailable, error.to_string())))?;
+fn one(
+    spec: &ToolSpec,
+    provider: Provider,
+    strict: bool,
+    output: &Output,
+) -> Result<Value, CliError> {
+    let made = definition(spec, provider, &DefinitionOptions { strict }).map_err(|error| {
+        CliError::from(ToolError::new(
+            ErrorCode::ToolUnavailable,
+            error.to_string(),
+        ))
+    })?;
     for loss in &made.losses {
         tell(output, &loss.tool, &loss.pointer, &loss.reason);
     }
@@ -48,7 +63,11 @@ fn one(spec: &ToolSpec, provider: Provider, strict: bool, output: &Output) -> Re
 }
 
 fn many(specs: &[Arc<ToolSpec>], provider: Provider, strict: bool, output: &Output) -> Value {
-    let made = definitions(specs.iter().map(AsRef::as_ref), provider, &DefinitionOptions { strict });
+    let made = definitions(
+        specs.iter().map(AsRef::as_ref),
+        provider,
+        &DefinitionOptions { strict },
+    );
     for loss in &made.losses {
         tell(output, &loss.tool, &loss.pointer, &loss.reason);
     }

@@ -73,7 +73,11 @@ fn print(entry: &Entry, output: &Output) {
     output.line(&output.heading(spec.name.as_str()));
     output.line(&visible(&spec.description));
     output.line("");
-    let rows: Vec<Vec<String>> = spec.input_schema.properties().map(|(name, property)| row(spec, name, property)).collect();
+    let rows: Vec<Vec<String>> = spec
+        .input_schema
+        .properties()
+        .map(|(name, property)| row(spec, name, property))
+        .collect();
     if rows.is_empty() {
         output.line("takes no parameters");
     } else {
@@ -88,21 +92,42 @@ fn print(entry: &Entry, output: &Output) {
     let state = reason.map_or(state.to_owned(), |reason| format!("{state}: {reason}"));
     output.line(&format!("effects   {effects}"));
     output.line(&format!("standing  {}", visible(&state)));
-    output.line(&format!("from      {} ({})", spec.reference(), source(entry)));
+    output.line(&format!(
+        "from      {} ({})",
+        spec.reference(),
+        source(entry)
+    ));
     if !spec.aliases.is_empty() {
-        let aliases: Vec<&str> = spec.aliases.iter().map(toolcrib::WireName::as_str).collect();
+        let aliases: Vec<&str> = spec
+            .aliases
+            .iter()
+            .map(toolcrib::WireName::as_str)
+            .collect();
         output.line(&format!("also      {}", aliases.join(", ")));
     }
     let limits = entry.limits();
-    output.line(&format!("limits    {:?}, {} bytes a text, {} at once", limits.timeout, limits.max_output_bytes, limits.max_concurrent));
+    output.line(&format!(
+        "limits    {:?}, {} bytes a text, {} at once",
+        limits.timeout, limits.max_output_bytes, limits.max_concurrent
+    ));
     output.line("");
     output.line(&format!("toolcrib run {}{}", spec.name, example(spec)));
 }
 
 fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
-    let text = |key: &str| property.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |key: &str| {
+        property
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let kind = match property.get("enum").and_then(Value::as_array) {
-        Some(values) => values.iter().map(|value| value.as_str().map_or(value.to_string(), str::to_owned)).collect::<Vec<_>>().join("|"),
+        Some(values) => values
+            .iter()
+            .map(|value| value.as_str().map_or(value.to_string(), str::to_owned))
+            .collect::<Vec<_>>()
+            .join("|"),
         None => match property.get("type") {
             Some(Value::String(kind)) => kind.clone(),
             Some(other) => other.to_string(),
@@ -120,6 +145,8 @@ fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
 /// The required parameters, ready to fill in.
 fn example(spec: &ToolSpec) -> String {
     let schema = &spec.input_schema;
-    let required = schema.properties().filter(|(name, _)| schema.requires(name));
+    let required = schema
+        .properties()
+        .filter(|(name, _)| schema.requires(name));
     required.map(|(name, _)| format!(" {name}=…")).collect()
 }

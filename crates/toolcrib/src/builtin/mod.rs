@@ -36,13 +36,26 @@ impl Registry {
     pub fn register_builtins_with(&self, options: BuiltinOptions) -> Result<(), RegisterError> {
         let no_workspace = match self.workspace() {
             Some(_) => None,
-            None => Some(options.no_workspace.unwrap_or_else(|| "there is no workspace".to_owned())),
+            None => Some(
+                options
+                    .no_workspace
+                    .unwrap_or_else(|| "there is no workspace".to_owned()),
+            ),
         };
-        let tools: [Arc<dyn Tool>; 2] =
-            [Arc::new(ListDirectory::new(options.list)), Arc::new(ReadFile::new(options.read))];
+        let tools: [Arc<dyn Tool>; 2] = [
+            Arc::new(ListDirectory::new(options.list)),
+            Arc::new(ReadFile::new(options.read)),
+        ];
         for tool in tools {
-            let disabled = options.disabled.iter().any(|name| name == tool.spec().name.as_str());
-            let registration = Registration { id: None, disabled, unavailable: no_workspace.clone() };
+            let disabled = options
+                .disabled
+                .iter()
+                .any(|name| name == tool.spec().name.as_str());
+            let registration = Registration {
+                id: None,
+                disabled,
+                unavailable: no_workspace.clone(),
+            };
             self.insert(tool, Source::BuiltIn, registration)?;
         }
         Ok(())

@@ -84,7 +84,12 @@ pub enum ConfigError {
 impl Config {
     /// The defaults.
     pub fn defaults() -> Self {
-        Config(SETTINGS.iter().map(|setting| (setting.key, ((setting.default)(), Origin::Default))).collect())
+        Config(
+            SETTINGS
+                .iter()
+                .map(|setting| (setting.key, ((setting.default)(), Origin::Default)))
+                .collect(),
+        )
     }
 
     /// Puts the home's file and the environment over the defaults.
@@ -94,7 +99,10 @@ impl Config {
         for setting in SETTINGS {
             let variable = setting.variable();
             if let Some(text) = surroundings.variable(&variable) {
-                let value = setting.parse(text).map_err(|problem| ConfigError::Value { place: variable, problem })?;
+                let value = setting.parse(text).map_err(|problem| ConfigError::Value {
+                    place: variable,
+                    problem,
+                })?;
                 config.set(setting, value, Origin::Environment);
             }
         }
@@ -109,7 +117,10 @@ impl Config {
     /// Sets a value by a flag.
     pub fn set_flag(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
         let setting = known(key, "flag")?;
-        let problem = |problem| ConfigError::Value { place: key.to_owned(), problem };
+        let problem = |problem| ConfigError::Value {
+            place: key.to_owned(),
+            problem,
+        };
         let value = setting.parse(text).map_err(problem)?;
         self.set(setting, value, Origin::Flag);
         Ok(())
@@ -126,13 +137,22 @@ impl Config {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(source) => return Err(ConfigError::Unreadable { file, source }),
         };
-        let table: toml::Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| ConfigError::Syntax { file: file.clone(), problem: error.to_string().trim_end().to_owned() })?;
+        let table: toml::Table =
+            text.parse()
+                .map_err(|error: toml::de::Error| ConfigError::Syntax {
+                    file: file.clone(),
+                    problem: error.to_string().trim_end().to_owned(),
+                })?;
         self.read_table(&table, "", &file, origin)
     }
 
-    fn read_table(&mut self, table: &toml::Table, prefix: &str, file: &str, origin: Origin) -> Result<(), ConfigError> {
+    fn read_table(
+        &mut self,
+        table: &toml::Table,
+        prefix: &str,
+        file: &str,
+        origin: Origin,
+    ) -> Result<(), ConfigError> {
         for (name, value) in table {
             let key = format!("{prefix}{name}");
             if let (toml::Value::Table(inner), true) = (value, is_table(&key)) {
@@ -140,7 +160,10 @@ impl Config {
                 continue;
             }
             let setting = known(&key, file)?;
-            let problem = |problem: String| ConfigError::Value { place: format!("{file}: `{key}`"), problem };
+            let problem = |problem: String| ConfigError::Value {
+                place: format!("{file}: `{key}`"),
+                problem,
+            };
             let json = serde_json::to_value(value).map_err(|error| problem(error.to_string()))?;
             let value = setting.accept(json).map_err(problem)?;
             let (current, set_by) = &self.0[setting.key];
@@ -149,7 +172,12 @@ impl Config {
             let (value, origin) = match origin {
                 Origin::Project => {
                     let tightened = setting.tighten(current, value.clone());
-                    (tightened.map_err(|why| problem(format!("{why}; it is {current} by {set_by}")))?, origin)
+                    (
+                        tightened.map_err(|why| {
+                            problem(format!("{why}; it is {current} by {set_by}"))
+                        })?,
+                        origin,
+                    )
                 }
                 other => (value, other),
             };
@@ -196,7 +224,10 @@ impl Config {
 
     /// The limits of calls.
     pub fn limits(&self) -> LimitsPatch {
-        let small = |key| self.number(key).and_then(|number| u32::try_from(number).ok());
+        let small = |key| {
+            self.number(key)
+                .and_then(|number| u32::try_from(number).ok())
+        };
         LimitsPatch {
             timeout_ms: self.number("limits.timeoutMs"),
             max_input_bytes: self.number("limits.maxInputBytes"),
@@ -217,7 +248,9 @@ impl Config {
     }
 
     fn size(&self, key: &str) -> usize {
-        self.number(key).and_then(|number| usize::try_from(number).ok()).unwrap_or(usize::MAX)
+        self.number(key)
+            .and_then(|number| usize::try_from(number).ok())
+            .unwrap_or(usize::MAX)
     }
 
     /// `calls.keepOutcomesHours`.
@@ -232,7 +265,12 @@ impl Config {
 }
 
 fn is_table(key: &str) -> bool {
-    SETTINGS.iter().any(|setting| setting.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
+    SETTINGS.iter().any(|setting| {
+        setting
+            .key
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
 }
 
 fn known(key: &str, place: &str) -> Result<&'static Setting, ConfigError> {
@@ -244,7 +282,10 @@ fn known(key: &str, place: &str) -> Result<&'static Setting, ConfigError> {
         near => format!("did you mean {}?", text::or_list(near)),
     };
     let problem = format!("unknown key `{}`; {hint}", text::shorten(key, 80));
-    Err(ConfigError::Value { place: place.to_owned(), problem })
+    Err(ConfigError::Value {
+        place: place.to_owned(),
+        problem,
+    })
 }
 
 fn read_capped(path: &Path) -> std::io::Result<String> {
@@ -265,15 +306,25 @@ mod tests {
     fn load(home: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), home).unwrap();
-        Config::load(dir.path(), &Surroundings::new(dir.path(), variables.iter().copied()))
+        Config::load(
+            dir.path(),
+            &Surroundings::new(dir.path(), variables.iter().copied()),
+        )
     }
 
     #[test]
     fn the_environment_wins_over_the_file_and_the_file_over_the_default() {
-        let config = load("[limits]\ntimeoutMs = 5000\nlistEntries = 7\n", &[("TOOLCRIB_LIMITS_TIMEOUT_MS", "9000")]).unwrap();
+        let config = load(
+            "[limits]\ntimeoutMs = 5000\nlistEntries = 7\n",
+            &[("TOOLCRIB_LIMITS_TIMEOUT_MS", "9000")],
+        )
+        .unwrap();
         assert_eq!(config.limits().timeout_ms, Some(9000));
         assert_eq!(config.list_entries(), 7);
-        let origins: BTreeMap<_, _> = config.entries().map(|(setting, _, origin)| (setting.key, origin)).collect();
+        let origins: BTreeMap<_, _> = config
+            .entries()
+            .map(|(setting, _, origin)| (setting.key, origin))
+            .collect();
         assert_eq!(origins["limits.timeoutMs"], Origin::Environment);
         assert_eq!(origins["limits.listEntries"], Origin::Home);
         assert_eq!(origins["workspace"], Origin::Default);
@@ -283,8 +334,14 @@ mod tests {
     fn what_is_wrong_is_named_with_a_fix() {
         for (toml, expected) in [
             ("limits = 3", "unknown key `limits`"),
-            ("[limits]\ntimeoutMS = 1", "did you mean `limits.timeoutMs`?"),
-            ("[limits]\ntimeoutMs = 'long'", "must be a whole number from 1"),
+            (
+                "[limits]\ntimeoutMS = 1",
+                "did you mean `limits.timeoutMs`?",
+            ),
+            (
+                "[limits]\ntimeoutMs = 'long'",
+                "must be a whole number from 1",
+            ),
             ("[limits]\ntimeoutMs = 0", "must be a whole number from 1"),
             ("disabledTools = 'a'", "must be a list of words"),
             ("[limits\n", "is not TOML"),
@@ -292,8 +349,13 @@ mod tests {
             let error = load(toml, &[]).unwrap_err().to_string();
             assert!(error.contains(expected), "{toml}: {error}");
         }
-        let error = load("", &[("TOOLCRIB_LIMITS_TIMEOUT_MS", "soon")]).unwrap_err().to_string();
-        assert!(error.starts_with("TOOLCRIB_LIMITS_TIMEOUT_MS: must be"), "{error}");
+        let error = load("", &[("TOOLCRIB_LIMITS_TIMEOUT_MS", "soon")])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("TOOLCRIB_LIMITS_TIMEOUT_MS: must be"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -305,9 +367,20 @@ mod tests {
             let mut config = Config::defaults();
             config.tighten_by_project(dir.path()).map(|()| config)
         };
-        assert_eq!(project("[limits]\ntimeoutMs = 100").unwrap().limits().timeout_ms, Some(100));
-        let error = project("[limits]\ntimeoutMs = 100000").unwrap_err().to_string();
-        assert!(error.contains("only lower this; it is 60000 by default"), "{error}");
+        assert_eq!(
+            project("[limits]\ntimeoutMs = 100")
+                .unwrap()
+                .limits()
+                .timeout_ms,
+            Some(100)
+        );
+        let error = project("[limits]\ntimeoutMs = 100000")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("only lower this; it is 60000 by default"),
+            "{error}"
+        );
         assert!(project("workspace = '/'").is_err());
     }
 }

@@ -21,7 +21,9 @@ pub struct NoHome;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoWorkspace {
     /// It would be too much.
-    #[error("the current directory is {what}, which is a workspace only when named: pass `--workspace {example}`")]
+    #[error(
+        "the current directory is {what}, which is a workspace only when named: pass `--workspace {example}`"
+    )]
     TooWide {
         /// What it is.
         what: &'static str,
@@ -36,27 +38,46 @@ pub enum NoWorkspace {
 impl Surroundings {
     /// Those of this process.
     pub fn of_process() -> Self {
-        let ours = |name: &str| name.starts_with("TOOLCRIB_") || matches!(name, "HOME" | "XDG_DATA_HOME");
+        let ours =
+            |name: &str| name.starts_with("TOOLCRIB_") || matches!(name, "HOME" | "XDG_DATA_HOME");
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             let name = name.into_string().ok()?;
             ours(&name).then_some((name, value))
         });
-        Surroundings { directory: std::env::current_dir().ok(), variables: variables.collect() }
+        Surroundings {
+            directory: std::env::current_dir().ok(),
+            variables: variables.collect(),
+        }
     }
 
     /// Some others.
-    pub fn new<'a>(directory: &Path, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        Surroundings { directory: Some(directory.to_owned()), variables }
+    pub fn new<'a>(
+        directory: &Path,
+        variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        let variables = variables
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.into()))
+            .collect();
+        Surroundings {
+            directory: Some(directory.to_owned()),
+            variables,
+        }
     }
 
     /// An environment variable that is set, not empty and text.
     pub(super) fn variable(&self, name: &str) -> Option<&str> {
-        self.variables.get(name)?.to_str().filter(|value| !value.is_empty())
+        self.variables
+            .get(name)?
+            .to_str()
+            .filter(|value| !value.is_empty())
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {
-        self.variables.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+        self.variables
+            .get(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
     }
 
     /// Toolcrib's home: `$TOOLCRIB_HOME`, else `toolcrib` in the XDG data directory.
@@ -95,10 +116,14 @@ impl Surroundings {
             .find(|path| path.join(".toolcrib").is_dir() || path.join(".git").exists());
         match project {
             Some(project) => Ok(project.to_owned()),
-            None if directory.parent().is_none() => {
-                Err(NoWorkspace::TooWide { what: "the root of the file system", example: "/" })
-            }
-            None if too_wide(directory) => Err(NoWorkspace::TooWide { what: "your home directory", example: "~" }),
+            None if directory.parent().is_none() => Err(NoWorkspace::TooWide {
+                what: "the root of the file system",
+                example: "/",
+            }),
+            None if too_wide(directory) => Err(NoWorkspace::TooWide {
+                what: "your home directory",
+                example: "~",
+            }),
             None => Ok(directory.to_owned()),
         }
     }
@@ -111,10 +136,20 @@ mod tests {
     #[test]
     fn the_home_follows_its_variables() {
         let at = Path::new("/work");
-        let home = |variables: &[(&str, &str)]| Surroundings::new(at, variables.iter().copied()).home();
-        assert_eq!(home(&[("TOOLCRIB_HOME", "rel"), ("HOME", "/h")]), Ok("/work/rel".into()));
-        assert_eq!(home(&[("XDG_DATA_HOME", "/d"), ("HOME", "/h")]), Ok("/d/toolcrib".into()));
-        assert_eq!(home(&[("XDG_DATA_HOME", "d"), ("HOME", "/h")]), Ok("/h/.local/share/toolcrib".into()));
+        let home =
+            |variables: &[(&str, &str)]| Surroundings::new(at, variables.iter().copied()).home();
+        assert_eq!(
+            home(&[("TOOLCRIB_HOME", "rel"), ("HOME", "/h")]),
+            Ok("/work/rel".into())
+        );
+        assert_eq!(
+            home(&[("XDG_DATA_HOME", "/d"), ("HOME", "/h")]),
+            Ok("/d/toolcrib".into())
+        );
+        assert_eq!(
+            home(&[("XDG_DATA_HOME", "d"), ("HOME", "/h")]),
+            Ok("/h/.local/share/toolcrib".into())
+        );
         assert_eq!(home(&[]), Err(NoHome));
     }
 
@@ -131,7 +166,13 @@ mod tests {
         assert_eq!(found("project/src/deep"), Ok(root.join("project")));
         // The home directory has a `.toolcrib` of its own and still is no project.
         assert_eq!(found("loose"), Ok(root.join("loose")));
-        assert!(matches!(Surroundings::new(&root, [("HOME", home)]).workspace(), Err(NoWorkspace::TooWide { .. })));
-        assert!(matches!(Surroundings::new(Path::new("/"), []).workspace(), Err(NoWorkspace::TooWide { .. })));
+        assert!(matches!(
+            Surroundings::new(&root, [("HOME", home)]).workspace(),
+            Err(NoWorkspace::TooWide { .. })
+        ));
+        assert!(matches!(
+            Surroundings::new(Path::new("/"), []).workspace(),
+            Err(NoWorkspace::TooWide { .. })
+        ));
     }
 }

@@ -49,8 +49,14 @@ pub enum ProjectMay {
     Narrow,
 }
 
-const MILLISECONDS: Kind = Kind::Integer { min: 1, max: 7 * 24 * 3600 * 1000 };
-const BYTES: Kind = Kind::Integer { min: 1024, max: 1024 * MB };
+const MILLISECONDS: Kind = Kind::Integer {
+    min: 1,
+    max: 7 * 24 * 3600 * 1000,
+};
+const BYTES: Kind = Kind::Integer {
+    min: 1024,
+    max: 1024 * MB,
+};
 
 /// Every setting, in the order they are shown.
 pub static SETTINGS: &[Setting] = &[
@@ -98,42 +104,60 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "limits.maxCallsPerMinute",
-        kind: Kind::Integer { min: 1, max: 1_000_000 },
+        kind: Kind::Integer {
+            min: 1,
+            max: 1_000_000,
+        },
         default: || Value::Null,
         project: ProjectMay::Lower,
         effect: "How many calls of one tool may start per minute. Unset: any number.",
     },
     Setting {
         key: "limits.maxConcurrent",
-        kind: Kind::Integer { min: 1, max: 100_000 },
+        kind: Kind::Integer {
+            min: 1,
+            max: 100_000,
+        },
         default: || json!(Limits::default().max_concurrent),
         project: ProjectMay::Lower,
         effect: "How many calls of one tool may run at once; further ones wait.",
     },
     Setting {
         key: "limits.maxConcurrentTotal",
-        kind: Kind::Integer { min: 1, max: 100_000 },
+        kind: Kind::Integer {
+            min: 1,
+            max: 100_000,
+        },
         default: || json!(crate::limits::DEFAULT_MAX_CONCURRENT),
         project: ProjectMay::Lower,
         effect: "How many calls may run at once over all tools; further ones wait.",
     },
     Setting {
         key: "limits.listEntries",
-        kind: Kind::Integer { min: 1, max: 1_000_000 },
+        kind: Kind::Integer {
+            min: 1,
+            max: 1_000_000,
+        },
         default: || json!(10_000),
         project: ProjectMay::Lower,
         effect: "How many entries `list_directory` returns before it stops and says `truncated`.",
     },
     Setting {
         key: "calls.keepOutcomesHours",
-        kind: Kind::Integer { min: 1, max: 24 * 365 },
+        kind: Kind::Integer {
+            min: 1,
+            max: 24 * 365,
+        },
         default: || json!(24),
         project: ProjectMay::NotSet,
         effect: "How long the outcome of a call with a caller-given id is kept for repetition.",
     },
     Setting {
         key: "calls.maxLogBytes",
-        kind: Kind::Integer { min: MB, max: 1024 * 1024 * MB },
+        kind: Kind::Integer {
+            min: MB,
+            max: 1024 * 1024 * MB,
+        },
         default: || json!(256 * MB),
         project: ProjectMay::NotSet,
         effect: "How large the call log may grow before its oldest files are removed.",
@@ -169,7 +193,9 @@ impl Setting {
                 Some(number) if (min..=max).contains(&number) => Ok(value),
                 _ => Err(format!("must be a whole number from {min} to {max}")),
             },
-            (Kind::Integer { min, max }, _) => Err(format!("must be a whole number from {min} to {max}")),
+            (Kind::Integer { min, max }, _) => {
+                Err(format!("must be a whole number from {min} to {max}"))
+            }
             (Kind::Path, Value::String(path)) if !path.is_empty() => Ok(value),
             (Kind::Path, _) => Err("must be a path".to_owned()),
             (Kind::Words, Value::Array(words)) if words.iter().all(Value::is_string) => Ok(value),
@@ -185,7 +211,11 @@ impl Setting {
                 Err(_) => json!(text),
             },
             Kind::Path => json!(text),
-            Kind::Words => text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect(),
+            Kind::Words => text
+                .split(',')
+                .map(str::trim)
+                .filter(|word| !word.is_empty())
+                .collect(),
         };
         self.accept(value)
     }
@@ -195,7 +225,9 @@ impl Setting {
         match self.project {
             ProjectMay::NotSet => Err("a project may not set this"),
             ProjectMay::Lower => match (current.as_u64(), wanted.as_u64()) {
-                (Some(current), Some(wanted)) if wanted > current => Err("a project may only lower this"),
+                (Some(current), Some(wanted)) if wanted > current => {
+                    Err("a project may only lower this")
+                }
                 _ => Ok(wanted),
             },
             ProjectMay::Extend => {
@@ -211,8 +243,13 @@ impl Setting {
                 let current = current.as_array().map(Vec::as_slice).unwrap_or_default();
                 let wanted_words = wanted.as_array().map(Vec::as_slice).unwrap_or_default();
                 let widens = !current.is_empty()
-                    && (wanted_words.is_empty() || wanted_words.iter().any(|word| !current.contains(word)));
-                if widens { Err("a project may only take entries from this list") } else { Ok(wanted) }
+                    && (wanted_words.is_empty()
+                        || wanted_words.iter().any(|word| !current.contains(word)));
+                if widens {
+                    Err("a project may only take entries from this list")
+                } else {
+                    Ok(wanted)
+                }
             }
         }
     }
@@ -272,25 +309,51 @@ mod tests {
     fn every_default_is_accepted_by_its_own_setting() {
         for setting in SETTINGS {
             let default = (setting.default)();
-            assert!(default.is_null() || setting.accept(default).is_ok(), "{}", setting.key);
+            assert!(
+                default.is_null() || setting.accept(default).is_ok(),
+                "{}",
+                setting.key
+            );
         }
     }
 
     #[test]
     fn variables_are_spelled_from_keys() {
-        assert_eq!(Setting::find("limits.maxCallsPerMinute").unwrap().variable(), "TOOLCRIB_LIMITS_MAX_CALLS_PER_MINUTE");
-        assert_eq!(Setting::find("readExtensions").unwrap().variable(), "TOOLCRIB_READ_EXTENSIONS");
+        assert_eq!(
+            Setting::find("limits.maxCallsPerMinute")
+                .unwrap()
+                .variable(),
+            "TOOLCRIB_LIMITS_MAX_CALLS_PER_MINUTE"
+        );
+        assert_eq!(
+            Setting::find("readExtensions").unwrap().variable(),
+            "TOOLCRIB_READ_EXTENSIONS"
+        );
     }
 
     #[test]
     fn a_project_can_only_tighten() {
-        let tighten = |key: &str, current: Value, wanted: Value| Setting::find(key).unwrap().tighten(&current, wanted);
+        let tighten = |key: &str, current: Value, wanted: Value| {
+            Setting::find(key).unwrap().tighten(&current, wanted)
+        };
         assert!(tighten("workspace", Value::Null, json!("/")).is_err());
         assert!(tighten("limits.timeoutMs", json!(1000), json!(1001)).is_err());
-        assert_eq!(tighten("limits.timeoutMs", json!(1000), json!(10)), Ok(json!(10)));
-        assert_eq!(tighten("limits.maxCallsPerMinute", Value::Null, json!(10)), Ok(json!(10)));
-        assert_eq!(tighten("disabledTools", json!(["a"]), json!(["b"])), Ok(json!(["a", "b"])));
-        assert_eq!(tighten("readExtensions", json!([]), json!(["md"])), Ok(json!(["md"])));
+        assert_eq!(
+            tighten("limits.timeoutMs", json!(1000), json!(10)),
+            Ok(json!(10))
+        );
+        assert_eq!(
+            tighten("limits.maxCallsPerMinute", Value::Null, json!(10)),
+            Ok(json!(10))
+        );
+        assert_eq!(
+            tighten("disabledTools", json!(["a"]), json!(["b"])),
+            Ok(json!(["a", "b"]))
+        );
+        assert_eq!(
+            tighten("readExtensions", json!([]), json!(["md"])),
+            Ok(json!(["md"]))
+        );
         assert!(tighten("readExtensions", json!(["md"]), json!([])).is_err());
         assert!(tighten("readExtensions", json!(["md"]), json!(["md", "key"])).is_err());
     }

@@ -21,7 +21,9 @@ use crate::schema::{SchemaError, input_schema_of, output_schema_of};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 
-type Body = dyn Fn(JsonObject, CallContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
+type Body = dyn Fn(JsonObject, CallContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>>
+    + Send
+    + Sync;
 type Ask = dyn Fn(&JsonObject) -> bool + Send + Sync;
 
 /// A typed function as a tool: the schema comes from the struct of its arguments, whose doc
@@ -64,20 +66,30 @@ pub enum DefineError {
 
 impl FnTool {
     /// Makes a tool of an async function. `?` in it turns any error into a failed call.
-    pub fn new<A, R, F, Fut>(name: &str, description: &str, function: F) -> Result<Self, DefineError>
+    pub fn new<A, R, F, Fut>(
+        name: &str,
+        description: &str,
+        function: F,
+    ) -> Result<Self, DefineError>
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
         R: Serialize,
         F: Fn(A, CallContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R, Failure>> + Send + 'static,
     {
-        let wire = WireName::parse(name)
-            .map_err(|source| DefineError::Name { name: name.to_owned(), source })?;
+        let wire = WireName::parse(name).map_err(|source| DefineError::Name {
+            name: name.to_owned(),
+            source,
+        })?;
         if description.trim().is_empty() {
-            return Err(DefineError::NoDescription { name: name.to_owned() });
+            return Err(DefineError::NoDescription {
+                name: name.to_owned(),
+            });
         }
-        let schema =
-            input_schema_of::<A>().map_err(|source| DefineError::Schema { name: name.to_owned(), source })?;
+        let schema = input_schema_of::<A>().map_err(|source| DefineError::Schema {
+            name: name.to_owned(),
+            source,
+        })?;
         let body = move |args: JsonObject, cx: CallContext| -> BoxFuture<'static, _> {
             match from_arguments::<A>(args) {
                 Ok(args) => {
@@ -87,13 +99,18 @@ impl FnTool {
                 Err(error) => Box::pin(std::future::ready(Err(error))),
             }
         };
-        Ok(FnTool { spec: Arc::new(ToolSpec::new(wire, description, schema)), body: Box::new(body), ask: None })
+        Ok(FnTool {
+            spec: Arc::new(ToolSpec::new(wire, description, schema)),
+            body: Box::new(body),
+            ask: None,
+        })
     }
 
     /// Promises the type of the result: its schema is published and every result checked by it.
     pub fn returns<R: JsonSchema>(mut self) -> Result<Self, DefineError> {
         let name = self.spec.name.to_string();
-        let schema = output_schema_of::<R>().map_err(|source| DefineError::Schema { name, source })?;
+        let schema =
+            output_schema_of::<R>().map_err(|source| DefineError::Schema { name, source })?;
         self.edit().output_schema = Some(Arc::new(schema));
         Ok(self)
     }
@@ -107,7 +124,10 @@ impl FnTool {
 
     /// Asks a person when the arguments say so (S2: dynamic `requiresApproval`).
     #[must_use]
-    pub fn ask_when(mut self, needs_approval: impl Fn(&JsonObject) -> bool + Send + Sync + 'static) -> Self {
+    pub fn ask_when(
+        mut self,
+        needs_approval: impl Fn(&JsonObject) -> bool + Send + Sync + 'static,
+    ) -> Self {
         self.ask = Some(Box::new(needs_approval));
         self
     }
@@ -128,7 +148,9 @@ impl FnTool {
     /// Accepts another spelling of a parameter.
     #[must_use]
     pub fn synonym(mut self, accepted: &str, published: &str) -> Self {
-        self.edit().synonyms.push((accepted.to_owned(), published.to_owned()));
+        self.edit()
+            .synonyms
+            .push((accepted.to_owned(), published.to_owned()));
         self
     }
 
@@ -146,7 +168,7 @@ impl FnTool {
 
 fn from_arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError> {
     // `()` is read from null, not from an empty object.
-    let no_arguments = args.is_empty() && std::mem::size_of::<A>() == 0;
+    let no_arguments = args.is_empty() && size_of::<A>() == 0;
     match serde_json::from_value(Value::Object(args)) {
         Err(_) if no_arguments => serde_json::from_value(Value::Null).map_err(mismatch),
         other => other.map_err(mismatch),
@@ -155,7 +177,11 @@ fn from_arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError>
 
 /// The schema let something through that the type does not take.
 fn mismatch(error: serde_json::Error) -> ToolError {
-    ToolError::new(ErrorCode::InvalidArguments, format!("the arguments cannot be read: {error}")).caused_by(error)
+    ToolError::new(
+        ErrorCode::InvalidArguments,
+        format!("the arguments cannot be read: {error}"),
+    )
+    .caused_by(error)
 }
 
 fn to_output<R: Serialize>(result: &R) -> Result<ToolOutput, ToolError> {
@@ -180,7 +206,11 @@ impl Tool for FnTool {
         }
     }
 
-    fn call(&self, args: JsonObject, cx: CallContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         (self.body)(args, cx)
     }
 }

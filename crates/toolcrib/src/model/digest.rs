@@ -78,10 +78,24 @@ mod tests {
 
     #[test]
     fn the_order_of_keys_does_not_count_and_everything_else_does() {
-        assert_eq!(digest(json!({"a": 1, "b": [2, 3]})), digest(json!({"b": [2, 3], "a": 1})));
+        assert_eq!(
+            digest(json!({"a": 1, "b": [2, 3]})),
+            digest(json!({"b": [2, 3], "a": 1}))
+        );
         let all = [
-            json!({"a": 1}), json!({"a": "1"}), json!({"a": [1]}), json!({"a": null}), json!({"a1": null}),
-            json!({}), json!([]), json!([[], []]), json!([[[]]]), json!("ab"), json!(["a", "b"]), json!(1.5), json!(false),
+            json!({"a": 1}),
+            json!({"a": "1"}),
+            json!({"a": [1]}),
+            json!({"a": null}),
+            json!({"a1": null}),
+            json!({}),
+            json!([]),
+            json!([[], []]),
+            json!([[[]]]),
+            json!("ab"),
+            json!(["a", "b"]),
+            json!(1.5),
+            json!(false),
         ];
         let distinct: std::collections::HashSet<String> = all.iter().cloned().map(digest).collect();
         assert_eq!(distinct.len(), all.len());

@@ -24,9 +24,28 @@ pub(super) struct Permitted {
 }
 
 impl Permitted {
-    #[expect(clippy::type_complexity, reason = "taken apart in one place, right away")]
-    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Option<Value>, Limits, Instant, Permit) {
-        (self.entry, self.args, self.basis, self.limits, self.deadline, self.permit)
+    #[expect(
+        clippy::type_complexity,
+        reason = "taken apart in one place, right away"
+    )]
+    pub(super) fn into_parts(
+        self,
+    ) -> (
+        Arc<Entry>,
+        JsonObject,
+        Option<Value>,
+        Limits,
+        Instant,
+        Permit,
+    ) {
+        (
+            self.entry,
+            self.args,
+            self.basis,
+            self.limits,
+            self.deadline,
+            self.permit,
+        )
     }
 }
 
@@ -38,12 +57,30 @@ pub(super) async fn admit(
     let (entry, args, basis) = cleared.into_parts();
     let limits = entry.limits.tightened(requested);
     let gate = (call.depth == 0).then_some(&call.inner.policy.gate);
-    let permit = match call.cancel.run_until_cancelled(entry.meter.admit(gate, limits.timeout)).await {
+    let permit = match call
+        .cancel
+        .run_until_cancelled(entry.meter.admit(gate, limits.timeout))
+        .await
+    {
         Some(permit) => permit?,
-        None => return Err(ToolError::new(ErrorCode::Cancelled, "the call was cancelled before it ran")),
+        None => {
+            return Err(ToolError::new(
+                ErrorCode::Cancelled,
+                "the call was cancelled before it ran",
+            ));
+        }
     };
     // A person may have thought for minutes; the tool's time starts now.
     let now = Instant::now();
-    let deadline = now.checked_add(limits.timeout).unwrap_or_else(|| now + std::time::Duration::from_secs(1 << 32));
-    Ok(Permitted { entry, args, basis, limits, deadline, permit })
+    let deadline = now
+        .checked_add(limits.timeout)
+        .unwrap_or_else(|| now + std::time::Duration::from_secs(1 << 32));
+    Ok(Permitted {
+        entry,
+        args,
+        basis,
+        limits,
+        deadline,
+        permit,
+    })
 }

@@ -31,15 +31,35 @@ impl Checked {
 /// their arguments by hand.
 const MAX_DEPTH: usize = 128;
 
-pub(super) fn check(found: Found, call: &Call<'_>, trace: &mut Trace<'_>) -> Result<Checked, ToolError> {
+pub(super) fn check(
+    found: Found,
+    call: &Call<'_>,
+    trace: &mut Trace<'_>,
+) -> Result<Checked, ToolError> {
     let (entry, args) = found.into_parts();
     let spec = entry.spec();
-    let size = args.iter().try_fold(2, |sum, (key, value)| Some(sum + key.len() as u64 + size_of(value, 0)?));
+    let size = args.iter().try_fold(2, |sum, (key, value)| {
+        Some(sum + key.len() as u64 + size_of(value, 0)?)
+    });
     match size {
-        None => return Err(invalid(&entry, &[fault("", format!("is nested more than {MAX_DEPTH} levels deep"))])),
+        None => {
+            return Err(invalid(
+                &entry,
+                &[fault(
+                    "",
+                    format!("is nested more than {MAX_DEPTH} levels deep"),
+                )],
+            ));
+        }
         Some(size) if size > entry.limits.max_input_bytes => {
             let limit = entry.limits.max_input_bytes;
-            return Err(invalid(&entry, &[fault("", format!("is about {size} bytes long; the limit is {limit}"))]));
+            return Err(invalid(
+                &entry,
+                &[fault(
+                    "",
+                    format!("is about {size} bytes long; the limit is {limit}"),
+                )],
+            ));
         }
         Some(_) => {}
     }
@@ -61,11 +81,18 @@ pub(super) fn check(found: Found, call: &Call<'_>, trace: &mut Trace<'_>) -> Res
     if judgement.verdict == Verdict::Deny {
         return Err(blocked(&entry, &judgement));
     }
-    Ok(Checked { entry, args, judgement })
+    Ok(Checked {
+        entry,
+        args,
+        judgement,
+    })
 }
 
 fn fault(pointer: &str, message: String) -> Fault {
-    Fault { pointer: pointer.to_owned(), message }
+    Fault {
+        pointer: pointer.to_owned(),
+        message,
+    }
 }
 
 fn invalid(entry: &Entry, faults: &[Fault]) -> ToolError {
@@ -76,7 +103,11 @@ fn invalid(entry: &Entry, faults: &[Fault]) -> ToolError {
             pointer => format!("`{pointer}` {}", fault.message),
         })
         .collect();
-    let message = format!("invalid arguments for `{}`: {}", entry.spec().name, all.join("; "));
+    let message = format!(
+        "invalid arguments for `{}`: {}",
+        entry.spec().name,
+        all.join("; ")
+    );
     let faults = serde_json::to_value(faults).unwrap_or_default();
     ToolError::new(ErrorCode::InvalidArguments, message).with_detail("faults", faults)
 }
@@ -88,8 +119,14 @@ fn blocked(entry: &Entry, judgement: &Judgement) -> ToolError {
         .filter(|finding| finding.verdict == Verdict::Deny)
         .map(|finding| format!("{} (rule `{}`)", finding.reason, finding.rule))
         .collect();
-    ToolError::new(ErrorCode::BlockedByRule, format!("`{}` is refused: {}", entry.spec().name, why.join("; ")))
-        .with_detail("findings", serde_json::to_value(&judgement.findings).unwrap_or_default())
+    ToolError::new(
+        ErrorCode::BlockedByRule,
+        format!("`{}` is refused: {}", entry.spec().name, why.join("; ")),
+    )
+    .with_detail(
+        "findings",
+        serde_json::to_value(&judgement.findings).unwrap_or_default(),
+    )
 }
 
 /// About how long a value is as JSON; `None` when it is nested too deep.
@@ -101,11 +138,11 @@ pub(super) fn size_of(value: &Value, depth: usize) -> Option<u64> {
         Value::Null | Value::Bool(_) => 5,
         Value::Number(_) => 8,
         Value::String(text) => text.len() as u64 + 2,
-        Value::Array(items) => {
-            items.iter().try_fold(2, |sum: u64, item| Some(sum + 1 + size_of(item, depth + 1)?))?
-        }
-        Value::Object(fields) => fields
-            .iter()
-            .try_fold(2, |sum: u64, (key, field)| Some(sum + key.len() as u64 + 4 + size_of(field, depth + 1)?))?,
+        Value::Array(items) => items.iter().try_fold(2, |sum: u64, item| {
+            Some(sum + 1 + size_of(item, depth + 1)?)
+        })?,
+        Value::Object(fields) => fields.iter().try_fold(2, |sum: u64, (key, field)| {
+            Some(sum + key.len() as u64 + 4 + size_of(field, depth + 1)?)
+        })?,
     })
 }

@@ -37,18 +37,35 @@ impl Cleared {
     }
 }
 
-pub(super) async fn clear(checked: Checked, call: &Call<'_>, trace: &mut Trace<'_>) -> Result<Cleared, ToolError> {
+pub(super) async fn clear(
+    checked: Checked,
+    call: &Call<'_>,
+    trace: &mut Trace<'_>,
+) -> Result<Cleared, ToolError> {
     let (entry, args, judgement) = checked.into_parts();
     let own = ask_tool(&entry, &args, call)?;
     if own.verdict.max(judgement.verdict) == Verdict::Allow {
-        return Ok(Cleared { entry, args, basis: own.basis });
+        return Ok(Cleared {
+            entry,
+            args,
+            basis: own.basis,
+        });
     }
     let request = question(&entry, &args, &own, &judgement, &call.id);
     let reason = request.reason.clone();
     tell(call, "pending", Some(reason.clone()));
-    let answer = match call.cancel.run_until_cancelled(call.inner.policy.approver.decide(request)).await {
+    let answer = match call
+        .cancel
+        .run_until_cancelled(call.inner.policy.approver.decide(request))
+        .await
+    {
         Some(answer) => answer,
-        None => return Err(ToolError::new(ErrorCode::Cancelled, "the call was cancelled while it waited for approval")),
+        None => {
+            return Err(ToolError::new(
+                ErrorCode::Cancelled,
+                "the call was cancelled while it waited for approval",
+            ));
+        }
     };
     let name = &entry.spec().name;
     let response = match answer {
@@ -60,7 +77,8 @@ pub(super) async fn clear(checked: Checked, call: &Call<'_>, trace: &mut Trace<'
         }
         Err(NoAnswer::Expired) => {
             tell(call, "expired", None);
-            let message = format!("`{name}` needs approval ({reason}), and nobody answered in time");
+            let message =
+                format!("`{name}` needs approval ({reason}), and nobody answered in time");
             return Err(ToolError::new(ErrorCode::ApprovalExpired, message));
         }
     };
@@ -71,47 +89,92 @@ pub(super) async fn clear(checked: Checked, call: &Call<'_>, trace: &mut Trace<'
         answer: response.reason.clone(),
         modified: response.modified_args.is_some(),
     });
-    tell(call, if response.approved { "approved" } else { "denied" }, response.reason.clone());
+    tell(
+        call,
+        if response.approved {
+            "approved"
+        } else {
+            "denied"
+        },
+        response.reason.clone(),
+    );
     if !response.approved {
-        let said = response.reason.map_or(String::new(), |said| format!(": {said}"));
-        return Err(ToolError::new(ErrorCode::ApprovalDenied, format!("`{name}` was not approved{said}")));
+        let said = response
+            .reason
+            .map_or(String::new(), |said| format!(": {said}"));
+        return Err(ToolError::new(
+            ErrorCode::ApprovalDenied,
+            format!("`{name}` was not approved{said}"),
+        ));
     }
     match response.modified_args {
-        None => Ok(Cleared { entry, args, basis: own.basis }),
+        None => Ok(Cleared {
+            entry,
+            args,
+            basis: own.basis,
+        }),
         Some(edited) => {
             let (entry, args, _) = check(Found::edited(entry, edited), call, trace)?.into_parts();
             // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
             let own = ask_tool(&entry, &args, call)?;
-            Ok(Cleared { entry, args, basis: own.basis })
+            Ok(Cleared {
+                entry,
+                args,
+                basis: own.basis,
+            })
         }
     }
 }
 
 /// What the tool itself says about the call; its refusal ends it.
-pub(super) fn ask_tool(entry: &Entry, args: &JsonObject, call: &Call<'_>) -> Result<Approval, ToolError> {
+pub(super) fn ask_tool(
+    entry: &Entry,
+    args: &JsonObject,
+    call: &Call<'_>,
+) -> Result<Approval, ToolError> {
     let workspace = call.inner.policy.workspace.as_deref();
     let asked = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.approval(args, workspace)));
-    let approval = asked.map_err(|panic| ToolError::failed(format!("the tool panicked: {}", panic_text(&*panic))))?;
+    let approval = asked.map_err(|panic| {
+        ToolError::failed(format!("the tool panicked: {}", panic_text(&*panic)))
+    })?;
     if approval.verdict == Verdict::Deny {
-        let reason = approval.reason.as_deref().unwrap_or("the tool refuses this call");
-        return Err(ToolError::new(ErrorCode::BlockedByRule, format!("`{}` is refused: {reason}", entry.spec().name)));
+        let reason = approval
+            .reason
+            .as_deref()
+            .unwrap_or("the tool refuses this call");
+        return Err(ToolError::new(
+            ErrorCode::BlockedByRule,
+            format!("`{}` is refused: {reason}", entry.spec().name),
+        ));
     }
     Ok(approval)
 }
 
 /// Why a person is asked: the tool's own reason and the rules'.
 pub(super) fn reasons(own: &Approval, judgement: &Judgement) -> String {
-    let own_reason = (own.verdict == Verdict::Ask).then(|| own.reason.clone()).flatten();
+    let own_reason = (own.verdict == Verdict::Ask)
+        .then(|| own.reason.clone())
+        .flatten();
     let rules = judgement
         .findings
         .iter()
         .filter(|finding| finding.verdict == Verdict::Ask)
         .map(|finding| format!("{} (rule `{}`)", finding.reason, finding.rule));
     let all: Vec<String> = own_reason.into_iter().chain(rules).collect();
-    if all.is_empty() { "the tool asks for it".to_owned() } else { all.join("; ") }
+    if all.is_empty() {
+        "the tool asks for it".to_owned()
+    } else {
+        all.join("; ")
+    }
 }
 
-fn question(entry: &Entry, args: &JsonObject, own: &Approval, judgement: &Judgement, id: &CallId) -> ApprovalRequest {
+fn question(
+    entry: &Entry,
+    args: &JsonObject,
+    own: &Approval,
+    judgement: &Judgement,
+    id: &CallId,
+) -> ApprovalRequest {
     let spec = entry.spec();
     ApprovalRequest {
         id: CallId::generate().to_string(),
@@ -119,10 +182,16 @@ fn question(entry: &Entry, args: &JsonObject, own: &Approval, judgement: &Judgem
         tool: spec.name.to_string(),
         args: args.clone(),
         reason: reasons(own, judgement),
-        effect: own.effect.clone().unwrap_or_else(|| effect_in_words(entry, args)),
+        effect: own
+            .effect
+            .clone()
+            .unwrap_or_else(|| effect_in_words(entry, args)),
         diff: own.diff.clone(),
         expires_at: None,
-        args_digest: Digester::default().text(entry.digest()).object(args).finish(),
+        args_digest: Digester::default()
+            .text(entry.digest())
+            .object(args)
+            .finish(),
     }
 }
 
@@ -134,5 +203,8 @@ pub(super) fn effect_in_words(entry: &Entry, args: &JsonObject) -> String {
 }
 
 fn tell(call: &Call<'_>, status: &str, reason: Option<String>) {
-    call.events.push(EventKind::Approval { status: status.to_owned(), reason });
+    call.events.push(EventKind::Approval {
+        status: status.to_owned(),
+        reason,
+    });
 }

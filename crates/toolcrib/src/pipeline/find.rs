@@ -26,7 +26,11 @@ impl Found {
     }
 }
 
-pub(super) fn find(call: &Call<'_>, request: CallRequest, trace: &mut Trace<'_>) -> Result<Found, ToolError> {
+pub(super) fn find(
+    call: &Call<'_>,
+    request: CallRequest,
+    trace: &mut Trace<'_>,
+) -> Result<Found, ToolError> {
     let max_depth = call.inner.policy.max_depth;
     if call.depth > max_depth {
         return Err(ToolError::failed(format!(
@@ -36,14 +40,26 @@ pub(super) fn find(call: &Call<'_>, request: CallRequest, trace: &mut Trace<'_>)
     let entry = call.inner.find(&request.tool)?;
     trace.found(&entry);
     match entry.availability() {
-        Availability::Ready => Ok(Found { entry, args: request.args }),
-        Availability::Disabled { reason } => Err(refused(ErrorCode::ToolDisabled, &entry, "is disabled", reason)),
-        Availability::Unavailable { reason } => {
-            Err(refused(ErrorCode::ToolUnavailable, &entry, "cannot run here", reason))
-        }
+        Availability::Ready => Ok(Found {
+            entry,
+            args: request.args,
+        }),
+        Availability::Disabled { reason } => Err(refused(
+            ErrorCode::ToolDisabled,
+            &entry,
+            "is disabled",
+            reason,
+        )),
+        Availability::Unavailable { reason } => Err(refused(
+            ErrorCode::ToolUnavailable,
+            &entry,
+            "cannot run here",
+            reason,
+        )),
     }
 }
 
 fn refused(code: ErrorCode, entry: &Entry, state: &str, reason: String) -> ToolError {
-    ToolError::new(code, format!("`{}` {state}: {reason}", entry.spec().name)).with_detail("reason", reason)
+    ToolError::new(code, format!("`{}` {state}: {reason}", entry.spec().name))
+        .with_detail("reason", reason)
 }

@@ -26,7 +26,9 @@ pub(super) async fn finish(
     trace: &mut Trace<'_>,
 ) -> Result<ToolOutput, ToolError> {
     let (entry, args, basis, limits, deadline, _permit) = permitted.into_parts();
-    call.events.push(EventKind::Started { tool: entry.spec().name.to_string() });
+    call.events.push(EventKind::Started {
+        tool: entry.spec().name.to_string(),
+    });
     let cx = CallContext::new(Context {
         call_id: call.id.clone(),
         spec: Arc::clone(entry.spec()),
@@ -41,25 +43,37 @@ pub(super) async fn finish(
         partial: Mutex::default(),
     });
     // `call` itself is the tool's code too: it may panic before it returns a future.
-    let running = AssertUnwindSafe(async { entry.tool.call(args, cx.clone()).await }).catch_unwind();
-    let ended = tokio::time::timeout_at(deadline.into(), call.cancel.run_until_cancelled(running)).await;
+    let running =
+        AssertUnwindSafe(async { entry.tool.call(args, cx.clone()).await }).catch_unwind();
+    let ended =
+        tokio::time::timeout_at(deadline.into(), call.cancel.run_until_cancelled(running)).await;
     trace.execution_ends();
     let result = match ended {
         Ok(Some(Ok(result))) => result,
-        Ok(Some(Err(panic))) => Err(ToolError::failed(format!("the tool panicked: {}", panic_text(&*panic)))),
-        Ok(None) => Err(ToolError::new(ErrorCode::Cancelled, "the call was cancelled")),
+        Ok(Some(Err(panic))) => Err(ToolError::failed(format!(
+            "the tool panicked: {}",
+            panic_text(&*panic)
+        ))),
+        Ok(None) => Err(ToolError::new(
+            ErrorCode::Cancelled,
+            "the call was cancelled",
+        )),
         Err(_) => {
             // Whatever the tool left running in the background learns of it too.
             call.cancel.cancel();
             let millis = limits.timeout.as_millis();
-            Err(ToolError::new(ErrorCode::Timeout, format!("`{}` did not finish within {millis} ms", entry.spec().name)))
+            Err(ToolError::new(
+                ErrorCode::Timeout,
+                format!("`{}` did not finish within {millis} ms", entry.spec().name),
+            ))
         }
     };
     match result {
         Ok(output) => check_output(output, &entry, &limits, trace),
-        Err(error) if matches!(error.code(), ErrorCode::Timeout | ErrorCode::Cancelled) => {
-            Err(cx.take_partial().into_iter().fold(error, |error, (key, value)| error.with_detail(key, value)))
-        }
+        Err(error) if matches!(error.code(), ErrorCode::Timeout | ErrorCode::Cancelled) => Err(cx
+            .take_partial()
+            .into_iter()
+            .fold(error, |error, (key, value)| error.with_detail(key, value))),
         Err(error) => Err(error),
     }
 }
@@ -73,19 +87,29 @@ fn check_output(
     let name = &entry.spec().name;
     let invalid = |message: String| ToolError::new(ErrorCode::InvalidOutput, message);
     let Some(size) = size_of(&output.value, 0) else {
-        return Err(invalid(format!("`{name}` returned a value that is nested too deep")));
+        return Err(invalid(format!(
+            "`{name}` returned a value that is nested too deep"
+        )));
     };
     if let Some(schema) = &entry.spec().output_schema {
         match schema.check_output(&output.value) {
             Ok(faults) if faults.is_empty() => {}
             Ok(faults) => {
-                let all: Vec<String> =
-                    faults.iter().map(|fault| format!("`{}` {}", fault.pointer, fault.message)).collect();
-                let message = format!("`{name}` returned what its output schema does not allow: {}", all.join("; "));
-                return Err(invalid(message).with_detail("faults", serde_json::to_value(&faults).unwrap_or_default()));
+                let all: Vec<String> = faults
+                    .iter()
+                    .map(|fault| format!("`{}` {}", fault.pointer, fault.message))
+                    .collect();
+                let message = format!(
+                    "`{name}` returned what its output schema does not allow: {}",
+                    all.join("; ")
+                );
+                return Err(invalid(message)
+                    .with_detail("faults", serde_json::to_value(&faults).unwrap_or_default()));
             }
             Err(error) => {
-                return Err(invalid(format!("`{name}` has an output schema that cannot be used: {error}")));
+                return Err(invalid(format!(
+                    "`{name}` has an output schema that cannot be used: {error}"
+                )));
             }
         }
     }
@@ -104,15 +128,21 @@ fn check_output(
     let limit = limits.max_output_bytes.saturating_mul(MAX_TEXTS);
     match size_of(&output.value, 0) {
         Some(size) if size <= limit => Ok(output),
-        _ => Err(invalid(format!("`{name}` returned about {size} bytes; the limit is {limit}"))),
+        _ => Err(invalid(format!(
+            "`{name}` returned about {size} bytes; the limit is {limit}"
+        ))),
     }
 }
 
 fn shorten_texts(value: &mut Value, max: u64) -> bool {
     match value {
         Value::String(text) => shorten_text(text, max),
-        Value::Array(items) => items.iter_mut().fold(false, |cut, item| shorten_texts(item, max) | cut),
-        Value::Object(fields) => fields.values_mut().fold(false, |cut, field| shorten_texts(field, max) | cut),
+        Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |cut, item| shorten_texts(item, max) | cut),
+        Value::Object(fields) => fields
+            .values_mut()
+            .fold(false, |cut, field| shorten_texts(field, max) | cut),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -128,7 +158,12 @@ fn shorten_text(text: &mut String, max: u64) -> bool {
     let tail = text.ceil_char_boundary(text.len() - (max - max / 2));
     let mark = uuid::Uuid::now_v7().simple().to_string();
     let left_out = tail - head;
-    *text = format!("{}\n[toolcrib {}: {left_out} bytes left out]\n{}", &text[..head], &mark[12..], &text[tail..]);
+    *text = format!(
+        "{}\n[toolcrib {}: {left_out} bytes left out]\n{}",
+        &text[..head],
+        &mark[12..],
+        &text[tail..]
+    );
     true
 }
 

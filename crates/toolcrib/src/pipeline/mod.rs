@@ -63,9 +63,16 @@ pub(crate) async fn run_begun(inner: &Arc<Inner>, request: CallRequest, begun: B
     let CallId::Given(given) = &begun.id else {
         return run_once(inner, request, begun).await;
     };
-    let digest = Digester::default().text(&request.tool).object(&request.args).finish();
+    let digest = Digester::default()
+        .text(&request.tool)
+        .object(&request.args)
+        .finish();
     let claim = match &request.cancel {
-        Some(cancel) => cancel.run_until_cancelled(inner.policy.replay.claim(given, &digest)).await,
+        Some(cancel) => {
+            cancel
+                .run_until_cancelled(inner.policy.replay.claim(given, &digest))
+                .await
+        }
         None => Some(inner.policy.replay.claim(given, &digest).await),
     };
     match claim {
@@ -76,7 +83,12 @@ pub(crate) async fn run_begun(inner: &Arc<Inner>, request: CallRequest, begun: B
         }
         Some(Ok(Claim::Stored(outcome))) => *outcome,
         Some(Err(error)) => refused(inner, request, begun, error),
-        None => refused(inner, request, begun, ToolError::new(ErrorCode::Cancelled, "the call was cancelled")),
+        None => refused(
+            inner,
+            request,
+            begun,
+            ToolError::new(ErrorCode::Cancelled, "the call was cancelled"),
+        ),
     }
 }
 
@@ -89,16 +101,32 @@ async fn run_once(inner: &Arc<Inner>, mut request: CallRequest, begun: Begun) ->
     let cancel = request.cancel.take().unwrap_or_default();
     let mut trace = Trace::start(inner, &request, &begun, cancel.clone());
     let depth = request.nested_in.as_ref().map_or(0, |nested| nested.depth);
-    let call = Call { inner, id: begun.id, events: begun.events, cancel, depth };
+    let call = Call {
+        inner,
+        id: begun.id,
+        events: begun.events,
+        cancel,
+        depth,
+    };
     // Tools' own panics are caught where they are called; this one is for ours.
-    let result = match AssertUnwindSafe(stages(&call, request, &mut trace)).catch_unwind().await {
+    let result = match AssertUnwindSafe(stages(&call, request, &mut trace))
+        .catch_unwind()
+        .await
+    {
         Ok(result) => result,
-        Err(panic) => Err(ToolError::new(ErrorCode::Internal, format!("a bug in Toolcrib: {}", panic_text(&*panic)))),
+        Err(panic) => Err(ToolError::new(
+            ErrorCode::Internal,
+            format!("a bug in Toolcrib: {}", panic_text(&*panic)),
+        )),
     };
     trace.finish(result)
 }
 
-async fn stages(call: &Call<'_>, request: CallRequest, trace: &mut Trace<'_>) -> Result<ToolOutput, ToolError> {
+async fn stages(
+    call: &Call<'_>,
+    request: CallRequest,
+    trace: &mut Trace<'_>,
+) -> Result<ToolOutput, ToolError> {
     let limits = request.limits;
     let found = find::find(call, request, trace)?;
     let checked = check::check(found, call, trace)?;

@@ -46,9 +46,18 @@ pub struct Plan {
 pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError> {
     let id = CallId::generate();
     let events = Arc::new(EventLog::new(id.clone()));
-    let begun = Begun { id: id.clone(), events: Arc::clone(&events) };
+    let begun = Begun {
+        id: id.clone(),
+        events: Arc::clone(&events),
+    };
     let limits = request.limits;
-    let call = Call { inner, id, events, cancel: Default::default(), depth: 0 };
+    let call = Call {
+        inner,
+        id,
+        events,
+        cancel: Default::default(),
+        depth: 0,
+    };
     let mut trace = Trace::start(inner, &request, &begun, call.cancel.clone());
     // Nothing runs, so there is nothing to record.
     trace.forget();
@@ -64,7 +73,9 @@ pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, Too
         parameters: spec.input_schema.masked(&args),
         effects: spec.effects,
         reason: (verdict == Verdict::Ask).then(|| clear::reasons(&own, &judgement)),
-        effect: own.effect.unwrap_or_else(|| clear::effect_in_words(&entry, &args)),
+        effect: own
+            .effect
+            .unwrap_or_else(|| clear::effect_in_words(&entry, &args)),
         diff: own.diff,
         verdict,
         timeout_ms: u64::try_from(limits.timeout.as_millis()).unwrap_or(u64::MAX),

@@ -51,7 +51,10 @@ impl<'a> Trace<'a> {
             events: Arc::clone(&begun.events),
             cancel,
             caller: request.caller.clone(),
-            parent: request.nested_in.as_ref().map(|nested| nested.parent.clone()),
+            parent: request
+                .nested_in
+                .as_ref()
+                .map(|nested| nested.parent.clone()),
             // Nobody has vouched for this text yet.
             tool: text::shorten(&request.tool, 128),
             origin: None,
@@ -68,7 +71,10 @@ impl<'a> Trace<'a> {
     pub(super) fn found(&mut self, entry: &Entry) {
         let spec = entry.spec();
         self.tool = spec.name.to_string();
-        self.origin = Some(Origin { bundle: spec.bundle.to_string(), version: spec.version.to_string() });
+        self.origin = Some(Origin {
+            bundle: spec.bundle.to_string(),
+            version: spec.version.to_string(),
+        });
     }
 
     pub(super) fn parameters(&mut self, masked: JsonObject) {
@@ -122,7 +128,13 @@ impl<'a> Trace<'a> {
             None => (total, Duration::ZERO),
         };
         let ended_at = self.started_at + jiff::SignedDuration::try_from(total).unwrap_or_default();
-        Timing { started_at: self.started_at, ended_at, queue, execution, total }
+        Timing {
+            started_at: self.started_at,
+            ended_at,
+            queue,
+            execution,
+            total,
+        }
     }
 
     fn record(&mut self, timing: &Timing, error: Option<&ToolError>) {

@@ -69,12 +69,20 @@ pub(crate) struct Claimed {
 impl Replay {
     /// Keeps outcomes in this process.
     pub fn in_memory() -> Self {
-        Replay { calls: Arc::default(), disk: None, keep: DEFAULT_KEEP }
+        Replay {
+            calls: Arc::default(),
+            disk: None,
+            keep: DEFAULT_KEEP,
+        }
     }
 
     /// Keeps outcomes in a directory that processes share. It is made when first needed.
     pub fn in_directory(path: PathBuf, keep: Duration) -> Self {
-        Replay { calls: Arc::default(), disk: Some(Arc::new(DiskReplay::new(path, keep))), keep }
+        Replay {
+            calls: Arc::default(),
+            disk: Some(Arc::new(DiskReplay::new(path, keep))),
+            keep,
+        }
     }
 
     pub(crate) async fn claim(&self, id: &Arc<str>, digest: &str) -> Result<Claim, ToolError> {
@@ -86,7 +94,11 @@ impl Replay {
     }
 
     /// Ours to run (as far as this process knows), or somebody's whose state is returned.
-    fn claim_here(&self, id: &Arc<str>, digest: &str) -> Result<Result<Claimed, watch::Receiver<State>>, ToolError> {
+    fn claim_here(
+        &self,
+        id: &Arc<str>,
+        digest: &str,
+    ) -> Result<Result<Claimed, watch::Receiver<State>>, ToolError> {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.forget(self.keep);
         if let Some(slot) = calls.by_id.get(id) {
@@ -96,16 +108,31 @@ impl Replay {
             return Ok(Err(slot.state.clone()));
         }
         let (state, receiver) = watch::channel(State::Running);
-        calls.by_id.insert(Arc::clone(id), Slot { digest: digest.to_owned(), state: receiver });
+        calls.by_id.insert(
+            Arc::clone(id),
+            Slot {
+                digest: digest.to_owned(),
+                state: receiver,
+            },
+        );
         calls.ages.push_back((Arc::clone(id), Instant::now()));
-        Ok(Ok(Claimed { id: Arc::clone(id), calls: Arc::clone(&self.calls), state, disk: None, finished: false }))
+        Ok(Ok(Claimed {
+            id: Arc::clone(id),
+            calls: Arc::clone(&self.calls),
+            state,
+            disk: None,
+            finished: false,
+        }))
     }
 
     async fn claim_on_disk(&self, mut claimed: Claimed, digest: &str) -> Result<Claim, ToolError> {
-        let Some(disk) = &self.disk else { return Ok(Claim::Fresh(claimed)) };
+        let Some(disk) = &self.disk else {
+            return Ok(Claim::Fresh(claimed));
+        };
         let mut pause = Duration::from_millis(5);
         loop {
-            let (store, id, wanted) = (Arc::clone(disk), Arc::clone(&claimed.id), digest.to_owned());
+            let (store, id, wanted) =
+                (Arc::clone(disk), Arc::clone(&claimed.id), digest.to_owned());
             let found = tokio::task::spawn_blocking(move || store.claim(&id, &wanted)).await;
             let found = found.unwrap_or_else(|error| Err(ToolError::failed(error.to_string())));
             match found {
@@ -190,8 +217,13 @@ impl Calls {
             if since.elapsed() <= keep && self.ages.len() < MAX_IN_MEMORY {
                 return;
             }
-            let runs = self.by_id.get(id).is_some_and(|slot| matches!(*slot.state.borrow(), State::Running));
-            let Some((id, since)) = self.ages.pop_front() else { return };
+            let runs = self
+                .by_id
+                .get(id)
+                .is_some_and(|slot| matches!(*slot.state.borrow(), State::Running));
+            let Some((id, since)) = self.ages.pop_front() else {
+                return;
+            };
             if runs {
                 self.ages.push_back((id, since));
                 return;
@@ -202,7 +234,10 @@ impl Calls {
 }
 
 fn conflict(id: &str) -> ToolError {
-    ToolError::new(ErrorCode::Conflict, format!("call `{id}` was made before with another tool or other arguments"))
+    ToolError::new(
+        ErrorCode::Conflict,
+        format!("call `{id}` was made before with another tool or other arguments"),
+    )
 }
 
 fn lost(id: &str) -> ToolError {

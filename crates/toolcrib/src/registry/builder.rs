@@ -12,7 +12,7 @@ use crate::rules::{RuleSet, Rules};
 use crate::workspace::Workspace;
 
 /// How deep tools may call tools.
-pub const DEFAULT_MAX_DEPTH: u8 = 8;
+const DEFAULT_MAX_DEPTH: u8 = 8;
 
 /// Sets up a [`Registry`]; every part has a default.
 pub struct RegistryBuilder {

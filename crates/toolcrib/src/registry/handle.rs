@@ -27,18 +27,29 @@ struct RunningCall {
 
 impl Default for Running {
     fn default() -> Self {
-        Running { hasher: RandomState::new(), shards: Default::default() }
+        Running {
+            hasher: RandomState::new(),
+            shards: Default::default(),
+        }
     }
 }
 
 impl Running {
     fn shard(&self, id: &CallId) -> std::sync::MutexGuard<'_, HashMap<CallId, RunningCall>> {
         let index = self.hasher.hash_one(id) as usize % self.shards.len();
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn enter(&self, id: &CallId, cancel: &CancellationToken, events: &Arc<EventLog>) {
-        self.shard(id).insert(id.clone(), RunningCall { cancel: cancel.clone(), events: Arc::clone(events) });
+        self.shard(id).insert(
+            id.clone(),
+            RunningCall {
+                cancel: cancel.clone(),
+                events: Arc::clone(events),
+            },
+        );
     }
 
     pub(crate) fn leave(&self, id: &CallId) {
@@ -73,9 +84,20 @@ impl CallHandle {
         let id = request.call_id.clone().unwrap_or_else(CallId::generate);
         let cancel = request.cancel.get_or_insert_default().clone();
         let events = Arc::new(EventLog::new(id.clone()));
-        let begun = crate::pipeline::Begun { id: id.clone(), events: Arc::clone(&events) };
-        let task = tokio::spawn(async move { crate::pipeline::run_begun(&registry.0, request, begun).await });
-        CallHandle { id, cancel, events, task }
+        let begun = crate::pipeline::Begun {
+            id: id.clone(),
+            events: Arc::clone(&events),
+        };
+        let task =
+            tokio::spawn(
+                async move { crate::pipeline::run_begun(&registry.0, request, begun).await },
+            );
+        CallHandle {
+            id,
+            cancel,
+            events,
+            task,
+        }
     }
 
     /// The id of the call.

@@ -18,10 +18,15 @@ impl Inner {
             Ok(parsed) => parsed,
             Err(error) => {
                 let shown = text::shorten(reference, 80);
-                return Err(not_found(format!("tool not found: `{shown}` is not a tool reference: {error}")));
+                return Err(not_found(format!(
+                    "tool not found: `{shown}` is not a tool reference: {error}"
+                )));
             }
         };
-        tools.resolve(&parsed).cloned().ok_or_else(|| tools.near(reference))
+        tools
+            .resolve(&parsed)
+            .cloned()
+            .ok_or_else(|| tools.near(reference))
     }
 }
 
@@ -38,13 +43,20 @@ impl Snapshot {
                 Some(entries) => self.newest(entries),
                 None => self.by_folded_slug(slug.as_str()),
             },
-            ToolRef::InBundle { bundle, slug, version } => self.by_slug.get(slug)?.iter().rev().find(|entry| {
+            ToolRef::InBundle {
+                bundle,
+                slug,
+                version,
+            } => self.by_slug.get(slug)?.iter().rev().find(|entry| {
                 let of_bundle = match bundle {
                     BundleRef::Slug(wanted) => entry.spec.bundle == *wanted,
                     // Bundles have ids once they are stored; none of these is.
                     BundleRef::Id(_) => false,
                 };
-                of_bundle && version.as_ref().is_none_or(|wanted| entry.spec.version == *wanted)
+                of_bundle
+                    && version
+                        .as_ref()
+                        .is_none_or(|wanted| entry.spec.version == *wanted)
             }),
             ToolRef::Id(id) => self.by_name.values().find(|entry| entry.id == Some(*id)),
         }
@@ -57,7 +69,10 @@ impl Snapshot {
     /// S4 writes `+readfile`: a slug without its dashes is enough when only one tool answers to it.
     fn by_folded_slug(&self, slug: &str) -> Option<&Arc<Entry>> {
         let wanted = text::fold(slug);
-        let mut found = self.by_name.values().filter(|entry| text::fold(entry.spec.slug.as_str()) == wanted);
+        let mut found = self
+            .by_name
+            .values()
+            .filter(|entry| text::fold(entry.spec.slug.as_str()) == wanted);
         match (found.next(), found.next()) {
             (Some(only), None) => Some(only),
             _ => None,
@@ -74,17 +89,30 @@ impl Snapshot {
             .by_name
             .keys()
             .map(|name| (name.as_str(), name.as_str()))
-            .chain(self.aliases.iter().map(|(alias, name)| (alias.as_str(), name.as_str())))
+            .chain(
+                self.aliases
+                    .iter()
+                    .map(|(alias, name)| (alias.as_str(), name.as_str())),
+            )
             .collect();
-        let mut near: Vec<&str> = text::nearest(bare, published.iter().map(|(spelling, _)| *spelling))
-            .into_iter()
-            .filter_map(|spelling| published.iter().find(|(s, _)| *s == spelling).map(|(_, name)| *name))
-            .collect();
+        let mut near: Vec<&str> =
+            text::nearest(bare, published.iter().map(|(spelling, _)| *spelling))
+                .into_iter()
+                .filter_map(|spelling| {
+                    published
+                        .iter()
+                        .find(|(s, _)| *s == spelling)
+                        .map(|(_, name)| *name)
+                })
+                .collect();
         near.dedup();
         if near.is_empty() {
             return not_found(format!("tool not found: `{shown}`"));
         }
-        not_found(format!("tool not found: `{shown}`; did you mean {}?", text::or_list(&near)))
-            .with_detail("near", near)
+        not_found(format!(
+            "tool not found: `{shown}`; did you mean {}?",
+            text::or_list(&near)
+        ))
+        .with_detail("near", near)
     }
 }

@@ -178,8 +178,12 @@ impl Entry {
     /// Whether it can be called.
     pub fn availability(&self) -> Availability {
         match (&self.unavailable, self.enabled.load(Ordering::Relaxed)) {
-            (_, false) => Availability::Disabled { reason: "the tool is switched off".to_owned() },
-            (Some(reason), true) => Availability::Unavailable { reason: reason.clone() },
+            (_, false) => Availability::Disabled {
+                reason: "the tool is switched off".to_owned(),
+            },
+            (Some(reason), true) => Availability::Unavailable {
+                reason: reason.clone(),
+            },
             (None, true) => Availability::Ready,
         }
     }
@@ -244,7 +248,11 @@ impl Registry {
     }
 
     /// Adds a tool, saying more about it.
-    pub fn register_with(&self, tool: Arc<dyn Tool>, registration: Registration) -> Result<(), RegisterError> {
+    pub fn register_with(
+        &self,
+        tool: Arc<dyn Tool>,
+        registration: Registration,
+    ) -> Result<(), RegisterError> {
         self.insert(tool, Source::App, registration)
     }
 
@@ -261,10 +269,13 @@ impl Registry {
             Arc::make_mut(&mut spec).input_schema = shared;
         }
         let current = self.0.tools.load();
-        if let Some(name) =
-            std::iter::once(&spec.name).chain(&spec.aliases).find(|name| current.knows(name))
+        if let Some(name) = std::iter::once(&spec.name)
+            .chain(&spec.aliases)
+            .find(|name| current.knows(name))
         {
-            return Err(RegisterError::NameTaken { name: name.to_string() });
+            return Err(RegisterError::NameTaken {
+                name: name.to_string(),
+            });
         }
         let limits = self.0.policy.limits.overlaid(&spec.limits);
         let entry = Arc::new(Entry {
@@ -295,7 +306,9 @@ impl Registry {
 
     /// The tool a reference points at, in any spelling.
     pub fn get(&self, reference: &str) -> Option<Arc<dyn Tool>> {
-        self.find(reference).ok().map(|entry| Arc::clone(&entry.tool))
+        self.find(reference)
+            .ok()
+            .map(|entry| Arc::clone(&entry.tool))
     }
 
     /// The entry a reference points at; the error suggests near names.
@@ -306,7 +319,11 @@ impl Registry {
     /// Every tool that can be offered, by name.
     pub fn list(&self) -> Vec<Arc<ToolSpec>> {
         let ready = |entry: &Arc<Entry>| entry.availability() == Availability::Ready;
-        self.entries().into_iter().filter(ready).map(|entry| Arc::clone(&entry.spec)).collect()
+        self.entries()
+            .into_iter()
+            .filter(ready)
+            .map(|entry| Arc::clone(&entry.spec))
+            .collect()
     }
 
     /// Every tool, also those that are switched off or cannot run, by name.
@@ -318,7 +335,9 @@ impl Registry {
 
     /// Switches a tool on or off.
     pub fn set_enabled(&self, reference: &str, enabled: bool) -> Result<(), ToolError> {
-        self.find(reference)?.enabled.store(enabled, Ordering::Relaxed);
+        self.find(reference)?
+            .enabled
+            .store(enabled, Ordering::Relaxed);
         Ok(())
     }
 
@@ -395,8 +414,13 @@ impl Snapshot {
         for alias in &spec.aliases {
             self.aliases.remove_mut(alias);
         }
-        let rest: Vec<Arc<Entry>> =
-            self.by_slug.get(&spec.slug)?.iter().filter(|other| !Arc::ptr_eq(other, &entry)).cloned().collect();
+        let rest: Vec<Arc<Entry>> = self
+            .by_slug
+            .get(&spec.slug)?
+            .iter()
+            .filter(|other| !Arc::ptr_eq(other, &entry))
+            .cloned()
+            .collect();
         if rest.is_empty() {
             self.by_slug.remove_mut(&spec.slug);
         } else {
@@ -405,7 +429,6 @@ impl Snapshot {
         Some(entry)
     }
 }
-
 
 /// The error for a reference that finds nothing.
 pub(crate) fn not_found(message: String) -> ToolError {

@@ -149,22 +149,29 @@ enum Found {
 fn open_without_following(dir: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<Found, Errno> {
     match openat(dir, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
         // With O_PATH the link itself is opened.
-        Ok(fd) if flags.contains(OFlags::PATH) && is_link(&fd)? => {
-            Ok(Found::Link(readlinkat(&fd, c"", Vec::new())?.into_bytes()))
-        }
+        Ok(fd) if flags.contains(OFlags::PATH) && kind(&fd)? == FileType::Symlink => read_link(&fd),
         Ok(fd) => Ok(Found::Opened(fd)),
         // A link is ELOOP, or ENOTDIR when a directory was asked for.
-        Err(error @ (Errno::LOOP | Errno::NOTDIR)) => match readlinkat(dir, name, Vec::new()) {
-            Ok(target) => Ok(Found::Link(target.into_bytes())),
-            // It was a link a moment ago.
-            Err(Errno::INVAL) if error == Errno::LOOP => Err(Errno::AGAIN),
-            Err(Errno::INVAL) => Err(error),
-            Err(other) => Err(other),
-        },
+        Err(error @ (Errno::LOOP | Errno::NOTDIR)) => {
+            let how = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let fd = openat(dir, name, how, Mode::empty())?;
+            match kind(&fd)? {
+                FileType::Symlink => read_link(&fd),
+                // It was a link a moment ago.
+                FileType::Directory => Err(Errno::AGAIN),
+                _ if error == Errno::LOOP => Err(Errno::AGAIN),
+                _ => Err(error),
+            }
+        }
         Err(other) => Err(other),
     }
 }
 
-fn is_link(fd: &OwnedFd) -> Result<bool, Errno> {
-    Ok(FileType::from_raw_mode(fstat(fd)?.st_mode) == FileType::Symlink)
+/// The target of a link that was opened itself, so that it is the link that was found.
+fn read_link(link: &OwnedFd) -> Result<Found, Errno> {
+    Ok(Found::Link(readlinkat(link, c"", Vec::new())?.into_bytes()))
+}
+
+fn kind(fd: &OwnedFd) -> Result<FileType, Errno> {
+    Ok(FileType::from_raw_mode(fstat(fd)?.st_mode))
 }

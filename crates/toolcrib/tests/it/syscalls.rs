@@ -5,6 +5,8 @@
 //! right after what is to be followed ([`between_stops`]). The test harness runs it on a thread of
 //! its own even when it is the only one, so it is that thread we follow; the main thread waits.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+
 use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
@@ -52,8 +54,8 @@ impl Followed {
     ///
     /// `None`, with a note, where one process may not follow another.
     pub(crate) fn start(command: &mut Command) -> Option<Self> {
-        let child = command.spawn().unwrap();
-        let process = Pid::from_raw(child.id().try_into().unwrap());
+        let id = command.spawn().unwrap().id();
+        let process = Pid::from_raw(id.try_into().unwrap());
         let status = waitpid(process, Some(WaitPidFlag::WUNTRACED)).unwrap();
         assert_eq!(
             status,

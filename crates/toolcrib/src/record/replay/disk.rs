@@ -46,34 +46,58 @@ struct Header {
 
 impl DiskReplay {
     pub(super) fn new(path: PathBuf, keep: Duration) -> Self {
-        DiskReplay { path, keep, swept: Once::new() }
+        DiskReplay {
+            path,
+            keep,
+            swept: Once::new(),
+        }
     }
 
     pub(super) fn claim(&self, id: &str, digest: &str) -> Result<Found, ToolError> {
         self.try_claim(id, digest).map_err(|error| {
-            ToolError::new(ErrorCode::StorageError, format!("cannot keep account of call `{id}`: {error}"))
-                .caused_by(error)
+            ToolError::new(
+                ErrorCode::StorageError,
+                format!("cannot keep account of call `{id}`: {error}"),
+            )
+            .caused_by(error)
         })?
     }
 
     fn try_claim(&self, id: &str, digest: &str) -> io::Result<Result<Found, ToolError>> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.path)?;
         // Held only while a claim is made or looked at, never while a call runs.
-        let guard = options().create(true).truncate(false).open(self.path.join(".lock"))?;
+        let guard = options()
+            .create(true)
+            .truncate(false)
+            .open(self.path.join(".lock"))?;
         guard.lock()?;
         self.swept.call_once(|| self.sweep());
-        let path = self.path.join(format!("{}.json", &Digester::default().text(id).finish()[..32]));
+        let path = self.path.join(format!(
+            "{}.json",
+            &Digester::default().text(id).finish()[..32]
+        ));
         if let Ok(age) = path.metadata().and_then(|found| found.modified())
-            && SystemTime::now().duration_since(age).is_ok_and(|age| age > self.keep)
+            && SystemTime::now()
+                .duration_since(age)
+                .is_ok_and(|age| age > self.keep)
         {
             fs::remove_file(&path)?;
         }
         match options().create_new(true).open(&path) {
             Ok(mut file) => {
                 file.try_lock().map_err(io::Error::from)?;
-                let header = Header { id: id.to_owned(), digest: digest.to_owned() };
+                let header = Header {
+                    id: id.to_owned(),
+                    digest: digest.to_owned(),
+                };
                 let line = serde_json::to_string(&header)? + "\n";
-                if let Err(error) = file.write_all(line.as_bytes()).and_then(|()| file.sync_all()) {
+                if let Err(error) = file
+                    .write_all(line.as_bytes())
+                    .and_then(|()| file.sync_all())
+                {
                     // A claim that may be half written must not block the id for a day.
                     fs::remove_file(&path)?;
                     return Err(error);
@@ -92,9 +116,14 @@ impl DiskReplay {
     /// Removes claims that are older than they are kept, under the lock.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            let is_claim = entry.path().extension().is_some_and(|extension| extension == "json");
+            let is_claim = entry
+                .path()
+                .extension()
+                .is_some_and(|extension| extension == "json");
             let age = entry.metadata().and_then(|found| found.modified()).ok();
-            let old = age.and_then(|age| SystemTime::now().duration_since(age).ok()).is_some_and(|age| age > self.keep);
+            let old = age
+                .and_then(|age| SystemTime::now().duration_since(age).ok())
+                .is_some_and(|age| age > self.keep);
             if is_claim && old {
                 let _ = fs::remove_file(entry.path());
             }
@@ -112,7 +141,9 @@ fn look_at(file: File, id: &str, digest: &str) -> io::Result<Result<Found, ToolE
     let mut text = String::new();
     (&file).take(MAX_BYTES).read_to_string(&mut text)?;
     let (header, outcome) = text.split_once('\n').unwrap_or((&text, ""));
-    let Ok(header) = serde_json::from_str::<Header>(header) else { return Ok(Ok(Found::Lost)) };
+    let Ok(header) = serde_json::from_str::<Header>(header) else {
+        return Ok(Ok(Found::Lost));
+    };
     if header.id != id || header.digest != digest {
         return Ok(Err(super::conflict(id)));
     }
@@ -138,7 +169,10 @@ impl DiskClaim {
     pub(super) fn finish(mut self, outcome: &Outcome) {
         if let Ok(mut line) = serde_json::to_vec(outcome) {
             line.push(b'\n');
-            let _ = self.file.write_all(&line).and_then(|()| self.file.sync_all());
+            let _ = self
+                .file
+                .write_all(&line)
+                .and_then(|()| self.file.sync_all());
         }
         let _ = self.file.unlock();
     }

@@ -12,7 +12,13 @@ fn outcome(id: &str, value: &str) -> Outcome {
         origin: None,
         parameters: JsonObject::new(),
         result: Ok(ToolOutput::value(value)),
-        timing: Timing { started_at: now, ended_at: now, queue: zero, execution: zero, total: zero },
+        timing: Timing {
+            started_at: now,
+            ended_at: now,
+            queue: zero,
+            execution: zero,
+            total: zero,
+        },
         approval: None,
         truncated: false,
     }
@@ -42,7 +48,10 @@ async fn refused(replay: &Replay, id: &str, digest: &str) -> ErrorCode {
 /// Two stores on one directory stand for two processes: neither sees the other's memory.
 fn pair(dir: &tempfile::TempDir) -> (Replay, Replay) {
     let path = dir.path().join("ids");
-    (Replay::in_directory(path.clone(), DEFAULT_KEEP), Replay::in_directory(path, DEFAULT_KEEP))
+    (
+        Replay::in_directory(path.clone(), DEFAULT_KEEP),
+        Replay::in_directory(path, DEFAULT_KEEP),
+    )
 }
 
 #[tokio::test]
@@ -99,10 +108,21 @@ async fn another_process_waits_for_a_running_call() {
 async fn old_outcomes_are_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ids");
-    fresh(&Replay::in_directory(path.clone(), DEFAULT_KEEP), "a", "d").await.finish(&outcome("a", "x"));
-    let file = std::fs::read_dir(&path).unwrap().flatten().find(|e| e.path().extension().is_some()).unwrap();
+    fresh(&Replay::in_directory(path.clone(), DEFAULT_KEEP), "a", "d")
+        .await
+        .finish(&outcome("a", "x"));
+    let file = std::fs::read_dir(&path)
+        .unwrap()
+        .flatten()
+        .find(|e| e.path().extension().is_some())
+        .unwrap();
     let yesterday = std::time::SystemTime::now() - DEFAULT_KEEP - Duration::from_secs(60);
-    std::fs::File::options().write(true).open(file.path()).unwrap().set_modified(yesterday).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(file.path())
+        .unwrap()
+        .set_modified(yesterday)
+        .unwrap();
     drop(fresh(&Replay::in_directory(path, DEFAULT_KEEP), "a", "another").await);
 }
 

@@ -1,7 +1,7 @@
 //! Combinators worked out: the root as one object, and any schema as one of four plain [`Form`]s.
 
 use super::merge::{conjoin, unite};
-use super::node::{ANNOTATIONS, MAX_DEPTH, Node, Word, join};
+use super::node::{ANNOTATIONS, MAX_DEPTH, Node, Word};
 use super::types::types;
 use super::{Context, Trouble};
 
@@ -18,9 +18,10 @@ pub(super) fn root(cx: &mut Context, root: Node) -> Result<Node, Trouble> {
         ));
     };
     for keyword in ["enum", "const", "not"] {
+        let place = root.place(keyword);
         if root.remove(keyword).is_some() {
             let why = format!("{} does not take it at the top level", cx.dialect.label());
-            cx.lose_constraint(&join("", keyword), keyword, &why);
+            cx.lose_constraint(&place, keyword, &why);
         }
     }
     if !root.has("properties") {
@@ -108,24 +109,29 @@ fn one_object(
         if variants.is_empty() {
             continue;
         }
-        let several = variants.len() > 1;
         let mut objects = Vec::new();
         for variant in variants {
             objects.extend(object(cx, variant, trail, depth + 1)?);
         }
-        if objects.is_empty() {
-            return Ok(None);
+        match objects.len() {
+            0 => return Ok(None),
+            // No choice is left: what it says holds.
+            1 => {
+                if conjoin(cx, &mut node, objects.remove(0)).is_err() {
+                    return Ok(None);
+                }
+            }
+            _ => {
+                cx.lose(
+                    &place,
+                    format!(
+                        "the alternatives of `{keyword}` are merged into one object; \
+                         Toolcrib still enforces them when the tool is called"
+                    ),
+                );
+                node = unite(node, objects);
+            }
         }
-        if several {
-            cx.lose(
-                &place,
-                format!(
-                    "the alternatives of `{keyword}` are merged into one object; \
-                     Toolcrib still enforces them when the tool is called"
-                ),
-            );
-        }
-        node = unite(node, objects);
     }
     match node.types() {
         Some(kinds) if !kinds.iter().any(|kind| kind == "object") => return Ok(None),
@@ -241,65 +247,69 @@ pub(super) fn simplify(
             }
             continue;
         }
-        let variants = node.take_many("oneOf");
-        if !variants.is_empty() {
-            let place = node.place("oneOf");
-            if node.has("anyOf") {
-                cx.lose_constraint(&place, "oneOf", "there are other alternatives beside it");
-            } else {
-                if variants.len() > 1 {
-                    cx.lose(
-                        &place,
-                        "`oneOf` becomes `anyOf`; Toolcrib still enforces that exactly one fits \
-                         when the tool is called",
-                    );
-                }
-                node.set("anyOf", Word::Many(variants));
-            }
-            continue;
+        if node.has("anyOf") && node.has("oneOf") {
+            let why = "there are other alternatives beside it";
+            cx.lose_constraint(&node.place("oneOf"), "oneOf", why);
+            node.remove("oneOf");
         }
-        let mut variants = node.take_many("anyOf");
-        if !variants.is_empty() {
-            variants.retain(|variant| !variant.is_never());
-            match variants.len() {
-                0 => return Err(Trouble::part(&node.at, "nothing is allowed here")),
-                1 => node.set("allOf", Word::Many(variants)),
-                _ if node.only_annotates() => return Ok(Form::AnyOf(node, variants)),
-                _ if is_object(&node) => {
-                    node.set("anyOf", Word::Many(variants));
-                    let at = node.at.clone();
-                    let mut inner = Trail {
-                        all: trail.clone(),
-                        around: mark,
-                        ..Trail::default()
-                    };
-                    let merged = object(cx, node, &mut inner, 0)?;
-                    trail.append(&mut inner.followed);
-                    node = merged.ok_or_else(|| contradiction(&at))?;
-                }
-                _ => {
-                    let notes = annotations(&node);
-                    ANNOTATIONS
-                        .iter()
-                        .for_each(|keyword| drop(node.remove(keyword)));
-                    let size = node.size();
-                    cx.spend(size.saturating_mul(variants.len()))?;
-                    let both = variants.into_iter().map(|variant| {
-                        let at = variant.at.clone();
-                        Node::with(&at, "allOf", Word::Many(vec![variant, node.clone()]))
-                    });
-                    return Ok(Form::AnyOf(notes, both.collect()));
-                }
+        let keyword = if node.has("oneOf") { "oneOf" } else { "anyOf" };
+        let variants = match node.get_mut(keyword) {
+            Some(Word::Many(variants)) if !variants.is_empty() => variants,
+            _ => {
+                return Ok(match types(&node) {
+                    Some(kinds) => {
+                        node.set_types(&kinds);
+                        Form::Typed(kinds, node)
+                    }
+                    None => Form::Anything(node),
+                });
             }
-            continue;
+        };
+        variants.retain(|variant| !variant.is_never());
+        match variants.len() {
+            0 => return Err(Trouble::part(&node.at, "nothing is allowed here")),
+            1 => {
+                let only = node.take_many(keyword);
+                node.set("allOf", Word::Many(only));
+                continue;
+            }
+            _ if is_object(&node) => {
+                let at = node.at.clone();
+                let all = trail.clone();
+                let mut inner = Trail {
+                    all,
+                    around: mark,
+                    ..Trail::default()
+                };
+                let merged = object(cx, node, &mut inner, 0)?;
+                trail.append(&mut inner.followed);
+                node = merged.ok_or_else(|| contradiction(&at))?;
+                continue;
+            }
+            _ => {}
         }
-        return Ok(match types(&node) {
-            Some(kinds) => {
-                node.set_types(&kinds);
-                Form::Typed(kinds, node)
+        let place = node.place(keyword);
+        let mut variants = node.take_many(keyword);
+        if keyword == "oneOf" {
+            cx.lose(
+                &place,
+                "`oneOf` becomes `anyOf`; \
+                 Toolcrib still enforces that exactly one fits when the tool is called",
+            );
+        }
+        let notes = annotations(&node);
+        ANNOTATIONS
+            .iter()
+            .for_each(|keyword| drop(node.remove(keyword)));
+        if node.keywords().next().is_some() {
+            cx.spend(node.size().saturating_mul(variants.len()))?;
+            for variant in &mut variants {
+                let at = variant.at.clone();
+                let own = std::mem::replace(variant, Node::empty(&at));
+                *variant = Node::with(&at, "allOf", Word::Many(vec![own, node.clone()]));
             }
-            None => Form::Anything(node),
-        });
+        }
+        return Ok(Form::AnyOf(notes, variants));
     }
 }
 

@@ -22,6 +22,9 @@ pub(super) fn conjoin(
     base: &mut Node,
     mut other: Node,
 ) -> Result<(), Contradiction> {
+    if base.is_never() || other.is_never() {
+        return Err(Contradiction);
+    }
     for entry in other.take_words() {
         let Some(own) = base.get_mut(&entry.keyword) else {
             base.adopt(entry);
@@ -160,10 +163,15 @@ pub(super) fn unite(mut base: Node, variants: Vec<Node>) -> Node {
         }
     }
     let is_closed = |node: &Node| node.data("additionalProperties") == Some(&Value::Bool(false));
-    if !base.has("additionalProperties") && !variants.is_empty() && variants.iter().all(is_closed) {
-        base.set_data("additionalProperties", false);
+    if !base.has("additionalProperties")
+        && variants.iter().all(is_closed)
+        && let Some(entry) = variants
+            .first()
+            .and_then(|node| node.entry("additionalProperties"))
+    {
+        base.adopt(entry.clone());
     }
-    let mut properties = base.take_named("properties");
+    let mut properties = base.empty_named("properties").unwrap_or_default();
     let own: HashSet<String> = properties.iter().map(|(name, _)| name.clone()).collect();
     let mut order: Vec<String> = Vec::new();
     let mut readings: HashMap<String, Vec<Node>> = HashMap::new();
@@ -287,6 +295,7 @@ mod tests {
             ),
             (json!({"const": 1}), json!({"const": 2})),
             (json!({"enum": [1]}), json!({"enum": [2]})),
+            (json!({"not": {"type": "null"}}), json!(false)),
         ] {
             assert_eq!(
                 conjoin(&mut cx(), &mut node(a), node(b)),

@@ -154,3 +154,107 @@ fn publish(schema: &Value, root: &Node) -> Result<Lowered, Trouble> {
         losses: Vec::new(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Dialect; 5] = [
+        Dialect::OpenAi,
+        Dialect::OpenAiStrict,
+        Dialect::Anthropic,
+        Dialect::Ollama,
+        Dialect::Mcp,
+    ];
+
+    /// [`Schema`](crate::Schema) refuses most of these; lowering does not rely on that.
+    #[test]
+    fn schemas_that_run_in_circles_come_to_an_end() {
+        let circles = [
+            json!({"type": "object", "$ref": "#"}),
+            json!({"type": "object", "anyOf": [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}]}),
+            json!({"type": "object", "$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
+            json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/a"}},
+                "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}]}, "b": {"anyOf": [{"$ref": "#/$defs/a"}, {}]}}}),
+            json!({"type": "object", "properties": {"p": {"$ref": "#/properties/p"}}}),
+            json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/a", "minProperties": 1}},
+                "$defs": {"a": {"type": "object", "properties": {"q": {"$ref": "#/$defs/a", "minProperties": 2}}}}}),
+            json!({"type": "object", "properties": {"p": {"type": "object", "anyOf": [{"$ref": "#/$defs/d"}, {}]}},
+                "$defs": {"d": {"properties": {"q": {"type": "object", "properties": {}, "anyOf": [{"$ref": "#/$defs/d"}, {}]}}}}}),
+            json!({"type": "object", "properties": {"p": {"items": {"$ref": "#/properties/p"}, "allOf": [{"$ref": "#"}, {"$ref": "#"}]}}}),
+        ];
+        for schema in circles {
+            for dialect in ALL {
+                let _ = lower(&schema, dialect);
+            }
+        }
+    }
+
+    #[test]
+    fn all_of_all_of_all_is_stopped_by_the_budget() {
+        let mut definitions = serde_json::Map::new();
+        for level in 0..60 {
+            let next = json!({"$ref": format!("#/$defs/d{}", level + 1), "minProperties": level});
+            definitions.insert(
+                format!("d{level}"),
+                json!({"allOf": [next.clone(), {"not": {"type": "null"}, "allOf": [next]}]}),
+            );
+        }
+        definitions.insert(
+            "d60".to_owned(),
+            json!({"type": "object", "properties": {"a": {"type": "string"}}}),
+        );
+        let schema = json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
+        for dialect in ALL {
+            let _ = lower(&schema, dialect);
+        }
+    }
+
+    #[test]
+    fn a_root_that_is_no_object_is_trouble() {
+        for schema in [json!({"type": "string"}), json!(false), json!(3)] {
+            for dialect in ALL {
+                assert!(lower(&schema, dialect).is_err(), "{dialect:?} {schema}");
+            }
+        }
+        let nothing_fits = json!({"type": "object", "allOf": [false]});
+        assert!(lower(&nothing_fits, Dialect::Anthropic).is_err());
+    }
+
+    #[test]
+    fn references_out_of_the_schema_are_trouble_for_all() {
+        let schema =
+            json!({"type": "object", "properties": {"a": {"$ref": "https://example.test/a.json"}}});
+        for dialect in ALL {
+            let trouble = lower(&schema, dialect).unwrap_err();
+            assert_eq!(trouble.at, "/properties/a/$ref", "{dialect:?}");
+        }
+    }
+
+    #[test]
+    fn definitions_nobody_uses_are_left_out_and_others_kept() {
+        let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/definitions/used"}},
+            "definitions": {"used": {"items": {"$ref": "#/$defs/inner"}}, "unused": {}}, "$defs": {"inner": {}}});
+        let lowered = lower(&schema, Dialect::Anthropic).unwrap().schema;
+        assert_eq!(
+            lowered["definitions"],
+            json!({"used": {"items": {"$ref": "#/$defs/inner"}}})
+        );
+        assert_eq!(lowered["$defs"], json!({"inner": {}}));
+    }
+
+    #[test]
+    fn what_a_definition_loses_is_reported_once() {
+        let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d"}, "b": {"$ref": "#/$defs/d"}},
+            "$defs": {"d": {"type": "string", "minLength": 1}}});
+        for dialect in [Dialect::OpenAiStrict, Dialect::Ollama] {
+            let lowered = lower(&schema, dialect).unwrap();
+            let pointers: Vec<&str> = lowered
+                .losses
+                .iter()
+                .map(|(pointer, _)| pointer.as_str())
+                .collect();
+            assert_eq!(pointers, ["/$defs/d/minLength"], "{dialect:?}");
+        }
+    }
+}

@@ -113,10 +113,8 @@ impl Node {
 
     /// The pointer of a keyword: where it was written, or where it would be.
     pub(super) fn place(&self, keyword: &str) -> String {
-        match self.words.iter().find(|entry| entry.keyword == keyword) {
-            Some(entry) => entry.place(),
-            None => join(&self.at, keyword),
-        }
+        self.entry(keyword)
+            .map_or_else(|| join(&self.at, keyword), Entry::place)
     }
 
     /// The keywords, in order.
@@ -124,10 +122,14 @@ impl Node {
         self.words.iter().map(|entry| entry.keyword.as_str())
     }
 
+    /// A keyword with all that belongs to it.
+    pub(super) fn entry(&self, keyword: &str) -> Option<&Entry> {
+        self.words.iter().find(|entry| entry.keyword == keyword)
+    }
+
     /// What a keyword holds.
     pub(super) fn get(&self, keyword: &str) -> Option<&Word> {
-        let entry = self.words.iter().find(|entry| entry.keyword == keyword)?;
-        Some(&entry.word)
+        self.entry(keyword).map(|entry| &entry.word)
     }
 
     /// What a keyword holds, to be changed in place.
@@ -211,12 +213,20 @@ impl Node {
 
     /// The named schemas a keyword holds, taken out.
     pub(super) fn take_named(&mut self, keyword: &str) -> Vec<(String, Node)> {
-        match self.get(keyword) {
-            Some(Word::Named(_)) => match self.remove(keyword) {
-                Some(Word::Named(nodes)) => nodes,
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
+        match self.empty_named(keyword) {
+            Some(nodes) => {
+                self.remove(keyword);
+                nodes
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// The named schemas a keyword holds, taken out of it; the keyword keeps its place.
+    pub(super) fn empty_named(&mut self, keyword: &str) -> Option<Vec<(String, Node)>> {
+        match self.get_mut(keyword) {
+            Some(Word::Named(nodes)) => Some(std::mem::take(nodes)),
+            _ => None,
         }
     }
 
@@ -225,19 +235,20 @@ impl Node {
         self.data("$ref")?.as_str()
     }
 
-    /// The types it declares, if it does.
+    /// The types it declares, if it does, each once.
     pub(super) fn types(&self) -> Option<Vec<String>> {
-        match self.data("type")? {
-            Value::String(kind) => Some(vec![kind.clone()]),
-            Value::Array(kinds) => Some(
-                kinds
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect(),
-            ),
-            _ => None,
+        let declared = match self.data("type")? {
+            Value::String(kind) => return Some(vec![kind.clone()]),
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str),
+            _ => return None,
+        };
+        let mut kinds: Vec<String> = Vec::new();
+        for kind in declared.take(16) {
+            if !kinds.iter().any(|own| own == kind) {
+                kinds.push(kind.to_owned());
+            }
         }
+        Some(kinds)
     }
 
     /// Sets the types: one as a string, several as a list.

@@ -169,20 +169,21 @@ fn of_type(
             Err(whole) => return Err(whole),
         }
     }
-    let (required, has_properties) = (node.required(), node.has("properties"));
+    let required = node.required();
+    let Some(described) = node.empty_named("properties") else {
+        return Ok(node);
+    };
     let mut properties = Vec::new();
-    for (name, property) in node.take_named("properties") {
+    for (name, property) in described {
         let at = property.at.clone();
         match plain(cx, property, trail, depth + 1) {
             Ok(property) => properties.push((name, property)),
             Err(part) if part.reach == Reach::Part && !required.contains(&name) => {
-                cx.lose(&at, format!("it is left out: {}", part.reason));
+                cx.lose(&at, format!("this property is left out: {}", part.reason));
             }
             Err(trouble) => return Err(trouble),
         }
     }
-    if has_properties {
-        node.set("properties", Word::Named(properties));
-    }
+    node.set("properties", Word::Named(properties));
     Ok(node)
 }

@@ -220,7 +220,7 @@ impl Strict<'_> {
                 Err(part) if part.reach == Reach::Part && !required.contains(&name) => {
                     self.cx.forget_since(before);
                     self.cx
-                        .lose(&at, format!("it is left out: {}", part.reason));
+                        .lose(&at, format!("this property is left out: {}", part.reason));
                 }
                 Err(trouble) => return Err(trouble),
             }

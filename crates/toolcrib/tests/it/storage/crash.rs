@@ -5,8 +5,12 @@
 //! That the right things are on the disk in the right order when the power fails is what
 //! `content_reaches_the_disk_before_its_name_does` looks at.
 
+use toolcrib::ErrorCode;
+use toolcrib::storage::DurableDir;
+
 use super::disk::Disk;
-use super::*;
+use super::{NEW, OLD, Operation, Place, modes_below, names_in};
+use crate::syscalls::{Followed, Stand};
 
 /// Kills a child at its first system call, another at its second, and so on, and hands every place
 /// to `check`. The last child gets through.

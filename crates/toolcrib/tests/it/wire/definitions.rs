@@ -48,8 +48,68 @@ fn losses(schema: Value, provider: Provider, options: &DefinitionOptions) -> Vec
         .collect()
 }
 
+/// S3's "Format Examples", as they stand there.
+const S3_OPENAI: &str = r#"{
+  "type": "function",
+  "function": {
+    "name": "execute_bash",
+    "description": "Execute a bash command...",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "command": {
+          "type": "string",
+          "description": "The bash command to execute"
+        }
+      },
+      "required": ["command"]
+    }
+  }
+}"#;
+const S3_ANTHROPIC: &str = r#"{
+  "name": "execute_bash",
+  "description": "Execute a bash command...",
+  "input_schema": {
+    "type": "object",
+    "properties": {
+      "command": {
+        "type": "string",
+        "description": "The bash command to execute"
+      }
+    },
+    "required": ["command"]
+  }
+}"#;
+const S3_MCP: &str = r#"{
+  "name": "execute_bash",
+  "description": "Execute a bash command...",
+  "inputSchema": {
+    "type": "object",
+    "properties": {
+      "command": {
+        "type": "string",
+        "description": "The bash command to execute"
+      }
+    },
+    "required": ["command"]
+  },
+  "type": "tool"
+}"#;
+
 #[test]
 fn the_seeds_formats_verbatim() {
+    let made = |provider| definition(&execute_bash(), provider, &LOOSE).unwrap().tool;
+    let seed = |text| serde_json::from_str::<Value>(text).unwrap();
+    assert_eq!(made(Provider::OpenAi), seed(S3_OPENAI));
+    assert_eq!(made(Provider::Ollama), seed(S3_OPENAI));
+    assert_eq!(made(Provider::Anthropic), seed(S3_ANTHROPIC));
+    assert_eq!(made(Provider::Mcp), seed(S3_MCP));
+    // S2: the function without S1's and S3's wrapper.
+    assert_eq!(made(Provider::OpenAiFunctions), seed(S3_OPENAI)["function"]);
+}
+
+#[test]
+fn the_seeds_tool_for_every_provider() {
     for provider in Provider::ALL {
         let made = definition(&execute_bash(), provider, &LOOSE).unwrap();
         assert_eq!(made.losses, [], "{provider}");

@@ -1,21 +1,20 @@
-//! The promises of the call log: whole lines from any number of processes, nothing acknowledged is
-//! lost by a death, and a disk that refuses costs records but never a call.
+//! The promises of the call log. Here: what is recorded can be read, and files come and go. In
+//! `crash.rs`: other processes, deaths, and disks that refuse.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+
+mod crash;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::io::Write as _;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde_json::json;
 use toolcrib::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader};
 use toolcrib::record::{CallRecord, Recorder as _};
 use toolcrib::{CallId, Caller, ErrorCode};
-
-use super::storage::disk::Disk;
-use super::storage::modes_below;
-use super::syscalls::test_in_child;
 
 fn record(id: &str) -> CallRecord {
     let now = Timestamp::now();
@@ -38,15 +37,6 @@ fn record(id: &str) -> CallRecord {
         truncated: false,
         parameters: json!({"path": "notes.md"}).as_object().unwrap().clone(),
     }
-}
-
-/// A record whose line has some 60 KB.
-fn large_record(id: &str) -> CallRecord {
-    let mut record = record(id);
-    record
-        .parameters
-        .insert(String::from("texts"), json!(vec!["x".repeat(2000); 30]));
-    record
 }
 
 /// The directory of a log.
@@ -107,16 +97,6 @@ impl Place {
         let files = self.files();
         assert_eq!(files.len(), 1, "{files:?}");
         files.into_iter().next().unwrap()
-    }
-
-    /// A command that runs [`child`] here.
-    fn child(&self, operation: &str, name: &str) -> Command {
-        let mut command = test_in_child("call_log::child");
-        command
-            .env("TOOLCRIB_TEST_LOG", operation)
-            .env("TOOLCRIB_TEST_NAME", name);
-        command.env("TOOLCRIB_TEST_DIR", &self.path);
-        command
     }
 }
 
@@ -367,193 +347,4 @@ fn damaged_and_overlong_lines_are_passed_over_and_counted() {
         reader.find("first").unwrap().unwrap().call_id,
         CallId::given("first").unwrap()
     );
-}
-
-/// The other side of the tests below: does what the environment says. On its own it does nothing.
-#[test]
-fn child() {
-    let variable = |name| std::env::var(name).ok();
-    let (Some(operation), Some(name), Some(dir)) = (
-        variable("TOOLCRIB_TEST_LOG"),
-        variable("TOOLCRIB_TEST_NAME"),
-        variable("TOOLCRIB_TEST_DIR"),
-    ) else {
-        return;
-    };
-    let dir = Path::new(&dir);
-    match operation.as_str() {
-        "append" => {
-            let log = CallLog::with_options(dir, MANY_FILES);
-            for i in 0..1000 {
-                log.record(record(&format!("{name}-{i}")));
-                if i % 16 == 15 {
-                    log.flush();
-                }
-            }
-        }
-        "append until killed" => {
-            let log = CallLog::new(dir);
-            for i in 0.. {
-                log.record(large_record(&format!("{name}-{i}")));
-                if i % 16 == 15 {
-                    log.flush();
-                    println!("safe {i}");
-                }
-            }
-        }
-        "with umask 000" => {
-            rustix::process::umask(rustix::fs::Mode::empty());
-            CallLog::new(dir.join("below")).record(record("a"));
-        }
-        "on a tiny disk" => on_a_tiny_disk(dir),
-        "on a read-only disk" => on_a_read_only_disk(dir),
-        other => panic!("{other}"),
-    }
-}
-
-#[test]
-fn several_processes_append_at_once() {
-    let place = Place::new();
-    let children: Vec<_> = (0..4)
-        .map(|i| {
-            place
-                .child("append", &format!("process{i}"))
-                .spawn()
-                .unwrap()
-        })
-        .collect();
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
-    }
-    let (ids, unreadable) = place.ids();
-    let distinct: BTreeSet<_> = ids.iter().collect();
-    assert_eq!((distinct.len(), ids.len(), unreadable), (4000, 4000, 0));
-    for file in place.files() {
-        assert!(fs::metadata(&file).unwrap().len() < 24_000, "{file:?}");
-    }
-}
-
-#[test]
-fn what_was_flushed_survives_a_kill() {
-    let place = Place::new();
-    let mut safe = BTreeSet::new();
-    let kills: usize = 8;
-    for round in 0..kills {
-        let name = format!("round{round}");
-        let mut child = place
-            .child("append until killed", &name)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let reports = lines
-            .map_while(Result::ok)
-            .filter_map(|line| line.split("safe ").nth(1)?.parse::<u32>().ok());
-        let last = reports.take(1 + round % 3).last().unwrap();
-        // In the middle of the next write, if we are lucky: the first record goes alone, the other
-        // fifteen, some 900 KB, together.
-        let before = place.bytes();
-        while place.bytes() < before + 100_000 && child.try_wait().unwrap().is_none() {}
-        child.kill().unwrap();
-        child.wait().unwrap();
-        safe.extend((0..=last).map(|i| format!("{name}-{i}")));
-    }
-    let log = place.log();
-    log.record(record("after-all"));
-    log.flush();
-    let (ids, unreadable) = place.ids();
-    assert_eq!(ids[0], "after-all");
-    let found: BTreeSet<String> = ids.into_iter().collect();
-    assert_eq!(
-        safe.difference(&found).collect::<Vec<_>>(),
-        Vec::<&String>::new()
-    );
-    assert!(
-        unreadable <= kills as u64,
-        "{unreadable} damaged lines after {kills} kills"
-    );
-}
-
-#[test]
-fn the_log_is_private_whatever_the_umask() {
-    let place = Place::new();
-    assert!(
-        place
-            .child("with umask 000", "")
-            .status()
-            .unwrap()
-            .success()
-    );
-    let modes = modes_below(&place.path);
-    let [(dir, 0o700), (file, 0o600)] = &modes[..] else {
-        panic!("{modes:?}");
-    };
-    assert!(dir == "below" && file.ends_with(".jsonl"), "{modes:?}");
-}
-
-#[test]
-fn a_full_disk_costs_records_and_nothing_else() {
-    let place = Place::new();
-    fs::create_dir(&place.path).unwrap();
-    if let Some(mut command) = Disk::Tiny.under(&place.path, &place.child("on a tiny disk", "")) {
-        assert!(command.stdout(Stdio::null()).status().unwrap().success());
-    }
-}
-
-fn on_a_tiny_disk(dir: &Path) {
-    let filler = dir.join("filler");
-    fs::write(&filler, vec![0; 40_000]).unwrap();
-    let log = CallLog::new(dir);
-    for i in 0..200 {
-        log.record(record(&i.to_string()));
-    }
-    log.flush();
-    let health = log.health();
-    assert!(health.written > 0 && health.dropped > 0, "{health:?}");
-    assert_eq!(health.written + health.dropped, 200);
-    let error = health.last_error.unwrap();
-    assert!(error.starts_with("cannot append to `2"), "{error}");
-    assert!(
-        error.ends_with(".jsonl`: the disk is full; free some space and try again"),
-        "{error}"
-    );
-
-    fs::remove_file(&filler).unwrap();
-    log.record(record("later"));
-    log.flush();
-    assert_eq!(log.health().written, health.written + 1);
-    let found = CallLogReader::new(dir)
-        .latest(usize::MAX, |_| true)
-        .unwrap();
-    assert_eq!(found.records.len() as u64, health.written + 1);
-    assert_eq!(found.records[0].call_id.to_string(), "later");
-    assert!(found.unreadable <= 1);
-}
-
-#[test]
-fn a_read_only_disk_costs_records_and_nothing_else() {
-    let place = Place::new();
-    place.log().record(record("a"));
-    if let Some(mut command) =
-        Disk::ReadOnly.under(&place.path, &place.child("on a read-only disk", ""))
-    {
-        assert!(command.stdout(Stdio::null()).status().unwrap().success());
-    }
-}
-
-fn on_a_read_only_disk(dir: &Path) {
-    let log = CallLog::new(dir);
-    for i in 0..10_000 {
-        log.record(record(&i.to_string()));
-    }
-    log.flush();
-    let health = log.health();
-    assert_eq!((health.written, health.dropped), (0, 10_000));
-    assert!(
-        health
-            .last_error
-            .unwrap()
-            .contains("the file system is read-only")
-    );
-    assert!(CallLogReader::new(dir).find("a").unwrap().is_some());
 }

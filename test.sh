@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# The one test command: installs what is missing, runs everything, says how long each part took.
+#
+#   ./test.sh            everything
+#   ./test.sh NAME…      only the parts named: fmt clippy test doctest docs examples bench deny fuzz
+set -euo pipefail
+cd "$(dirname "$0")"
+
+readonly NEXTEST=0.9.143 DENY=0.20.2
+started=$SECONDS
+skipped=()
+timings=()
+
+part() {
+    local name=$1 begun=$SECONDS
+    shift
+    printf '\n==> %s: %s\n' "$name" "$*"
+    "$@"
+    timings+=("$(printf '%-9s %4d s' "$name" $((SECONDS - begun)))")
+}
+
+wanted() {
+    [ "${#only[@]}" -eq 0 ] && return 0
+    local name
+    for name in "${only[@]}"; do [ "$name" = "$1" ] && return 0; done
+    return 1
+}
+
+skip() {
+    skipped+=("$1: $2")
+    printf '\n==> SKIPPED %s: %s\n' "$1" "$2"
+}
+
+# Fetches a cargo command that is not there. A debug build: it is used once, and builds in a third of the time.
+need() {
+    command -v "cargo-$1" >/dev/null || cargo install "cargo-$1" --version "$2" --locked --debug
+}
+
+fuzz() {
+    local target
+    for target in $(sed -n 's/^name = "\(.*\)"$/\1/p' fuzz/Cargo.toml | tail -n +2); do
+        cargo +nightly fuzz run "$target" -- -max_total_time=10 -max_len=65536 -timeout=10
+    done
+}
+
+examples() {
+    local example
+    for example in embed custom_tool providers; do
+        cargo run --quiet -p toolcrib --features testing --example "$example" >/dev/null
+        echo "example $example ran"
+    done
+}
+
+only=("$@")
+export RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings"
+# Test builds are thrown away: without debug info they link faster and take less disk.
+export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
+
+if wanted fmt; then
+    cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+    part fmt cargo fmt --all --check
+fi
+if wanted clippy; then
+    cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+    part clippy cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+fi
+if wanted test; then
+    need nextest $NEXTEST
+    part test cargo nextest run --workspace --all-features --locked
+fi
+if wanted doctest; then part doctest cargo test --doc --workspace --all-features --locked; fi
+if wanted docs; then part docs cargo doc --workspace --all-features --no-deps --locked; fi
+if wanted examples; then part examples examples; fi
+# Benchmarks are run once through, so that they keep working; `cargo bench` measures.
+if wanted bench; then part bench cargo test --benches --workspace --all-features --locked; fi
+if wanted deny; then
+    need deny $DENY
+    part deny cargo deny --all-features check licenses bans sources
+fi
+if wanted fuzz; then
+    if ! cargo +nightly --version >/dev/null 2>&1; then
+        skip fuzz "needs a nightly compiler (rustup toolchain install nightly); the property tests ran"
+    elif ! command -v cargo-fuzz >/dev/null && ! cargo install cargo-fuzz --locked --debug; then
+        skip fuzz "cargo-fuzz could not be installed; the property tests ran"
+    else
+        part fuzz fuzz
+    fi
+fi
+
+printf '\n'
+printf '%s\n' "${timings[@]}"
+for line in "${skipped[@]}"; do printf 'skipped   %s\n' "$line"; done
+printf 'passed in %d s\n' $((SECONDS - started))
