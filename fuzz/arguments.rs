@@ -14,8 +14,8 @@ fuzz_target!(|data: (&str, &str)| {
     let Ok(schema) = serde_json::from_str::<Value>(schema) else { return };
     let Ok(schema) = Schema::stored(schema) else { return };
     let Ok(Value::Object(args)) = serde_json::from_str::<Value>(args) else { return };
-    if let Ok(Ok(checked)) = schema.check_arguments(args, &[]) {
-        let again = schema.check_arguments(checked.clone(), &[]).expect("it compiled before");
+    if let Ok(checked) = schema.check_arguments(args, &[]) {
+        let again = schema.check_arguments(checked.clone(), &[]);
         assert_eq!(again.as_ref(), Ok(&checked), "normalising is not stable");
         let _ = schema.masked(&checked);
     }

@@ -13,7 +13,9 @@ fn main() {
     std::fs::write(dir.path().join("file.txt"), "x".repeat(10_000)).expect("a file");
     let (mut cat, mut run) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
-        cat.push(timed(Command::new("/bin/cat").arg("file.txt").current_dir(&dir)));
+        cat.push(timed(
+            Command::new("/bin/cat").arg("file.txt").current_dir(&dir),
+        ));
         run.push(timed(
             Command::new(env!("CARGO_BIN_EXE_toolcrib"))
                 .args(["run", "read_file", "path=file.txt", "--workspace", "."])
@@ -24,8 +26,14 @@ fn main() {
     let (cat, run) = (median(cat), median(run));
     let target = cat * 2 + Duration::from_millis(8);
     println!("/bin/cat                 {cat:>10.2?}");
-    println!("toolcrib run read_file   {run:>10.2?}  {:.2}x cat", run.as_secs_f64() / cat.as_secs_f64());
-    println!("target: 2x cat + 8 ms    {target:>10.2?}  {:.2}x of it used", run.as_secs_f64() / target.as_secs_f64());
+    println!(
+        "toolcrib run read_file   {run:>10.2?}  {:.2}x cat",
+        run.as_secs_f64() / cat.as_secs_f64()
+    );
+    println!(
+        "target: 2x cat + 8 ms    {target:>10.2?}  {:.2}x of it used",
+        run.as_secs_f64() / target.as_secs_f64()
+    );
 }
 
 fn timed(command: &mut Command) -> Duration {

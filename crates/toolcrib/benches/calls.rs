@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolcrib::record::call_log::CallLog;
 use toolcrib::record::{NoRecord, Recorder};
+use toolcrib::registry::Registration;
+use toolcrib::schema::SchemaPool;
 use toolcrib::schemars::JsonSchema;
 use toolcrib::serde::Deserialize;
 use toolcrib::{CallRequest, FnTool, Registry, Slug, ToolManifest};
@@ -48,16 +50,23 @@ fn registry(recorder: Arc<dyn Recorder>) -> Registry {
         black_box(args.text.len() + args.count.unwrap_or_default() as usize);
         Ok(true)
     });
-    registry.register(tool.expect("a valid tool")).expect("an empty registry");
+    registry
+        .register(tool.expect("a valid tool"))
+        .expect("an empty registry");
     registry
 }
 
 fn request() -> CallRequest {
-    CallRequest::new("noop").arg("text", "hello").arg("count", 3)
+    CallRequest::new("noop")
+        .arg("text", "hello")
+        .arg("count", 3)
 }
 
 fn calls((rounds, calls): (usize, u32)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
     let dir = tempfile::tempdir().expect("a directory");
     let log = Arc::new(CallLog::new(dir.path().join("calls")));
     let recorded = registry(Arc::clone(&log) as _);
@@ -68,7 +77,9 @@ fn calls((rounds, calls): (usize, u32)) {
         floor.push(timed(calls, || {
             let args = Value::Object(request().args);
             let args: Args = serde_json::from_value(args).expect("they fit");
-            black_box(json!(args.text.len() + args.count.unwrap_or_default() as usize > 0));
+            black_box(json!(
+                args.text.len() + args.count.unwrap_or_default() as usize > 0
+            ));
         }));
         bare.push(timed_async(&runtime, calls, &unrecorded));
         let start = Instant::now();
@@ -82,7 +93,10 @@ fn calls((rounds, calls): (usize, u32)) {
     row("whole pipeline, not recorded", bare, floor);
     row("whole pipeline, recorded and flushed", whole, floor);
     let per_second = 1.0 / whole.as_secs_f64();
-    println!("\n{per_second:.0} recorded calls/s on one core; target 150000: {:.2}x\n", per_second / 150_000.0);
+    println!(
+        "\n{per_second:.0} recorded calls/s on one core; target 150000: {:.2}x\n",
+        per_second / 150_000.0
+    );
 }
 
 fn timed(calls: u32, mut work: impl FnMut()) -> Duration {
@@ -108,7 +122,10 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 fn row(what: &str, time: Duration, floor: Duration) {
-    println!("{what:<40} {time:>10.2?}  {:>6.2}x", time.as_secs_f64() / floor.as_secs_f64());
+    println!(
+        "{what:<40} {time:>10.2?}  {:>6.2}x",
+        time.as_secs_f64() / floor.as_secs_f64()
+    );
 }
 
 /// Tools as they come from disk: JSON text in, registered tool out. Names, descriptions and half
@@ -120,11 +137,18 @@ fn load(count: usize) {
     let start = Instant::now();
     let registry = Registry::new();
     let bundle = Slug::parse("many").expect("a slug");
-    for text in &texts {
+    let mut pool = SchemaPool::default();
+    let tools = texts.iter().map(|text| {
         let manifest = ToolManifest::from_json(text.as_bytes()).expect("a manifest");
-        let spec = manifest.spec(bundle.clone()).expect("a usable schema");
-        registry.register(Stored(Arc::new(spec))).expect("a name of its own");
-    }
+        let spec = manifest
+            .into_spec(bundle.clone(), &mut pool)
+            .expect("a usable schema");
+        (
+            Arc::new(Stored(Arc::new(spec))) as Arc<dyn toolcrib::Tool>,
+            Registration::default(),
+        )
+    });
+    registry.register_all(tools).expect("names of their own");
     let took = start.elapsed();
     let grown = resident().saturating_sub(before) as f64 / 1e6;
     let parse = timed(1, || {
@@ -135,13 +159,24 @@ fn load(count: usize) {
     println!("{count} tools of {} bytes each", bytes / count);
     row("  parsing their JSON (floor)", parse, parse);
     row("  load and register", took, parse);
-    println!("  {grown:.1} MB resident; target 60 MB: {:.2}x", grown / 60.0);
-    println!("  {:.0} ms; target 150 ms: {:.2}x", took.as_secs_f64() * 1e3, took.as_secs_f64() / 0.150);
+    println!(
+        "  {grown:.1} MB resident; target 60 MB: {:.2}x",
+        grown / 60.0
+    );
+    println!(
+        "  {:.0} ms; target 150 ms: {:.2}x",
+        took.as_secs_f64() * 1e3,
+        took.as_secs_f64() / 0.150
+    );
     black_box(registry);
 }
 
 fn manifest(n: usize) -> String {
-    let extra = if n % 2 == 0 { format!("option-{n}") } else { "option".to_owned() };
+    let extra = if n.is_multiple_of(2) {
+        format!("option-{n}")
+    } else {
+        "option".to_owned()
+    };
     json!({
         "bundleID": "018faf50-b7b6-7a01-9a05-a22a6e0af101",
         "slug": format!("tool-{n}"), "version": "v1", "displayName": format!("Tool number {n}"),
@@ -169,7 +204,8 @@ impl toolcrib::Tool for Stored {
         &self,
         _: toolcrib::model::JsonObject,
         _: toolcrib::CallContext,
-    ) -> futures_util::future::BoxFuture<'_, Result<toolcrib::ToolOutput, toolcrib::ToolError>> {
+    ) -> futures_util::future::BoxFuture<'_, Result<toolcrib::ToolOutput, toolcrib::ToolError>>
+    {
         Box::pin(async { Ok(toolcrib::ToolOutput::value(true)) })
     }
 }
@@ -177,6 +213,10 @@ impl toolcrib::Tool for Stored {
 /// Resident memory in bytes.
 fn resident() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default();
+    let pages = statm
+        .split_whitespace()
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok())
+        .unwrap_or_default();
     pages * rustix::param::page_size() as u64
 }

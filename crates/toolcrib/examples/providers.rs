@@ -15,16 +15,22 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // 1. What goes into the request's `tools`.
     for provider in Provider::ALL {
-        let made = registry.definitions(*provider, &DefinitionOptions::default());
-        println!("{provider}: {} tools, {} losses", made.tools.len(), made.losses.len());
+        let made = registry.definitions(provider, &DefinitionOptions::default());
+        println!(
+            "{provider}: {} tools, {} losses",
+            made.tools.len(),
+            made.losses.len()
+        );
     }
 
     // 2. What comes back: a tool call, here as OpenAI's chat API sends it.
     let reply = json!({"id": "call_abc", "type": "function", "function": {
         "name": "read_file", "arguments": "{\"path\": \"Cargo.toml\", \"start_line\": 1, \"end_line\": 2}"}});
-    let arguments: Value = serde_json::from_str(reply["function"]["arguments"].as_str().unwrap_or_default())?;
-    let request = CallRequest::from_json(json!({"name": reply["function"]["name"], "arguments": arguments}))?
-        .call_id(CallId::given(reply["id"].as_str().unwrap_or_default())?);
+    let arguments: Value =
+        serde_json::from_str(reply["function"]["arguments"].as_str().unwrap_or_default())?;
+    let request =
+        CallRequest::from_json(json!({"name": reply["function"]["name"], "arguments": arguments}))?
+            .call_id(CallId::given(reply["id"].as_str().unwrap_or_default())?);
     let outcome = registry.execute(request).await;
 
     // 3. The result, as a message for the model.

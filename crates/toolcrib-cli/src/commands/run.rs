@@ -148,7 +148,7 @@ async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> O
                 output.error_line(text::visible(chunk).trim_end_matches('\n'));
             }
             EventKind::Step { name, status } => {
-                output.say(&output.dim(&format!("step {}: {status}", text::visible(name))))
+                output.say(&output.dim(&format!("step {}: {status}", text::visible(name))));
             }
             EventKind::Progress {
                 progress,
@@ -160,7 +160,7 @@ async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> O
                 output.say(&output.dim(&format!("{progress}{total} {}", text::visible(message))));
             }
             EventKind::Approval { status, .. } => {
-                output.say(&output.dim(&format!("approval {status}")))
+                output.say(&output.dim(&format!("approval {status}")));
             }
             EventKind::Started { .. } | EventKind::Finished { .. } => {}
         }
@@ -178,9 +178,9 @@ fn print_outcome(args: &RunArgs, outcome: &Outcome, output: &Output) {
     } else if output.json() {
         let document = render(outcome, ResultShape::Tagged);
         if args.stream {
-            output.ndjson(&document)
+            output.ndjson(&document);
         } else {
-            output.document(&document)
+            output.document(&document);
         }
     } else {
         match &outcome.result {

@@ -17,7 +17,7 @@ use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::limits::LimitsPatch;
+use crate::model::limits::{LimitsPatch, MB};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::ToolSpec;
@@ -49,13 +49,13 @@ pub(crate) struct ListDirectory {
 impl ListDirectory {
     pub(crate) fn new(options: ListOptions) -> Self {
         ListDirectory {
-            spec: Arc::new(spec()),
+            spec: Arc::new(spec(&options)),
             options,
         }
     }
 }
 
-fn spec() -> ToolSpec {
+fn spec(options: &ListOptions) -> ToolSpec {
     let input = json!({
         "type": "object",
         "additionalProperties": false,
@@ -121,6 +121,8 @@ fn spec() -> ToolSpec {
     spec.effects = Effects::READ;
     spec.limits = LimitsPatch {
         timeout_ms: Some(30_000),
+        // Room for every entry, long paths too: a listing is cut here and nowhere else.
+        max_output_bytes: Some((options.max_entries as u64).saturating_mul(1024).max(MB)),
         ..LimitsPatch::default()
     };
     spec

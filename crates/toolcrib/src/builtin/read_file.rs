@@ -171,11 +171,11 @@ impl Args {
             (encoding, None, None) => Ok(Part::Whole(encoding)),
             (Encoding::Base64, _, _) => Err(invalid(
                 "/encoding",
-                "base64 reads whole files; leave out start_line and end_line",
+                "must not be base64 together with start_line or end_line; base64 reads whole files",
             )),
             (Encoding::Utf8, Some(first), Some(last)) if first > last => Err(invalid(
                 "/start_line",
-                &format!("is {first}, which is after end_line {last}"),
+                &format!("is {first}, after end_line, which is {last}"),
             )),
             (Encoding::Utf8, first, last) => Ok(Part::Lines {
                 first: first.unwrap_or(1),
@@ -185,17 +185,14 @@ impl Args {
     }
 }
 
-/// A fault the schema cannot express, in the shape of those it can.
+/// A fault the schema cannot express, told like those it can.
 fn invalid(pointer: &str, message: &str) -> ToolError {
+    let text = format!("invalid arguments for `read_file`: `{pointer}` {message}");
     let fault = Fault {
         pointer: pointer.to_owned(),
         message: message.to_owned(),
     };
-    ToolError::new(
-        ErrorCode::InvalidArguments,
-        format!("`{pointer}` {message}"),
-    )
-    .with_detail("faults", json!([fault]))
+    ToolError::new(ErrorCode::InvalidArguments, text).with_detail("faults", json!([fault]))
 }
 
 fn check_extension(path: &WorkspacePath, allowed: &[String]) -> Result<(), ToolError> {

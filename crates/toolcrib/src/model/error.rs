@@ -323,7 +323,7 @@ mod tests {
     fn the_wire_form_has_no_cause_and_survives_a_round_trip() {
         let error = ToolError::failed("it broke")
             .with_detail("exitCode", 3)
-            .caused_by(std::fmt::Error);
+            .caused_by(fmt::Error);
         let json = serde_json::to_value(&error).unwrap();
         assert_eq!(
             json,

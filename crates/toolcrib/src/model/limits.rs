@@ -36,7 +36,7 @@ impl Default for Limits {
 
 /// Limits that somebody set; what is `None` stays as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct LimitsPatch {
     /// See [`Limits::timeout`].
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,8 +3,12 @@
 //! Reading is forward-compatible: fields this version does not know are kept and written back, and
 //! so is the spelling of `type`. Whether a tool can run is never written here; it is computed.
 
+use std::fmt;
+
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
 
 use super::JsonObject;
 use super::effects::Effects;
@@ -12,7 +16,7 @@ use super::error::{ErrorCode, ToolError};
 use super::limits::LimitsPatch;
 use super::names::{BundleId, Slug, ToolId, Version, WireName};
 use super::spec::ToolSpec;
-use crate::schema::Schema;
+use crate::schema::{Schema, SchemaPool};
 
 /// The version of the on-disk format this build writes.
 pub const SCHEMA_VERSION: &str = "1";
@@ -82,55 +86,49 @@ pub enum ToolKind {
 /// let manifest = ToolManifest::from_json(json.as_bytes()).unwrap();
 /// assert_eq!(manifest.extra["fromTheFuture"], 1);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolManifest {
     /// The version of the format.
-    #[serde(default = "schema_version")]
     pub schema_version: String,
     /// The bundle it is in.
     #[serde(rename = "bundleID")]
     pub bundle_id: BundleId,
     /// The id of this version; assigned when absent.
-    #[serde(rename = "toolID", default = "ToolId::generate")]
+    #[serde(rename = "toolID")]
     pub tool_id: ToolId,
     /// The name for people and URLs.
     pub slug: Slug,
     /// The label of this version.
     pub version: Version,
     /// The name for models, when it is not derived from the slug.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<WireName>,
     /// The name for lists.
-    #[serde(default)]
     pub display_name: String,
     /// What it does.
-    #[serde(default)]
     pub description: String,
     /// How it is implemented.
     #[serde(rename = "type")]
     pub kind: ToolKind,
     /// The switch.
-    #[serde(default = "yes")]
     pub is_enabled: bool,
     /// Whether it is compiled in and read-only.
-    #[serde(default)]
     pub is_built_in: bool,
     /// What it takes.
-    #[serde(default = "empty_object_schema")]
-    pub arg_schema: serde_json::Value,
+    pub arg_schema: Value,
     /// What it returns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<serde_json::Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
     /// The implementation block, in the form its `type` asks for.
-    #[serde(rename = "impl", default)]
-    pub implementation: serde_json::Value,
+    #[serde(rename = "impl")]
+    pub implementation: Value,
     /// Categories and security tags.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// The limits the tool sets.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub limits: LimitsPatch,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<ManifestLimits>,
     /// First insertion; never changes.
     pub created_at: Timestamp,
     /// Last structural change.
@@ -138,6 +136,88 @@ pub struct ToolManifest {
     /// Fields of other versions, kept as they are.
     #[serde(flatten)]
     pub extra: JsonObject,
+}
+
+/// The limits in a manifest: those of calls, and those that only its kind of tool knows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ManifestLimits {
+    /// The limits of calls.
+    #[serde(flatten)]
+    pub call: LimitsPatch,
+    /// The others, kept as they are.
+    #[serde(flatten)]
+    pub extra: JsonObject,
+}
+
+/// Reads the fields of a manifest one by one. Not derived: serde's `flatten` would read everything
+/// twice (a store of thousands of tools opens in half the time), and it would let a field that
+/// stands twice pass.
+impl<'de> Deserialize<'de> for ToolManifest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ManifestVisitor)
+    }
+}
+
+struct ManifestVisitor;
+
+impl<'de> Visitor<'de> for ManifestVisitor {
+    type Value = ToolManifest;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a tool definition: a JSON object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ToolManifest, M::Error> {
+        macro_rules! fields {
+            ($extra:ident; $($local:ident $key:literal;)*) => {
+                $(let mut $local = None;)*
+                let mut $extra = JsonObject::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        $($key if $local.is_some() => return Err(M::Error::duplicate_field($key)),
+                          $key => $local = Some(map.next_value()?),)*
+                        _ if $extra.contains_key(&key) => {
+                            let key = super::text::shorten(&key, 64);
+                            return Err(M::Error::custom(format!("duplicate field `{key}`")));
+                        }
+                        _ => {
+                            $extra.insert(key, map.next_value()?);
+                        }
+                    }
+                }
+            };
+        }
+        fields! {
+            extra;
+            schema_version "schemaVersion"; bundle_id "bundleID"; tool_id "toolID"; slug "slug";
+            version "version"; name "name"; display_name "displayName"; description "description";
+            kind "type"; is_enabled "isEnabled"; is_built_in "isBuiltIn"; arg_schema "argSchema";
+            output_schema "outputSchema"; implementation "impl"; tags "tags"; limits "limits";
+            created_at "createdAt"; modified_at "modifiedAt";
+        }
+        let missing = M::Error::missing_field;
+        Ok(ToolManifest {
+            schema_version: schema_version.unwrap_or_else(|| SCHEMA_VERSION.to_owned()),
+            bundle_id: bundle_id.ok_or_else(|| missing("bundleID"))?,
+            tool_id: tool_id.unwrap_or_else(ToolId::generate),
+            slug: slug.ok_or_else(|| missing("slug"))?,
+            version: version.ok_or_else(|| missing("version"))?,
+            name,
+            display_name: display_name.unwrap_or_default(),
+            description: description.unwrap_or_default(),
+            kind: kind.ok_or_else(|| missing("type"))?,
+            is_enabled: is_enabled.unwrap_or(true),
+            is_built_in: is_built_in.unwrap_or_default(),
+            arg_schema: arg_schema.unwrap_or_else(|| json!({"type": "object", "properties": {}})),
+            output_schema,
+            implementation: implementation.unwrap_or_default(),
+            tags: tags.unwrap_or_default(),
+            limits,
+            created_at: created_at.ok_or_else(|| missing("createdAt"))?,
+            modified_at: modified_at.ok_or_else(|| missing("modifiedAt"))?,
+            extra,
+        })
+    }
 }
 
 impl ToolManifest {
@@ -152,34 +232,29 @@ impl ToolManifest {
         Ok(serde_json::from_slice(json)?)
     }
 
-    /// The published face of this tool, in a bundle whose slug the caller knows.
-    pub fn spec(&self, bundle: Slug) -> Result<ToolSpec, ToolError> {
+    /// The published face of this tool, in a bundle whose slug the caller knows. Equal schemas
+    /// of tools made with one pool are shared.
+    pub fn into_spec(self, bundle: Slug, pool: &mut SchemaPool) -> Result<ToolSpec, ToolError> {
         let unusable = |error| {
-            ToolError::new(
-                ErrorCode::ToolUnavailable,
-                format!("the tool's schema cannot be used: {error}"),
-            )
+            let message = format!("the tool's schema cannot be used: {error}");
+            ToolError::new(ErrorCode::ToolUnavailable, message)
         };
-        let input = Schema::stored(self.arg_schema.clone()).map_err(unusable)?;
+        let input = Schema::stored(self.arg_schema).map_err(unusable)?;
         let output = self
             .output_schema
-            .clone()
             .map(Schema::output)
             .transpose()
             .map_err(unusable)?;
-        let name = self
-            .name
-            .clone()
-            .unwrap_or_else(|| WireName::derive(&self.slug));
-        let mut spec = ToolSpec::new(name, &self.description, input);
-        spec.slug = self.slug.clone();
+        let name = self.name.unwrap_or_else(|| WireName::derive(&self.slug));
+        let mut spec = ToolSpec::new(name, self.description, pool.share(input.into()));
+        spec.slug = self.slug;
         spec.bundle = bundle;
-        spec.version = self.version.clone();
-        spec.title = (!self.display_name.is_empty()).then(|| self.display_name.clone());
-        spec.output_schema = output.map(Into::into);
+        spec.version = self.version;
+        spec.title = Some(self.display_name).filter(|title| !title.is_empty());
+        spec.output_schema = output.map(|schema| pool.share(schema.into()));
         spec.effects = Effects::from_tags(self.tags.iter().map(String::as_str));
-        spec.tags = self.tags.clone();
-        spec.limits = self.limits;
+        spec.tags = self.tags;
+        spec.limits = self.limits.map(|limits| limits.call).unwrap_or_default();
         Ok(spec)
     }
 }
@@ -209,20 +284,11 @@ fn yes() -> bool {
     true
 }
 
-fn is_default(limits: &LimitsPatch) -> bool {
-    *limits == LimitsPatch::default()
-}
-
-fn empty_object_schema() -> serde_json::Value {
-    serde_json::json!({"type": "object", "properties": {}})
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
-    fn weather() -> serde_json::Value {
+    fn weather() -> Value {
         json!({
             "schemaVersion": "xyz",
             "bundleID": "018faf50-b7b6-7a01-9a05-a22a6e0af101",
@@ -254,7 +320,9 @@ mod tests {
         let mut json = weather();
         json["tags"] = json!(["forecast", "read"]);
         let manifest = ToolManifest::from_json(json.to_string().as_bytes()).unwrap();
-        let spec = manifest.spec(Slug::parse("acme").unwrap()).unwrap();
+        let spec = manifest
+            .into_spec(Slug::parse("acme").unwrap(), &mut SchemaPool::default())
+            .unwrap();
         assert_eq!(spec.reference(), "acme/weather@v2");
         assert_eq!(spec.name.as_str(), "weather");
         assert!(spec.effects.is_read_only());
@@ -268,6 +336,32 @@ mod tests {
         assert!(error.to_string().contains("U+005F"), "{error}");
         assert!(ToolManifest::from_json(b"{").is_err());
         assert!(ToolManifest::from_json(&vec![b' '; ToolManifest::MAX_BYTES + 1]).is_err());
+    }
+
+    #[test]
+    fn a_field_that_stands_twice_is_refused() {
+        for twice in [r#""slug": "b""#, r#""fromTheFuture": 2"#] {
+            let json = weather()
+                .to_string()
+                .replacen('{', &format!("{{{twice},"), 1);
+            let error = ToolManifest::from_json(json.as_bytes()).unwrap_err();
+            assert!(error.to_string().contains("duplicate field"), "{error}");
+        }
+    }
+
+    #[test]
+    fn limits_of_other_kinds_of_tools_survive() {
+        let mut json = weather();
+        json["limits"] = json!({"maxCallsPerMinute": 5, "maxSentBytes": 10});
+        let manifest = ToolManifest::from_json(json.to_string().as_bytes()).unwrap();
+        assert_eq!(
+            serde_json::to_value(&manifest).unwrap()["limits"],
+            json["limits"]
+        );
+        let spec = manifest
+            .into_spec(Slug::parse("a").unwrap(), &mut SchemaPool::default())
+            .unwrap();
+        assert_eq!(spec.limits.max_calls_per_minute, Some(5));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::JsonObject;
 use super::error::ToolError;
-use super::names::CallId;
+use super::names::{CallId, Slug, Version};
 
 /// What a tool returns: a value for programs and, when that differs from the value's own text,
 /// the text for people and models.
@@ -104,9 +104,9 @@ pub struct Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The bundle's slug.
-    pub bundle: String,
+    pub bundle: Slug,
     /// The tool's version.
-    pub version: String,
+    pub version: Version,
 }
 
 impl Outcome {

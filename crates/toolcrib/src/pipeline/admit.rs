@@ -24,10 +24,6 @@ pub(super) struct Permitted {
 }
 
 impl Permitted {
-    #[expect(
-        clippy::type_complexity,
-        reason = "taken apart in one place, right away"
-    )]
     pub(super) fn into_parts(
         self,
     ) -> (

@@ -12,7 +12,7 @@ use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::registry::Entry;
 use crate::rules::Judgement;
-use crate::schema::Fault;
+use crate::schema::{Fault, Rejected};
 
 /// A call whose arguments are valid and that no rule denies.
 pub(super) struct Checked {
@@ -63,17 +63,16 @@ pub(super) fn check(
         }
         Some(_) => {}
     }
-    // Until they are valid, what is recorded is what was given.
-    trace.parameters(spec.input_schema.masked(&args));
     let args = match spec.input_schema.check_arguments(args, &spec.synonyms) {
-        Ok(Ok(args)) => args,
-        Ok(Err(faults)) => return Err(invalid(&entry, &faults)),
-        Err(error) => {
-            return Err(ToolError::new(
-                ErrorCode::ToolUnavailable,
-                format!("`{}` has a schema that cannot be used: {error}", spec.name),
-            )
-            .caused_by(error.clone()));
+        Ok(args) => args,
+        Err(Rejected::Arguments { args, faults }) => {
+            // What is recorded is what was given.
+            trace.parameters(spec.input_schema.masked(&args));
+            return Err(invalid(&entry, &faults));
+        }
+        Err(Rejected::Schema(error)) => {
+            let message = format!("`{}` has a schema that cannot be used: {error}", spec.name);
+            return Err(ToolError::new(ErrorCode::ToolUnavailable, message).caused_by(error));
         }
     };
     trace.parameters(spec.input_schema.masked(&args));

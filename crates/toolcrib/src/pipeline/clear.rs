@@ -54,18 +54,10 @@ pub(super) async fn clear(
     let request = question(&entry, &args, &own, &judgement, &call.id);
     let reason = request.reason.clone();
     tell(call, "pending", Some(reason.clone()));
-    let answer = match call
-        .cancel
-        .run_until_cancelled(call.inner.policy.approver.decide(request))
-        .await
-    {
-        Some(answer) => answer,
-        None => {
-            return Err(ToolError::new(
-                ErrorCode::Cancelled,
-                "the call was cancelled while it waited for approval",
-            ));
-        }
+    let asking = call.inner.policy.approver.decide(request);
+    let Some(answer) = call.cancel.run_until_cancelled(asking).await else {
+        let message = "the call was cancelled while it waited for approval";
+        return Err(ToolError::new(ErrorCode::Cancelled, message));
     };
     let name = &entry.spec().name;
     let response = match answer {

@@ -72,8 +72,8 @@ impl<'a> Trace<'a> {
         let spec = entry.spec();
         self.tool = spec.name.to_string();
         self.origin = Some(Origin {
-            bundle: spec.bundle.to_string(),
-            version: spec.version.to_string(),
+            bundle: spec.bundle.clone(),
+            version: spec.version.clone(),
         });
     }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::JsonObject;
 use crate::model::call::Caller;
 use crate::model::error::ErrorCode;
-use crate::model::names::CallId;
+use crate::model::names::{CallId, Slug, Version};
 use crate::model::outcome::ApprovalTrail;
 
 /// Takes the record of every call. Called on the hot path: hand the work on, do not wait.
@@ -42,10 +42,10 @@ pub struct CallRecord {
     pub tool: String,
     /// Its bundle, when it was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bundle: Option<String>,
+    pub bundle: Option<Slug>,
     /// Its version, when it was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub version: Option<Version>,
     /// Who called.
     pub caller: Caller,
     /// The call around this one.

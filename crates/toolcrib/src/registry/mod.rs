@@ -33,7 +33,6 @@ use crate::pipeline::{self, Plan};
 use crate::record::Recorder;
 use crate::record::replay::Replay;
 use crate::rules::Rules;
-use crate::schema::SchemaPool;
 use crate::tool::Tool;
 use crate::wire::{DefinitionOptions, Definitions, Provider, definitions};
 use crate::workspace::Workspace;
@@ -71,7 +70,7 @@ pub struct Registry(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     tools: ArcSwap<Snapshot>,
     /// Held by whoever changes the tools.
-    writer: Mutex<SchemaPool>,
+    writer: Mutex<()>,
     pub(crate) policy: Policy,
     pub(crate) running: Running,
     nested: OnceLock<NestedCall>,
@@ -160,6 +159,22 @@ pub enum RegisterError {
 }
 
 impl Entry {
+    fn new(tool: Arc<dyn Tool>, source: Source, registration: Registration, base: &Limits) -> Self {
+        let spec = tool.spec();
+        let limits = base.overlaid(&spec.limits);
+        Entry {
+            meter: Meter::new(&limits),
+            limits,
+            tool,
+            id: registration.id,
+            source,
+            enabled: AtomicBool::new(!registration.disabled),
+            unavailable: registration.unavailable,
+            digest: OnceLock::new(),
+            spec,
+        }
+    }
+
     /// The tool's spec.
     pub fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
@@ -262,35 +277,33 @@ impl Registry {
         source: Source,
         registration: Registration,
     ) -> Result<(), RegisterError> {
-        let mut pool = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut spec = tool.spec();
-        let shared = pool.share(Arc::clone(&spec.input_schema));
-        if !Arc::ptr_eq(&shared, &spec.input_schema) {
-            Arc::make_mut(&mut spec).input_schema = shared;
-        }
-        let current = self.0.tools.load();
-        if let Some(name) = std::iter::once(&spec.name)
-            .chain(&spec.aliases)
-            .find(|name| current.knows(name))
-        {
-            return Err(RegisterError::NameTaken {
-                name: name.to_string(),
-            });
-        }
-        let limits = self.0.policy.limits.overlaid(&spec.limits);
-        let entry = Arc::new(Entry {
-            meter: Meter::new(&limits),
-            limits,
+        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Snapshot::clone(&self.0.tools.load());
+        next.insert(Entry::new(
             tool,
-            id: registration.id,
             source,
-            enabled: AtomicBool::new(!registration.disabled),
-            unavailable: registration.unavailable,
-            digest: OnceLock::new(),
-            spec,
-        });
-        let mut next = Snapshot::clone(&current);
-        next.insert(entry);
+            registration,
+            &self.0.policy.limits,
+        ))?;
+        self.0.tools.store(Arc::new(next));
+        Ok(())
+    }
+
+    /// Adds many tools at once: all of them, or on the first taken name none.
+    pub fn register_all(
+        &self,
+        tools: impl IntoIterator<Item = (Arc<dyn Tool>, Registration)>,
+    ) -> Result<(), RegisterError> {
+        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Snapshot::clone(&self.0.tools.load());
+        for (tool, registration) in tools {
+            next.insert(Entry::new(
+                tool,
+                Source::App,
+                registration,
+                &self.0.policy.limits,
+            ))?;
+        }
         self.0.tools.store(Arc::new(next));
         Ok(())
     }
@@ -396,8 +409,17 @@ impl Snapshot {
         self.by_name.contains_key(name) || self.aliases.contains_key(name)
     }
 
-    fn insert(&mut self, entry: Arc<Entry>) {
+    fn insert(&mut self, entry: Entry) -> Result<(), RegisterError> {
+        let entry = Arc::new(entry);
         let spec = Arc::clone(&entry.spec);
+        let taken = std::iter::once(&spec.name)
+            .chain(&spec.aliases)
+            .find(|name| self.knows(name));
+        if let Some(name) = taken {
+            return Err(RegisterError::NameTaken {
+                name: name.to_string(),
+            });
+        }
         for alias in &spec.aliases {
             self.aliases.insert_mut(alias.clone(), spec.name.clone());
         }
@@ -405,6 +427,7 @@ impl Snapshot {
         of_slug.push(Arc::clone(&entry));
         self.by_slug.insert_mut(spec.slug.clone(), of_slug);
         self.by_name.insert_mut(spec.name.clone(), entry);
+        Ok(())
     }
 
     fn remove(&mut self, name: &str) -> Option<Arc<Entry>> {

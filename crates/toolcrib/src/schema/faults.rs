@@ -169,7 +169,11 @@ mod tests {
         let Value::Object(args) = args else {
             panic!("an object")
         };
-        let faults = schema.check_arguments(args, &[]).unwrap().unwrap_err();
+        let Err(super::super::Rejected::Arguments { faults, .. }) =
+            schema.check_arguments(args, &[])
+        else {
+            panic!("the arguments were accepted, or the schema was not")
+        };
         faults
             .into_iter()
             .map(|fault| (fault.pointer, fault.message))

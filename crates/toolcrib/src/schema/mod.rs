@@ -11,8 +11,10 @@ mod limits;
 mod shape;
 mod typed;
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::hash::{BuildHasher as _, Hash as _, Hasher, RandomState};
+use std::sync::{Arc, OnceLock, Weak};
 
 use jsonschema::{PatternOptions, Validator};
 use serde::Serialize;
@@ -79,6 +81,20 @@ impl fmt::Display for SchemaError {
 }
 
 impl std::error::Error for SchemaError {}
+
+/// Why arguments were not accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rejected {
+    /// They do not fit.
+    Arguments {
+        /// The arguments, as far as they could be normalised.
+        args: JsonObject,
+        /// Every fault.
+        faults: Vec<Fault>,
+    },
+    /// The schema itself cannot be used.
+    Schema(SchemaError),
+}
 
 impl Schema {
     /// Starts a schema of named parameters; see [`ObjectBuilder`].
@@ -211,20 +227,21 @@ impl Schema {
         &self,
         args: JsonObject,
         synonyms: &[(String, String)],
-    ) -> Result<Result<JsonObject, Vec<Fault>>, &SchemaError> {
-        let compiled = self.compiled()?;
+    ) -> Result<JsonObject, Rejected> {
+        let compiled = match self.compiled() {
+            Ok(compiled) => compiled,
+            Err(error) => return Err(Rejected::Schema(error.clone())),
+        };
         let mut faults = Vec::new();
         let value = Value::Object(compiled.shape.normalise(args, synonyms, &mut faults));
         if !faults.is_empty() || !compiled.validator.is_valid(&value) {
             faults.extend(faults::of(&compiled.validator, &value, self));
         }
-        if !faults.is_empty() {
-            return Ok(Err(faults));
+        match value {
+            Value::Object(args) if faults.is_empty() => Ok(args),
+            Value::Object(args) => Err(Rejected::Arguments { args, faults }),
+            _ => unreachable!("made an object above"),
         }
-        let Value::Object(args) = value else {
-            unreachable!("made an object above")
-        };
-        Ok(Ok(args))
     }
 
     /// Checks an output; returns every fault.
@@ -260,13 +277,42 @@ impl PartialEq for Schema {
 }
 
 /// Shares equal schemas between tools: thousands of generated tools often have a handful of
-/// parameter lists between them.
+/// parameter lists between them. Keeps nothing alive that no tool uses.
 #[derive(Debug, Default)]
-pub struct SchemaPool(std::collections::HashMap<String, Arc<Schema>>);
+pub struct SchemaPool {
+    by_hash: HashMap<u64, Weak<Schema>>,
+    hasher: RandomState,
+}
 
 impl SchemaPool {
     /// The shared instance of a schema equal to this one.
     pub fn share(&mut self, schema: Arc<Schema>) -> Arc<Schema> {
-        Arc::clone(self.0.entry(schema.value.to_string()).or_insert(schema))
+        let mut hash = self.hasher.build_hasher();
+        hash_value(&schema.value, &mut hash);
+        let slot = self.by_hash.entry(hash.finish()).or_default();
+        match slot.upgrade() {
+            Some(shared) if shared.value == schema.value => shared,
+            // Another schema with the same hash keeps its place: sharing is only thrift.
+            Some(_) => schema,
+            None => {
+                *slot = Arc::downgrade(&schema);
+                schema
+            }
+        }
+    }
+}
+
+fn hash_value(value: &Value, hash: &mut impl Hasher) {
+    std::mem::discriminant(value).hash(hash);
+    match value {
+        Value::Null => {}
+        Value::Bool(flag) => flag.hash(hash),
+        Value::Number(number) => number.hash(hash),
+        Value::String(text) => text.hash(hash),
+        Value::Array(items) => items.iter().for_each(|item| hash_value(item, hash)),
+        Value::Object(fields) => fields.iter().for_each(|(key, field)| {
+            key.hash(hash);
+            hash_value(field, hash);
+        }),
     }
 }

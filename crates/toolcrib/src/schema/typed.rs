@@ -153,7 +153,7 @@ fn collapse_variants(schema: &mut JsonObject) {
                 values.push(value.clone());
             }
             (None, Some(several)) if several.iter().all(Value::is_string) => {
-                values.extend(several.iter().cloned())
+                values.extend(several.iter().cloned());
             }
             _ => return,
         }
@@ -218,7 +218,7 @@ mod tests {
                     "city": {"description": "City to look up.", "type": "string"},
                     "days": {"description": "Days ahead.", "type": "integer", "minimum": 0},
                     "unit": {"description": "Unit of the answer. (celsius: Degrees Celsius.)", "type": "string",
-                             "enum": ["celsius", "fahrenheit"]},
+                             "enum": ["fahrenheit", "celsius"]},
                     "title": {"description": "A title, to be sure parameters may be called so.", "type": "string"},
                     "to": {"description": "Where to.", "type": "object",
                            "properties": {"name": {"description": "Name of it.", "type": "string"}},

@@ -93,12 +93,13 @@ fn open_by_kernel(
 fn open_by_hand(
     root: BorrowedFd<'_>,
     path: &[u8],
-    flags: OFlags,
+    mut flags: OFlags,
     links: Links,
 ) -> Result<OwnedFd, Errno> {
     if path.starts_with(b"/") {
         return Err(Errno::XDEV);
     }
+    flags |= asked_by_slash(path);
     let mut left: Vec<Vec<u8>> = names(path).collect();
     let mut dirs: Vec<OwnedFd> = Vec::new();
     let mut followed = 0;
@@ -107,18 +108,13 @@ fn open_by_hand(
             dirs.pop().ok_or(Errno::XDEV)?;
         }
         let is_last = left.is_empty();
-        // The empty name is what stands between two slashes or after the last one.
-        let stays = matches!(name.as_slice(), b"" | b"." | b"..");
+        let stays = matches!(name.as_slice(), b"." | b"..");
         if stays && !is_last {
             continue;
         }
         let here = dirs.last().map_or(root, AsFd::as_fd);
         let name = if stays { b"." } else { name.as_slice() };
-        let how = if is_last {
-            flags
-        } else {
-            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC
-        };
+        let how = if is_last { flags } else { STEP };
         match open_without_following(here, name, how)? {
             Found::Link(_) if links == Links::Refuse || followed == MAX_LINKS => {
                 return Err(Errno::LOOP);
@@ -126,6 +122,9 @@ fn open_by_hand(
             Found::Link(target) if target.starts_with(b"/") => return Err(Errno::XDEV),
             Found::Link(target) => {
                 followed += 1;
+                if is_last {
+                    flags |= asked_by_slash(&target);
+                }
                 left.extend(names(&target));
             }
             Found::Opened(fd) if is_last => return Ok(fd),
@@ -133,12 +132,26 @@ fn open_by_hand(
             Found::Opened(fd) => dirs.push(fd),
         }
     }
-    unreachable!("every text splits into at least one name, and the last one returns")
+    // The path has no name at all.
+    Err(Errno::NOENT)
 }
+
+/// How the directories on the way are opened.
+const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// The names of a path, last one first.
 fn names(path: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec)
+    let names = path.split(|byte| *byte == b'/').rev();
+    names.filter(|name| !name.is_empty()).map(<[u8]>::to_vec)
+}
+
+/// A slash at the end says that a directory is meant.
+fn asked_by_slash(path: &[u8]) -> OFlags {
+    if path.ends_with(b"/") {
+        OFlags::DIRECTORY
+    } else {
+        OFlags::empty()
+    }
 }
 
 enum Found {

@@ -176,7 +176,12 @@ fn a_text_that_is_no_path_is_refused_before_anything_is_opened() {
     ] {
         assert_eq!(tree.read(path), Err(ErrorCode::InvalidPath), "{path:?}");
     }
-    let error = tree.workspaces()[0].path("").unwrap_err();
+    let workspace = &tree.workspaces()[0];
+    assert!(
+        workspace.path("f\0").is_err(),
+        "before any call to the system"
+    );
+    let error = workspace.path("").unwrap_err();
     assert_eq!(
         error.message(),
         "the path is empty; use `.` for the workspace itself"
@@ -413,6 +418,67 @@ fn years_beyond_the_calendar_are_shown_as_its_end() {
         Metadata::of(&stat).modified.to_string(),
         "2024-06-01T09:17:10Z"
     );
+}
+
+mod by_hand_is_as_by_kernel {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Paths of few names, so that they meet: what is made here is walked there.
+    fn path() -> impl Strategy<Value = String> {
+        let name = prop::sample::select(vec!["a", "b", "c", ".", "..", ""]);
+        prop::collection::vec(name, 1..6).prop_map(|names| names.join("/"))
+    }
+
+    #[derive(Debug, Clone)]
+    enum Thing {
+        Directory,
+        File,
+        Link(String),
+    }
+
+    fn thing() -> impl Strategy<Value = Thing> {
+        prop_oneof![
+            3 => Just(Thing::Directory),
+            1 => Just(Thing::File),
+            3 => path().prop_map(Thing::Link),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn in_any_tree_any_path_gives_the_same(
+            things in prop::collection::vec((path(), thing()), 1..12),
+            paths in prop::collection::vec(path(), 40),
+        ) {
+            let outer = tempfile::tempdir().unwrap();
+            let root = outer.path().join("ws");
+            fs::create_dir(&root).unwrap();
+            for (place, thing) in things {
+                // Beneath the root by construction; where it cannot be made, it is not there.
+                let place = root.join(place.replace("..", "a").trim_matches('/'));
+                let _ = match thing {
+                    Thing::Directory => fs::create_dir_all(place),
+                    Thing::File => fs::write(place, "file"),
+                    Thing::Link(target) => symlink(target, place),
+                };
+            }
+            let kernel = Workspace::open(&root).unwrap();
+            let by_hand = Workspace::open_without_openat2(&root).unwrap();
+            for text in paths.iter().filter(|text| !text.is_empty() && !text.starts_with('/')) {
+                let path = kernel.path(text).unwrap();
+                prop_assert_eq!(kernel.metadata(&path), by_hand.metadata(&path), "{}", text);
+                let opened = [&kernel, &by_hand].map(|workspace| {
+                    let file = workspace.open_file(&path).map(|(file, _)| fstat(file).unwrap().st_ino);
+                    let dir = workspace.open_dir(&path).map(|dir| fstat(dir).unwrap().st_ino);
+                    (file, dir)
+                });
+                prop_assert_eq!(&opened[0], &opened[1], "{}", text);
+            }
+        }
+    }
 }
 
 /// PATH-008, for reading: whatever is exchanged while a path is resolved, no byte from outside

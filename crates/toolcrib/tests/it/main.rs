@@ -1,10 +1,12 @@
 //! Tests of the library from outside, as one program: linking is slow and this links once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod call_log;
 mod golden;
+mod layers;
+mod paths;
+mod pipeline;
 mod storage;
 mod syscalls;
-mod layers;
-mod pipeline;
 mod unicode;
 mod wire;

@@ -74,6 +74,9 @@ impl fmt::Display for LogName {
     }
 }
 
+/// How often a line that did not get into the file whole is tried again.
+const MAX_ATTEMPTS: u32 = 3;
+
 /// Appends lines to the file of the day.
 pub(super) struct LogFiles {
     path: PathBuf,
@@ -116,10 +119,16 @@ impl LogFiles {
     /// is torn, and then whole lines.
     pub(super) fn append(&mut self, buffer: &[u8], now: Timestamp) -> Result<(), LostLines> {
         let mut next = 1;
+        let mut attempts = 0;
         while next < buffer.len() {
             match self.append_some(buffer, next, now) {
-                Ok(reached) => next = reached,
-                Err(error) => {
+                Ok(reached) if reached > next => {
+                    next = reached;
+                    attempts = 0;
+                }
+                Ok(_) if attempts < MAX_ATTEMPTS => attempts += 1,
+                result => {
+                    let error = result.err().unwrap_or_else(|| self.stuck());
                     // Start over next time: the directory may be another one by then.
                     self.current = None;
                     let count = buffer[next..].iter().filter(|b| **b == b'\n').count() as u64;
@@ -128,6 +137,14 @@ impl LogFiles {
             }
         }
         Ok(())
+    }
+
+    fn stuck(&self) -> StorageError {
+        let name = self
+            .current
+            .as_ref()
+            .map_or("the call log", |current| &current.name);
+        StorageError::io("append to", name, io::Error::from(io::ErrorKind::WriteZero))
     }
 
     /// Makes what was appended survive a power failure.
@@ -372,5 +389,22 @@ mod tests {
         assert_eq!(read("2026-11-15.jsonl"), "line\n");
         assert_eq!(read("2026-11-16.jsonl"), "line\nline\n");
         assert_eq!(read("2016-01-01.jsonl"), "line\n");
+    }
+
+    #[test]
+    fn the_file_being_written_stays_even_if_it_has_the_oldest_name() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("2026-11-15.jsonl"), "line\n".repeat(100)).unwrap();
+        std::fs::write(dir.path().join("2030-01-01.jsonl"), "line\n".repeat(1000)).unwrap();
+        let options = CallLogOptions {
+            max_file_bytes: 1000,
+            max_total_bytes: 2000,
+        };
+        let mut files = LogFiles::new(dir.path().to_owned(), options);
+        files
+            .append(b"\nnew\n", "2026-11-15T12:00:00Z".parse().unwrap())
+            .unwrap();
+        let names = LogName::list(&DurableDir::open(dir.path()).unwrap().unwrap()).unwrap();
+        assert_eq!(names, [LogName::parse("2026-11-15.jsonl").unwrap()]);
     }
 }

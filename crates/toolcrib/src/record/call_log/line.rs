@@ -64,20 +64,20 @@ fn left_out() -> JsonObject {
 fn shorten_fields(record: &mut CallRecord) {
     let CallRecord {
         tool,
-        bundle,
-        version,
         message,
         approval,
         ..
     } = record;
-    let mut texts = vec![tool];
-    texts.extend([bundle, version, message].into_iter().flatten());
-    if let Some(approval) = approval {
-        texts.extend([&mut approval.by, &mut approval.reason]);
-        texts.extend(&mut approval.answer);
+    shorten(tool, MAX_FIELD_BYTES);
+    if let Some(message) = message {
+        shorten(message, MAX_FIELD_BYTES);
     }
-    for text in texts {
-        shorten(text, MAX_FIELD_BYTES);
+    if let Some(approval) = approval {
+        shorten(&mut approval.by, MAX_FIELD_BYTES);
+        shorten(&mut approval.reason, MAX_FIELD_BYTES);
+        if let Some(answer) = &mut approval.answer {
+            shorten(answer, MAX_FIELD_BYTES);
+        }
     }
 }
 
@@ -206,8 +206,6 @@ mod tests {
         let mut record = record(json!({}));
         record.parameters.insert(worst(), json!(worst()));
         record.tool = worst();
-        record.bundle = Some(worst());
-        record.version = Some(worst());
         record.message = Some(worst());
         record.call_id = CallId::given(&"\\".repeat(CallId::MAX_BYTES)).unwrap();
         record.parent = Some(record.call_id.clone());

@@ -14,15 +14,15 @@ use jiff::Timestamp;
 use serde_json::json;
 use toolcrib::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader};
 use toolcrib::record::{CallRecord, Recorder as _};
-use toolcrib::{CallId, Caller, ErrorCode};
+use toolcrib::{CallId, Caller, ErrorCode, Slug, Version};
 
 fn record(id: &str) -> CallRecord {
     let now = Timestamp::now();
     CallRecord {
         call_id: CallId::given(id).unwrap(),
         tool: String::from("read_file"),
-        bundle: Some(String::from("core")),
-        version: Some(String::from("v1")),
+        bundle: Some(Slug::parse("core").unwrap()),
+        version: Some(Version::v1()),
         caller: Caller::Library,
         parent: None,
         start_time: now,
@@ -287,6 +287,12 @@ fn a_torn_line_costs_nothing_but_itself() {
     log.record(record("b"));
     log.flush();
     assert_eq!(place.ids(), (["b", "a"].map(String::from).into(), 1));
+
+    let text = fs::read_to_string(place.only_file()).unwrap();
+    assert!(
+        text.contains("\n{\"callId\":\"torn\n{\"callId\":\"b\""),
+        "{text}"
+    );
 
     // Another process dies while we have the file open.
     append("{\"callId\":\"torn, too");

@@ -157,6 +157,7 @@ fn sweeping_removes_what_dead_writers_left_and_nothing_else() {
         "notes.toolcrib-tmp",
         ".toolcrib-tmp",
         ".x.json.toolcrib-tmp",
+        ".0abc.toolcrib-tmp",
         "x.json~",
         ".hidden",
     ];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use toolcrib::model::outcome::{ApprovalTrail, Origin, Timing};
 use toolcrib::wire::{ResultShape, render};
-use toolcrib::{CallId, ErrorCode, Outcome, ToolError, ToolOutput};
+use toolcrib::{CallId, ErrorCode, Outcome, Slug, ToolError, ToolOutput, Version};
 
 use crate::golden;
 
@@ -17,8 +17,8 @@ fn outcome(result: Result<ToolOutput, ToolError>) -> Outcome {
         call_id: CallId::given("call-123").unwrap(),
         tool: "shell".to_owned(),
         origin: Some(Origin {
-            bundle: "core".to_owned(),
-            version: "v1".to_owned(),
+            bundle: Slug::parse("core").unwrap(),
+            version: Version::v1(),
         }),
         parameters,
         result,
