@@ -8,7 +8,9 @@ use tokio_util::sync::CancellationToken;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Registry;
 use toolcrib::wire::{ResultShape, render};
-use toolcrib::{CallRequest, Caller, Crib, EventKind, Outcome, OutputStream, Plan, ToolOutput};
+use toolcrib::{
+    CallRequest, Caller, Crib, ErrorCode, EventKind, Outcome, OutputStream, Plan, ToolOutput,
+};
 
 use super::{Done, open_to_run};
 use crate::args::{Global, RunArgs};
@@ -32,6 +34,12 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
     print_outcome(args, &outcome, output);
+    let health = crib.call_log_health();
+    if let Some(why) = health.last_error.filter(|_| health.dropped > 0) {
+        output.say(&output.dim(&format!(
+            "the call was not recorded: {why}; see `toolcrib doctor`"
+        )));
+    }
     Ok(exit_code(args, &outcome))
 }
 
@@ -185,7 +193,11 @@ fn print_outcome(args: &RunArgs, outcome: &Outcome, output: &Output) {
     } else {
         match &outcome.result {
             Ok(result) => print_result(result, output),
-            Err(error) => print_error(output, error, None),
+            Err(error) => {
+                let hint = (error.code() == ErrorCode::InvalidArguments)
+                    .then(|| format!("`toolcrib show {}` lists the parameters", outcome.tool));
+                print_error(output, error, hint.as_deref());
+            }
         }
     }
     if outcome.truncated {

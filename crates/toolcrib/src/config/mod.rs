@@ -5,6 +5,7 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -134,7 +135,12 @@ impl Config {
         let file = path.display().to_string();
         let text = match read_capped(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            // Where the home is a file, there is no configuration; whoever writes to it will say so.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(());
+            }
             Err(source) => return Err(ConfigError::Unreadable { file, source }),
         };
         let table: toml::Table =

@@ -181,16 +181,13 @@ impl LogFiles {
             return Ok(from);
         }
         if start == from && reached > from && current.is_glued(written)? {
-            let line = &buffer[from..reached];
-            let first_end = from
-                + line
-                    .iter()
-                    .position(|b| *b == b'\n')
-                    .map_or(line.len(), |at| at + 1);
-            let mut again = from;
-            while again < first_end {
-                again = self.append_some(&buffer[..first_end], again, now)?;
-            }
+            let lines = &buffer[from..reached];
+            let length = lines
+                .iter()
+                .position(|b| *b == b'\n')
+                .map_or(0, |at| at + 1);
+            self.append(&buffer[from - 1..from + length], now)
+                .map_err(|lost| lost.error)?;
         }
         Ok(reached)
     }

@@ -184,14 +184,17 @@ fn sweeping_removes_what_dead_writers_left_and_nothing_else() {
 }
 
 pub(super) fn all_with_umask(umask: u32, path: &Path) -> Result<(), StorageError> {
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(umask));
-    between_stops(|| {
+    let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(umask));
+    let result = between_stops(|| {
         let dir = DurableDir::create(path.join("a/b"))?;
         let lock = dir.lock()?;
         dir.write(&lock, "written", OLD)?;
         dir.create_new(&lock, "created", NEW)?;
         dir.create_subdir(&lock, "c")?.write(&lock, "below", OLD)
-    })
+    });
+    // The parent has to be able to read our report.
+    rustix::process::umask(before);
+    result
 }
 
 #[test]

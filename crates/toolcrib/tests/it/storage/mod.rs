@@ -10,6 +10,7 @@ mod locks;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -112,7 +113,7 @@ impl Operation {
             Operation::HoldLock => {
                 let _lock = DurableDir::create(path)?.lock()?;
                 println!("locked");
-                std::io::stdin().lines().for_each(drop);
+                io::stdin().lines().for_each(drop);
                 Ok(())
             }
             Operation::Race => {
@@ -187,12 +188,17 @@ fn names_in(path: &Path) -> Vec<String> {
     names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The mode of everything below a directory, by its path from there.
+/// The mode of everything below a directory, by its path from there. Directories we may not look
+/// into, as those just made under a strict umask, are counted themselves.
 pub(crate) fn modes_below(path: &Path) -> Vec<(String, u32)> {
     let mut modes = Vec::new();
     let mut pending = vec![path.to_owned()];
     while let Some(dir) = pending.pop() {
-        for entry in fs::read_dir(dir).unwrap() {
+        let entries = match fs::read_dir(dir) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+            entries => entries.unwrap(),
+        };
+        for entry in entries {
             let entry = entry.unwrap();
             let metadata = entry.metadata().unwrap();
             let name = entry

@@ -1,0 +1,63 @@
+//! What `--help` says, word for word.
+
+use crate::harness::{Test, golden};
+
+#[test]
+fn help_of_every_command_is_as_it_was_reviewed() {
+    let test = Test::new();
+    for command in [
+        "",
+        "run",
+        "list",
+        "show",
+        "schema",
+        "calls",
+        "config",
+        "explain",
+        "doctor",
+        "completions",
+    ] {
+        let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        let ran = test.run(&words).exits(0);
+        let name = if command.is_empty() {
+            "toolcrib"
+        } else {
+            command
+        };
+        golden(&format!("help/{name}.txt"), &ran.stdout);
+    }
+}
+
+#[test]
+fn colour_is_for_terminals_and_for_who_asks() {
+    let test = Test::new();
+    assert!(!test.run(&["run", "nothing"]).stderr.contains('\u{1b}'));
+    assert!(
+        test.run(&["--color", "always", "run", "nothing"])
+            .stderr
+            .contains("\u{1b}[31;1merror:")
+    );
+    assert!(
+        !test
+            .run(&["--color", "never", "list"])
+            .stdout
+            .contains('\u{1b}')
+    );
+}
+
+#[test]
+fn quiet_says_only_errors_and_verbose_says_more() {
+    let test = Test::new().file("a.txt", "A");
+    assert_eq!(
+        test.run(&["-q", "run", "read_file", "path=a.txt", "--dry-run"])
+            .exits(0)
+            .stderr,
+        ""
+    );
+    test.run(&["-q", "run", "read_file", "path=none"])
+        .exits(1)
+        .says("error:");
+    test.run(&["-v", "run", "read_file", "path=a.txt"])
+        .exits(0)
+        .says("execution");
+}

@@ -1,0 +1,88 @@
+//! `toolcrib list`, `show` and `explain`.
+
+use serde_json::json;
+
+use crate::harness::Test;
+
+#[test]
+fn a_list_is_a_table_rows_or_a_bare_array_and_creates_nothing() {
+    let test = Test::new();
+    let rows = test.run(&["list", "--json"]).exits(0).json();
+    let names: Vec<&str> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["list_directory", "read_file"]);
+    assert_eq!(rows[1]["availability"], json!({"state": "ready"}));
+    let plain = test.run(&["--plain", "list"]).exits(0);
+    assert!(
+        plain.stdout.starts_with("list_directory\tread\t"),
+        "{plain:?}"
+    );
+    assert!(test.run(&["list"]).exits(0).stdout.starts_with("NAME"));
+    assert!(!test.home().exists());
+}
+
+#[test]
+fn a_disabled_tool_is_listed_only_when_asked_for_and_explained() {
+    let test = Test::new().config("disabledTools = ['read_file']");
+    let listed = test.run(&["list"]).exits(0).says("1 more tool is off");
+    assert!(!listed.stdout.contains("read_file"));
+    assert!(
+        test.run(&["list", "--all"])
+            .exits(0)
+            .stdout
+            .contains("disabled")
+    );
+    test.run(&["run", "read_file", "path=x"])
+        .exits(3)
+        .says("disabled");
+    let explained = test
+        .run(&["explain", "read_file", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&explained["offered"], &explained["state"]),
+        (&json!(false), &json!("disabled"))
+    );
+}
+
+#[test]
+fn showing_a_tool_lists_its_parameters_and_how_to_run_it() {
+    let shown = Test::new().run(&["show", "list_files"]).exits(0);
+    for expected in [
+        "includeHidden",
+        "required",
+        "also      list_files",
+        "toolcrib run list_directory path=…",
+    ] {
+        assert!(shown.stdout.contains(expected), "{expected}: {shown:?}");
+    }
+    let whole = Test::new()
+        .run(&["show", "+readfile", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(whole["inputSchema"]["required"], json!(["path"]));
+    assert_eq!(whole["limits"]["timeoutMs"], 30000);
+}
+
+#[test]
+fn every_error_code_is_explained() {
+    let test = Test::new();
+    for code in toolcrib::ErrorCode::ALL {
+        let explained = test
+            .run(&["explain", code.as_str(), "--json"])
+            .exits(0)
+            .json();
+        assert_eq!(explained["exitCode"], u64::from(code.exit_code()));
+        assert_eq!(explained["httpStatus"], u64::from(code.http_status()));
+    }
+    assert!(
+        test.run(&["explain", "timeout"])
+            .exits(0)
+            .stdout
+            .contains("exit code    7")
+    );
+}

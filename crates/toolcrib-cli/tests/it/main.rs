@@ -1,0 +1,13 @@
+//! Tests of the binary from outside, as one program.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
+mod calls;
+mod completions;
+mod config;
+mod doctor;
+mod harness;
+mod help;
+mod list;
+mod readme;
+mod run;
+mod schema;

@@ -1,0 +1,309 @@
+//! `toolcrib run`.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Test, golden};
+
+#[test]
+fn a_file_comes_out_exactly_as_it_is() {
+    let content = "first\r\nno newline at the end \u{1b}[31m";
+    Test::new()
+        .file("a.txt", content)
+        .run(&["run", "read_file", "path=a.txt"])
+        .exits(0)
+        .prints(content);
+}
+
+#[test]
+fn arguments_come_as_words_as_json_from_a_file_and_from_stdin() {
+    let test = Test::new()
+        .file("a.txt", "1\n2\n3\n")
+        .file("args.json", r#"{"path": "a.txt", "start_line": 2}"#);
+    let json = r#"{"path": "a.txt", "start_line": 2}"#;
+    test.run(&["run", "read_file", "path=a.txt", "start_line=2"])
+        .exits(0)
+        .prints("2\n3\n");
+    test.run(&[
+        "run",
+        "read_file",
+        "path=a.txt",
+        "startLine=2",
+        "END_LINE=2",
+    ])
+    .exits(0)
+    .prints("2\n");
+    test.run(&["run", "read_file", "--args", json])
+        .exits(0)
+        .prints("2\n3\n");
+    test.run(&["run", "read_file", "--args", "@args.json"])
+        .exits(0)
+        .prints("2\n3\n");
+    test.run_with_input(&["run", "read_file", "--args", "-"], json)
+        .exits(0)
+        .prints("2\n3\n");
+    test.run(&["run", "read_file", "--args", json, "start_line=3"])
+        .exits(0)
+        .prints("3\n");
+}
+
+#[test]
+fn json_is_one_document_in_the_envelope_of_rest() {
+    let test = Test::new().file("a.txt", "A");
+    let ok = test
+        .run(&["--json", "run", "read_file", "path=a.txt"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&ok["ok"], &ok["value"]["content"]),
+        (&json!(true), &json!("A"))
+    );
+    assert_eq!(ok["metadata"]["tool"], "read_file");
+    assert_eq!(ok["metadata"]["bundle"], "core");
+    assert_eq!(
+        ok["metadata"]["parameters"],
+        json!({"path": "a.txt", "encoding": "utf-8"})
+    );
+    for (words, code, exit) in [
+        (vec!["run", "read_file", "path=b.txt"], "FILE_NOT_FOUND", 1),
+        (vec!["run", "read_file", "path=../a"], "INVALID_PATH", 1),
+        (vec!["run", "raed_file"], "TOOL_NOT_FOUND", 3),
+        (vec!["run", "read_file"], "INVALID_ARGUMENTS", 4),
+        (vec!["run", "read_file", "a.txt"], "USAGE", 2),
+        (vec!["run", "read_file", "--args", "[]"], "USAGE", 2),
+        (vec!["run", "read_file", "--args", "{"], "USAGE", 2),
+        (vec!["run", "read_file", "--args", "@none.json"], "USAGE", 2),
+        (vec!["run", "read_file", "--timeout", "soon"], "USAGE", 2),
+        (vec!["run"], "USAGE", 2),
+        (vec!["rnu"], "USAGE", 2),
+        (vec!["run", "read_file", "--jsn"], "USAGE", 2),
+        (vec!["show", "nothing"], "TOOL_NOT_FOUND", 3),
+        (vec!["calls", "show", "nothing"], "CALL_NOT_FOUND", 3),
+    ] {
+        let words: Vec<&str> = words.into_iter().chain(["--json"]).collect();
+        let ran = test.run(&words).exits(exit);
+        let failed = ran.json();
+        assert_eq!(
+            (&failed["ok"], &failed["error"]["code"]),
+            (&json!(false), &json!(code)),
+            "{words:?}"
+        );
+        assert!(!failed["error"]["message"].as_str().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn errors_say_what_happened_and_what_to_type_next() {
+    let test = Test::new().file("a.txt", "A");
+    let mut all = String::new();
+    for words in [
+        &["run", "raed_file", "path=a.txt"][..],
+        &["run", "read_file", "pth=a.txt", "start_line=x"],
+        &["run", "read_file", "a.txt"],
+        &["run", "read_file", "path=none.txt"],
+        &["run", "read_file", "path=/etc/passwd"],
+        &["run", "read_file", "path=a.txt", "start_line=9"],
+        &["run", "read_file", "--args", "{\"path\": }"],
+        &["explain", "TIMEOT"],
+        &["calls", "show", "x"],
+        &["run", "read_file", "--timeot", "5s"],
+        &["lst"],
+    ] {
+        let ran = test.run(words);
+        assert_eq!(ran.stdout, "", "words do not go to stdout: {words:?}");
+        all.push_str(&format!(
+            "$ toolcrib {}\n{}exit {}\n\n",
+            words.join(" "),
+            ran.stderr,
+            ran.code
+        ));
+    }
+    golden("errors.txt", &all);
+}
+
+#[test]
+fn the_shape_can_be_chosen() {
+    let test = Test::new().file("a.txt", "A");
+    let shape = |shape: &str| {
+        test.run(&["run", "read_file", "path=a.txt", "--shape", shape])
+            .exits(0)
+            .json()
+    };
+    assert_eq!(shape("simple")["output"], "A");
+    assert_eq!(shape("detailed")["metadata"]["tool_name"], "read_file");
+    assert_eq!(shape("mcp")["isError"], false);
+    assert_eq!(shape("tagged")["ok"], true);
+    test.run(&["run", "read_file", "path=a.txt", "--shape", "sample"])
+        .exits(2)
+        .says("simple");
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_leaves_no_trace() {
+    let test = Test::new().file("a.txt", "A");
+    let plan = test
+        .run(&[
+            "run",
+            "read_file",
+            "path=a.txt",
+            "--dry-run",
+            "--json",
+            "--timeout",
+            "5s",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(plan["value"]["verdict"], "allow");
+    assert_eq!(plan["value"]["timeoutMs"], 5000);
+    test.run(&["run", "read_file", "--dry-run"]).exits(4);
+    assert!(!test.home().exists(), "a dry run writes nothing");
+}
+
+#[test]
+fn streaming_prints_one_event_a_line_and_then_the_outcome() {
+    let test = Test::new().file("a.txt", "A");
+    let ran = test
+        .run(&["run", "read_file", "path=a.txt", "--stream", "--json"])
+        .exits(0);
+    let lines: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let events: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line["event"].as_str())
+        .collect();
+    assert_eq!(events, ["started", "finished"]);
+    assert_eq!(lines.last().unwrap()["ok"], true);
+    test.run(&["run", "read_file", "path=a.txt", "--stream"])
+        .exits(0)
+        .prints("A");
+}
+
+#[test]
+fn a_call_id_gives_the_stored_outcome_also_to_another_process() {
+    let test = Test::new().file("a.txt", "before");
+    let run = |path: &str| {
+        test.run(&[
+            "run",
+            "read_file",
+            &format!("path={path}"),
+            "--call-id",
+            "my-1",
+            "--json",
+        ])
+    };
+    let first = run("a.txt").exits(0);
+    std::fs::write(test.workspace().join("a.txt"), "after").unwrap();
+    let second = run("a.txt").exits(0);
+    assert_eq!(second.json()["value"]["content"], "before");
+    assert_eq!(first.stdout, second.stdout);
+    assert_eq!(run("b.txt").exits(9).json()["error"]["code"], "CONFLICT");
+    test.run(&["run", "read_file", "path=a.txt", "--call-id", "no good"])
+        .exits(2)
+        .says("visible ASCII");
+}
+
+#[test]
+fn the_workspace_is_named_found_or_refused() {
+    let test = Test::new()
+        .file("project/.git/HEAD", "")
+        .file("project/src/a.txt", "A")
+        .file("b.txt", "B");
+    let inside = test.workspace().join("project/src");
+    let ran = test
+        .command()
+        .current_dir(&inside)
+        .args(["run", "read_file", "path=src/a.txt"])
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&ran.stdout),
+        "A",
+        "the nearest parent with .git is the workspace"
+    );
+    test.run(&[
+        "--workspace",
+        "project",
+        "run",
+        "read_file",
+        "path=src/a.txt",
+    ])
+    .exits(0)
+    .prints("A");
+    test.run(&["--workspace", "nowhere", "list"])
+        .exits(2)
+        .says("does not exist");
+    // The user's own directory is a workspace only when named.
+    let home = test.workspace();
+    let ran = test
+        .command()
+        .env("HOME", &home)
+        .args(["run", "read_file", "path=b.txt"])
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(3));
+    assert!(
+        String::from_utf8_lossy(&ran.stderr).contains("--workspace"),
+        "{ran:?}"
+    );
+    let ran = test
+        .command()
+        .env("HOME", &home)
+        .args(["--workspace", ".", "run", "read_file", "path=b.txt"])
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(0));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error_and_a_full_disk_is_one() {
+    let test = Test::new().file("a.txt", "x".repeat(1_000_000));
+    let mut child = test
+        .command()
+        .args(["run", "read_file", "path=a.txt"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ran = child.wait_with_output().unwrap();
+    assert_eq!(
+        (ran.status.code(), ran.stderr.len()),
+        (Some(141), 0),
+        "{ran:?}"
+    );
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let ran = test
+        .command()
+        .args(["run", "read_file", "path=a.txt"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("cannot write the output"));
+}
+
+#[test]
+fn a_home_that_cannot_be_written_does_not_stop_a_call() {
+    let test = Test::new()
+        .file("a.txt", "A")
+        .file("blocked", "a file where the home should be");
+    let home = test.workspace().join("blocked");
+    let ran = test
+        .command()
+        .env("TOOLCRIB_HOME", home)
+        .args(["run", "read_file", "path=a.txt"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "A", "{ran:?}");
+    assert!(
+        String::from_utf8_lossy(&ran.stderr).contains("not recorded"),
+        "{ran:?}"
+    );
+}
