@@ -103,19 +103,13 @@ fn of_form(
                 }
             }
         }
-        Form::Typed(mut kinds, node) => {
-            if kinds.len() > 1 && kinds.iter().any(|kind| kind == "null") {
-                kinds.retain(|kind| kind != "null");
-                lose_null(cx, &node);
+        Form::Typed(kinds, node) => match kinds.as_slice() {
+            [kind] => of_type(cx, kind, node, trail, depth),
+            kinds => {
+                let form = Form::AnyOf(annotations(&node), by_type(&node, kinds));
+                of_form(cx, form, trail, depth)
             }
-            match kinds.as_slice() {
-                [kind] => of_type(cx, kind, node, trail, depth),
-                _ => {
-                    let variants = by_type(&node, &kinds);
-                    of_form(cx, Form::AnyOf(annotations(&node), variants), trail, depth)
-                }
-            }
-        }
+        },
         Form::Anything(mut node) => {
             cx.keep_only(&mut node, &KEYWORDS);
             Ok(node)
