@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The one test command: installs what is missing, runs everything, says how long each part took.
 #
-#   ./test.sh            everything
+#   ./test.sh            everything but the fuzz targets, which need a nightly compiler and minutes
 #   ./test.sh NAME…      only the parts named: fmt clippy test doctest docs examples bench deny fuzz
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -53,7 +53,6 @@ examples() {
 
 only=("$@")
 export RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings"
-# Test builds are thrown away: without debug info they link faster and take less disk.
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 
 if wanted fmt; then
@@ -77,7 +76,9 @@ if wanted deny; then
     need deny $DENY
     part deny cargo deny --all-features check licenses bans sources
 fi
-if wanted fuzz; then
+if [ "${#only[@]}" -eq 0 ]; then
+    skip fuzz "./test.sh fuzz runs it; the property tests, which cover the same parsers, ran"
+elif wanted fuzz; then
     if ! cargo +nightly --version >/dev/null 2>&1; then
         skip fuzz "needs a nightly compiler (rustup toolchain install nightly); the property tests ran"
     elif ! command -v cargo-fuzz >/dev/null && ! cargo install cargo-fuzz --locked --debug; then

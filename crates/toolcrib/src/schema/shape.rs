@@ -5,6 +5,7 @@
 //! everything it is not sure of to the validator.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use serde_json::Value;
 
@@ -14,6 +15,10 @@ use crate::model::{JsonObject, text};
 
 /// How far below the root defaults and the like are looked for.
 const MAX_DEPTH: usize = 8;
+
+/// How many schemas are looked at: a recursive one unrolls without end, and k properties that refer
+/// to the root are kⁿ schemas in n levels. What lies beyond is left to the validator.
+const MAX_SCHEMAS: usize = 10_000;
 
 /// The part of a schema that normalising needs.
 #[derive(Debug, Default)]
@@ -37,14 +42,15 @@ struct PropertyShape {
 
 impl Shape {
     pub(super) fn of(schema: &Value) -> Shape {
-        Shape::at(schema, schema, 0)
+        Shape::at(schema, schema, 0, &mut MAX_SCHEMAS.clone())
     }
 
-    fn at(root: &Value, schema: &Value, depth: usize) -> Shape {
+    fn at(root: &Value, schema: &Value, depth: usize, left: &mut usize) -> Shape {
         let mut shape = Shape::default();
-        if depth > MAX_DEPTH {
+        if depth > MAX_DEPTH || *left == 0 {
             return shape;
         }
+        *left -= 1;
         let schema = resolve(root, schema);
         let required: Vec<&str> = schema
             .get("required")
@@ -60,14 +66,15 @@ impl Shape {
             .flatten()
         {
             let resolved = resolve(root, property);
-            let inner = Shape::at(root, property, depth + 1);
+            let inner = Shape::at(root, property, depth + 1, left);
             let default = property
                 .get("default")
                 .or_else(|| resolved.get("default"))
                 .cloned();
             let one = PropertyShape {
                 integer: is_type(resolved, "integer") && !is_type(resolved, "number"),
-                drop_null: !required.contains(&name.as_str()) && !allows_null(resolved),
+                drop_null: !required.contains(&name.as_str())
+                    && !allows_null(root, resolved, depth),
                 secret: is_secret(property) || is_secret(resolved),
                 inner: (!inner.is_trivial()).then(|| Box::new(inner)),
                 default,
@@ -76,6 +83,13 @@ impl Shape {
             shape.has_secrets |=
                 one.secret || one.inner.as_ref().is_some_and(|inner| inner.has_secrets);
             shape.properties.insert(name.as_str().into(), one);
+        }
+        for branch in ["allOf", "anyOf", "oneOf"]
+            .into_iter()
+            .filter_map(|key| schema.get(key)?.as_array())
+            .flatten()
+        {
+            shape.join(Shape::at(root, branch, depth + 1, left));
         }
         let mut clashes = Vec::new();
         for name in shape.properties.keys() {
@@ -87,11 +101,42 @@ impl Shape {
             shape.folded.remove(clash.as_str());
         }
         if let Some(items @ Value::Object(_)) = schema.get("items") {
-            let items = Shape::at(root, items, depth + 1);
+            let items = Shape::at(root, items, depth + 1, left);
             shape.has_secrets |= items.has_secrets;
             shape.items = (!items.is_trivial()).then(|| Box::new(items));
         }
         shape
+    }
+
+    /// Takes in one of several forms the value may have. What is done to a property is what every
+    /// form that has it agrees on; only masking needs no agreement. Defaults of a form are not
+    /// filled in: the value may have another form.
+    fn join(&mut self, branch: Shape) {
+        self.has_secrets |= branch.has_secrets;
+        for (name, mut property) in branch.properties {
+            property.default = None;
+            match self.properties.entry(name) {
+                Entry::Vacant(free) => {
+                    free.insert(property);
+                }
+                Entry::Occupied(mut taken) => {
+                    let own = taken.get_mut();
+                    own.integer &= property.integer;
+                    own.drop_null &= property.drop_null;
+                    own.secret |= property.secret;
+                    match (&mut own.inner, property.inner) {
+                        (Some(own), Some(other)) => own.join(*other),
+                        (own @ None, other) => *own = other,
+                        (Some(_), None) => {}
+                    }
+                }
+            }
+        }
+        match (&mut self.items, branch.items) {
+            (Some(own), Some(other)) => own.join(*other),
+            (own @ None, other) => *own = other,
+            (Some(_), None) => {}
+        }
     }
 
     fn is_trivial(&self) -> bool {
@@ -259,13 +304,31 @@ fn is_type(schema: &Value, wanted: &str) -> bool {
 }
 
 /// Whether `null` may be a meaningful value here: when in doubt, it is.
-fn allows_null(schema: &Value) -> bool {
-    match schema.get("type") {
-        Some(_) => is_type(schema, "null"),
-        None => schema
-            .get("enum")
-            .is_none_or(|values| values.as_array().is_some_and(|v| v.contains(&Value::Null))),
+fn allows_null(root: &Value, schema: &Value, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
+        return true;
     }
+    let schema = resolve(root, schema);
+    if schema.get("type").is_some() && !is_type(schema, "null") {
+        return false;
+    }
+    if let Some(Value::Array(values)) = schema.get("enum")
+        && !values.contains(&Value::Null)
+    {
+        return false;
+    }
+    let forms = |key: &str| {
+        schema
+            .get(key)
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    };
+    let allowed = |form: &Value| allows_null(root, form, depth + 1);
+    ["anyOf", "oneOf"]
+        .iter()
+        .all(|key| forms(key).is_empty() || forms(key).iter().any(allowed))
+        && forms("allOf").iter().all(allowed)
 }
 
 fn is_secret(schema: &Value) -> bool {
@@ -351,6 +414,43 @@ mod tests {
             json!({"depth": 3})
         );
         assert!(normalise(json!({"path": "."})).0.get("options").is_none());
+    }
+
+    #[test]
+    fn null_is_dropped_in_one_of_several_forms_when_all_of_them_agree() {
+        let schema = json!({"type": "object", "properties": {
+            "sort": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "maybe": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "filter": {"oneOf": [
+                {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
+                {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": ["string", "null"]}}}]}}});
+        let Value::Object(args) =
+            json!({"sort": null, "maybe": null, "filter": {"a": null, "b": null}})
+        else {
+            panic!("an object")
+        };
+        let out = Shape::of(&schema).normalise(args, &[], &mut Vec::new());
+        assert_eq!(
+            Value::Object(out),
+            json!({"maybe": null, "filter": {"b": null}})
+        );
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_many_times_is_not_unrolled() {
+        let mut properties = JsonObject::new();
+        for n in 0..50 {
+            properties.insert(
+                format!("p{n}"),
+                json!({"$ref": "#", "anyOf": [{"$ref": "#/properties/p0"}]}),
+            );
+        }
+        properties.insert("p0".to_owned(), json!({"type": "integer", "default": 1}));
+        let shape = Shape::of(&json!({"type": "object", "properties": properties}));
+        assert_eq!(
+            shape.normalise(JsonObject::new(), &[], &mut Vec::new())["p0"],
+            1
+        );
     }
 
     #[test]

@@ -1,12 +1,56 @@
 //! Provider definitions and result shapes, against golden files and the seeds' own examples.
 
 mod definitions;
+mod ollama;
 mod random;
 mod results;
+mod strict;
 mod strict_rules;
 
 use serde_json::{Value, json};
+use toolcrib::wire::{DefinitionOptions, Provider, definition, definitions};
 use toolcrib::{Schema, ToolSpec, WireName};
+
+const LOOSE: DefinitionOptions = DefinitionOptions { strict: false };
+const STRICT: DefinitionOptions = DefinitionOptions { strict: true };
+
+/// The reason a lone tool is dropped for.
+fn dropped(schema: Value, provider: Provider, options: &DefinitionOptions) -> String {
+    let spec = tool("t", schema);
+    let made = definitions([&spec], provider, options);
+    assert_eq!((made.tools.len(), made.dropped.len()), (0, 1), "{made:?}");
+    made.dropped[0].reason.clone()
+}
+
+/// The schema and losses (pointer, reason) of a lone tool.
+fn lowered(
+    schema: Value,
+    provider: Provider,
+    options: &DefinitionOptions,
+) -> (Value, Vec<(String, String)>) {
+    let made = definition(&tool("t", schema), provider, options).unwrap();
+    let losses = made
+        .losses
+        .into_iter()
+        .map(|loss| (loss.pointer, loss.reason))
+        .collect();
+    let schema = match provider {
+        Provider::OpenAi | Provider::Ollama => made.tool["function"]["parameters"].clone(),
+        Provider::OpenAiFunctions => made.tool["parameters"].clone(),
+        Provider::Anthropic => made.tool["input_schema"].clone(),
+        Provider::Mcp => made.tool["inputSchema"].clone(),
+    };
+    (schema, losses)
+}
+
+/// The pointers of what a lone tool loses.
+fn losses(schema: Value, provider: Provider, options: &DefinitionOptions) -> Vec<String> {
+    lowered(schema, provider, options)
+        .1
+        .into_iter()
+        .map(|(pointer, _)| pointer)
+        .collect()
+}
 
 /// A tool with nothing but a name, a description and a schema.
 fn tool(name: &str, schema: Value) -> ToolSpec {

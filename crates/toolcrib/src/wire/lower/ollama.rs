@@ -1,6 +1,6 @@
 //! Ollama: what its server's own types hold. Anything else it drops without a word or refuses.
 //!
-//! A schema there has one `type` (older servers refuse a list, and the prompt templates of many
+//! A schema there has one `type` (older servers refuse a list, and the chat templates of many
 //! models print it as it is), no references and no constraints.
 
 use serde_json::{Value, json};

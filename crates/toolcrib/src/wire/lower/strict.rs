@@ -1,9 +1,11 @@
 //! OpenAI's strict mode: output that is guaranteed to fit, for schemas of a small sublanguage.
 //!
-//! Every object is closed and requires all its properties; what was optional may be null instead,
-//! which [`Schema::check_arguments`](crate::Schema::check_arguments) reads as left out. An object
-//! that takes any field and a value of any type have no strict form: an optional parameter of such
-//! a kind is left out of the definition, a required one leaves out the tool.
+//! Every object is closed and requires all its properties; what was optional may be null instead.
+//! [`Schema::check_arguments`](crate::Schema::check_arguments) reads that null as left out, except
+//! where the forms of an `anyOf` or `oneOf` disagree about it.
+//!
+//! An object that takes any field and a value of any type have no strict form: an optional
+//! property of such a kind is left out of the definition, a required one leaves out the tool.
 
 use std::collections::HashMap;
 
