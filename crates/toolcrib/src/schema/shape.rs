@@ -42,7 +42,8 @@ struct PropertyShape {
 
 impl Shape {
     pub(super) fn of(schema: &Value) -> Shape {
-        Shape::at(schema, schema, 0, &mut MAX_SCHEMAS.clone())
+        let mut left = MAX_SCHEMAS;
+        Shape::at(schema, schema, 0, &mut left)
     }
 
     fn at(root: &Value, schema: &Value, depth: usize, left: &mut usize) -> Shape {
