@@ -1,5 +1,121 @@
 //! Toolcrib: define a tool once; run it safely from a shell, a program, or any model that can
 //! call tools.
+//!
+//! # A tool
+//!
+//! A tool is a function with a name, a description and typed arguments. The doc comments of the
+//! arguments are what a model reads:
+//!
+//! ```
+//! use toolcrib::schemars::JsonSchema;
+//! use toolcrib::serde::Deserialize;
+//! use toolcrib::{Effects, FnTool};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! #[serde(crate = "toolcrib::serde")]
+//! #[schemars(crate = "toolcrib::schemars")]
+//! struct Add {
+//!     /// The first number.
+//!     a: i64,
+//!     /// The second number; 1 if left out.
+//!     b: Option<i64>,
+//! }
+//!
+//! let add = FnTool::new("add", "Adds two numbers", |args: Add, _cx| async move {
+//!     // `?` turns any error into a failed call.
+//!     let sum = args.a.checked_add(args.b.unwrap_or(1)).ok_or(std::fmt::Error)?;
+//!     Ok(sum)
+//! })?
+//! .effects(Effects::READ);
+//! # Ok::<(), toolcrib::DefineError>(())
+//! ```
+//!
+//! (The two `crate` attributes are needed only where `serde` and `schemars` are not dependencies of
+//! your own.) A tool that is more than a function implements [`Tool`]; [`schema::ObjectBuilder`]
+//! writes its schema.
+//!
+//! # A call
+//!
+//! A [`Registry`] holds tools and is the one way to call them. A call always has an [`Outcome`]:
+//! bad arguments, refusals, panics and timeouts are outcomes with an [`ErrorCode`], never a
+//! `panic!` or an `Err` in the caller's face.
+//!
+//! ```
+//! # use toolcrib::{CallRequest, ErrorCode, FnTool, Registry};
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! # let shout = FnTool::new("shout", "Shouts", |(), _cx| async { Ok("HEY") })?;
+//! let registry = Registry::new();
+//! registry.register(shout)?;
+//!
+//! let outcome = registry.execute(CallRequest::new("shout")).await;
+//! assert_eq!(outcome.into_result()?.value, "HEY");
+//!
+//! let outcome = registry.execute(CallRequest::new("shuot")).await;
+//! assert_eq!(outcome.error().unwrap().code(), ErrorCode::ToolNotFound);
+//! assert!(outcome.error().unwrap().message().ends_with("did you mean `shout`?"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! [`Registry::execute_async`] runs a call in the background and returns a handle with its events;
+//! [`Registry::plan`] says what a call would do. `CallRequest` takes a deadline, a cancellation
+//! token and a call id: repeating an id returns the stored outcome instead of running again.
+//!
+//! # Safety
+//!
+//! What may run is decided in one [pipeline]: the tool's own [`Approval`], the [`rules`], and an
+//! [`approval::Approver`] for what needs a person. The default approver reaches nobody, so that
+//! what needs approval is refused until a program chooses otherwise:
+//!
+//! ```
+//! use toolcrib::approval::AllowAll;
+//! use toolcrib::rules::{Rule, RuleSet};
+//! use toolcrib::{LimitsPatch, Registry};
+//!
+//! let registry = Registry::builder()
+//!     .rules(RuleSet::default().with(Rule::forbid("no_network_access", ["curl", "wget", "nc"])))
+//!     .approver(AllowAll::by("the nightly job"))
+//!     .limits(&LimitsPatch { timeout_ms: Some(10_000), ..LimitsPatch::default() })
+//!     .build();
+//! # let _ = registry;
+//! ```
+//!
+//! File tools work on a [`workspace::Workspace`], the only directory tree they can open:
+//!
+//! ```no_run
+//! # use toolcrib::{Registry, workspace::Workspace};
+//! let registry = Registry::builder().workspace(Workspace::open("project".as_ref())?).build();
+//! registry.register_builtins()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Models
+//!
+//! [`Registry::definitions`] gives the tools in a provider's format, with a report of what the
+//! provider cannot express; [`CallRequest::from_json`] reads a model's call in any of the usual
+//! spellings; [`wire::render`] shapes the outcome for it.
+//!
+//! ```
+//! # use toolcrib::{CallRequest, FnTool, Registry, wire::*};
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! # let registry = Registry::new();
+//! # registry.register(FnTool::new("shout", "Shouts", |(), _cx| async { Ok("HEY") })?)?;
+//! let tools = registry.definitions(Provider::Anthropic, &DefinitionOptions::default()).tools;
+//! assert_eq!(tools[0]["name"], "shout");
+//!
+//! let request = CallRequest::from_json(serde_json::json!({"name": "shout", "arguments": {}}))?;
+//! let result = render(&registry.execute(request).await, ResultShape::Mcp);
+//! assert_eq!(result["content"][0]["text"], "HEY");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # The rest
+//!
+//! [`Crib`] is a registry with everything around it that the command line has: settings, a
+//! workspace found from the current directory, the built-in tools, a call log on disk. The feature
+//! `testing` has doubles for testing your own tools. Everything runs on a Tokio runtime with time
+//! enabled.
 
 pub mod approval;
 pub mod builtin;

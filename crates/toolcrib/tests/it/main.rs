@@ -6,6 +6,8 @@ mod golden;
 mod layers;
 mod paths;
 mod pipeline;
+mod properties;
+mod seeds;
 mod storage;
 mod syscalls;
 mod unicode;

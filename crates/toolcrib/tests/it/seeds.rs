@@ -1,0 +1,216 @@
+//! What the seeds show of the foundation, as they show it: S1 the Python document, S2 the TypeScript
+//! one, S3 the Go reference. (File tools are in `paths.rs`, formats in `wire/`, S4's manifest in
+//! `model/manifest.rs`.)
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolcrib::approval::{ApprovalRequest, ApprovalResponse};
+use toolcrib::rules::{Rule, RuleSet};
+use toolcrib::schema::{Property, Schema};
+use toolcrib::schemars::JsonSchema;
+use toolcrib::serde::Deserialize;
+use toolcrib::testing::TestCrib;
+use toolcrib::wire::{DefinitionOptions, Provider, ResultShape, render};
+use toolcrib::{CallId, CallRequest, ErrorCode, FnTool, Registry};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "toolcrib::serde")]
+#[schemars(crate = "toolcrib::schemars")]
+struct MyArgs {
+    /// First argument
+    arg1: String,
+}
+
+fn my_tool() -> FnTool {
+    FnTool::new(
+        "my_tool",
+        "What my tool does",
+        |args: MyArgs, _cx| async move { Ok(format!("expected {}", args.arg1)) },
+    )
+    .unwrap()
+}
+
+/// S1 "Testing Tools": id, name and arguments in; success and output out.
+#[tokio::test]
+async fn s1_a_tool_call_gives_a_tool_result() {
+    let test = TestCrib::new();
+    test.registry().register(my_tool()).unwrap();
+    let call =
+        CallRequest::from_json(json!({"name": "my_tool", "arguments": {"arg1": "value"}})).unwrap();
+    let outcome = test
+        .registry()
+        .execute(call.call_id(CallId::given("test-1").unwrap()))
+        .await;
+    assert_eq!(
+        render(&outcome, ResultShape::Simple),
+        json!({"tool_call_id": "test-1", "output": "expected value", "success": true})
+    );
+    let failed = test
+        .registry()
+        .execute(CallRequest::new("my_tool").call_id(CallId::given("call-123").unwrap()))
+        .await;
+    let failed = render(&failed, ResultShape::Simple);
+    assert_eq!(
+        (&failed["output"], &failed["success"]),
+        (&json!(""), &json!(false))
+    );
+    assert!(failed["error"].as_str().unwrap().contains("/arg1"));
+}
+
+/// S1 "Tool Schema Rules" and S3 "Custom Tool Development": the builder makes what LM Studio and
+/// OpenAI expect.
+#[test]
+fn s1_the_schema_helper_makes_an_object_with_described_properties() {
+    let built = Schema::object()
+        .required("param1", Property::string("First parameter"))
+        .build()
+        .unwrap();
+    let created = Schema::create(
+        json!({"param1": {"type": "string", "description": "First parameter"}}),
+        &["param1"],
+    )
+    .unwrap();
+    assert_eq!(built, created);
+    assert_eq!(
+        *built.as_value(),
+        json!({"type": "object", "properties": {"param1": {"type": "string", "description": "First parameter"}}, "required": ["param1"]})
+    );
+    assert!(
+        Schema::authored(json!({"type": "string"}))
+            .unwrap_err()
+            .to_string()
+            .contains("object")
+    );
+}
+
+/// S1 "Tool Safety": a custom rule.
+#[tokio::test]
+async fn s1_a_safety_rule_blocks_and_returns_an_error_to_the_model() {
+    let rules = RuleSet::default().with(Rule::forbid("no_network_access", ["curl", "wget", "nc"]));
+    let test = TestCrib::new().rules(rules);
+    test.registry().register(my_tool()).unwrap();
+    let outcome = test
+        .registry()
+        .execute(CallRequest::new("my_tool").arg("arg1", "wget http://x"))
+        .await;
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::BlockedByRule);
+}
+
+/// S2 "Tool Registry" and "Approval System".
+#[tokio::test]
+async fn s2_the_registry_and_the_approval_gate() {
+    let test = TestCrib::new().answers([ApprovalResponse::approve_with(
+        "user",
+        json!({"arg1": "safer"}).as_object().unwrap().clone(),
+    )]);
+    let registry = test.registry();
+    registry
+        .register(my_tool().ask_when(|args| args["arg1"] == "overwrite"))
+        .unwrap();
+    assert!(registry.get("my_tool").is_some() && registry.get("other").is_none());
+    assert_eq!(registry.list().len(), 1);
+    let functions = registry
+        .definitions(Provider::OpenAiFunctions, &DefinitionOptions::default())
+        .tools;
+    assert_eq!(
+        functions,
+        [
+            json!({"name": "my_tool", "description": "What my tool does", "parameters": {
+            "type": "object", "properties": {"arg1": {"type": "string", "description": "First argument"}}, "required": ["arg1"]}})
+        ]
+    );
+    let outcome = registry
+        .execute(CallRequest::new("my_tool").arg("arg1", "overwrite"))
+        .await;
+    assert_eq!(outcome.value().unwrap(), "expected safer");
+    // The interface of the document: stepId, tool, args, reason; approved, modifiedArgs.
+    let asked: ApprovalRequest = test.asked().remove(0);
+    let wire = serde_json::to_value(&asked).unwrap();
+    for field in ["stepId", "tool", "args", "reason"] {
+        assert!(wire.get(field).is_some(), "{field}: {wire}");
+    }
+    let response: ApprovalResponse =
+        serde_json::from_value(json!({"approved": true, "modifiedArgs": {"arg1": "x"}})).unwrap();
+    assert!(response.approved && response.modified_args.is_some());
+    // ToolResult<T>: ok and value, or ok and error with code, message, details.
+    let tagged = render(&outcome, ResultShape::Tagged);
+    assert_eq!(
+        (&tagged["ok"], &tagged["value"]),
+        (&json!(true), &json!("expected safer"))
+    );
+}
+
+/// S3 "Common Error Scenarios", 1 and 2.
+#[tokio::test]
+async fn s3_error_scenarios() {
+    let registry = Registry::new();
+    registry.register(my_tool()).unwrap();
+    let missing = registry.execute(CallRequest::new("nonexistent")).await;
+    assert!(
+        missing
+            .error()
+            .unwrap()
+            .to_string()
+            .contains("tool not found")
+    );
+    assert_eq!(render(&missing, ResultShape::Detailed)["success"], false);
+    let request = CallRequest::from_json(json!({"name": "my_tool", "parameters": {}})).unwrap();
+    let invalid = render(&registry.execute(request).await, ResultShape::Detailed);
+    assert_eq!(invalid["success"], false);
+    assert!(
+        invalid["error"]
+            .as_str()
+            .unwrap()
+            .contains("`/arg1` is required")
+    );
+}
+
+/// S3 "Asynchronous Execution" and "Execution Timing".
+#[tokio::test]
+async fn s3_asynchronous_execution_and_its_metadata() {
+    let registry = Registry::new();
+    registry.register(my_tool()).unwrap();
+    let handle = registry.execute_async(CallRequest::new("my_tool").arg("arg1", "x"));
+    let outcome = tokio::time::timeout(Duration::from_secs(30), handle.outcome())
+        .await
+        .unwrap();
+    let detailed = render(&outcome, ResultShape::Detailed);
+    assert_eq!(
+        (&detailed["success"], &detailed["content"]),
+        (&json!(true), &json!("expected x"))
+    );
+    let metadata = &detailed["metadata"];
+    assert!(
+        metadata["execution_time"].as_u64().is_some(),
+        "nanoseconds: {metadata}"
+    );
+    assert_eq!(metadata["tool_name"], "my_tool");
+    assert_eq!(metadata["parameters"], json!({"arg1": "x"}));
+    for time in ["start_time", "end_time"] {
+        assert!(
+            metadata[time]
+                .as_str()
+                .unwrap()
+                .parse::<jiff::Timestamp>()
+                .is_ok()
+        );
+    }
+    assert!(matches!(
+        detailed.get("data"),
+        None | Some(Value::Object(_))
+    ));
+}
+
+/// S3 "Registry Interface": every method, and no shadowing.
+#[test]
+fn s3_register_unregister_get_list() {
+    let registry = Registry::new();
+    registry.register(my_tool()).unwrap();
+    assert!(registry.register(my_tool()).is_err());
+    registry.register_builtins().unwrap();
+    assert!(registry.unregister("my_tool").is_some());
+    assert!(registry.unregister("my_tool").is_none());
+    assert!(registry.get("my_tool").is_none());
+    registry.register(my_tool()).unwrap();
+}
