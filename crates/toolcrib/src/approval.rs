@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::model::JsonObject;
-use crate::model::names::CallId;
+use crate::model::ids::CallId;
 
 /// A question to a person (S2's `ApprovalRequest`, with what is needed to decide well).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -27,9 +27,9 @@ pub(super) struct Row<'a> {
     tags: &'a [String],
     source: &'static str,
     availability: Availability,
-    /// The slug mixes scripts and may pass for another tool's.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    confusable: bool,
+    /// What a person should know before trusting its looks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<&'static str>,
 }
 
 impl<'a> Row<'a> {
@@ -46,7 +46,7 @@ impl<'a> Row<'a> {
             tags: &spec.tags,
             source: source(entry),
             availability: entry.availability(),
-            confusable: spec.slug.mixes_scripts(),
+            warnings: spec.warnings(),
         }
     }
 }
@@ -83,10 +83,10 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
 
 fn cells(entry: &Entry, with_state: bool) -> Vec<String> {
     let spec = entry.spec();
-    let mark = if spec.slug.mixes_scripts() {
-        " (mixed scripts!)"
-    } else {
+    let mark = if spec.warnings().is_empty() {
         ""
+    } else {
+        " (!)"
     };
     let effects = match spec.effects.tags().as_slice() {
         [] => "unknown".to_owned(),

@@ -90,6 +90,9 @@ fn print(entry: &Entry, output: &Output) {
     };
     let (state, reason) = standing(entry);
     let state = reason.map_or(state.to_owned(), |reason| format!("{state}: {reason}"));
+    for warning in spec.warnings() {
+        output.line(&output.doubtful(&format!("warning   {warning}")));
+    }
     output.line(&format!("effects   {effects}"));
     output.line(&format!("standing  {}", visible(&state)));
     output.line(&format!(

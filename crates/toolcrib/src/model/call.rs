@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::JsonObject;
 use super::error::{ErrorCode, ToolError};
+use super::ids::CallId;
 use super::limits::LimitsPatch;
-use super::names::CallId;
 use super::text;
 
 /// Who calls.

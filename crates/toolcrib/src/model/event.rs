@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use super::names::CallId;
+use super::ids::CallId;
 
 /// Something that happened during a call.
 #[derive(Debug, Clone, Serialize)]

@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use super::JsonObject;
 use super::effects::Effects;
 use super::error::{ErrorCode, ToolError};
+use super::ids::{BundleId, ToolId};
 use super::limits::LimitsPatch;
-use super::names::{BundleId, Slug, ToolId, Version, WireName};
+use super::names::{Slug, Version, WireName};
 use super::spec::ToolSpec;
 use crate::schema::{Schema, SchemaPool};
 

@@ -9,6 +9,7 @@ pub(crate) mod digest;
 pub mod effects;
 pub mod error;
 pub mod event;
+pub mod ids;
 pub mod limits;
 pub mod manifest;
 pub mod names;

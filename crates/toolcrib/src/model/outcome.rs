@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::JsonObject;
 use super::error::ToolError;
-use super::names::{CallId, Slug, Version};
+use super::ids::CallId;
+use super::names::{Slug, Version};
 
 /// What a tool returns: a value for programs and, when that differs from the value's own text,
 /// the text for people and models.

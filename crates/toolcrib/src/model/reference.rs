@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::names::{BundleId, NameError, Slug, ToolId, Version, WireName};
+use super::ids::{BundleId, ToolId};
+use super::names::{NameError, Slug, Version, WireName};
 
 /// A reference to a tool, in any of the spellings accepted everywhere.
 ///

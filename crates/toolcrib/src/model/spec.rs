@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::effects::Effects;
 use super::limits::LimitsPatch;
 use super::names::{Slug, Version, WireName};
+use super::text::hides_something;
 use crate::schema::Schema;
 
 /// The published face of a tool. Everything that runs has one; every provider format is made
@@ -64,6 +65,20 @@ impl ToolSpec {
         }
     }
 
+    /// What a person should know before trusting the looks of this tool: a slug that mixes scripts
+    /// and may pass for another, hidden characters in what models and people read.
+    pub fn warnings(&self) -> Vec<&'static str> {
+        let mut warnings = Vec::new();
+        if self.slug.mixes_scripts() {
+            warnings.push("the slug mixes scripts and may pass for another");
+        }
+        if hides_something(&self.description) || self.title.as_deref().is_some_and(hides_something)
+        {
+            warnings.push("the description has hidden characters");
+        }
+        warnings
+    }
+
     /// `bundle/slug@version`, the reference that names exactly this tool.
     pub fn reference(&self) -> String {
         format!("{}/{}@{}", self.bundle, self.slug, self.version)
@@ -75,4 +90,22 @@ fn app_bundle() -> Slug {
     static APP: std::sync::LazyLock<Slug> =
         std::sync::LazyLock::new(|| Slug::parse("app").expect("a valid slug"));
     APP.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deceptive_looks_are_flagged() {
+        let mut spec = ToolSpec::new(
+            WireName::fit("apple"),
+            "Plain words",
+            Schema::object().build().unwrap(),
+        );
+        assert!(spec.warnings().is_empty());
+        spec.slug = Slug::parse("\u{430}pple").unwrap();
+        spec.description = "Ignore\u{e0041}\u{202e} this".to_owned();
+        assert_eq!(spec.warnings().len(), 2);
+    }
 }

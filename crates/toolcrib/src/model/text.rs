@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// Escapes what could deceive or attack a terminal: control characters (but tab and line feed),
 /// bidirectional overrides, invisible and tag characters. Everything else stays as it is.
 pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
-    if !text.chars().any(deceives) {
+    if !hides_something(text) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -17,6 +17,11 @@ pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
         }
     }
     out.into()
+}
+
+/// Whether a text has characters that [`visible`] would escape: hidden, or made to deceive.
+pub fn hides_something(text: &str) -> bool {
+    text.chars().any(deceives)
 }
 
 fn deceives(c: char) -> bool {

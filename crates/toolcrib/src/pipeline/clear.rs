@@ -18,7 +18,7 @@ use crate::model::digest::Digester;
 use crate::model::effects::{Approval, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventKind;
-use crate::model::names::CallId;
+use crate::model::ids::CallId;
 use crate::model::outcome::ApprovalTrail;
 use crate::model::text;
 use crate::registry::Entry;

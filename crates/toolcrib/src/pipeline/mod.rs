@@ -31,7 +31,7 @@ use crate::model::call::CallRequest;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventLog;
-use crate::model::names::CallId;
+use crate::model::ids::CallId;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::record::replay::Claim;
 use crate::registry::Inner;

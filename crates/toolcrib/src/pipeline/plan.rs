@@ -11,7 +11,7 @@ use crate::model::call::CallRequest;
 use crate::model::effects::{Effects, Verdict};
 use crate::model::error::ToolError;
 use crate::model::event::EventLog;
-use crate::model::names::CallId;
+use crate::model::ids::CallId;
 use crate::registry::Inner;
 
 /// What a call would do: the answer to a dry run. Made by the same stages that a call goes through,

@@ -11,7 +11,7 @@ use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::{EventKind, EventLog};
-use crate::model::names::CallId;
+use crate::model::ids::CallId;
 use crate::model::outcome::{ApprovalTrail, Origin, Outcome, Timing, ToolOutput};
 use crate::model::text;
 use crate::record::CallRecord;

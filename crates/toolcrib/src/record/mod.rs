@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::JsonObject;
 use crate::model::call::Caller;
 use crate::model::error::ErrorCode;
-use crate::model::names::{CallId, Slug, Version};
+use crate::model::ids::CallId;
+use crate::model::names::{Slug, Version};
 use crate::model::outcome::ApprovalTrail;
 
 /// Takes the record of every call. Called on the hot path: hand the work on, do not wait.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Registry;
 use crate::model::call::CallRequest;
 use crate::model::event::{EventLog, EventReader};
-use crate::model::names::CallId;
+use crate::model::ids::CallId;
 use crate::model::outcome::Outcome;
 
 /// The calls that run now, by id, in shards so that starting a call never waits for another.

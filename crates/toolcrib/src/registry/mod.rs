@@ -4,29 +4,29 @@
 //! for writers; a running call keeps the tool it started with.
 
 mod builder;
+mod entry;
 mod handle;
 mod lookup;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use rpds::HashTrieMapSync;
-use serde::Serialize;
 
 pub use builder::RegistryBuilder;
+pub use entry::{Availability, Entry, Registration, Source};
 pub use handle::CallHandle;
 pub(crate) use handle::Running;
 
 use crate::approval::Approver;
-use crate::limits::{Gate, Meter};
+use crate::limits::Gate;
 use crate::model::call::CallRequest;
 use crate::model::context::NestedCall;
-use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventReader;
+use crate::model::ids::CallId;
 use crate::model::limits::Limits;
-use crate::model::names::{CallId, Slug, ToolId, WireName};
+use crate::model::names::{Slug, WireName};
 use crate::model::outcome::Outcome;
 use crate::model::spec::ToolSpec;
 use crate::pipeline::{self, Plan};
@@ -95,58 +95,6 @@ struct Snapshot {
     by_slug: HashTrieMapSync<Slug, Vec<Arc<Entry>>>,
 }
 
-/// Where a tool comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// Compiled into Toolcrib.
-    BuiltIn,
-    /// Registered by the program that embeds Toolcrib.
-    App,
-}
-
-/// Whether a tool can run here, computed and never stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", rename_all = "lowercase")]
-pub enum Availability {
-    /// It can.
-    Ready,
-    /// It is switched off.
-    Disabled {
-        /// By what.
-        reason: String,
-    },
-    /// Something it needs is missing.
-    Unavailable {
-        /// What.
-        reason: String,
-    },
-}
-
-/// A registered tool.
-pub struct Entry {
-    pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) spec: Arc<ToolSpec>,
-    pub(crate) limits: Limits,
-    pub(crate) meter: Meter,
-    id: Option<ToolId>,
-    source: Source,
-    enabled: AtomicBool,
-    unavailable: Option<String>,
-    digest: OnceLock<String>,
-}
-
-/// How to register a tool; [`Registry::register`] uses the defaults.
-#[derive(Debug, Clone, Default)]
-pub struct Registration {
-    /// The id by which it can be referred to.
-    pub id: Option<ToolId>,
-    /// Registers it switched off.
-    pub disabled: bool,
-    /// Registers it although it cannot run, saying what is missing.
-    pub unavailable: Option<String>,
-}
-
 /// Why a tool was not registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
@@ -156,65 +104,6 @@ pub enum RegisterError {
         /// The name.
         name: String,
     },
-}
-
-impl Entry {
-    fn new(tool: Arc<dyn Tool>, source: Source, registration: Registration, base: &Limits) -> Self {
-        let spec = tool.spec();
-        let limits = base.overlaid(&spec.limits);
-        Entry {
-            meter: Meter::new(&limits),
-            limits,
-            tool,
-            id: registration.id,
-            source,
-            enabled: AtomicBool::new(!registration.disabled),
-            unavailable: registration.unavailable,
-            digest: OnceLock::new(),
-            spec,
-        }
-    }
-
-    /// The tool's spec.
-    pub fn spec(&self) -> &Arc<ToolSpec> {
-        &self.spec
-    }
-
-    /// Where the tool comes from.
-    pub fn source(&self) -> Source {
-        self.source
-    }
-
-    /// The limits of its calls: the registry's, with the tool's own over them.
-    pub fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    /// Whether it can be called.
-    pub fn availability(&self) -> Availability {
-        match (&self.unavailable, self.enabled.load(Ordering::Relaxed)) {
-            (_, false) => Availability::Disabled {
-                reason: "the tool is switched off".to_owned(),
-            },
-            (Some(reason), true) => Availability::Unavailable {
-                reason: reason.clone(),
-            },
-            (None, true) => Availability::Ready,
-        }
-    }
-
-    /// A digest of what the tool is, to which approvals are bound.
-    pub fn digest(&self) -> &str {
-        self.digest.get_or_init(|| {
-            let spec = &self.spec;
-            Digester::default()
-                .text(&spec.reference())
-                .text(spec.name.as_str())
-                .text(&spec.description)
-                .json(spec.input_schema.as_value())
-                .finish()
-        })
-    }
 }
 
 impl Default for Registry {
@@ -348,9 +237,7 @@ impl Registry {
 
     /// Switches a tool on or off.
     pub fn set_enabled(&self, reference: &str, enabled: bool) -> Result<(), ToolError> {
-        self.find(reference)?
-            .enabled
-            .store(enabled, Ordering::Relaxed);
+        self.find(reference)?.set_enabled(enabled);
         Ok(())
     }
 

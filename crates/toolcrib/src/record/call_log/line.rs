@@ -131,7 +131,7 @@ impl io::Write for Capped<'_> {
 mod tests {
     use super::*;
     use crate::model::call::Caller;
-    use crate::model::names::CallId;
+    use crate::model::ids::CallId;
     use crate::model::outcome::ApprovalTrail;
     use jiff::Timestamp;
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::JsonObject;
-use crate::model::names::CallId;
+use crate::model::ids::CallId;
 use crate::model::outcome::{Timing, ToolOutput};
 
 fn outcome(id: &str, value: &str) -> Outcome {

@@ -1,0 +1,176 @@
+//! Ids: of bundles, of tools, of calls.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::names::NameError;
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// A new id, unique and in order of time.
+            pub fn generate() -> Self {
+                $name(Uuid::now_v7())
+            }
+
+            /// Parses the hyphenated form of a UUIDv7.
+            pub fn parse(text: &str) -> Result<Self, NameError> {
+                match Uuid::try_parse(text) {
+                    // Only the hyphenated form: one id, one spelling.
+                    Ok(id) if id.get_version_num() == 7 && text.len() == 36 => Ok($name(id)),
+                    _ => Err(NameError::NotUuidV7 { what: $what }),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::parse(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.to_string()
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// The id of a bundle.
+    BundleId, "a bundle id"
+}
+
+uuid_id! {
+    /// The id of one version of a tool.
+    ToolId, "a tool id"
+}
+
+/// The id of a call: a UUIDv7, or whatever visible text of up to 128 bytes the caller chose.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum CallId {
+    /// Made by Toolcrib.
+    Generated(Uuid),
+    /// Chosen by the caller, who may repeat it to get the stored outcome.
+    Given(Arc<str>),
+}
+
+/// Why a text is not a call id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a call id is 1 to {} visible ASCII characters", CallId::MAX_BYTES)]
+pub struct CallIdError;
+
+impl CallId {
+    /// The longest call id a caller may choose.
+    pub const MAX_BYTES: usize = 128;
+
+    /// A new id.
+    pub fn generate() -> Self {
+        CallId::Generated(Uuid::now_v7())
+    }
+
+    /// Parses an id chosen by a caller.
+    pub fn given(text: &str) -> Result<Self, CallIdError> {
+        if text.is_empty()
+            || text.len() > Self::MAX_BYTES
+            || !text.bytes().all(|b| b.is_ascii_graphic())
+        {
+            return Err(CallIdError);
+        }
+        Ok(CallId::Given(text.into()))
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallId::Generated(id) => id.hyphenated().fmt(f),
+            CallId::Given(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for CallId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            CallId::Generated(id) => {
+                serializer.serialize_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
+            }
+            CallId::Given(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CallId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match Uuid::try_parse(&text) {
+            Ok(id) if id.get_version_num() == 7 && text.len() == 36 => Ok(CallId::Generated(id)),
+            _ => CallId::given(&text).map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_version_7_in_one_spelling() {
+        let id = ToolId::generate();
+        assert_eq!(ToolId::parse(&id.to_string()), Ok(id));
+        assert!(ToolId::parse("018faf50-b7b6-7a01-9a05-a22a6e0af101").is_ok());
+        for bad in [
+            "",
+            "x",
+            "018faf50b7b67a019a05a22a6e0af101",
+            "018faf50-b7b6-4a01-9a05-a22a6e0af101",
+        ] {
+            assert!(ToolId::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn call_ids_are_visible_and_short() {
+        assert!(CallId::given("call-123").is_ok());
+        for bad in ["", "a b", "a\n", "é", &"x".repeat(129)] {
+            assert!(CallId::given(bad).is_err(), "{bad:?}");
+        }
+    }
+}
