@@ -84,7 +84,7 @@ impl CribOptions {
             },
         };
         if let Some(workspace) = &workspace {
-            config.tighten_by_project(workspace.root())?;
+            config.tighten_by_project(workspace)?;
         }
         let call_log = Arc::new(CallLog::with_options(
             home.join(CALLS),

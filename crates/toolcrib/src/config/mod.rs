@@ -5,18 +5,25 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use serde_json::Value;
 
 pub use places::{NoHome, NoWorkspace, Surroundings};
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
+use crate::model::error::ErrorCode;
 use crate::model::limits::LimitsPatch;
 use crate::model::text;
+use crate::workspace::Workspace;
+
+/// A project's own settings, in its workspace.
+const PROJECT_FILE: &str = ".toolcrib/config.toml";
 
 /// The largest configuration file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -96,7 +103,20 @@ impl Config {
     /// Puts the home's file and the environment over the defaults.
     pub fn load(home: &Path, surroundings: &Surroundings) -> Result<Self, ConfigError> {
         let mut config = Config::defaults();
-        config.read_file(&home.join("config.toml"), Origin::Home)?;
+        let file = home.join("config.toml");
+        let shown = file.display().to_string();
+        match open_regular(&file).and_then(read_capped) {
+            Ok(text) => config.read_text(&text, &shown, Origin::Home)?,
+            // Where the home is a file, there is no configuration; whoever writes to it will say so.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(source) => {
+                return Err(ConfigError::Unreadable {
+                    file: shown,
+                    source,
+                });
+            }
+        }
         for setting in SETTINGS {
             let variable = setting.variable();
             if let Some(text) = surroundings.variable(&variable) {
@@ -110,9 +130,25 @@ impl Config {
         Ok(config)
     }
 
-    /// Puts a workspace's own file over this: it may only tighten.
-    pub fn tighten_by_project(&mut self, workspace: &Path) -> Result<(), ConfigError> {
-        self.read_file(&workspace.join(".toolcrib/config.toml"), Origin::Project)
+    /// Puts a workspace's own file over this: it may only tighten, and what the user set by
+    /// environment or flag stays.
+    pub fn tighten_by_project(&mut self, workspace: &Workspace) -> Result<(), ConfigError> {
+        // Opened like any path of the workspace: a link to a file outside must not show up, line by
+        // line, in an error.
+        let opened = workspace
+            .path(PROJECT_FILE)
+            .and_then(|path| workspace.open_file(&path));
+        let file = PROJECT_FILE.to_owned();
+        let text = match opened {
+            Ok((opened, _)) => read_capped(opened),
+            Err(error) if error.code() == ErrorCode::FileNotFound => return Ok(()),
+            Err(error) => Err(std::io::Error::other(error)),
+        };
+        let text = text.map_err(|source| ConfigError::Unreadable {
+            file: file.clone(),
+            source,
+        })?;
+        self.read_text(&text, &file, Origin::Project)
     }
 
     /// Sets a value by a flag.
@@ -131,25 +167,14 @@ impl Config {
         self.0.insert(setting.key, (value, origin));
     }
 
-    fn read_file(&mut self, path: &Path, origin: Origin) -> Result<(), ConfigError> {
-        let file = path.display().to_string();
-        let text = match read_capped(path) {
-            Ok(text) => text,
-            // Where the home is a file, there is no configuration; whoever writes to it will say so.
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                return Ok(());
-            }
-            Err(source) => return Err(ConfigError::Unreadable { file, source }),
-        };
+    fn read_text(&mut self, text: &str, file: &str, origin: Origin) -> Result<(), ConfigError> {
         let table: toml::Table =
             text.parse()
                 .map_err(|error: toml::de::Error| ConfigError::Syntax {
-                    file: file.clone(),
+                    file: file.to_owned(),
                     problem: error.to_string().trim_end().to_owned(),
                 })?;
-        self.read_table(&table, "", &file, origin)
+        self.read_table(&table, "", file, origin)
     }
 
     fn read_table(
@@ -173,19 +198,12 @@ impl Config {
             let json = serde_json::to_value(value).map_err(|error| problem(error.to_string()))?;
             let value = setting.accept(json).map_err(problem)?;
             let (current, set_by) = &self.0[setting.key];
-            // The environment was read before the project's file and still wins over it, but a
-            // project may tighten even what the user set by hand.
-            let (value, origin) = match origin {
-                Origin::Project => {
-                    let tightened = setting.tighten(current, value.clone());
-                    (
-                        tightened.map_err(|why| {
-                            problem(format!("{why}; it is {current} by {set_by}"))
-                        })?,
-                        origin,
-                    )
-                }
-                other => (value, other),
+            let value = match origin {
+                Origin::Project if *set_by > Origin::Project => continue,
+                Origin::Project => setting
+                    .tighten(current, value)
+                    .map_err(|why| problem(format!("{why}; it is {current} by {set_by}")))?,
+                _ => value,
             };
             self.set(setting, value, origin);
         }
@@ -294,9 +312,17 @@ fn known(key: &str, place: &str) -> Result<&'static Setting, ConfigError> {
     })
 }
 
-fn read_capped(path: &Path) -> std::io::Result<String> {
-    use std::io::Read as _;
-    let file = std::fs::File::open(path)?;
+/// Opens a file without waiting: a FIFO in its place must not hang every command.
+fn open_regular(path: &Path) -> std::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    Ok(file)
+}
+
+fn read_capped(file: File) -> std::io::Result<String> {
     let mut text = String::new();
     file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_BYTES {
@@ -371,7 +397,9 @@ mod tests {
         let project = |toml: &str| {
             std::fs::write(dir.path().join(".toolcrib/config.toml"), toml).unwrap();
             let mut config = Config::defaults();
-            config.tighten_by_project(dir.path()).map(|()| config)
+            config
+                .tighten_by_project(&Workspace::open(dir.path()).unwrap())
+                .map(|()| config)
         };
         assert_eq!(
             project("[limits]\ntimeoutMs = 100")
@@ -388,5 +416,43 @@ mod tests {
             "{error}"
         );
         assert!(project("workspace = '/'").is_err());
+    }
+
+    #[test]
+    fn what_the_user_set_by_hand_is_not_the_projects_to_change() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(".toolcrib")).unwrap();
+        std::fs::write(dir.path().join(PROJECT_FILE), "[limits]\ntimeoutMs = 100").unwrap();
+        let hand = [("TOOLCRIB_LIMITS_TIMEOUT_MS", "90000")];
+        let mut config = Config::load(dir.path(), &Surroundings::new(dir.path(), hand)).unwrap();
+        config
+            .tighten_by_project(&Workspace::open(dir.path()).unwrap())
+            .unwrap();
+        assert_eq!(config.limits().timeout_ms, Some(90_000));
+    }
+
+    #[test]
+    fn a_projects_file_is_read_only_from_inside_and_never_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let secret = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(secret.path(), "SENTINEL = [").unwrap();
+        std::fs::create_dir(dir.path().join(".toolcrib")).unwrap();
+        let project = dir.path().join(PROJECT_FILE);
+        std::os::unix::fs::symlink(secret.path(), &project).unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let error = Config::defaults()
+            .tighten_by_project(&workspace)
+            .unwrap_err()
+            .to_string();
+        assert!(!error.contains("SENTINEL"), "{error}");
+        std::fs::remove_file(&project).unwrap();
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &project, fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert!(Config::defaults().tighten_by_project(&workspace).is_err());
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("config.toml");
+        rustix::fs::mknodat(rustix::fs::CWD, &file, fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let error = Config::load(home.path(), &Surroundings::new(dir.path(), [])).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 }

@@ -20,8 +20,9 @@ use disk::{DiskClaim, DiskReplay, Found};
 
 /// How long outcomes are kept, unless configured.
 pub const DEFAULT_KEEP: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many outcomes are kept in memory.
+/// How many outcomes are kept in memory, and how many bytes of them (as JSON).
 const MAX_IN_MEMORY: usize = 10_000;
+const MAX_BYTES_IN_MEMORY: usize = 64 * 1024 * 1024;
 
 /// The outcomes of calls with caller-given ids.
 pub struct Replay {
@@ -35,11 +36,13 @@ struct Calls {
     by_id: HashMap<Arc<str>, Slot>,
     /// Oldest first, for forgetting.
     ages: VecDeque<(Arc<str>, Instant)>,
+    bytes: usize,
 }
 
 struct Slot {
     digest: String,
     state: watch::Receiver<State>,
+    bytes: usize,
 }
 
 #[derive(Clone)]
@@ -113,6 +116,7 @@ impl Replay {
             Slot {
                 digest: digest.to_owned(),
                 state: receiver,
+                bytes: 0,
             },
         );
         calls.ages.push_back((Arc::clone(id), Instant::now()));
@@ -142,11 +146,16 @@ impl Replay {
                 }
                 Ok(Found::Done(outcome)) => {
                     claimed.settle(State::Done(Arc::new((*outcome).clone())));
+                    claimed
+                        .calls
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .remove(&claimed.id);
                     return Ok(Claim::Stored(outcome));
                 }
                 Ok(Found::Lost) => {
                     let error = lost(&claimed.id);
-                    claimed.settle(State::Lost);
+                    claimed.withdraw();
                     return Err(error);
                 }
                 // Another process runs it; its lock tells when it is done, and cannot be awaited.
@@ -183,10 +192,14 @@ async fn wait_for(id: &str, mut state: watch::Receiver<State>) -> Result<Claim, 
 impl Claimed {
     /// Stores the outcome and gives it to whoever waits.
     pub(crate) fn finish(mut self, outcome: &Outcome) {
-        if let Some(disk) = self.disk.take() {
-            disk.finish(outcome);
-        }
         self.settle(State::Done(Arc::new(outcome.clone())));
+        let on_disk = self.disk.take().is_some_and(|disk| disk.finish(outcome));
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if on_disk {
+            calls.remove(&self.id);
+        } else {
+            calls.weigh(&self.id, json_length(outcome));
+        }
     }
 
     fn settle(&mut self, state: State) {
@@ -194,10 +207,12 @@ impl Claimed {
         self.state.send_replace(state);
     }
 
+    /// Gives the claim up before anything ran.
     fn withdraw(mut self) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.by_id.remove(&self.id);
-        drop(calls);
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.id);
         self.settle(State::Lost);
     }
 }
@@ -211,26 +226,54 @@ impl Drop for Claimed {
 }
 
 impl Calls {
-    /// Forgets what is old, or the oldest when there is too much; what runs is kept.
-    fn forget(&mut self, keep: Duration) {
-        while let Some((id, since)) = self.ages.front() {
-            if since.elapsed() <= keep && self.ages.len() < MAX_IN_MEMORY {
-                return;
-            }
-            let runs = self
-                .by_id
-                .get(id)
-                .is_some_and(|slot| matches!(*slot.state.borrow(), State::Running));
-            let Some((id, since)) = self.ages.pop_front() else {
-                return;
-            };
-            if runs {
-                self.ages.push_back((id, since));
-                return;
-            }
-            self.by_id.remove(&id);
+    fn weigh(&mut self, id: &str, bytes: usize) {
+        if let Some(slot) = self.by_id.get_mut(id) {
+            slot.bytes = bytes;
+            self.bytes += bytes;
         }
     }
+
+    fn remove(&mut self, id: &str) {
+        if let Some(slot) = self.by_id.remove(id) {
+            self.bytes -= slot.bytes;
+        }
+        self.ages.retain(|(known, _)| **known != *id);
+    }
+
+    /// Forgets what is old, or the oldest when there is too much; what runs is kept.
+    fn forget(&mut self, keep: Duration) {
+        let mut looked_at = 0;
+        while let Some((id, since)) = self.ages.front().cloned() {
+            let fits = self.ages.len() < MAX_IN_MEMORY && self.bytes <= MAX_BYTES_IN_MEMORY;
+            if (fits && since.elapsed() <= keep) || looked_at == self.ages.len() {
+                return;
+            }
+            let runs = |slot: &Slot| matches!(*slot.state.borrow(), State::Running);
+            if self.by_id.get(&id).is_some_and(runs) {
+                self.ages.rotate_left(1);
+                looked_at += 1;
+            } else {
+                self.remove(&id);
+            }
+        }
+    }
+}
+
+/// How long an outcome is as JSON.
+fn json_length(outcome: &Outcome) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    let _ = serde_json::to_writer(&mut count, outcome);
+    count.0
 }
 
 fn conflict(id: &str) -> ToolError {

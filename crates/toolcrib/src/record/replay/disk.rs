@@ -131,9 +131,15 @@ impl DiskReplay {
     }
 }
 
+/// Neither a link nor a FIFO in the place of a file leads anywhere.
 fn options() -> OpenOptions {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
+    options
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .custom_flags(flags.bits().cast_signed());
     options
 }
 
@@ -165,15 +171,17 @@ fn look_at(file: File, id: &str, digest: &str) -> io::Result<Result<Found, ToolE
 }
 
 impl DiskClaim {
-    /// Writes the outcome and lets go. A failure leaves a call that counts as lost, which is safe.
-    pub(super) fn finish(mut self, outcome: &Outcome) {
-        if let Ok(mut line) = serde_json::to_vec(outcome) {
-            line.push(b'\n');
-            let _ = self
-                .file
-                .write_all(&line)
-                .and_then(|()| self.file.sync_all());
-        }
+    /// Writes the outcome and lets go; whether it is safe. If it is not, the call counts as lost for
+    /// other processes, and is never run again.
+    pub(super) fn finish(mut self, outcome: &Outcome) -> bool {
+        let written = serde_json::to_vec(outcome)
+            .map_err(io::Error::from)
+            .and_then(|mut line| {
+                line.push(b'\n');
+                self.file.write_all(&line)?;
+                self.file.sync_all()
+            });
         let _ = self.file.unlock();
+        written.is_ok()
     }
 }

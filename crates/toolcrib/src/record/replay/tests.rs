@@ -136,3 +136,29 @@ async fn a_claim_that_cannot_be_written_is_a_storage_error_and_can_be_tried_agai
     std::fs::remove_file(&path).unwrap();
     drop(fresh(&replay, "a", "d").await);
 }
+
+#[tokio::test]
+async fn memory_is_bounded_in_number_and_bytes() {
+    let replay = Replay::in_memory();
+    let long = "x".repeat(MAX_BYTES_IN_MEMORY / 4);
+    for n in 0..8 {
+        let id = format!("long-{n}");
+        fresh(&replay, &id, "d").await.finish(&outcome(&id, &long));
+    }
+    for n in 0..MAX_IN_MEMORY + 10 {
+        let id = format!("short-{n}");
+        fresh(&replay, &id, "d").await.finish(&outcome(&id, "x"));
+    }
+    let calls = replay.calls.lock().unwrap();
+    assert!(calls.by_id.len() <= MAX_IN_MEMORY && calls.ages.len() == calls.by_id.len());
+    assert!(calls.bytes <= MAX_BYTES_IN_MEMORY + long.len());
+}
+
+#[tokio::test]
+async fn what_is_on_disk_is_not_kept_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, _) = pair(&dir);
+    fresh(&one, "a", "d").await.finish(&outcome("a", "x"));
+    assert!(one.calls.lock().unwrap().by_id.is_empty());
+    assert_eq!(stored(&one, "a", "d").await.value().unwrap(), "x");
+}
