@@ -18,7 +18,7 @@ fuzz_target!(|text: &str| {
         assert_eq!(version.as_str(), text);
     }
     assert!(WireName::parse(WireName::fit(text).as_str()).is_ok());
-    let _ = CallId::given(text).map(|id| id.to_string());
+    let _ = CallId::parse(text).map(|id| id.to_string());
     let _ = toolcrib::model::text::visible(text);
     let _ = toolcrib::model::text::nearest(text, ["read_file", "list_directory"]);
 });

@@ -147,7 +147,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SHAPE", value_parser = shapes(), conflicts_with = "dry_run")]
     pub(crate) shape: Option<String>,
     /// Give the call an id: calling again with it returns the stored outcome
-    #[arg(long, value_name = "ID", value_parser = |id: &str| CallId::given(id), conflicts_with = "dry_run")]
+    #[arg(long, value_name = "ID", value_parser = |id: &str| CallId::parse(id), conflicts_with = "dry_run")]
     pub(crate) call_id: Option<CallId>,
     /// Exit with the exit code of the program the tool ran
     #[arg(long)]

@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         serde_json::from_str(reply["function"]["arguments"].as_str().unwrap_or_default())?;
     let request =
         CallRequest::from_json(json!({"name": reply["function"]["name"], "arguments": arguments}))?
-            .call_id(CallId::given(reply["id"].as_str().unwrap_or_default())?);
+            .call_id(CallId::parse(reply["id"].as_str().unwrap_or_default())?);
     let outcome = registry.execute(request).await;
 
     // 3. The result, as a message for the model.

@@ -152,7 +152,7 @@ pub use model::effects::{Approval, Effects, Verdict};
 pub use model::error::{ErrorCode, Failure, McpForm, ToolError};
 pub use model::event::{Event, EventKind, EventReader, OutputStream};
 pub use model::ids::{BundleId, CallId, ToolId};
-pub use model::limits::{Limits, LimitsPatch};
+pub use model::limits::{Limits, LimitsPatch, RequestLimits};
 pub use model::manifest::{Bundle, ToolKind, ToolManifest};
 pub use model::names::{NameError, Slug, Version, WireName};
 pub use model::outcome::{Outcome, ToolOutput};

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::JsonObject;
 use super::error::{ErrorCode, ToolError};
 use super::ids::CallId;
-use super::limits::LimitsPatch;
+use super::limits::{RequestLimits, as_millis};
 use super::text;
 
 /// Who calls.
@@ -44,7 +44,7 @@ pub struct CallRequest {
     /// Who calls.
     pub caller: Caller,
     /// Limits, which can only be tighter than what is set.
-    pub limits: LimitsPatch,
+    pub limits: RequestLimits,
     /// Cancels the call from outside.
     pub cancel: Option<CancellationToken>,
     /// Set by the pipeline for nested calls.
@@ -98,7 +98,7 @@ impl CallRequest {
     /// Allows less time than the tool would have.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.limits.timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        self.limits.timeout_ms = Some(as_millis(timeout));
         self
     }
 
@@ -112,7 +112,7 @@ impl CallRequest {
     /// Reads a request in any of the seeds' spellings: `{name, arguments}` (S1),
     /// `{name, parameters}` (S3) or `{tool, args, callId?, timeoutMs?}`.
     ///
-    /// Every fault is reported with its JSON pointer, as for arguments.
+    /// The error says what is wrong with the first field that is.
     pub fn from_json(value: Value) -> Result<Self, ToolError> {
         let Value::Object(fields) = value else {
             return Err(usage(
@@ -147,7 +147,7 @@ impl CallRequest {
                 }
                 ("callId", Value::String(id)) => {
                     request.call_id =
-                        Some(CallId::given(&id).map_err(|error| usage(error.to_string()))?);
+                        Some(CallId::parse(&id).map_err(|error| usage(error.to_string()))?);
                 }
                 ("callId", _) => return Err(usage("`callId` is a string")),
                 ("timeoutMs", value) => match value.as_u64() {

@@ -87,7 +87,7 @@ error_codes! {
         "A person was asked and said no." "Read the reason given; do something else.";
     ApprovalUnavailable "APPROVAL_UNAVAILABLE" 403 6 ToolResult
         "The call needs a person's approval and nobody could be asked."
-        "Run it in a terminal, or pass `--yes` to approve it yourself.";
+        "Pass `--yes` to approve it yourself, or embed an approver that can ask.";
     ApprovalExpired "APPROVAL_EXPIRED" 403 6 ToolResult
         "The call needs a person's approval and nobody answered in time." "Call again when somebody can answer.";
     InvalidPath "INVALID_PATH" 200 1 ToolResult
@@ -207,6 +207,22 @@ impl ToolError {
         self
     }
 
+    /// Applies `shorten` to every text of the error; whether one was shortened.
+    pub(crate) fn shortened(
+        mut self,
+        mut shorten: impl FnMut(&mut String) -> bool,
+    ) -> (Self, bool) {
+        let mut cut = shorten(&mut self.message);
+        for value in self
+            .details
+            .iter_mut()
+            .flat_map(|details| details.values_mut())
+        {
+            cut |= shorten_value(value, &mut shorten);
+        }
+        (self, cut)
+    }
+
     /// The code.
     pub fn code(&self) -> ErrorCode {
         self.code
@@ -249,6 +265,23 @@ impl StdError for ToolError {
         self.cause
             .as_deref()
             .map(|cause| cause as &(dyn StdError + 'static))
+    }
+}
+
+/// Applies `shorten` to every text in a value; whether one was shortened.
+pub(crate) fn shorten_value(
+    value: &mut Value,
+    shorten: &mut impl FnMut(&mut String) -> bool,
+) -> bool {
+    match value {
+        Value::String(text) => shorten(text),
+        Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |cut, item| shorten_value(item, shorten) | cut),
+        Value::Object(fields) => fields
+            .values_mut()
+            .fold(false, |cut, field| shorten_value(field, shorten) | cut),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

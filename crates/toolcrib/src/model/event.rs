@@ -117,7 +117,7 @@ struct Ring {
 
 impl EventLog {
     /// An empty log.
-    pub fn new(call_id: CallId) -> Self {
+    pub(crate) fn new(call_id: CallId) -> Self {
         EventLog {
             call_id,
             ring: Mutex::default(),
@@ -126,7 +126,7 @@ impl EventLog {
     }
 
     /// Adds an event. After `Finished` nothing more is taken.
-    pub fn push(&self, kind: EventKind) {
+    pub(crate) fn push(&self, kind: EventKind) {
         let time = Timestamp::now();
         let last = matches!(kind, EventKind::Finished { .. });
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,22 +159,6 @@ impl EventLog {
             seen: seq,
         }
     }
-
-    /// Waits until the call is over.
-    pub async fn finished(&self) {
-        loop {
-            let changed = self.changed.notified();
-            if self
-                .ring
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .closed
-            {
-                return;
-            }
-            changed.await;
-        }
-    }
 }
 
 fn weight(kind: &EventKind) -> usize {
@@ -201,7 +185,7 @@ impl EventReader {
             {
                 let ring = self.log.ring.lock().unwrap_or_else(PoisonError::into_inner);
                 let first = ring.written + 1 - ring.events.len() as u64;
-                let index = (self.seen + 1).saturating_sub(first);
+                let index = self.seen.saturating_add(1).saturating_sub(first);
                 if let Some(event) = usize::try_from(index)
                     .ok()
                     .and_then(|index| ring.events.get(index))
@@ -285,7 +269,7 @@ mod tests {
     fn events_on_the_wire_are_flat() {
         let event = Event {
             seq: 1,
-            call_id: CallId::given("c").unwrap(),
+            call_id: CallId::parse("c").unwrap(),
             time: Timestamp::UNIX_EPOCH,
             kind: output("hi"),
         };

@@ -76,14 +76,11 @@ uuid_id! {
     ToolId, "a tool id"
 }
 
-/// The id of a call: a UUIDv7, or whatever visible text of up to 128 bytes the caller chose.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub enum CallId {
-    /// Made by Toolcrib.
-    Generated(Uuid),
-    /// Chosen by the caller, who may repeat it to get the stored outcome.
-    Given(Arc<str>),
-}
+/// The id of a call: a UUIDv7 made here, or whatever visible text of up to 128 bytes the caller
+/// chose. Two ids are the same when their texts are.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct CallId(Arc<str>);
 
 /// Why a text is not a call id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,54 +93,43 @@ impl CallId {
 
     /// A new id.
     pub fn generate() -> Self {
-        CallId::Generated(Uuid::now_v7())
+        let mut text = Uuid::encode_buffer();
+        CallId(Arc::from(
+            &*Uuid::now_v7().hyphenated().encode_lower(&mut text),
+        ))
     }
 
-    /// Parses an id chosen by a caller.
-    pub fn given(text: &str) -> Result<Self, CallIdError> {
-        if text.is_empty()
-            || text.len() > Self::MAX_BYTES
-            || !text.bytes().all(|b| b.is_ascii_graphic())
-        {
+    /// Parses an id: one chosen by a caller, or the text of one made here.
+    pub fn parse(text: &str) -> Result<Self, CallIdError> {
+        let visible = text.bytes().all(|b| b.is_ascii_graphic());
+        if text.is_empty() || text.len() > Self::MAX_BYTES || !visible {
             return Err(CallIdError);
         }
-        Ok(CallId::Given(text.into()))
+        Ok(CallId(text.into()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for CallId {
+    type Error = CallIdError;
+    fn try_from(text: String) -> Result<Self, CallIdError> {
+        CallId::parse(&text)
     }
 }
 
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CallId::Generated(id) => id.hyphenated().fmt(f),
-            CallId::Given(text) => f.write_str(text),
-        }
+        f.write_str(&self.0)
     }
 }
 
 impl fmt::Debug for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Serialize for CallId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            CallId::Generated(id) => {
-                serializer.serialize_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
-            }
-            CallId::Given(text) => serializer.serialize_str(text),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for CallId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match Uuid::try_parse(&text) {
-            Ok(id) if id.get_version_num() == 7 && text.len() == 36 => Ok(CallId::Generated(id)),
-            _ => CallId::given(&text).map_err(serde::de::Error::custom),
-        }
+        f.write_str(&self.0)
     }
 }
 
@@ -167,10 +153,19 @@ mod tests {
     }
 
     #[test]
+    fn a_call_id_is_its_text() {
+        let id = CallId::generate();
+        assert_eq!(CallId::parse(&id.to_string()), Ok(id.clone()));
+        let json = serde_json::to_string(&id).unwrap();
+        assert_eq!(serde_json::from_str::<CallId>(&json).unwrap(), id);
+        assert_ne!(CallId::generate(), id);
+    }
+
+    #[test]
     fn call_ids_are_visible_and_short() {
-        assert!(CallId::given("call-123").is_ok());
+        assert!(CallId::parse("call-123").is_ok());
         for bad in ["", "a b", "a\n", "é", &"x".repeat(129)] {
-            assert!(CallId::given(bad).is_err(), "{bad:?}");
+            assert!(CallId::parse(bad).is_err(), "{bad:?}");
         }
     }
 }

@@ -10,7 +10,8 @@ pub const MB: u64 = 1024 * 1024;
 /// The limits in force for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Wall time from the start of execution (and, for calls with a deadline, of the request).
+    /// The tool's own time, from the start of execution; waiting for a place is bounded by the
+    /// same span, waiting for a person is not counted.
     pub timeout: Duration,
     /// The arguments, as JSON.
     pub max_input_bytes: u64,
@@ -55,6 +56,28 @@ pub struct LimitsPatch {
     pub max_concurrent: Option<u32>,
 }
 
+/// What a request may ask for: less than it would have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RequestLimits {
+    /// See [`Limits::timeout`].
+    pub timeout_ms: Option<u64>,
+    /// See [`Limits::max_input_bytes`].
+    pub max_input_bytes: Option<u64>,
+    /// See [`Limits::max_output_bytes`].
+    pub max_output_bytes: Option<u64>,
+}
+
+impl From<RequestLimits> for LimitsPatch {
+    fn from(request: RequestLimits) -> Self {
+        LimitsPatch {
+            timeout_ms: request.timeout_ms,
+            max_input_bytes: request.max_input_bytes,
+            max_output_bytes: request.max_output_bytes,
+            ..LimitsPatch::default()
+        }
+    }
+}
+
 impl Limits {
     /// Puts a patch over these limits: the patch's values win.
     #[must_use]
@@ -83,6 +106,11 @@ impl Limits {
             max_concurrent: self.max_concurrent.min(patched.max_concurrent),
         }
     }
+}
+
+/// A duration in whole milliseconds, as limits are written on the wire.
+pub fn as_millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::clear::Cleared;
 use crate::limits::Permit;
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::limits::{Limits, LimitsPatch};
+use crate::model::limits::Limits;
 use crate::registry::Entry;
 
 /// A call that may run now, within limits.
@@ -45,13 +45,8 @@ impl Permitted {
     }
 }
 
-pub(super) async fn admit(
-    cleared: Cleared,
-    call: &Call<'_>,
-    requested: &LimitsPatch,
-) -> Result<Permitted, ToolError> {
-    let (entry, args, basis) = cleared.into_parts();
-    let limits = entry.limits.tightened(requested);
+pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Permitted, ToolError> {
+    let (entry, args, limits, basis) = cleared.into_parts();
     let gate = (call.depth == 0).then_some(&call.inner.policy.gate);
     let permit = match call
         .cancel

@@ -10,6 +10,7 @@ use super::trace::Trace;
 use crate::model::JsonObject;
 use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::limits::Limits;
 use crate::registry::Entry;
 use crate::rules::Judgement;
 use crate::schema::{Fault, Rejected};
@@ -18,12 +19,13 @@ use crate::schema::{Fault, Rejected};
 pub(super) struct Checked {
     entry: Arc<Entry>,
     args: JsonObject,
+    limits: Limits,
     judgement: Judgement,
 }
 
 impl Checked {
-    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Judgement) {
-        (self.entry, self.args, self.judgement)
+    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits, Judgement) {
+        (self.entry, self.args, self.limits, self.judgement)
     }
 }
 
@@ -36,7 +38,7 @@ pub(super) fn check(
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<Checked, ToolError> {
-    let (entry, args) = found.into_parts();
+    let (entry, args, limits) = found.into_parts();
     let spec = entry.spec();
     let size = args.iter().try_fold(2, |sum, (key, value)| {
         Some(sum + key.len() as u64 + size_of(value, 0)?)
@@ -51,8 +53,8 @@ pub(super) fn check(
                 )],
             ));
         }
-        Some(size) if size > entry.limits.max_input_bytes => {
-            let limit = entry.limits.max_input_bytes;
+        Some(size) if size > limits.max_input_bytes => {
+            let limit = limits.max_input_bytes;
             return Err(invalid(
                 &entry,
                 &[fault(
@@ -83,6 +85,7 @@ pub(super) fn check(
     Ok(Checked {
         entry,
         args,
+        limits,
         judgement,
     })
 }

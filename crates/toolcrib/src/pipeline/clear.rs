@@ -19,6 +19,7 @@ use crate::model::effects::{Approval, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventKind;
 use crate::model::ids::CallId;
+use crate::model::limits::Limits;
 use crate::model::outcome::ApprovalTrail;
 use crate::model::text;
 use crate::registry::Entry;
@@ -28,12 +29,13 @@ use crate::rules::Judgement;
 pub(super) struct Cleared {
     entry: Arc<Entry>,
     args: JsonObject,
+    limits: Limits,
     basis: Option<Value>,
 }
 
 impl Cleared {
-    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Option<Value>) {
-        (self.entry, self.args, self.basis)
+    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits, Option<Value>) {
+        (self.entry, self.args, self.limits, self.basis)
     }
 }
 
@@ -42,12 +44,13 @@ pub(super) async fn clear(
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<Cleared, ToolError> {
-    let (entry, args, judgement) = checked.into_parts();
+    let (entry, args, limits, judgement) = checked.into_parts();
     let own = ask_tool(&entry, &args, call)?;
     if own.verdict.max(judgement.verdict) == Verdict::Allow {
         return Ok(Cleared {
             entry,
             args,
+            limits,
             basis: own.basis,
         });
     }
@@ -103,15 +106,18 @@ pub(super) async fn clear(
         None => Ok(Cleared {
             entry,
             args,
+            limits,
             basis: own.basis,
         }),
         Some(edited) => {
-            let (entry, args, _) = check(Found::edited(entry, edited), call, trace)?.into_parts();
+            let found = Found::edited(entry, edited, limits);
+            let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
             // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
             let own = ask_tool(&entry, &args, call)?;
             Ok(Cleared {
                 entry,
                 args,
+                limits,
                 basis: own.basis,
             })
         }

@@ -7,22 +7,28 @@ use super::trace::Trace;
 use crate::model::JsonObject;
 use crate::model::call::CallRequest;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::limits::Limits;
 use crate::registry::{Availability, Entry};
 
 /// A tool that is there and switched on.
 pub(super) struct Found {
     entry: Arc<Entry>,
     args: JsonObject,
+    limits: Limits,
 }
 
 impl Found {
-    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject) {
-        (self.entry, self.args)
+    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits) {
+        (self.entry, self.args, self.limits)
     }
 
     /// The same tool with the arguments a person gave instead.
-    pub(super) fn edited(entry: Arc<Entry>, args: JsonObject) -> Self {
-        Found { entry, args }
+    pub(super) fn edited(entry: Arc<Entry>, args: JsonObject, limits: Limits) -> Self {
+        Found {
+            entry,
+            args,
+            limits,
+        }
     }
 }
 
@@ -40,10 +46,14 @@ pub(super) fn find(
     let entry = call.inner.find(&request.tool)?;
     trace.found(&entry);
     match entry.availability() {
-        Availability::Ready => Ok(Found {
-            entry,
-            args: request.args,
-        }),
+        Availability::Ready => {
+            let limits = entry.limits.tightened(&request.limits.into());
+            Ok(Found {
+                entry,
+                args: request.args,
+                limits,
+            })
+        }
         Availability::Disabled { reason } => Err(refused(
             ErrorCode::ToolDisabled,
             &entry,

@@ -4,18 +4,18 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
-use serde_json::Value;
 
 use super::admit::Permitted;
 use super::check::size_of;
 use super::trace::Trace;
 use super::{Call, panic_text};
-use crate::model::context::{CallContext, Inner as Context};
-use crate::model::error::{ErrorCode, ToolError};
+use crate::model::JsonObject;
+use crate::model::context::{CallContext, Inner as Context, NestedCall};
+use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::event::EventKind;
 use crate::model::limits::Limits;
 use crate::model::outcome::ToolOutput;
-use crate::registry::Entry;
+use crate::registry::{Entry, Inner};
 
 /// A whole output may be this many times as long as one text in it.
 const MAX_TEXTS: u64 = 16;
@@ -26,6 +26,7 @@ pub(super) async fn finish(
     trace: &mut Trace<'_>,
 ) -> Result<ToolOutput, ToolError> {
     let (entry, args, basis, limits, deadline, _permit) = permitted.into_parts();
+    trace.execution_starts();
     call.events.push(EventKind::Started {
         tool: entry.spec().name.to_string(),
     });
@@ -37,7 +38,7 @@ pub(super) async fn finish(
         deadline,
         cancel: call.cancel.clone(),
         events: Arc::clone(&call.events),
-        nested: call.inner.nested(),
+        nested: nested_calls(call.inner),
         depth: call.depth,
         basis,
         partial: Mutex::default(),
@@ -48,6 +49,8 @@ pub(super) async fn finish(
     let ended =
         tokio::time::timeout_at(deadline.into(), call.cancel.run_until_cancelled(running)).await;
     trace.execution_ends();
+    // The call is over: whatever the tool left running in the background learns of it.
+    call.cancel.cancel();
     let result = match ended {
         Ok(Some(Ok(result))) => result,
         Ok(Some(Err(panic))) => Err(ToolError::failed(format!(
@@ -59,8 +62,6 @@ pub(super) async fn finish(
             "the call was cancelled",
         )),
         Err(_) => {
-            // Whatever the tool left running in the background learns of it too.
-            call.cancel.cancel();
             let millis = limits.timeout.as_millis();
             Err(ToolError::new(
                 ErrorCode::Timeout,
@@ -68,14 +69,33 @@ pub(super) async fn finish(
             ))
         }
     };
-    match result {
-        Ok(output) => check_output(output, &entry, &limits, trace),
-        Err(error) if matches!(error.code(), ErrorCode::Timeout | ErrorCode::Cancelled) => Err(cx
-            .take_partial()
-            .into_iter()
-            .fold(error, |error, (key, value)| error.with_detail(key, value))),
-        Err(error) => Err(error),
+    let error = match result {
+        Ok(output) => return check_output(output, &entry, &limits, trace),
+        Err(error) => error,
+    };
+    let stopped = matches!(error.code(), ErrorCode::Timeout | ErrorCode::Cancelled);
+    let partial = if stopped {
+        cx.take_partial()
+    } else {
+        JsonObject::new()
+    };
+    let error = partial
+        .into_iter()
+        .fold(error, |error, (key, value)| error.with_detail(key, value));
+    let (error, cut) = error.shortened(|text| shorten_text(text, limits.max_output_bytes));
+    if cut {
+        trace.truncated();
     }
+    Err(error)
+}
+
+/// What lets a tool call others: its own hold on the registry, for as long as it keeps its context.
+fn nested_calls(inner: &Arc<Inner>) -> NestedCall {
+    let inner = Arc::clone(inner);
+    Arc::new(move |request| {
+        let inner = Arc::clone(&inner);
+        Box::pin(async move { super::run(&inner, request).await })
+    })
 }
 
 fn check_output(
@@ -118,7 +138,9 @@ fn check_output(
         return Ok(output);
     }
     // Something may be too long: look at every text.
-    let mut cut = shorten_texts(&mut output.value, limits.max_output_bytes);
+    let mut cut = shorten_value(&mut output.value, &mut |text| {
+        shorten_text(text, limits.max_output_bytes)
+    });
     if let Some(text) = &mut output.text {
         cut |= shorten_text(text, limits.max_output_bytes);
     }
@@ -131,19 +153,6 @@ fn check_output(
         _ => Err(invalid(format!(
             "`{name}` returned about {size} bytes; the limit is {limit}"
         ))),
-    }
-}
-
-fn shorten_texts(value: &mut Value, max: u64) -> bool {
-    match value {
-        Value::String(text) => shorten_text(text, max),
-        Value::Array(items) => items
-            .iter_mut()
-            .fold(false, |cut, item| shorten_texts(item, max) | cut),
-        Value::Object(fields) => fields
-            .values_mut()
-            .fold(false, |cut, field| shorten_texts(field, max) | cut),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -19,7 +19,6 @@ mod trace;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -43,6 +42,14 @@ pub(crate) struct Begun {
     pub(crate) events: Arc<EventLog>,
 }
 
+impl Begun {
+    pub(crate) fn of(request: &CallRequest) -> Self {
+        let id = request.call_id.clone().unwrap_or_else(CallId::generate);
+        let events = Arc::new(EventLog::new(id.clone()));
+        Begun { id, events }
+    }
+}
+
 /// What the stages share about the call they work on.
 struct Call<'a> {
     inner: &'a Arc<Inner>,
@@ -53,53 +60,70 @@ struct Call<'a> {
 }
 
 pub(crate) async fn run(inner: &Arc<Inner>, request: CallRequest) -> Outcome {
-    let id = request.call_id.clone().unwrap_or_else(CallId::generate);
-    let events = Arc::new(EventLog::new(id.clone()));
-    run_begun(inner, request, Begun { id, events }).await
+    let begun = Begun::of(&request);
+    run_begun(inner, request, begun).await
 }
 
-pub(crate) async fn run_begun(inner: &Arc<Inner>, request: CallRequest, begun: Begun) -> Outcome {
+pub(crate) async fn run_begun(
+    inner: &Arc<Inner>,
+    mut request: CallRequest,
+    begun: Begun,
+) -> Outcome {
+    // A token of our own below the caller's: what ends this call must not end its neighbours.
+    let cancel = request
+        .cancel
+        .take()
+        .map_or_else(CancellationToken::new, |token| token.child_token());
     // Replay is for ids the caller chose: a generated one cannot come twice.
-    let CallId::Given(given) = &begun.id else {
-        return run_once(inner, request, begun).await;
+    let Some(given) = request.call_id.clone() else {
+        return run_once(inner, request, begun, cancel).await.0;
     };
     let digest = Digester::default()
         .text(&request.tool)
         .object(&request.args)
         .finish();
-    let claim = match &request.cancel {
-        Some(cancel) => {
-            cancel
-                .run_until_cancelled(inner.policy.replay.claim(given, &digest))
-                .await
-        }
-        None => Some(inner.policy.replay.claim(given, &digest).await),
-    };
-    match claim {
+    let claiming = inner.policy.replay.claim(&given, &digest);
+    match cancel.run_until_cancelled(claiming).await {
         Some(Ok(Claim::Fresh(claim))) => {
-            let outcome = run_once(inner, request, begun).await;
-            claim.finish(&outcome);
+            let (outcome, ran) = run_once(inner, request, begun, cancel).await;
+            // A refusal is not an answer to keep: the tool may be enabled, the rate limit pass. But
+            // a person who said no is not asked again.
+            let denied = outcome
+                .error()
+                .is_some_and(|error| error.code() == ErrorCode::ApprovalDenied);
+            if ran || denied {
+                claim.finish(&outcome).await;
+            } else {
+                claim.give_up();
+            }
             outcome
         }
-        Some(Ok(Claim::Stored(outcome))) => *outcome,
+        Some(Ok(Claim::Stored(outcome))) => {
+            begun.events.push(trace::finished(outcome.error()));
+            *outcome
+        }
         Some(Err(error)) => refused(inner, request, begun, error),
-        None => refused(
-            inner,
-            request,
-            begun,
-            ToolError::new(ErrorCode::Cancelled, "the call was cancelled"),
-        ),
+        None => {
+            let error = ToolError::new(ErrorCode::Cancelled, "the call was cancelled");
+            refused(inner, request, begun, error)
+        }
     }
 }
 
-/// A call that ends before it begins; recorded like any.
+/// A call that ends before it begins: recorded like any, but under an id of its own, because its id
+/// belongs to the call that has it.
 fn refused(inner: &Arc<Inner>, request: CallRequest, begun: Begun, error: ToolError) -> Outcome {
-    Trace::start(inner, &request, &begun, CancellationToken::new()).finish(Err(error))
+    Trace::unlisted(inner, &request, &begun).finish(Err(error))
 }
 
-async fn run_once(inner: &Arc<Inner>, mut request: CallRequest, begun: Begun) -> Outcome {
-    let cancel = request.cancel.take().unwrap_or_default();
-    let mut trace = Trace::start(inner, &request, &begun, cancel.clone());
+/// Runs a call; says too whether the tool itself was reached.
+async fn run_once(
+    inner: &Arc<Inner>,
+    request: CallRequest,
+    begun: Begun,
+    cancel: CancellationToken,
+) -> (Outcome, bool) {
+    let mut trace = Trace::listed(inner, &request, &begun, cancel.clone());
     let depth = request.nested_in.as_ref().map_or(0, |nested| nested.depth);
     let call = Call {
         inner,
@@ -108,18 +132,18 @@ async fn run_once(inner: &Arc<Inner>, mut request: CallRequest, begun: Begun) ->
         cancel,
         depth,
     };
-    // Tools' own panics are caught where they are called; this one is for ours.
-    let result = match AssertUnwindSafe(stages(&call, request, &mut trace))
-        .catch_unwind()
-        .await
-    {
+    // Tools' own panics are caught where they are called; this one is for ours, and for the
+    // approver's and the rules'.
+    let stages = AssertUnwindSafe(stages(&call, request, &mut trace)).catch_unwind();
+    let result = match stages.await {
         Ok(result) => result,
-        Err(panic) => Err(ToolError::new(
-            ErrorCode::Internal,
-            format!("a bug in Toolcrib: {}", panic_text(&*panic)),
-        )),
+        Err(panic) => {
+            let message = format!("a bug in Toolcrib: {}", panic_text(&*panic));
+            Err(ToolError::new(ErrorCode::Internal, message))
+        }
     };
-    trace.finish(result)
+    let ran = trace.ran();
+    (trace.finish(result), ran)
 }
 
 async fn stages(
@@ -127,12 +151,10 @@ async fn stages(
     request: CallRequest,
     trace: &mut Trace<'_>,
 ) -> Result<ToolOutput, ToolError> {
-    let limits = request.limits;
     let found = find::find(call, request, trace)?;
     let checked = check::check(found, call, trace)?;
     let cleared = clear::clear(checked, call, trace).await?;
-    let permitted = admit::admit(cleared, call, &limits).await?;
-    trace.execution_starts(Instant::now());
+    let permitted = admit::admit(cleared, call).await?;
     finish::finish(permitted, call, trace).await
 }
 

@@ -10,8 +10,7 @@ use crate::model::JsonObject;
 use crate::model::call::CallRequest;
 use crate::model::effects::{Effects, Verdict};
 use crate::model::error::ToolError;
-use crate::model::event::EventLog;
-use crate::model::ids::CallId;
+use crate::model::limits::as_millis;
 use crate::registry::Inner;
 
 /// What a call would do: the answer to a dry run. Made by the same stages that a call goes through,
@@ -44,29 +43,22 @@ pub struct Plan {
 }
 
 pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError> {
-    let id = CallId::generate();
-    let events = Arc::new(EventLog::new(id.clone()));
-    let begun = Begun {
-        id: id.clone(),
-        events: Arc::clone(&events),
-    };
-    let limits = request.limits;
+    let begun = Begun::of(&request);
     let call = Call {
         inner,
-        id,
-        events,
+        id: begun.id.clone(),
+        events: Arc::clone(&begun.events),
         cancel: Default::default(),
         depth: 0,
     };
-    let mut trace = Trace::start(inner, &request, &begun, call.cancel.clone());
+    let mut trace = Trace::unlisted(inner, &request, &begun);
     // Nothing runs, so there is nothing to record.
     trace.forget();
     let found = find::find(&call, request, &mut trace)?;
-    let (entry, args, judgement) = check::check(found, &call, &mut trace)?.into_parts();
+    let (entry, args, limits, judgement) = check::check(found, &call, &mut trace)?.into_parts();
     let own = clear::ask_tool(&entry, &args, &call)?;
     let verdict = own.verdict.max(judgement.verdict);
     let spec = entry.spec();
-    let limits = entry.limits.tightened(&limits);
     Ok(Plan {
         tool: spec.name.to_string(),
         reference: spec.reference(),
@@ -78,7 +70,7 @@ pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, Too
             .unwrap_or_else(|| clear::effect_in_words(&entry, &args)),
         diff: own.diff,
         verdict,
-        timeout_ms: u64::try_from(limits.timeout.as_millis()).unwrap_or(u64::MAX),
+        timeout_ms: as_millis(limits.timeout),
         max_output_bytes: limits.max_output_bytes,
     })
 }

@@ -22,6 +22,8 @@ use crate::registry::{Entry, Inner};
 pub(super) struct Trace<'a> {
     inner: &'a Arc<Inner>,
     id: CallId,
+    /// Whether the call is among those that run.
+    listed: bool,
     events: Arc<EventLog>,
     cancel: CancellationToken,
     caller: Caller,
@@ -38,18 +40,28 @@ pub(super) struct Trace<'a> {
 }
 
 impl<'a> Trace<'a> {
-    pub(super) fn start(
+    /// Of a call that can be watched and cancelled by its id.
+    pub(super) fn listed(
         inner: &'a Arc<Inner>,
         request: &CallRequest,
         begun: &Begun,
         cancel: CancellationToken,
     ) -> Self {
         inner.running.enter(&begun.id, &cancel, &begun.events);
+        let mut trace = Trace::unlisted(inner, request, begun);
+        trace.cancel = cancel;
+        trace.listed = true;
+        trace
+    }
+
+    /// Of something that is not a call of its own: a refused repetition, a plan.
+    pub(super) fn unlisted(inner: &'a Arc<Inner>, request: &CallRequest, begun: &Begun) -> Self {
         Trace {
             inner,
             id: begun.id.clone(),
+            listed: false,
             events: Arc::clone(&begun.events),
-            cancel,
+            cancel: CancellationToken::new(),
             caller: request.caller.clone(),
             parent: request
                 .nested_in
@@ -89,8 +101,13 @@ impl<'a> Trace<'a> {
         self.truncated = true;
     }
 
-    pub(super) fn execution_starts(&mut self, now: Instant) {
-        self.execution = Some((now, None));
+    pub(super) fn execution_starts(&mut self) {
+        self.execution = Some((Instant::now(), None));
+    }
+
+    /// Whether the tool itself was reached.
+    pub(super) fn ran(&self) -> bool {
+        self.execution.is_some()
     }
 
     pub(super) fn execution_ends(&mut self) {
@@ -117,7 +134,6 @@ impl<'a> Trace<'a> {
     /// Makes no record: this is not a call.
     pub(super) fn forget(&mut self) {
         self.finished = true;
-        self.inner.running.leave(&self.id);
     }
 
     fn timing(&self) -> Timing {
@@ -139,9 +155,14 @@ impl<'a> Trace<'a> {
 
     fn record(&mut self, timing: &Timing, error: Option<&ToolError>) {
         self.finished = true;
-        self.inner.running.leave(&self.id);
+        let call_id = if self.listed {
+            self.inner.running.leave(&self.id);
+            self.id.clone()
+        } else {
+            CallId::generate()
+        };
         self.inner.policy.recorder.record(CallRecord {
-            call_id: self.id.clone(),
+            call_id,
             tool: self.tool.clone(),
             bundle: self.origin.as_ref().map(|origin| origin.bundle.clone()),
             version: self.origin.as_ref().map(|origin| origin.version.clone()),
@@ -159,15 +180,21 @@ impl<'a> Trace<'a> {
             truncated: self.truncated,
             parameters: self.parameters.clone(),
         });
-        self.events.push(EventKind::Finished {
-            ok: error.is_none(),
-            code: error.map(|error| error.code().as_str().to_owned()),
-        });
+        self.events.push(finished(error));
+    }
+}
+
+/// The last event of a call.
+pub(super) fn finished(error: Option<&ToolError>) -> EventKind {
+    let code = error.map(|error| error.code().as_str().to_owned());
+    EventKind::Finished {
+        ok: error.is_none(),
+        code,
     }
 }
 
 /// Milliseconds to the microsecond.
-pub(crate) fn millis(duration: Duration) -> f64 {
+fn millis(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 

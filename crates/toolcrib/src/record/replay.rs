@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::ids::CallId;
 use crate::model::outcome::Outcome;
 use disk::{DiskClaim, DiskReplay, Found};
 
@@ -33,9 +34,9 @@ pub struct Replay {
 
 #[derive(Default)]
 struct Calls {
-    by_id: HashMap<Arc<str>, Slot>,
+    by_id: HashMap<CallId, Slot>,
     /// Oldest first, for forgetting.
-    ages: VecDeque<(Arc<str>, Instant)>,
+    ages: VecDeque<(CallId, Instant)>,
     bytes: usize,
 }
 
@@ -49,7 +50,10 @@ struct Slot {
 enum State {
     Running,
     Done(Arc<Outcome>),
+    /// It was begun and nobody knows how it ended.
     Lost,
+    /// It was not begun after all: whoever waits may try.
+    GivenUp,
 }
 
 /// The answer to a claim.
@@ -62,11 +66,19 @@ pub(crate) enum Claim {
 
 /// The duty to run a call and store its outcome.
 pub(crate) struct Claimed {
-    id: Arc<str>,
+    id: CallId,
     calls: Arc<Mutex<Calls>>,
     state: watch::Sender<State>,
     disk: Option<DiskClaim>,
-    finished: bool,
+    phase: Phase,
+}
+
+#[derive(PartialEq)]
+enum Phase {
+    /// Not ours yet, as far as other processes go.
+    Claiming,
+    Running,
+    Over,
 }
 
 impl Replay {
@@ -88,18 +100,22 @@ impl Replay {
         }
     }
 
-    pub(crate) async fn claim(&self, id: &Arc<str>, digest: &str) -> Result<Claim, ToolError> {
-        let running = match self.claim_here(id, digest)? {
-            Ok(claimed) => return self.claim_on_disk(claimed, digest).await,
-            Err(running) => running,
-        };
-        wait_for(id, running).await
+    pub(crate) async fn claim(&self, id: &CallId, digest: &str) -> Result<Claim, ToolError> {
+        loop {
+            let running = match self.claim_here(id, digest)? {
+                Ok(claimed) => return self.claim_on_disk(claimed, digest).await,
+                Err(running) => running,
+            };
+            if let Some(stored) = wait_for(id, running).await? {
+                return Ok(Claim::Stored(stored));
+            }
+        }
     }
 
     /// Ours to run (as far as this process knows), or somebody's whose state is returned.
     fn claim_here(
         &self,
-        id: &Arc<str>,
+        id: &CallId,
         digest: &str,
     ) -> Result<Result<Claimed, watch::Receiver<State>>, ToolError> {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,132 +128,140 @@ impl Replay {
         }
         let (state, receiver) = watch::channel(State::Running);
         calls.by_id.insert(
-            Arc::clone(id),
+            id.clone(),
             Slot {
                 digest: digest.to_owned(),
                 state: receiver,
                 bytes: 0,
             },
         );
-        calls.ages.push_back((Arc::clone(id), Instant::now()));
+        calls.ages.push_back((id.clone(), Instant::now()));
         Ok(Ok(Claimed {
-            id: Arc::clone(id),
+            id: id.clone(),
             calls: Arc::clone(&self.calls),
             state,
             disk: None,
-            finished: false,
+            phase: Phase::Claiming,
         }))
     }
 
     async fn claim_on_disk(&self, mut claimed: Claimed, digest: &str) -> Result<Claim, ToolError> {
         let Some(disk) = &self.disk else {
+            claimed.phase = Phase::Running;
             return Ok(Claim::Fresh(claimed));
         };
         let mut pause = Duration::from_millis(5);
         loop {
-            let (store, id, wanted) =
-                (Arc::clone(disk), Arc::clone(&claimed.id), digest.to_owned());
+            let (store, id, wanted) = (Arc::clone(disk), claimed.id.clone(), digest.to_owned());
             let found = tokio::task::spawn_blocking(move || store.claim(&id, &wanted)).await;
-            let found = found.unwrap_or_else(|error| Err(ToolError::failed(error.to_string())));
-            match found {
-                Ok(Found::Ours(claim)) => {
-                    claimed.disk = Some(claim);
+            match found.unwrap_or_else(|error| Err(ToolError::failed(error.to_string())))? {
+                Found::Ours(claim) => {
+                    claimed.disk = Some(claim.begin());
+                    claimed.phase = Phase::Running;
                     return Ok(Claim::Fresh(claimed));
                 }
-                Ok(Found::Done(outcome)) => {
+                Found::Done(outcome) => {
                     claimed.settle(State::Done(Arc::new((*outcome).clone())));
-                    claimed
-                        .calls
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .remove(&claimed.id);
+                    claimed.forget();
                     return Ok(Claim::Stored(outcome));
                 }
-                Ok(Found::Lost) => {
-                    let error = lost(&claimed.id);
-                    claimed.withdraw();
-                    return Err(error);
-                }
-                // Another process runs it; its lock tells when it is done, and cannot be awaited.
-                Ok(Found::Running) => {
+                Found::Lost => return Err(lost(&claimed.id)),
+                // Another process has it; its lock tells when it is done, and cannot be awaited.
+                Found::Taken => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_millis(200));
-                }
-                Err(error) => {
-                    // Nothing was claimed: another try may come.
-                    claimed.withdraw();
-                    return Err(error);
                 }
             }
         }
     }
 }
 
-async fn wait_for(id: &str, mut state: watch::Receiver<State>) -> Result<Claim, ToolError> {
-    loop {
-        match &*state.borrow_and_update() {
-            State::Running => {}
-            State::Done(outcome) => return Ok(Claim::Stored(Box::new(Outcome::clone(outcome)))),
-            State::Lost => return Err(lost(id)),
-        }
-        if state.changed().await.is_err() {
-            return match &*state.borrow() {
-                State::Done(outcome) => Ok(Claim::Stored(Box::new(Outcome::clone(outcome)))),
-                State::Running | State::Lost => Err(lost(id)),
-            };
-        }
+/// Waits for a call of this process; `None` when it was given up.
+async fn wait_for(
+    id: &CallId,
+    mut state: watch::Receiver<State>,
+) -> Result<Option<Box<Outcome>>, ToolError> {
+    // The sender settles the state before it goes.
+    let settled = state
+        .wait_for(|state| !matches!(state, State::Running))
+        .await;
+    match settled.as_deref() {
+        Ok(State::Done(outcome)) => Ok(Some(Box::new(Outcome::clone(outcome)))),
+        Ok(State::GivenUp) => Ok(None),
+        Ok(State::Lost | State::Running) | Err(_) => Err(lost(id)),
     }
 }
 
 impl Claimed {
     /// Stores the outcome and gives it to whoever waits.
-    pub(crate) fn finish(mut self, outcome: &Outcome) {
+    pub(crate) async fn finish(mut self, outcome: &Outcome) {
         self.settle(State::Done(Arc::new(outcome.clone())));
-        let on_disk = self.disk.take().is_some_and(|disk| disk.finish(outcome));
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let on_disk = match self.disk.take() {
+            Some(disk) => {
+                let outcome = outcome.clone();
+                tokio::task::spawn_blocking(move || disk.finish(&outcome))
+                    .await
+                    .unwrap_or(false)
+            }
+            None => false,
+        };
         if on_disk {
-            calls.remove(&self.id);
+            self.forget();
         } else {
+            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
             calls.weigh(&self.id, json_length(outcome));
         }
     }
 
+    /// Lets go of a call that did not reach its tool: the id is free again.
+    pub(crate) fn give_up(mut self) {
+        if let Some(disk) = self.disk.take() {
+            disk.give_up();
+        }
+        self.phase = Phase::Claiming;
+    }
+
     fn settle(&mut self, state: State) {
-        self.finished = true;
+        self.phase = Phase::Over;
         self.state.send_replace(state);
     }
 
-    /// Gives the claim up before anything ran.
-    fn withdraw(mut self) {
+    fn forget(&self) {
         self.calls
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&self.id);
-        self.settle(State::Lost);
     }
 }
 
 impl Drop for Claimed {
     fn drop(&mut self) {
-        if !self.finished {
-            self.state.send_replace(State::Lost);
+        match self.phase {
+            Phase::Claiming => {
+                self.forget();
+                self.settle(State::GivenUp);
+            }
+            Phase::Running => self.settle(State::Lost),
+            Phase::Over => {}
         }
     }
 }
 
 impl Calls {
-    fn weigh(&mut self, id: &str, bytes: usize) {
+    fn weigh(&mut self, id: &CallId, bytes: usize) {
         if let Some(slot) = self.by_id.get_mut(id) {
             slot.bytes = bytes;
             self.bytes += bytes;
         }
     }
 
-    fn remove(&mut self, id: &str) {
+    fn remove(&mut self, id: &CallId) {
         if let Some(slot) = self.by_id.remove(id) {
             self.bytes -= slot.bytes;
         }
-        self.ages.retain(|(known, _)| **known != *id);
+        if let Some(at) = self.ages.iter().position(|(known, _)| known == id) {
+            self.ages.remove(at);
+        }
     }
 
     /// Forgets what is old, or the oldest when there is too much; what runs is kept.
@@ -276,14 +300,14 @@ fn json_length(outcome: &Outcome) -> usize {
     count.0
 }
 
-fn conflict(id: &str) -> ToolError {
+fn conflict(id: &CallId) -> ToolError {
     ToolError::new(
         ErrorCode::Conflict,
         format!("call `{id}` was made before with another tool or other arguments"),
     )
 }
 
-fn lost(id: &str) -> ToolError {
+fn lost(id: &CallId) -> ToolError {
     ToolError::failed(format!(
         "call `{id}` was started before and did not finish; it may or may not have had an effect. Look, then call with a new id"
     ))

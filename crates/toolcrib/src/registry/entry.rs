@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::limits::Meter;
 use crate::model::digest::Digester;
@@ -127,6 +128,12 @@ impl Entry {
                 .text(spec.name.as_str())
                 .text(&spec.description)
                 .json(spec.input_schema.as_value())
+                .json(
+                    spec.output_schema
+                        .as_ref()
+                        .map_or(&Value::Null, |schema| schema.as_value()),
+                )
+                .text(&spec.effects.tags().join(","))
                 .finish()
         })
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::Registry;
@@ -12,6 +12,7 @@ use crate::model::call::CallRequest;
 use crate::model::event::{EventLog, EventReader};
 use crate::model::ids::CallId;
 use crate::model::outcome::Outcome;
+use crate::pipeline::{self, Begun};
 
 /// The calls that run now, by id, in shards so that starting a call never waits for another.
 pub(crate) struct Running {
@@ -81,17 +82,16 @@ pub struct CallHandle {
 
 impl CallHandle {
     pub(super) fn spawn(registry: Registry, mut request: CallRequest) -> Self {
-        let id = request.call_id.clone().unwrap_or_else(CallId::generate);
-        let cancel = request.cancel.get_or_insert_default().clone();
-        let events = Arc::new(EventLog::new(id.clone()));
-        let begun = crate::pipeline::Begun {
-            id: id.clone(),
-            events: Arc::clone(&events),
-        };
+        // Below the caller's token, if there is one: cancelling this call is not cancelling that.
+        let cancel = request
+            .cancel
+            .take()
+            .map_or_else(CancellationToken::new, |token| token.child_token());
+        request.cancel = Some(cancel.clone());
+        let begun = Begun::of(&request);
+        let (id, events) = (begun.id.clone(), Arc::clone(&begun.events));
         let task =
-            tokio::spawn(
-                async move { crate::pipeline::run_begun(&registry.0, request, begun).await },
-            );
+            tokio::spawn(async move { pipeline::run_begun(&registry.0, request, begun).await });
         CallHandle {
             id,
             cancel,
@@ -116,11 +116,15 @@ impl CallHandle {
     }
 
     /// Waits for the outcome.
+    ///
+    /// # Panics
+    ///
+    /// When the runtime the call runs on is shut down meanwhile.
     pub async fn outcome(self) -> Outcome {
-        match self.task.await {
+        match self.task.await.map_err(JoinError::try_into_panic) {
             Ok(outcome) => outcome,
-            // The pipeline catches panics and nobody aborts the task.
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            Err(Err(_)) => panic!("the runtime of call `{}` was shut down", self.id),
         }
     }
 }

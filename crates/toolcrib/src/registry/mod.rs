@@ -8,7 +8,7 @@ mod entry;
 mod handle;
 mod lookup;
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use rpds::HashTrieMapSync;
@@ -21,7 +21,6 @@ pub(crate) use handle::Running;
 use crate::approval::Approver;
 use crate::limits::Gate;
 use crate::model::call::CallRequest;
-use crate::model::context::NestedCall;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventReader;
 use crate::model::ids::CallId;
@@ -73,7 +72,6 @@ pub(crate) struct Inner {
     writer: Mutex<()>,
     pub(crate) policy: Policy,
     pub(crate) running: Running,
-    nested: OnceLock<NestedCall>,
 }
 
 /// What every call of a registry is subject to.
@@ -125,25 +123,12 @@ impl Registry {
     }
 
     pub(crate) fn with_policy(policy: Policy) -> Self {
-        let inner = Arc::new(Inner {
+        Registry(Arc::new(Inner {
             tools: ArcSwap::default(),
             writer: Mutex::default(),
             policy,
             running: Running::default(),
-            nested: OnceLock::new(),
-        });
-        let weak = Arc::downgrade(&inner);
-        let nested: NestedCall = Arc::new(move |request: CallRequest| {
-            let weak = weak.clone();
-            Box::pin(async move {
-                match weak.upgrade() {
-                    Some(inner) => pipeline::run(&inner, request).await,
-                    None => unreachable!("a running call holds its registry"),
-                }
-            })
-        });
-        let _ = inner.nested.set(nested);
-        Registry(inner)
+        }))
     }
 
     /// Adds a tool. A name that is taken is an error; nothing is shadowed.
@@ -282,12 +267,6 @@ impl Registry {
     /// Waits until every finished call is on record.
     pub fn flush(&self) {
         self.0.policy.recorder.flush();
-    }
-}
-
-impl Inner {
-    pub(crate) fn nested(&self) -> NestedCall {
-        Arc::clone(self.nested.get().expect("set when the registry is made"))
     }
 }
 

@@ -186,14 +186,6 @@ impl Schema {
             .is_some_and(|required| required.iter().any(|entry| entry == name))
     }
 
-    /// Whether names that are not among the properties are accepted on purpose.
-    pub fn is_open(&self) -> bool {
-        match self.value.get("additionalProperties") {
-            None | Some(Value::Bool(false)) => self.value.get("patternProperties").is_some(),
-            Some(_) => true,
-        }
-    }
-
     /// Compiles the validator now rather than at the first call; says what is wrong if it cannot.
     pub fn compile(&self) -> Result<(), SchemaError> {
         self.compiled().map(|_| ()).map_err(Clone::clone)

@@ -651,7 +651,7 @@ async fn the_same_call_id_runs_once_and_another_call_under_it_is_a_conflict() {
     let request = |text: &str| {
         CallRequest::new("count")
             .arg("text", text)
-            .call_id(CallId::given("call-1").unwrap())
+            .call_id(CallId::parse("call-1").unwrap())
     };
     let handles: Vec<_> = (0..10)
         .map(|_| test.registry().execute_async(request("a")))

@@ -84,7 +84,7 @@ proptest! {
         if let Ok(version) = Version::parse(&text) {
             prop_assert_eq!(version.as_str(), &text);
         }
-        let _ = CallId::given(&text);
+        let _ = CallId::parse(&text);
         prop_assert!(WireName::parse(WireName::fit(&text).as_str()).is_ok());
         prop_assert!(!text::visible(&text).chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
         let _ = text::nearest(&text, ["read_file", "list_directory"]);

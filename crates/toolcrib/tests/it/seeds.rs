@@ -40,7 +40,7 @@ async fn s1_a_tool_call_gives_a_tool_result() {
         CallRequest::from_json(json!({"name": "my_tool", "arguments": {"arg1": "value"}})).unwrap();
     let outcome = test
         .registry()
-        .execute(call.call_id(CallId::given("test-1").unwrap()))
+        .execute(call.call_id(CallId::parse("test-1").unwrap()))
         .await;
     assert_eq!(
         render(&outcome, ResultShape::Simple),
@@ -48,7 +48,7 @@ async fn s1_a_tool_call_gives_a_tool_result() {
     );
     let failed = test
         .registry()
-        .execute(CallRequest::new("my_tool").call_id(CallId::given("call-123").unwrap()))
+        .execute(CallRequest::new("my_tool").call_id(CallId::parse("call-123").unwrap()))
         .await;
     let failed = render(&failed, ResultShape::Simple);
     assert_eq!(

@@ -140,7 +140,7 @@ mod tests {
             panic!("not an object")
         };
         CallRecord {
-            call_id: CallId::given("c-1").unwrap(),
+            call_id: CallId::parse("c-1").unwrap(),
             tool: String::from("read_file"),
             bundle: None,
             version: None,
@@ -207,7 +207,7 @@ mod tests {
         record.parameters.insert(worst(), json!(worst()));
         record.tool = worst();
         record.message = Some(worst());
-        record.call_id = CallId::given(&"\\".repeat(CallId::MAX_BYTES)).unwrap();
+        record.call_id = CallId::parse(&"\\".repeat(CallId::MAX_BYTES)).unwrap();
         record.parent = Some(record.call_id.clone());
         let (by, reason, answer) = (worst(), worst(), Some(worst()));
         record.approval = Some(ApprovalTrail {

@@ -1,24 +1,30 @@
 //! Claims as files, so that processes agree on who runs a call.
 //!
-//! `<digest of the id>.json` holds two lines: the claim (the digest of tool and arguments) and, once
-//! the call is over, its outcome. The file is locked while the call runs; the kernel drops the lock
-//! when the process dies. A claim without outcome and without lock is a call that was lost.
+//! `<digest of the id>.json` holds two lines: the claim (the id and the digest of tool and arguments)
+//! and, once the call is over, its outcome. The file is locked while the call runs; the kernel drops
+//! the lock when the process dies. A claim without outcome and without lock is a call that was lost;
+//! an empty file is one that was given up.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::PathBuf;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::ids::CallId;
 use crate::model::outcome::Outcome;
+use crate::storage::{DirLock, DurableDir};
 
 /// The largest stored outcome that is read back.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// The longest claim: an id, a digest and what JSON puts around them.
+const MAX_HEADER: u64 = 1024;
 
 pub(super) struct DiskReplay {
     path: PathBuf,
@@ -26,14 +32,25 @@ pub(super) struct DiskReplay {
     swept: Once,
 }
 
-/// A claim held by this process.
+/// A claim held by this process, locked.
 pub(super) struct DiskClaim {
     file: File,
+    path: PathBuf,
+    phase: Phase,
+}
+
+#[derive(PartialEq)]
+enum Phase {
+    /// The call has not begun: dropping the claim gives it up.
+    Made,
+    /// The call runs: dropping the claim loses it.
+    Begun,
 }
 
 pub(super) enum Found {
     Ours(DiskClaim),
-    Running,
+    /// Somebody runs it, or just gave it up: look again.
+    Taken,
     Done(Box<Outcome>),
     Lost,
 }
@@ -53,135 +70,166 @@ impl DiskReplay {
         }
     }
 
-    pub(super) fn claim(&self, id: &str, digest: &str) -> Result<Found, ToolError> {
-        self.try_claim(id, digest).map_err(|error| {
-            ToolError::new(
-                ErrorCode::StorageError,
-                format!("cannot keep account of call `{id}`: {error}"),
-            )
-            .caused_by(error)
-        })?
-    }
-
-    fn try_claim(&self, id: &str, digest: &str) -> io::Result<Result<Found, ToolError>> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.path)?;
-        // Held only while a claim is made or looked at, never while a call runs.
-        let guard = options()
-            .create(true)
-            .truncate(false)
-            .open(self.path.join(".lock"))?;
-        guard.lock()?;
+    pub(super) fn claim(&self, id: &CallId, digest: &str) -> Result<Found, ToolError> {
+        // The lock is held while a claim is made or looked at, never while a call runs.
+        let dir = DurableDir::create(&self.path)?;
+        let lock = dir.lock()?;
         self.swept.call_once(|| self.sweep());
-        let path = self.path.join(format!(
+        let name = format!(
             "{}.json",
-            &Digester::default().text(id).finish()[..32]
-        ));
-        if let Ok(age) = path.metadata().and_then(|found| found.modified())
-            && SystemTime::now()
-                .duration_since(age)
-                .is_ok_and(|age| age > self.keep)
-        {
-            fs::remove_file(&path)?;
+            &Digester::default().text(id.as_str()).finish()[..32]
+        );
+        let path = self.path.join(&name);
+        let unreadable = |error: io::Error| {
+            let message = format!("cannot keep account of call `{id}`: {error}");
+            ToolError::new(ErrorCode::StorageError, message).caused_by(error)
+        };
+        if self.is_expired(&path) {
+            fs::remove_file(&path).map_err(unreadable)?;
         }
-        match options().create_new(true).open(&path) {
-            Ok(mut file) => {
-                file.try_lock().map_err(io::Error::from)?;
+        match open(&path) {
+            Ok(file) => look_at(file, &path, id, digest).map_err(unreadable)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let header = Header {
-                    id: id.to_owned(),
+                    id: id.to_string(),
                     digest: digest.to_owned(),
                 };
-                let line = serde_json::to_string(&header)? + "\n";
-                if let Err(error) = file
-                    .write_all(line.as_bytes())
-                    .and_then(|()| file.sync_all())
-                {
-                    // A claim that may be half written must not block the id for a day.
-                    fs::remove_file(&path)?;
-                    return Err(error);
-                }
-                File::open(&self.path)?.sync_all()?;
-                Ok(Ok(Found::Ours(DiskClaim { file })))
+                make(&dir, &lock, &name, &path, &header)
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let file = options().open(&path)?;
-                look_at(file, id, digest)
-            }
-            Err(error) => Err(error),
+            Err(error) => Err(unreadable(error)),
         }
     }
 
-    /// Removes claims that are older than they are kept, under the lock.
+    /// Whether a claim is older than it is kept. What runs is never too old: its lock says so.
+    fn is_expired(&self, path: &Path) -> bool {
+        let age = fs::symlink_metadata(path)
+            .and_then(|found| found.modified())
+            .ok();
+        let age = age.and_then(|age| SystemTime::now().duration_since(age).ok());
+        age.is_some_and(|age| age > self.keep)
+            && open(path).is_ok_and(|file| file.try_lock().is_ok())
+    }
+
+    /// Removes claims that are too old, under the lock.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            let is_claim = entry
-                .path()
+            let path = entry.path();
+            if path
                 .extension()
-                .is_some_and(|extension| extension == "json");
-            let age = entry.metadata().and_then(|found| found.modified()).ok();
-            let old = age
-                .and_then(|age| SystemTime::now().duration_since(age).ok())
-                .is_some_and(|age| age > self.keep);
-            if is_claim && old {
-                let _ = fs::remove_file(entry.path());
+                .is_some_and(|extension| extension == "json")
+                && self.is_expired(&path)
+            {
+                let _ = fs::remove_file(path);
             }
         }
     }
 }
 
-/// Neither a link nor a FIFO in the place of a file leads anywhere.
-fn options() -> OpenOptions {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    options
+/// Neither a link nor a FIFO in the place of a claim leads anywhere.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new()
         .read(true)
         .write(true)
-        .mode(0o600)
-        .custom_flags(flags.bits().cast_signed());
-    options
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
 }
 
-fn look_at(file: File, id: &str, digest: &str) -> io::Result<Result<Found, ToolError>> {
-    let mut text = String::new();
-    (&file).take(MAX_BYTES).read_to_string(&mut text)?;
-    let (header, outcome) = text.split_once('\n').unwrap_or((&text, ""));
-    let Ok(header) = serde_json::from_str::<Header>(header) else {
+fn make(
+    dir: &DurableDir,
+    lock: &DirLock,
+    name: &str,
+    path: &Path,
+    header: &Header,
+) -> Result<Found, ToolError> {
+    let line = serde_json::to_string(header).unwrap_or_default() + "\n";
+    dir.create_new(lock, name, line.as_bytes())?;
+    let locked = open(path).and_then(|mut file| {
+        file.try_lock()?;
+        file.seek(io::SeekFrom::End(0))?;
+        Ok(file)
+    });
+    match locked {
+        Ok(file) => Ok(Found::Ours(DiskClaim {
+            file,
+            path: path.to_owned(),
+            phase: Phase::Made,
+        })),
+        Err(error) => {
+            // A claim that nobody holds must not block the id for a day.
+            dir.remove(lock, name)?;
+            let message = format!("cannot keep account of call `{}`: {error}", header.id);
+            Err(ToolError::new(ErrorCode::StorageError, message).caused_by(error))
+        }
+    }
+}
+
+fn look_at(
+    file: File,
+    path: &Path,
+    id: &CallId,
+    digest: &str,
+) -> io::Result<Result<Found, ToolError>> {
+    // Locked first, so that an outcome is there whole or not at all.
+    let is_free = file.try_lock_shared().is_ok();
+    let mut reader = BufReader::new(file.take(MAX_BYTES));
+    let mut header = Vec::new();
+    reader
+        .by_ref()
+        .take(MAX_HEADER)
+        .read_until(b'\n', &mut header)?;
+    if header.is_empty() {
+        if is_free {
+            fs::remove_file(path)?;
+        }
+        return Ok(Ok(Found::Taken));
+    }
+    let Ok(header) = serde_json::from_slice::<Header>(&header) else {
         return Ok(Ok(Found::Lost));
     };
-    if header.id != id || header.digest != digest {
+    if header.id != id.as_str() || header.digest != digest {
         return Ok(Err(super::conflict(id)));
     }
-    if file.try_lock_shared().is_err() {
-        return Ok(Ok(Found::Running));
+    if !is_free {
+        return Ok(Ok(Found::Taken));
     }
-    // Read again: the outcome may have come between reading and locking.
-    if outcome.is_empty() {
-        text.clear();
-        use std::io::Seek as _;
-        (&file).rewind()?;
-        (&file).take(MAX_BYTES).read_to_string(&mut text)?;
-    }
-    let outcome = text.split_once('\n').map_or("", |(_, outcome)| outcome);
-    Ok(Ok(match serde_json::from_str(outcome) {
+    Ok(Ok(match serde_json::from_reader(reader) {
         Ok(outcome) => Found::Done(Box::new(outcome)),
         Err(_) => Found::Lost,
     }))
 }
 
 impl DiskClaim {
+    /// From here on the call may have had an effect.
+    pub(super) fn begin(mut self) -> Self {
+        self.phase = Phase::Begun;
+        self
+    }
+
+    /// Gives the id free: the call did not reach its tool.
+    pub(super) fn give_up(mut self) {
+        self.phase = Phase::Made;
+    }
+
     /// Writes the outcome and lets go; whether it is safe. If it is not, the call counts as lost for
     /// other processes, and is never run again.
     pub(super) fn finish(mut self, outcome: &Outcome) -> bool {
-        let written = serde_json::to_vec(outcome)
-            .map_err(io::Error::from)
-            .and_then(|mut line| {
-                line.push(b'\n');
-                self.file.write_all(&line)?;
-                self.file.sync_all()
-            });
-        let _ = self.file.unlock();
+        let line = serde_json::to_vec(outcome).map_err(io::Error::from);
+        let written = line.and_then(|mut line| {
+            line.push(b'\n');
+            self.file.write_all(&line)?;
+            self.file.sync_all()
+        });
         written.is_ok()
+    }
+}
+
+impl Drop for DiskClaim {
+    fn drop(&mut self) {
+        if self.phase == Phase::Made {
+            // Emptied first: who has it open already must not take it for a call that was lost.
+            let _ = self.file.set_len(0);
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }

@@ -7,7 +7,7 @@ fn outcome(id: &str, value: &str) -> Outcome {
     let now = jiff::Timestamp::now();
     let zero = Duration::ZERO;
     Outcome {
-        call_id: CallId::given(id).unwrap(),
+        call_id: CallId::parse(id).unwrap(),
         tool: "t".to_owned(),
         origin: None,
         parameters: JsonObject::new(),
@@ -25,21 +25,29 @@ fn outcome(id: &str, value: &str) -> Outcome {
 }
 
 async fn fresh(replay: &Replay, id: &str, digest: &str) -> Claimed {
-    match replay.claim(&id.into(), digest).await.unwrap() {
+    match replay
+        .claim(&CallId::parse(id).unwrap(), digest)
+        .await
+        .unwrap()
+    {
         Claim::Fresh(claimed) => claimed,
         Claim::Stored(outcome) => panic!("stored: {outcome:?}"),
     }
 }
 
 async fn stored(replay: &Replay, id: &str, digest: &str) -> Outcome {
-    match replay.claim(&id.into(), digest).await.unwrap() {
+    match replay
+        .claim(&CallId::parse(id).unwrap(), digest)
+        .await
+        .unwrap()
+    {
         Claim::Stored(outcome) => *outcome,
         Claim::Fresh(_) => panic!("fresh"),
     }
 }
 
 async fn refused(replay: &Replay, id: &str, digest: &str) -> ErrorCode {
-    match replay.claim(&id.into(), digest).await {
+    match replay.claim(&CallId::parse(id).unwrap(), digest).await {
         Err(error) => error.code(),
         Ok(_) => panic!("not refused"),
     }
@@ -57,7 +65,10 @@ fn pair(dir: &tempfile::TempDir) -> (Replay, Replay) {
 #[tokio::test]
 async fn the_same_call_gets_the_stored_outcome_and_another_is_a_conflict() {
     let replay = Replay::in_memory();
-    fresh(&replay, "a", "d1").await.finish(&outcome("a", "x"));
+    fresh(&replay, "a", "d1")
+        .await
+        .finish(&outcome("a", "x"))
+        .await;
     assert_eq!(stored(&replay, "a", "d1").await.value().unwrap(), "x");
     assert_eq!(refused(&replay, "a", "d2").await, ErrorCode::Conflict);
 }
@@ -71,7 +82,7 @@ async fn who_comes_while_the_call_runs_waits_for_it() {
         async move { stored(&replay, "a", "d").await }
     });
     tokio::task::yield_now().await;
-    claimed.finish(&outcome("a", "x"));
+    claimed.finish(&outcome("a", "x")).await;
     assert_eq!(joiner.await.unwrap().value().unwrap(), "x");
 }
 
@@ -86,7 +97,7 @@ async fn a_call_that_was_dropped_is_lost_and_not_run_again() {
 async fn another_process_sees_the_outcome_the_conflict_and_the_loss() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = pair(&dir);
-    fresh(&one, "a", "d").await.finish(&outcome("a", "x"));
+    fresh(&one, "a", "d").await.finish(&outcome("a", "x")).await;
     assert_eq!(stored(&two, "a", "d").await.value().unwrap(), "x");
     assert_eq!(refused(&two, "a", "other").await, ErrorCode::Conflict);
     drop(fresh(&one, "b", "d").await);
@@ -98,32 +109,100 @@ async fn another_process_waits_for_a_running_call() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = pair(&dir);
     let claimed = fresh(&one, "a", "d").await;
-    let joiner = tokio::spawn(async move { stored(&two, "a", "d").await });
+    let id = CallId::parse("a").unwrap();
+    // It waits, and goes on waiting, until the call is over.
+    let mut joiner = Box::pin(two.claim(&id, "d"));
+    let soon = Duration::from_millis(50);
+    assert!(tokio::time::timeout(soon, &mut joiner).await.is_err());
+    claimed.finish(&outcome("a", "x")).await;
+    let Ok(Claim::Stored(outcome)) = joiner.await else {
+        panic!("not stored")
+    };
+    assert_eq!(outcome.value().unwrap(), "x");
+}
+
+#[tokio::test]
+async fn a_joiner_that_gives_up_leaves_the_call_to_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = pair(&dir);
+    let claimed = fresh(&one, "a", "d").await;
+    let id = CallId::parse("a").unwrap();
+    // Until it has seen that another process runs the call.
+    let impatient = tokio::time::timeout(Duration::from_millis(50), two.claim(&id, "d")).await;
+    assert!(impatient.is_err());
+    claimed.finish(&outcome("a", "x")).await;
+    assert_eq!(stored(&two, "a", "d").await.value().unwrap(), "x");
+}
+
+#[tokio::test]
+async fn a_call_that_was_refused_may_be_made_again_here_and_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = pair(&dir);
+    fresh(&one, "a", "d").await.give_up();
+    fresh(&two, "a", "other").await.give_up();
+    let claimed = fresh(&one, "a", "d").await;
+    let joiner = tokio::spawn(async move { fresh(&two, "a", "d").await.give_up() });
     tokio::task::yield_now().await;
-    claimed.finish(&outcome("a", "x"));
-    assert_eq!(joiner.await.unwrap().value().unwrap(), "x");
+    claimed.give_up();
+    joiner.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_runs_longer_than_outcomes_are_kept_is_not_run_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ids");
+    let one = Replay::in_directory(path.clone(), DEFAULT_KEEP);
+    let claimed = fresh(&one, "a", "d").await;
+    age_claims(&path);
+    let two = Replay::in_directory(path, DEFAULT_KEEP);
+    let id = CallId::parse("a").unwrap();
+    assert!(
+        tokio::time::timeout(Duration::from_millis(50), two.claim(&id, "d"))
+            .await
+            .is_err()
+    );
+    claimed.finish(&outcome("a", "x")).await;
+}
+
+/// Makes every claim look older than it is kept.
+fn age_claims(path: &std::path::Path) {
+    let yesterday = std::time::SystemTime::now() - DEFAULT_KEEP - Duration::from_secs(60);
+    for entry in std::fs::read_dir(path).unwrap().flatten() {
+        if entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            std::fs::File::options()
+                .write(true)
+                .open(entry.path())
+                .unwrap()
+                .set_modified(yesterday)
+                .unwrap();
+        }
+    }
 }
 
 #[tokio::test]
 async fn old_outcomes_are_forgotten() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("ids");
-    fresh(&Replay::in_directory(path.clone(), DEFAULT_KEEP), "a", "d")
+    let (one, two) = pair(&dir);
+    fresh(&two, "other", "d")
         .await
-        .finish(&outcome("a", "x"));
-    let file = std::fs::read_dir(&path)
-        .unwrap()
-        .flatten()
-        .find(|e| e.path().extension().is_some())
-        .unwrap();
-    let yesterday = std::time::SystemTime::now() - DEFAULT_KEEP - Duration::from_secs(60);
-    std::fs::File::options()
-        .write(true)
-        .open(file.path())
-        .unwrap()
-        .set_modified(yesterday)
-        .unwrap();
-    drop(fresh(&Replay::in_directory(path, DEFAULT_KEEP), "a", "another").await);
+        .finish(&outcome("other", "x"))
+        .await;
+    fresh(&one, "a", "d").await.finish(&outcome("a", "x")).await;
+    age_claims(&dir.path().join("ids"));
+    // By the claim itself: the other store has swept already.
+    fresh(&two, "a", "another").await.give_up();
+    // By the sweep of a store that is new.
+    fresh(&pair(&dir).0, "b", "d").await.give_up();
+    let left = std::fs::read_dir(dir.path().join("ids")).unwrap().flatten();
+    assert_eq!(
+        left.filter(|entry| entry.path().extension().is_some())
+            .count(),
+        0
+    );
 }
 
 #[tokio::test]
@@ -143,11 +222,17 @@ async fn memory_is_bounded_in_number_and_bytes() {
     let long = "x".repeat(MAX_BYTES_IN_MEMORY / 4);
     for n in 0..8 {
         let id = format!("long-{n}");
-        fresh(&replay, &id, "d").await.finish(&outcome(&id, &long));
+        fresh(&replay, &id, "d")
+            .await
+            .finish(&outcome(&id, &long))
+            .await;
     }
     for n in 0..MAX_IN_MEMORY + 10 {
         let id = format!("short-{n}");
-        fresh(&replay, &id, "d").await.finish(&outcome(&id, "x"));
+        fresh(&replay, &id, "d")
+            .await
+            .finish(&outcome(&id, "x"))
+            .await;
     }
     let calls = replay.calls.lock().unwrap();
     assert!(calls.by_id.len() <= MAX_IN_MEMORY && calls.ages.len() == calls.by_id.len());
@@ -158,7 +243,7 @@ async fn memory_is_bounded_in_number_and_bytes() {
 async fn what_is_on_disk_is_not_kept_in_memory() {
     let dir = tempfile::tempdir().unwrap();
     let (one, _) = pair(&dir);
-    fresh(&one, "a", "d").await.finish(&outcome("a", "x"));
+    fresh(&one, "a", "d").await.finish(&outcome("a", "x")).await;
     assert!(one.calls.lock().unwrap().by_id.is_empty());
     assert_eq!(stored(&one, "a", "d").await.value().unwrap(), "x");
 }

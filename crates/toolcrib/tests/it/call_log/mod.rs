@@ -19,7 +19,7 @@ use toolcrib::{CallId, Caller, ErrorCode, Slug, Version};
 fn record(id: &str) -> CallRecord {
     let now = Timestamp::now();
     CallRecord {
-        call_id: CallId::given(id).unwrap(),
+        call_id: CallId::parse(id).unwrap(),
         tool: String::from("read_file"),
         bundle: Some(Slug::parse("core").unwrap()),
         version: Some(Version::v1()),
@@ -351,6 +351,6 @@ fn damaged_and_overlong_lines_are_passed_over_and_counted() {
     let reader = CallLogReader::new(&place.path);
     assert_eq!(
         reader.find("first").unwrap().unwrap().call_id,
-        CallId::given("first").unwrap()
+        CallId::parse("first").unwrap()
     );
 }

@@ -14,7 +14,7 @@ fn outcome(result: Result<ToolOutput, ToolError>) -> Outcome {
         unreachable!("an object")
     };
     Outcome {
-        call_id: CallId::given("call-123").unwrap(),
+        call_id: CallId::parse("call-123").unwrap(),
         tool: "shell".to_owned(),
         origin: Some(Origin {
             bundle: Slug::parse("core").unwrap(),
