@@ -201,8 +201,8 @@ pub(crate) enum CallsCommand {
     /// List the latest calls, newest first
     List {
         /// How many
-        #[arg(short = 'n', long, default_value_t = 20)]
-        limit: usize,
+        #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+        limit: u32,
         /// Only calls of this tool
         #[arg(long, add = ArgValueCompleter::new(complete::tools))]
         tool: Option<String>,

@@ -33,14 +33,19 @@ pub(crate) fn arguments(
             Some(schema) => read(value, schema),
             None => Value::String(value.to_owned()),
         };
+        let repeated = given.iter().any(|seen| seen == name);
+        if repeated && !is_list {
+            let shown = text::shorten(name, 60);
+            return Err(NotAPair {
+                message: format!("`{shown}` is given twice; give it once"),
+            });
+        }
         match args.get_mut(name) {
-            // Repeating a list's name adds to it; repeating another's replaces it.
-            Some(Value::Array(items)) if is_list && given.iter().any(|seen| seen == name) => {
-                match value {
-                    Value::Array(more) => items.extend(more),
-                    other => items.push(other),
-                }
-            }
+            // Repeating a list's name adds to it.
+            Some(Value::Array(items)) if repeated => match value {
+                Value::Array(more) => items.extend(more),
+                other => items.push(other),
+            },
             _ => {
                 args.insert(name.to_owned(), value);
             }
@@ -112,6 +117,11 @@ fn read(word: &str, schema: &Value) -> Value {
 
 fn not_a_pair(word: &str, spec: Option<&ToolSpec>) -> NotAPair {
     let shown = text::shorten(word, 60);
+    if let Some((name, _)) = spec.and_then(|spec| property_of(spec, word)) {
+        return NotAPair {
+            message: format!("`{name}` needs a value: `{name}=…`"),
+        };
+    }
     let required = spec.and_then(|spec| {
         let schema = &spec.input_schema;
         schema
@@ -120,8 +130,8 @@ fn not_a_pair(word: &str, spec: Option<&ToolSpec>) -> NotAPair {
             .find(|name| schema.requires(name))
     });
     let hint = match required {
-        Some(name) => format!("did you mean `{name}={shown}`?"),
-        None => "write `name=value`".to_owned(),
+        Some(name) if !word.starts_with('=') => format!("did you mean `{name}={shown}`?"),
+        _ => "write `name=value`".to_owned(),
     };
     NotAPair {
         message: format!("`{shown}` is not an argument; {hint}"),
@@ -197,7 +207,7 @@ mod tests {
             read_all(&["start_line=three", "recursive=maybe"]),
             json!({"start_line": "three", "recursive": "maybe"})
         );
-        assert_eq!(read_all(&["path=", "path=a=b"]), json!({"path": "a=b"}));
+        assert_eq!(read_all(&["path=a=b"]), json!({"path": "a=b"}));
     }
 
     #[test]
@@ -214,5 +224,20 @@ mod tests {
             "`README.md` is not an argument; did you mean `path=README.md`?"
         );
         assert!(arguments(JsonObject::new(), &["=x".into()], None).is_err());
+        let message = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            arguments(JsonObject::new(), &words, Some(&spec()))
+                .unwrap_err()
+                .message
+        };
+        assert_eq!(message(&["path"]), "`path` needs a value: `path=…`");
+        assert_eq!(
+            message(&["path=a", "PATH=b"]),
+            "`path` is given twice; give it once"
+        );
+        assert_eq!(
+            message(&["=x"]),
+            "`=x` is not an argument; write `name=value`"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::{Value, json};
 use toolcrib::crib::OpenError;
 use toolcrib::model::text;
@@ -61,9 +61,10 @@ impl From<OpenError> for CliError {
     fn from(error: OpenError) -> Self {
         let hint = match &error {
             OpenError::Config(_) => "`toolcrib config path` says where the settings are read from",
-            OpenError::Home(_) | OpenError::Workspace(_) | OpenError::Register(_) => {
-                "`toolcrib --help` shows the options"
+            OpenError::Workspace(_) => {
+                "it is named by --workspace, TOOLCRIB_WORKSPACE or `workspace` in config.toml"
             }
+            OpenError::Home(_) | OpenError::Register(_) => "`toolcrib --help` shows the options",
         };
         CliError::usage(error.to_string()).with_hint(hint)
     }
@@ -100,11 +101,56 @@ pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>
             ));
         }
     }
-    let hint = hint.unwrap_or_else(|| error.code().remedy());
-    output.error_line(&format!(
-        "  {}",
-        output.dim(&format!("{}: {hint}", error.code()))
-    ));
+    let line = match hint.or_else(|| remedy(error.code())) {
+        Some(hint) => format!("{}: {hint}", error.code()),
+        None => error.code().to_string(),
+    };
+    output.error_line(&format!("  {}", output.dim(&line)));
+}
+
+/// The code's own advice, where the message does not carry better: file tools say what to try.
+fn remedy(code: ErrorCode) -> Option<&'static str> {
+    use ErrorCode as C;
+    match code {
+        C::InvalidPath
+        | C::PermissionDenied
+        | C::FileNotFound
+        | C::FileTooLarge
+        | C::NotText
+        | C::FileExists => None,
+        other => Some(other.remedy()),
+    }
+}
+
+/// What people who know other command lines type first.
+fn newcomer_hint(error: &clap::Error) -> Option<String> {
+    let word = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.clone()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument if std::env::args().any(|word| word == "run") => {
+            let flag = word(ContextKind::InvalidArg)?;
+            let name = flag
+                .trim_start_matches('-')
+                .split('=')
+                .next()
+                .unwrap_or_default()
+                .replace('-', "_");
+            // A near flag is a better guess.
+            let near = error.get(ContextKind::SuggestedArg).is_some();
+            (!near).then(|| format!("arguments of tools are written name=value: `{name}=…`"))
+        }
+        ErrorKind::InvalidSubcommand => {
+            let tool = word(ContextKind::InvalidSubcommand)?;
+            let found = toolcrib::Crib::open().ok()?.registry().find(&tool).ok()?;
+            Some(format!(
+                "did you mean `toolcrib run {}`?",
+                found.spec().name
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// Reports what clap found wrong (or the help it was asked for).
@@ -133,6 +179,9 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
         println!("{}", envelope(&error));
     } else {
         let _ = error.print();
+        if let Some(hint) = newcomer_hint(error) {
+            eprintln!("\n  {hint}");
+        }
     }
     ExitCode::from(ErrorCode::Usage.exit_code())
 }

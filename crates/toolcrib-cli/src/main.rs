@@ -10,6 +10,7 @@ mod failure;
 mod output;
 mod progress;
 
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -27,8 +28,8 @@ fn main() -> ExitCode {
         Err(error) => return failure::report_usage(&error),
     };
     let output = Output::new(&cli.global);
-    match std::panic::catch_unwind(|| commands::dispatch(&cli, &output)) {
-        Ok(Ok(code)) => code,
+    match std::panic::catch_unwind(AssertUnwindSafe(|| commands::dispatch(&cli, &output))) {
+        Ok(Ok(code)) => output.exit_code(code),
         Ok(Err(error)) => error.report(&output),
         Err(panic) => CliError::bug(&*panic).report(&output),
     }

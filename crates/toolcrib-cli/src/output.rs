@@ -1,6 +1,8 @@
 //! Where words and data go: data to stdout, words to stderr, JSON when asked.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use clap::ColorChoice;
 use serde::Serialize;
@@ -19,6 +21,8 @@ pub(crate) struct Output {
     stderr_is_terminal: bool,
     colour_out: bool,
     colour_err: bool,
+    /// The exit code, once stdout could not be written.
+    failed: AtomicU8,
 }
 
 impl Output {
@@ -41,6 +45,7 @@ impl Output {
             stderr_is_terminal,
             colour_out: colour(stdout_is_terminal),
             colour_err: colour(stderr_is_terminal),
+            failed: AtomicU8::new(0),
         }
     }
 
@@ -96,22 +101,49 @@ impl Output {
         self.write(&[shown.as_bytes(), newline]);
     }
 
+    /// Prints a piece of text that others follow.
+    pub(crate) fn chunk(&self, content: &str) {
+        if self.stdout_is_terminal {
+            self.write(&[text::visible(content).as_bytes()]);
+        } else {
+            self.write(&[content.as_bytes()]);
+        }
+    }
+
     fn write(&self, parts: &[&[u8]]) {
+        if self.has_failed() {
+            return;
+        }
         let mut stdout = io::stdout().lock();
         let written = parts
             .iter()
             .try_for_each(|part| stdout.write_all(part))
             .and_then(|()| stdout.flush());
-        if let Err(error) = written {
-            // The reader left (`| head`): end quietly, as programs killed by SIGPIPE do.
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                std::process::exit(141);
-            }
+        let Err(error) = written else { return };
+        // The reader left (`| head`): end quietly, as programs killed by SIGPIPE do. What was begun
+        // is ended in order, so nothing exits here.
+        let code = if error.kind() == io::ErrorKind::BrokenPipe {
+            141
+        } else {
             self.error_line(&format!(
                 "{} cannot write the output: {error}",
                 self.red("error:")
             ));
-            std::process::exit(1);
+            1
+        };
+        self.failed.store(code, Ordering::Relaxed);
+    }
+
+    /// Whether nothing more can be printed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) != 0
+    }
+
+    /// The exit code of a command, unless what it had to say could not be printed.
+    pub(crate) fn exit_code(&self, code: ExitCode) -> ExitCode {
+        match self.failed.load(Ordering::Relaxed) {
+            0 => code,
+            failed => ExitCode::from(failed),
         }
     }
 
@@ -198,7 +230,7 @@ impl Output {
             let mut line = String::new();
             for (index, (text, width)) in row.iter().zip(&widths).enumerate() {
                 if index + 1 == headings.len() {
-                    line.push_str(&clip(&one_line(text), room));
+                    line.push_str(&wrap(&one_line(text), room, taken));
                 } else {
                     line.push_str(&cell(&one_line(text), *width));
                 }
@@ -230,10 +262,34 @@ fn one_line(text: &str) -> String {
     text::visible(text).replace(['\n', '\t'], " ")
 }
 
-fn clip(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.to_owned();
+/// Breaks a text between words, the lines after the first indented to the column it stands in.
+fn wrap(text: &str, room: usize, column: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always one");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
     }
-    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    lines.join(&format!("\n{}", " ".repeat(column)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_cells_are_wrapped_between_words_and_none_is_lost() {
+        assert_eq!(
+            wrap("one two three four", 9, 4),
+            "one two\n    three\n    four"
+        );
+        assert_eq!(wrap("short", 9, 4), "short");
+        assert_eq!(wrap("unbreakable-word", 4, 2), "unbreakable-word");
+    }
 }

@@ -72,16 +72,12 @@ impl CribOptions {
         if let Some(workspace) = &self.workspace {
             config.set_flag("workspace", &workspace.to_string_lossy())?;
         }
-        let named = self.workspace.or_else(|| config.workspace());
-        let (workspace, no_workspace) = match named {
-            Some(path) => (
-                Some(Workspace::open(&self.surroundings.resolve(&path))?),
-                None,
-            ),
-            None => match self.surroundings.workspace() {
-                Ok(path) => (Some(Workspace::open(&path)?), None),
-                Err(why) => (None, Some(why.to_string())),
-            },
+        let found = self
+            .surroundings
+            .find_workspace(self.workspace.as_deref(), Some(&config));
+        let (workspace, no_workspace) = match found {
+            Ok(path) => (Some(Workspace::open(&path)?), None),
+            Err(why) => (None, Some(why.to_string())),
         };
         if let Some(workspace) = &workspace {
             config.tighten_by_project(workspace)?;
@@ -90,7 +86,9 @@ impl CribOptions {
             home.join(CALLS),
             CallLogOptions {
                 max_total_bytes: config.max_log_bytes(),
-                ..CallLogOptions::default()
+                max_file_bytes: CallLogOptions::default()
+                    .max_file_bytes
+                    .min(config.max_log_bytes() / 4),
             },
         ));
         let mut builder = Registry::builder()
@@ -113,16 +111,28 @@ impl CribOptions {
             list: ListOptions {
                 max_entries: config.list_entries(),
             },
-            disabled: config.disabled_tools(),
             no_workspace,
         })?;
+        let warnings = switch_off(&registry, &config.disabled_tools());
         Ok(Crib {
             home,
             config,
             registry,
             call_log,
+            warnings,
         })
     }
+}
+
+/// Switches tools off; says which names are no tool's. No error: a tool that is gone must not stop
+/// the others.
+fn switch_off(registry: &Registry, names: &[String]) -> Vec<String> {
+    let unknown = names
+        .iter()
+        .filter_map(|name| registry.set_enabled(name, false).err());
+    unknown
+        .map(|error| format!("`disabledTools`: {error}"))
+        .collect()
 }
 
 /// Why a crib cannot be opened.
@@ -148,6 +158,7 @@ pub struct Crib {
     config: Config,
     registry: Registry,
     call_log: Arc<CallLog>,
+    warnings: Vec<String>,
 }
 
 impl Crib {
@@ -164,6 +175,11 @@ impl Crib {
     /// The settings in force.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// What is odd about the settings without making them unusable.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Where Toolcrib keeps its data.

@@ -80,6 +80,24 @@
 //! # let _ = registry;
 //! ```
 //!
+//! An approver of your own is one method; it may wait as long as it likes:
+//!
+//! ```
+//! use toolcrib::BoxFuture;
+//! use toolcrib::approval::{ApprovalRequest, ApprovalResponse, Approver, NoAnswer};
+//!
+//! struct OfficeHours;
+//!
+//! impl Approver for OfficeHours {
+//!     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+//!         Box::pin(async move {
+//!             println!("{} wants to {}", request.tool, request.effect);
+//!             Ok(ApprovalResponse::deny("the office", "come back tomorrow"))
+//!         })
+//!     }
+//! }
+//! ```
+//!
 //! File tools work on a [`workspace::Workspace`], the only directory tree they can open:
 //!
 //! ```no_run
@@ -135,6 +153,15 @@ pub mod testing;
 pub mod tool;
 pub mod wire;
 pub mod workspace;
+
+/// What calls are cancelled with.
+pub use tokio_util::sync::CancellationToken;
+
+/// The futures that [`Tool`] and [`approval::Approver`] return.
+pub use futures_util::future::BoxFuture;
+
+/// The crate behind values and arguments, so that embedders need no dependency of their own.
+pub use serde_json;
 
 /// The crate behind derived schemas, so that embedders need no dependency of their own.
 pub use schemars;

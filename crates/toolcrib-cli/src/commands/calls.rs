@@ -26,7 +26,9 @@ pub(super) fn calls(command: &CallsCommand, crib: &Crib, output: &Output) -> Don
             let wanted = |record: &CallRecord| {
                 tool.as_ref().is_none_or(|tool| record.tool == *tool) && !(*failed && record.ok)
             };
-            let found = log.latest(*limit, wanted).map_err(ToolError::from)?;
+            let found = log
+                .latest(*limit as usize, wanted)
+                .map_err(ToolError::from)?;
             if found.unreadable > 0 {
                 output.say(&output.dim(&format!(
                     "{} damaged lines were passed over",

@@ -12,6 +12,11 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn completions(args: &CompletionsArgs, output: &Output) -> Done {
+    if args.shell == "bash" {
+        // The engine's own script knows nothing of `name=value`, which bash takes for three words.
+        output.text(include_str!("completions.bash"));
+        return Ok(ExitCode::SUCCESS);
+    }
     let shells = Shells::builtins();
     let shell = shells
         .completer(&args.shell)

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use toolcrib::config::{Config, Origin, Surroundings, reference};
+use toolcrib::config::{Config, Origin, SETTINGS, Surroundings, reference};
 
 use super::{Done, open};
 use crate::args::{ConfigCommand, Global};
@@ -12,9 +12,10 @@ use crate::output::Output;
 
 pub(super) fn config(command: &ConfigCommand, global: &Global, output: &Output) -> Done {
     match command {
-        ConfigCommand::Show => show(open(global)?.config(), output),
+        ConfigCommand::Show => show(open(global, output)?.config(), output),
         // Works when the settings are broken: that is when it is needed.
         ConfigCommand::Path => path(global, output)?,
+        ConfigCommand::Reference if output.json() => output.document(&settings()),
         ConfigCommand::Reference => output.text(&reference()),
     }
     Ok(ExitCode::SUCCESS)
@@ -57,11 +58,10 @@ fn path(global: &Global, output: &Output) -> Result<(), CliError> {
             .home()
             .map_err(|error| CliError::usage(error.to_string()))?,
     };
-    let workspace = global
-        .workspace
-        .as_ref()
-        .map(|path| surroundings.resolve(path))
-        .or_else(|| surroundings.workspace().ok());
+    let config = Config::load(&home, &surroundings).ok();
+    let workspace = surroundings
+        .find_workspace(global.workspace.as_deref(), config.as_ref())
+        .ok();
     let files: Vec<_> = std::iter::once(("home", home.join("config.toml")))
         .chain(workspace.map(|path| ("project", path.join(".toolcrib/config.toml"))))
         .collect();
@@ -86,4 +86,15 @@ fn path(global: &Global, output: &Output) -> Result<(), CliError> {
         .collect();
     output.table(&["FROM", "STATE", "FILE"], &rows);
     Ok(())
+}
+
+/// The reference, for programs.
+fn settings() -> Vec<Value> {
+    SETTINGS
+        .iter()
+        .map(|setting| {
+            json!({"key": setting.key, "default": (setting.default)(), "variable": setting.variable(),
+                   "effect": setting.effect})
+        })
+        .collect()
 }

@@ -85,7 +85,14 @@ pub(super) fn doctor(global: &Global, output: &Output) -> Done {
 }
 
 fn look(crib: &Crib, findings: &mut Vec<Finding>) {
-    findings.push(Finding::ok("settings", "every value is in order"));
+    findings.push(match crib.warnings() {
+        [] => Finding::ok("settings", "every value is in order"),
+        warnings => Finding::warning(
+            "settings",
+            warnings.join("; "),
+            "mend the names; `toolcrib config show` says where they come from",
+        ),
+    });
     findings.push(home(crib.home()));
     findings.push(call_log(crib));
     match crib.workspace_path() {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib::model::text;
 use toolcrib::registry::Entry;
 use toolcrib::{ErrorCode, McpForm, ToolError};
@@ -17,7 +17,7 @@ pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> D
         explain_code(code, output);
         return Ok(ExitCode::SUCCESS);
     }
-    let crib = open(global)?;
+    let crib = open(global, output)?;
     match crib.registry().find(&args.topic) {
         Ok(entry) => explain_tool(&entry, output),
         Err(error) => return Err(neither(&args.topic, error)),
@@ -27,10 +27,23 @@ pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> D
 
 fn neither(topic: &str, error: ToolError) -> CliError {
     let codes = text::nearest(topic, ErrorCode::ALL.iter().map(|code| code.as_str()));
-    if codes.is_empty() {
-        return error.into();
-    }
-    let message = format!("{error}; or the code {}?", text::or_list(&codes));
+    let tools = error
+        .details()
+        .and_then(|details| details.get("near")?.as_array().cloned())
+        .unwrap_or_default();
+    let near: Vec<&str> = tools
+        .iter()
+        .filter_map(Value::as_str)
+        .chain(codes)
+        .take(3)
+        .collect();
+    let topic = text::shorten(topic, 60);
+    let hint = if near.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean {}?", text::or_list(&near))
+    };
+    let message = format!("`{topic}` is neither a tool nor an error code{hint}");
     ToolError::new(error.code(), message).into()
 }
 

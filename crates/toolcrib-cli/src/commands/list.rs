@@ -1,5 +1,6 @@
 //! `toolcrib list`: what tools there are.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -72,11 +73,20 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         output.table(headings, &rows);
     }
     let hidden = all.len() - shown.len();
-    if hidden > 0 {
-        let is = if hidden == 1 { "tool is" } else { "tools are" };
-        output.say(&output.dim(&format!(
-            "{hidden} more {is} off or cannot run here: toolcrib list --all"
-        )));
+    let reasons: BTreeSet<String> = all.iter().filter_map(|entry| standing(entry).1).collect();
+    match (shown.is_empty(), reasons.first()) {
+        (true, Some(reason)) if reasons.len() == 1 => {
+            output.say(&format!("no tool can run here: {reason}"));
+        }
+        _ if hidden == 1 => {
+            output.say(&output.dim("1 more tool is off or cannot run here: toolcrib list --all"));
+        }
+        _ if hidden > 1 => {
+            output.say(&output.dim(&format!(
+                "{hidden} more tools are off or cannot run here: toolcrib list --all"
+            )));
+        }
+        _ => {}
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -26,10 +26,10 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
     let global = &cli.global;
     match &cli.command {
         Command::Run(args) => run::run(args, global, output),
-        Command::List(args) => list::list(args, &open(global)?, output),
-        Command::Show(args) => show::show(args, &open(global)?, output),
-        Command::Schema(args) => schema::schema(args, &open(global)?, output),
-        Command::Calls(command) => calls::calls(command, &open(global)?, output),
+        Command::List(args) => list::list(args, &open(global, output)?, output),
+        Command::Show(args) => show::show(args, &open(global, output)?, output),
+        Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
+        Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
         Command::Config(command) => config::config(command, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
         Command::Doctor => doctor::doctor(global, output),
@@ -50,12 +50,21 @@ fn options(global: &Global) -> CribOptions {
     options
 }
 
-fn open(global: &Global) -> Result<Crib, CliError> {
-    Ok(options(global).open()?)
+fn open(global: &Global, output: &Output) -> Result<Crib, CliError> {
+    opened(options(global), output)
+}
+
+/// Opens the crib and says what is odd about its settings.
+fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
+    let crib = options.open()?;
+    for warning in crib.warnings() {
+        output.say(&format!("{} {warning}", output.bold("warning:")));
+    }
+    Ok(crib)
 }
 
 /// Opens the crib for a call, with whoever can approve it.
-fn open_to_run(global: &Global, yes: bool) -> Result<Crib, CliError> {
+fn open_to_run(global: &Global, yes: bool, output: &Output) -> Result<Crib, CliError> {
     let options = options(global);
     let options = if yes {
         options.approver(AllowAll::by("--yes"))
@@ -64,7 +73,7 @@ fn open_to_run(global: &Global, yes: bool) -> Result<Crib, CliError> {
             "nobody was asked; pass `--yes` to approve it yourself",
         ))
     };
-    Ok(options.open()?)
+    opened(options, output)
 }
 
 /// Whether a tool is on offer, in one word and, if not, why.

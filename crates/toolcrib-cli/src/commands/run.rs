@@ -9,7 +9,8 @@ use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Registry;
 use toolcrib::wire::{ResultShape, render};
 use toolcrib::{
-    CallRequest, Caller, Crib, ErrorCode, EventKind, Outcome, OutputStream, Plan, ToolOutput,
+    CallRequest, Caller, Crib, ErrorCode, EventKind, Outcome, OutputStream, Plan, ToolError,
+    ToolOutput,
 };
 
 use super::{Done, open_to_run};
@@ -20,7 +21,7 @@ use crate::output::Output;
 use crate::progress;
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
-    let crib = open_to_run(global, args.yes)?;
+    let crib = open_to_run(global, args.yes, output)?;
     let request = request(args, global, crib.registry())?;
     if args.dry_run {
         return dry_run(crib.registry().plan(request)?, output);
@@ -28,22 +29,28 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let runtime = runtime.map_err(|error| CliError::usage(format!("cannot start: {error}")))?;
-    let outcome = runtime.block_on(execute(&crib, request, args.stream, output));
+    let runtime = runtime
+        .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
+    let (outcome, streamed) = runtime.block_on(execute(&crib, request, args.stream, output));
     crib.registry().flush();
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
-    print_outcome(args, &outcome, output);
+    print_outcome(args, &outcome, streamed, output);
     let health = crib.call_log_health();
     if let Some(why) = health.last_error.filter(|_| health.dropped > 0) {
-        output.say(&output.dim(&format!(
-            "the call was not recorded: {why}; see `toolcrib doctor`"
-        )));
+        output.say(&output.dim(&format!("the call was not recorded: {why}")));
     }
     Ok(exit_code(args, &outcome))
 }
 
 fn request(args: &RunArgs, global: &Global, registry: &Registry) -> Result<CallRequest, CliError> {
+    if args.tool.contains('=') {
+        let word = text::shorten(&args.tool, 60);
+        return Err(
+            CliError::usage(format!("name the tool first: `toolcrib run TOOL {word}`"))
+                .with_hint("`toolcrib list` shows the tools"),
+        );
+    }
     // An unknown tool is the pipeline's to report; its arguments are read as text meanwhile.
     let entry = registry.find(&args.tool).ok();
     let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
@@ -117,7 +124,12 @@ fn read_capped(reader: impl std::io::Read, into: &mut Vec<u8>) -> std::io::Resul
     Ok(())
 }
 
-async fn execute(crib: &Crib, request: CallRequest, stream: bool, output: &Output) -> Outcome {
+async fn execute(
+    crib: &Crib,
+    request: CallRequest,
+    stream: bool,
+    output: &Output,
+) -> (Outcome, bool) {
     let cancel = CancellationToken::new();
     let request = request.cancel_with(cancel.clone());
     let interrupted = tokio::spawn(async move {
@@ -129,17 +141,25 @@ async fn execute(crib: &Crib, request: CallRequest, stream: bool, output: &Outpu
     let outcome = if stream {
         follow(crib.registry(), request, output).await
     } else {
-        progress::show(output, &tool, crib.registry().execute(request)).await
+        (
+            progress::show(output, &tool, crib.registry().execute(request)).await,
+            false,
+        )
     };
     interrupted.abort();
     outcome
 }
 
-/// Prints what happens while it happens.
-async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> Outcome {
+/// Prints what happens while it happens; says too whether the tool's output was part of it.
+async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> (Outcome, bool) {
     let call = registry.execute_async(request);
     let mut events = call.events();
+    let mut streamed = false;
     while let Some(event) = events.next().await {
+        if output.has_failed() {
+            // Nobody reads any more. The outcome is still awaited, and recorded.
+            call.cancel();
+        }
         if output.json() {
             output.ndjson(&*event);
             continue;
@@ -148,7 +168,10 @@ async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> O
             EventKind::Output {
                 stream: OutputStream::Stdout,
                 chunk,
-            } => output.text(chunk),
+            } => {
+                streamed = true;
+                output.chunk(chunk);
+            }
             EventKind::Output {
                 stream: OutputStream::Stderr,
                 chunk,
@@ -173,10 +196,10 @@ async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> O
             EventKind::Started { .. } | EventKind::Finished { .. } => {}
         }
     }
-    call.outcome().await
+    (call.outcome().await, streamed)
 }
 
-fn print_outcome(args: &RunArgs, outcome: &Outcome, output: &Output) {
+fn print_outcome(args: &RunArgs, outcome: &Outcome, streamed: bool, output: &Output) {
     if let Some(shape) = args
         .shape
         .as_deref()
@@ -192,6 +215,7 @@ fn print_outcome(args: &RunArgs, outcome: &Outcome, output: &Output) {
         }
     } else {
         match &outcome.result {
+            Ok(_) if streamed => {}
             Ok(result) => print_result(result, output),
             Err(error) => {
                 let hint = (error.code() == ErrorCode::InvalidArguments)
@@ -199,6 +223,12 @@ fn print_outcome(args: &RunArgs, outcome: &Outcome, output: &Output) {
                 print_error(output, error, hint.as_deref());
             }
         }
+    }
+    let stopped = outcome
+        .value()
+        .is_some_and(|value| value.get("truncated") == Some(&Value::Bool(true)));
+    if stopped && !output.json() {
+        output.say(&output.dim("the list is not complete: it has as many entries as are allowed"));
     }
     if outcome.truncated {
         output.say(&output.dim("the output was cut to its limit"));

@@ -25,6 +25,11 @@ pub(super) fn schema(args: &SchemaArgs, crib: &Crib, output: &Output) -> Done {
         .provider
         .as_deref()
         .and_then(|provider| provider.parse::<Provider>().ok());
+    if args.strict && provider != Some(Provider::OpenAi) {
+        return Err(CliError::usage(
+            "`--strict` is OpenAI's: use it with `--provider openai`",
+        ));
+    }
     let document = match (provider, specs.as_slice(), args.tools.len()) {
         (None, [spec], 1) => spec.input_schema.as_value().clone(),
         (None, specs, _) => specs.iter().map(|spec| plain(spec)).collect(),

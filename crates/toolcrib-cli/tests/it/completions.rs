@@ -46,6 +46,57 @@ fn tools_parameters_and_values_are_completed() {
     assert!(complete(&["toolcrib", "li"]).contains("list"));
 }
 
+/// What a real bash offers at the end of a line, through the script that users source.
+fn bash_offers(line: &str) -> Vec<String> {
+    let test = Test::new().file("README.md", "");
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_toolcrib"));
+    // As readline does: words are split at blanks and at `=`.
+    let script = format!(
+        r#"source <(toolcrib completions bash)
+COMP_LINE={line:?}; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9
+read -r -a COMP_WORDS <<< "${{COMP_LINE//=/ = }}"
+[[ $COMP_LINE == *" " ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_toolcrib 2>/dev/null
+printf '%s\n' "${{COMPREPLY[@]}}""#
+    );
+    let ran = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(test.workspace())
+        .env_clear()
+        .env(
+            "PATH",
+            format!("{}:/usr/bin:/bin", binary.parent().unwrap().display()),
+        )
+        .env("HOME", test.home())
+        .env("TOOLCRIB_HOME", test.home())
+        .output()
+        .unwrap();
+    String::from_utf8(ran.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn a_real_bash_completes_values_after_the_equals_sign() {
+    assert_eq!(bash_offers("toolcrib run rea"), ["read_file"]);
+    assert_eq!(bash_offers("toolcrib run read_file sta"), ["start_line="]);
+    assert_eq!(
+        bash_offers("toolcrib run read_file encoding="),
+        ["utf-8", "base64"]
+    );
+    assert_eq!(
+        bash_offers("toolcrib run read_file path=x encoding=b"),
+        ["base64"]
+    );
+    assert_eq!(
+        bash_offers("toolcrib run read_file path=READ"),
+        ["README.md"]
+    );
+}
+
 #[test]
 fn manual_pages_are_written_for_every_command() {
     let test = Test::new();

@@ -82,8 +82,20 @@ fn a_broken_file_is_named_with_line_and_fix_and_a_project_cannot_loosen() {
         .run(&["list"])
         .exits(2)
         .says("line 1");
-    let greedy = Test::new().file(".toolcrib/config.toml", "[limits]\ntimeoutMs = 600000\n");
-    greedy.run(&["list"]).exits(2).says("only lower this");
+    // A project's wider value changes nothing, and stops nothing.
+    let greedy = Test::new()
+        .file(".toolcrib/config.toml", "[limits]\ntimeoutMs = 600000\n")
+        .config("[limits]\ntimeoutMs = 1000\n");
+    let rows = greedy.run(&["config", "show", "--json"]).exits(0).json();
+    assert_eq!(
+        setting(&rows, "limits.timeoutMs"),
+        (json!(1000), json!("home"))
+    );
+    let shown = greedy.run(&["show", "read_file", "--json"]).exits(0).json();
+    assert_eq!(
+        shown["limits"]["timeoutMs"], 1000,
+        "the operator's limit binds tools that set their own"
+    );
 }
 
 #[test]

@@ -50,6 +50,41 @@ fn a_disabled_tool_is_listed_only_when_asked_for_and_explained() {
 }
 
 #[test]
+fn any_reference_switches_a_tool_off_and_a_wrong_one_is_said() {
+    for name in ["list_files", "+read-file", "core/read-file@v1", "read-file"] {
+        let test = Test::new().config(&format!("disabledTools = ['{name}']"));
+        let listed = test.run(&["list", "--json"]).exits(0);
+        assert_eq!(
+            listed.json().as_array().unwrap().len(),
+            1,
+            "{name}: {listed:?}"
+        );
+    }
+    let test = Test::new().config("disabledTools = ['lst_directory']");
+    test.run(&["list"])
+        .exits(0)
+        .says("did you mean `list_directory`?");
+    let findings = test.run(&["doctor", "--json"]).exits(0).json();
+    assert_eq!(findings[1]["status"], "warning");
+}
+
+#[test]
+fn a_list_in_the_users_own_directory_says_why_nothing_can_run() {
+    let test = Test::new();
+    let ran = test
+        .command()
+        .env("HOME", test.workspace())
+        .arg("list")
+        .output()
+        .unwrap();
+    assert!(
+        String::from_utf8_lossy(&ran.stderr)
+            .starts_with("no tool can run here: the current directory is your home"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn showing_a_tool_lists_its_parameters_and_how_to_run_it() {
     let shown = Test::new().run(&["show", "list_files"]).exits(0);
     for expected in [

@@ -109,6 +109,14 @@ fn errors_say_what_happened_and_what_to_type_next() {
         &["calls", "show", "x"],
         &["run", "read_file", "--timeot", "5s"],
         &["lst"],
+        &["run", "read_file", "--path", "a.txt"],
+        &["run", "read_file", "path"],
+        &["run", "read_file", "path=a.txt", "PATH=b.txt"],
+        &["run", "path=a.txt"],
+        &["read_file", "path=a.txt"],
+        &["explain", "nope"],
+        &["schema", "--provider", "anthropic", "--strict"],
+        &["calls", "list", "-n", "0"],
     ] {
         let ran = test.run(words);
         assert_eq!(ran.stdout, "", "words do not go to stdout: {words:?}");
@@ -204,6 +212,41 @@ fn a_call_id_gives_the_stored_outcome_also_to_another_process() {
     test.run(&["run", "read_file", "path=a.txt", "--call-id", "no good"])
         .exits(2)
         .says("visible ASCII");
+}
+
+#[test]
+fn a_repeated_call_id_can_be_streamed_and_its_conflict_does_not_hide_it() {
+    let test = Test::new().file("a.txt", "A");
+    let run = |path: &str| test.run(&["run", "read_file", path, "--call-id", "q", "--stream"]);
+    run("path=a.txt").exits(0).prints("A");
+    run("path=a.txt").exits(0).prints("A");
+    run("path=b.txt").exits(9).says("CONFLICT");
+    assert_eq!(
+        test.run(&["calls", "show", "q", "--json"]).exits(0).json()["ok"],
+        true
+    );
+}
+
+#[test]
+fn a_reader_that_leaves_a_stream_does_not_lose_the_call() {
+    let test = Test::new().file("a.txt", "A");
+    let mut child = test
+        .command()
+        .args([
+            "run",
+            "read_file",
+            "path=a.txt",
+            "--stream",
+            "--json",
+            "--call-id",
+            "left",
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(141));
+    test.run(&["calls", "show", "left"]).exits(0);
 }
 
 #[test]

@@ -20,8 +20,6 @@ pub struct BuiltinOptions {
     pub read: ReadOptions,
     /// For `list_directory`.
     pub list: ListOptions,
-    /// Tools to register switched off, by wire name.
-    pub disabled: Vec<String>,
     /// Why there is no workspace, which file tools need.
     pub no_workspace: Option<String>,
 }
@@ -46,18 +44,15 @@ impl Registry {
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(ReadFile::new(options.read)),
         ];
-        for tool in tools {
-            let disabled = options
-                .disabled
-                .iter()
-                .any(|name| name == tool.spec().name.as_str());
-            let registration = Registration {
-                id: None,
-                disabled,
-                unavailable: no_workspace.clone(),
-            };
-            self.insert(tool, Source::BuiltIn, registration)?;
-        }
-        Ok(())
+        let unavailable = |tool| {
+            (
+                tool,
+                Registration {
+                    unavailable: no_workspace.clone(),
+                    ..Registration::default()
+                },
+            )
+        };
+        self.insert_all(Source::BuiltIn, tools.map(unavailable))
     }
 }

@@ -120,10 +120,13 @@ impl Config {
         for setting in SETTINGS {
             let variable = setting.variable();
             if let Some(text) = surroundings.variable(&variable) {
-                let value = setting.parse(text).map_err(|problem| ConfigError::Value {
-                    place: variable,
-                    problem,
-                })?;
+                let text = text.ok_or_else(|| "is not text".to_owned());
+                let value = text
+                    .and_then(|text| setting.parse(text))
+                    .map_err(|problem| ConfigError::Value {
+                        place: variable,
+                        problem,
+                    })?;
                 config.set(setting, value, Origin::Environment);
             }
         }
@@ -202,9 +205,12 @@ impl Config {
                 Origin::Project if *set_by > Origin::Project => continue,
                 Origin::Project => setting
                     .tighten(current, value)
-                    .map_err(|why| problem(format!("{why}; it is {current} by {set_by}")))?,
+                    .map_err(|why| problem(why.to_owned()))?,
                 _ => value,
             };
+            if origin == Origin::Project && value == *current {
+                continue;
+            }
             self.set(setting, value, origin);
         }
         Ok(())
@@ -246,16 +252,17 @@ impl Config {
         self.words("disabledTools")
     }
 
-    /// The limits of calls.
+    /// The limits of calls that somebody set; a default does not limit a tool that sets its own.
     pub fn limits(&self) -> LimitsPatch {
-        let small = |key| {
+        let set = |key: &str| {
             self.number(key)
-                .and_then(|number| u32::try_from(number).ok())
+                .filter(|_| self.0[key].1 != Origin::Default)
         };
+        let small = |key| set(key).and_then(|number| u32::try_from(number).ok());
         LimitsPatch {
-            timeout_ms: self.number("limits.timeoutMs"),
-            max_input_bytes: self.number("limits.maxInputBytes"),
-            max_output_bytes: self.number("limits.maxOutputBytes"),
+            timeout_ms: set("limits.timeoutMs"),
+            max_input_bytes: set("limits.maxInputBytes"),
+            max_output_bytes: set("limits.maxOutputBytes"),
             max_calls_per_minute: small("limits.maxCallsPerMinute"),
             max_concurrent: small("limits.maxConcurrent"),
         }
@@ -408,12 +415,11 @@ mod tests {
                 .timeout_ms,
             Some(100)
         );
-        let error = project("[limits]\ntimeoutMs = 100000")
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("only lower this; it is 60000 by default"),
-            "{error}"
+        // Wider than what is in force: that stays, and nothing else stops working.
+        let wider = project("[limits]\ntimeoutMs = 100000").unwrap();
+        assert_eq!(
+            wider.0["limits.timeoutMs"],
+            (60_000.into(), Origin::Default)
         );
         assert!(project("workspace = '/'").is_err());
     }

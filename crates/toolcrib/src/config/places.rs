@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::Config;
+
 /// The parts of a process's surroundings that settings come from. A value, so that tests need not
 /// change the process.
 #[derive(Debug, Clone)]
@@ -65,12 +67,10 @@ impl Surroundings {
         }
     }
 
-    /// An environment variable that is set, not empty and text.
-    pub(super) fn variable(&self, name: &str) -> Option<&str> {
-        self.variables
-            .get(name)?
-            .to_str()
-            .filter(|value| !value.is_empty())
+    /// An environment variable that is set and not empty; `None` inside when it is not text.
+    pub(super) fn variable(&self, name: &str) -> Option<Option<&str>> {
+        let value = self.variables.get(name).filter(|value| !value.is_empty())?;
+        Some(value.to_str())
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {
@@ -103,12 +103,27 @@ impl Surroundings {
         self.absolute(path.to_owned())
     }
 
+    /// The workspace: as named by a flag, by the settings, or where the current directory is.
+    pub fn find_workspace(
+        &self,
+        flag: Option<&Path>,
+        config: Option<&Config>,
+    ) -> Result<PathBuf, NoWorkspace> {
+        let named = flag
+            .map(Path::to_owned)
+            .or_else(|| config.and_then(Config::workspace));
+        named.map_or_else(|| self.workspace(), |path| Ok(self.resolve(&path)))
+    }
+
     /// The workspace nobody named: the nearest parent with `.toolcrib` or `.git`, else the current
     /// directory. Never `/` and never the user's home directory (whose `.toolcrib` is the user's
     /// own tools, and no project).
     pub fn workspace(&self) -> Result<PathBuf, NoWorkspace> {
         let directory = self.directory.as_deref().ok_or(NoWorkspace::NoDirectory)?;
-        let home = self.path("HOME");
+        // Compared without links: the current directory is always given so.
+        let home = self
+            .path("HOME")
+            .map(|home| home.canonicalize().unwrap_or(home));
         let too_wide = |path: &Path| path.parent().is_none() || home.as_deref() == Some(path);
         let project = directory
             .ancestors()

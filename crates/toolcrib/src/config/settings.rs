@@ -79,14 +79,14 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Words,
         default: || json!([]),
         project: ProjectMay::Extend,
-        effect: "Tools that are switched off, by name.",
+        effect: "Tools that are switched off, by name or any other reference.",
     },
     Setting {
         key: "limits.timeoutMs",
         kind: MILLISECONDS,
         default: || json!(Limits::default().timeout.as_millis() as u64),
         project: ProjectMay::Lower,
-        effect: "How long a call may run, in milliseconds, unless the tool sets its own limit.",
+        effect: "How long a call may run, in milliseconds. A tool may set a tighter limit of its own.",
     },
     Setting {
         key: "limits.maxInputBytes",
@@ -100,7 +100,7 @@ pub static SETTINGS: &[Setting] = &[
         kind: BYTES,
         default: || json!(Limits::default().max_output_bytes),
         project: ProjectMay::Lower,
-        effect: "How long each text in an output may be; longer ones keep head and tail. A whole output may be 16 times as long. A tool may set its own limit.",
+        effect: "How long each text in an output may be; longer ones keep head and tail. A whole output may be 16 times as long. A tool may set its own limit, which is wider than the default for `read_file` and `list_directory`; what is set here is the widest there is.",
     },
     Setting {
         key: "limits.maxCallsPerMinute",
@@ -110,7 +110,7 @@ pub static SETTINGS: &[Setting] = &[
         },
         default: || Value::Null,
         project: ProjectMay::Lower,
-        effect: "How many calls of one tool may start per minute. Unset: any number.",
+        effect: "How many calls of one tool may start per minute, within one process. Unset: any number.",
     },
     Setting {
         key: "limits.maxConcurrent",
@@ -225,9 +225,7 @@ impl Setting {
         match self.project {
             ProjectMay::NotSet => Err("a project may not set this"),
             ProjectMay::Lower => match (current.as_u64(), wanted.as_u64()) {
-                (Some(current), Some(wanted)) if wanted > current => {
-                    Err("a project may only lower this")
-                }
+                (Some(current), Some(wanted)) => Ok(current.min(wanted).into()),
                 _ => Ok(wanted),
             },
             ProjectMay::Extend => {
@@ -241,15 +239,23 @@ impl Setting {
             }
             ProjectMay::Narrow => {
                 let current = current.as_array().map(Vec::as_slice).unwrap_or_default();
-                let wanted_words = wanted.as_array().map(Vec::as_slice).unwrap_or_default();
-                let widens = !current.is_empty()
-                    && (wanted_words.is_empty()
-                        || wanted_words.iter().any(|word| !current.contains(word)));
-                if widens {
-                    Err("a project may only take entries from this list")
-                } else {
-                    Ok(wanted)
+                let wanted = wanted.as_array().map(Vec::as_slice).unwrap_or_default();
+                let both: Vec<Value> = match (current, wanted) {
+                    (all, []) => all.to_vec(),
+                    ([], some) => some.to_vec(),
+                    (some, others) => some
+                        .iter()
+                        .filter(|word| others.contains(word))
+                        .cloned()
+                        .collect(),
+                };
+                // An empty list means everything, so "nothing" cannot be said.
+                if both.is_empty() && !wanted.is_empty() {
+                    return Err(
+                        "leaves nothing of the list in force; name at least one entry of it",
+                    );
                 }
+                Ok(both.into())
             }
         }
     }
@@ -263,14 +269,14 @@ pub fn reference() -> String {
         "`toolcrib config path` where the files are. What stands further down wins:\n\n",
         "1. the default,\n",
         "2. `config.toml` in the home (`$TOOLCRIB_HOME`, by default `toolcrib` in the XDG data directory),\n",
-        "3. `.toolcrib/config.toml` in the workspace, which may only tighten: a cloned repository loosens nothing,\n",
+        "3. `.toolcrib/config.toml` in the workspace, which may only tighten: what would loosen a value leaves it as it is,\n",
         "4. the environment variable,\n",
         "5. a flag.\n\n",
         "An unknown key, a wrong type or a value out of bounds is an error that names the file and the nearest right key.\n\n",
         "```toml\n",
         "disabledTools = [\"list_directory\"]\n\n",
         "[limits]\n",
-        "timeoutMs = 20000\n",
+        "timeoutMs = 5000\n",
         "```\n\n",
         "| key | type | default | environment variable | a project may | effect |\n",
         "|---|---|---|---|---|---|\n",
@@ -337,7 +343,10 @@ mod tests {
             Setting::find(key).unwrap().tighten(&current, wanted)
         };
         assert!(tighten("workspace", Value::Null, json!("/")).is_err());
-        assert!(tighten("limits.timeoutMs", json!(1000), json!(1001)).is_err());
+        assert_eq!(
+            tighten("limits.timeoutMs", json!(1000), json!(1001)),
+            Ok(json!(1000))
+        );
         assert_eq!(
             tighten("limits.timeoutMs", json!(1000), json!(10)),
             Ok(json!(10))
@@ -354,7 +363,14 @@ mod tests {
             tighten("readExtensions", json!([]), json!(["md"])),
             Ok(json!(["md"]))
         );
-        assert!(tighten("readExtensions", json!(["md"]), json!([])).is_err());
-        assert!(tighten("readExtensions", json!(["md"]), json!(["md", "key"])).is_err());
+        assert_eq!(
+            tighten("readExtensions", json!(["md"]), json!([])),
+            Ok(json!(["md"]))
+        );
+        assert_eq!(
+            tighten("readExtensions", json!(["md"]), json!(["md", "key"])),
+            Ok(json!(["md"]))
+        );
+        assert!(tighten("readExtensions", json!(["md"]), json!(["key"])).is_err());
     }
 }

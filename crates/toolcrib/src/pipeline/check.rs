@@ -69,7 +69,7 @@ pub(super) fn check(
         Ok(args) => args,
         Err(Rejected::Arguments { args, faults }) => {
             // What is recorded is what was given.
-            trace.parameters(spec.input_schema.masked(&args));
+            trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
             return Err(invalid(&entry, &faults));
         }
         Err(Rejected::Schema(error)) => {
@@ -77,7 +77,7 @@ pub(super) fn check(
             return Err(ToolError::new(ErrorCode::ToolUnavailable, message).caused_by(error));
         }
     };
-    trace.parameters(spec.input_schema.masked(&args));
+    trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
     let judgement = call.inner.policy.rules.judge(spec, &args);
     if judgement.verdict == Verdict::Deny {
         return Err(blocked(&entry, &judgement));

@@ -196,7 +196,7 @@ fn question(
 /// For tools that do not say themselves what they would do.
 pub(super) fn effect_in_words(entry: &Entry, args: &JsonObject) -> String {
     let spec = entry.spec();
-    let masked = Value::Object(spec.input_schema.masked(args)).to_string();
+    let masked = Value::Object(spec.input_schema.masked(args, &spec.synonyms)).to_string();
     format!("run `{}` with {}", spec.name, text::shorten(&masked, 400))
 }
 

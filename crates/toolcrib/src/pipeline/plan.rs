@@ -62,7 +62,7 @@ pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, Too
     Ok(Plan {
         tool: spec.name.to_string(),
         reference: spec.reference(),
-        parameters: spec.input_schema.masked(&args),
+        parameters: spec.input_schema.masked(&args, &spec.synonyms),
         effects: spec.effects,
         reason: (verdict == Verdict::Ask).then(|| clear::reasons(&own, &judgement)),
         effect: own

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Policy, Registry};
 use crate::approval::{Approver, DenyAll};
 use crate::limits::{DEFAULT_MAX_CONCURRENT, Gate};
-use crate::model::limits::{Limits, LimitsPatch};
+use crate::model::limits::LimitsPatch;
 use crate::record::replay::Replay;
 use crate::record::{NoRecord, Recorder};
 use crate::rules::{RuleSet, Rules};
@@ -21,7 +21,7 @@ pub struct RegistryBuilder {
     recorder: Arc<dyn Recorder>,
     replay: Replay,
     workspace: Option<Arc<Workspace>>,
-    limits: Limits,
+    limits: LimitsPatch,
     max_concurrent: usize,
 }
 
@@ -33,7 +33,7 @@ impl Default for RegistryBuilder {
             recorder: Arc::new(NoRecord),
             replay: Replay::in_memory(),
             workspace: None,
-            limits: Limits::default(),
+            limits: LimitsPatch::default(),
             max_concurrent: DEFAULT_MAX_CONCURRENT,
         }
     }
@@ -81,10 +81,10 @@ impl RegistryBuilder {
         self
     }
 
-    /// Sets the limits of calls; a tool's own limits are put over these.
+    /// Sets the limits of calls. A tool may set tighter ones of its own, not wider.
     #[must_use]
     pub fn limits(mut self, patch: &LimitsPatch) -> Self {
-        self.limits = self.limits.overlaid(patch);
+        self.limits = *patch;
         self
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::limits::Meter;
 use crate::model::digest::Digester;
 use crate::model::ids::ToolId;
-use crate::model::limits::Limits;
+use crate::model::limits::{Limits, LimitsPatch};
 use crate::model::spec::ToolSpec;
 use crate::tool::Tool;
 
@@ -54,7 +54,7 @@ pub struct Entry {
     digest: OnceLock<String>,
 }
 
-/// How to register a tool; [`Registry::register`] uses the defaults.
+/// How to register a tool; [`Registry::register`](crate::Registry::register) uses the defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Registration {
     /// The id by which it can be referred to.
@@ -70,10 +70,14 @@ impl Entry {
         tool: Arc<dyn Tool>,
         source: Source,
         registration: Registration,
-        base: &Limits,
+        operator: &LimitsPatch,
     ) -> Self {
         let spec = tool.spec();
-        let limits = base.overlaid(&spec.limits);
+        // The operator's limits widen the default, and are the widest a tool can have.
+        let limits = Limits::default()
+            .overlaid(operator)
+            .overlaid(&spec.limits)
+            .tightened(operator);
         Entry {
             meter: Meter::new(&limits),
             limits,
@@ -97,7 +101,7 @@ impl Entry {
         self.source
     }
 
-    /// The limits of its calls: the registry's, with the tool's own over them.
+    /// The limits of its calls: the tool's own and the registry's, whichever is tighter.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

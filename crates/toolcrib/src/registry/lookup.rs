@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Entry, Inner, Snapshot, not_found};
+use super::{Entry, Inner, Snapshot, Source, not_found};
 use crate::model::error::ToolError;
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
@@ -38,9 +38,9 @@ impl Snapshot {
                 .get(name)
                 .or_else(|| self.by_name.get(self.aliases.get(name)?))
                 // `read-file` is what people read in URLs; let them type it.
-                .or_else(|| self.newest(self.by_slug.get(name.as_str())?)),
+                .or_else(|| self.foremost(self.by_slug.get(name.as_str())?)),
             ToolRef::Slug(slug) => match self.by_slug.get(slug) {
-                Some(entries) => self.newest(entries),
+                Some(entries) => self.foremost(entries),
                 None => self.by_folded_slug(slug.as_str()),
             },
             ToolRef::InBundle {
@@ -58,12 +58,16 @@ impl Snapshot {
                         .as_ref()
                         .is_none_or(|wanted| entry.spec.version == *wanted)
             }),
-            ToolRef::Id(id) => self.by_name.values().find(|entry| entry.id == Some(*id)),
+            ToolRef::Id(id) => self.by_id.get(id),
         }
     }
 
-    fn newest<'a>(&self, entries: &'a [Arc<Entry>]) -> Option<&'a Arc<Entry>> {
-        entries.last()
+    /// Of several tools with one slug: the built-in, else the newest.
+    fn foremost<'a>(&self, entries: &'a [Arc<Entry>]) -> Option<&'a Arc<Entry>> {
+        let built_in = entries
+            .iter()
+            .find(|entry| entry.source() == Source::BuiltIn);
+        built_in.or_else(|| entries.last())
     }
 
     /// S4 writes `+readfile`: a slug without its dashes is enough when only one tool answers to it.

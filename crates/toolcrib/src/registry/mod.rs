@@ -23,8 +23,8 @@ use crate::limits::Gate;
 use crate::model::call::CallRequest;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventReader;
-use crate::model::ids::CallId;
-use crate::model::limits::Limits;
+use crate::model::ids::{CallId, ToolId};
+use crate::model::limits::LimitsPatch;
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::Outcome;
 use crate::model::spec::ToolSpec;
@@ -81,7 +81,7 @@ pub(crate) struct Policy {
     pub(crate) recorder: Arc<dyn Recorder>,
     pub(crate) replay: Replay,
     pub(crate) workspace: Option<Arc<Workspace>>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
     pub(crate) max_depth: u8,
 }
@@ -91,6 +91,7 @@ struct Snapshot {
     by_name: HashTrieMapSync<WireName, Arc<Entry>>,
     aliases: HashTrieMapSync<WireName, WireName>,
     by_slug: HashTrieMapSync<Slug, Vec<Arc<Entry>>>,
+    by_id: HashTrieMapSync<ToolId, Arc<Entry>>,
 }
 
 /// Why a tool was not registered.
@@ -101,6 +102,18 @@ pub enum RegisterError {
     NameTaken {
         /// The name.
         name: String,
+    },
+    /// Another tool is exactly that version of that tool.
+    #[error("a tool `{reference}` is registered already")]
+    ReferenceTaken {
+        /// The reference.
+        reference: String,
+    },
+    /// Another tool has the id.
+    #[error("a tool with the id {id} is registered already")]
+    IdTaken {
+        /// The id.
+        id: ToolId,
     },
 }
 
@@ -142,25 +155,7 @@ impl Registry {
         tool: Arc<dyn Tool>,
         registration: Registration,
     ) -> Result<(), RegisterError> {
-        self.insert(tool, Source::App, registration)
-    }
-
-    pub(crate) fn insert(
-        &self,
-        tool: Arc<dyn Tool>,
-        source: Source,
-        registration: Registration,
-    ) -> Result<(), RegisterError> {
-        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = Snapshot::clone(&self.0.tools.load());
-        next.insert(Entry::new(
-            tool,
-            source,
-            registration,
-            &self.0.policy.limits,
-        ))?;
-        self.0.tools.store(Arc::new(next));
-        Ok(())
+        self.register_all([(tool, registration)])
     }
 
     /// Adds many tools at once: all of them, or on the first taken name none.
@@ -168,12 +163,20 @@ impl Registry {
         &self,
         tools: impl IntoIterator<Item = (Arc<dyn Tool>, Registration)>,
     ) -> Result<(), RegisterError> {
+        self.insert_all(Source::App, tools)
+    }
+
+    pub(crate) fn insert_all(
+        &self,
+        source: Source,
+        tools: impl IntoIterator<Item = (Arc<dyn Tool>, Registration)>,
+    ) -> Result<(), RegisterError> {
         let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = Snapshot::clone(&self.0.tools.load());
         for (tool, registration) in tools {
             next.insert(Entry::new(
                 tool,
-                Source::App,
+                source,
                 registration,
                 &self.0.policy.limits,
             ))?;
@@ -235,6 +238,10 @@ impl Registry {
     }
 
     /// Starts a call in the background and returns a handle to watch, cancel and await it.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime.
     pub fn execute_async(&self, request: CallRequest) -> CallHandle {
         CallHandle::spawn(self.clone(), request)
     }
@@ -280,11 +287,30 @@ impl Snapshot {
         let spec = Arc::clone(&entry.spec);
         let taken = std::iter::once(&spec.name)
             .chain(&spec.aliases)
-            .find(|name| self.knows(name));
+            .find(|name| self.knows(name) || self.is_slug_of_builtin(name.as_str()));
         if let Some(name) = taken {
             return Err(RegisterError::NameTaken {
                 name: name.to_string(),
             });
+        }
+        let of_slug = self
+            .by_slug
+            .get(&spec.slug)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let same = |other: &Arc<Entry>| {
+            other.spec.bundle == spec.bundle && other.spec.version == spec.version
+        };
+        if of_slug.iter().any(same) {
+            return Err(RegisterError::ReferenceTaken {
+                reference: spec.reference(),
+            });
+        }
+        if let Some(id) = entry.id {
+            if self.by_id.contains_key(&id) {
+                return Err(RegisterError::IdTaken { id });
+            }
+            self.by_id.insert_mut(id, Arc::clone(&entry));
         }
         for alias in &spec.aliases {
             self.aliases.insert_mut(alias.clone(), spec.name.clone());
@@ -296,10 +322,25 @@ impl Snapshot {
         Ok(())
     }
 
+    /// `read-file` finds the built-in `read_file` too: nothing else may take it.
+    fn is_slug_of_builtin(&self, name: &str) -> bool {
+        let of_slug = self
+            .by_slug
+            .get(name)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        of_slug
+            .iter()
+            .any(|entry| entry.source() == Source::BuiltIn)
+    }
+
     fn remove(&mut self, name: &str) -> Option<Arc<Entry>> {
         let entry = Arc::clone(self.by_name.get(name)?);
         let spec = &entry.spec;
         self.by_name.remove_mut(name);
+        if let Some(id) = entry.id {
+            self.by_id.remove_mut(&id);
+        }
         for alias in &spec.aliases {
             self.aliases.remove_mut(alias);
         }

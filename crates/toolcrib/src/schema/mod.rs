@@ -36,6 +36,7 @@ pub struct Schema {
 struct Compiled {
     validator: Validator,
     shape: Shape,
+    has_secrets: bool,
 }
 
 /// Why a schema is not accepted: every problem, each with the JSON pointer of its place.
@@ -208,6 +209,7 @@ impl Schema {
                 Ok(Compiled {
                     validator,
                     shape: Shape::of(&self.value),
+                    has_secrets: shape::mentions_secrets(&self.value),
                 })
             })
             .as_ref()
@@ -247,10 +249,11 @@ impl Schema {
 
     /// The arguments with the values of secret parameters (`writeOnly`, or `format: password`)
     /// replaced by a mask.
-    pub fn masked(&self, args: &JsonObject) -> JsonObject {
+    pub fn masked(&self, args: &JsonObject, synonyms: &[(String, String)]) -> JsonObject {
         let mut masked = args.clone();
-        if let Ok(compiled) = self.compiled() {
-            compiled.shape.mask(&mut masked);
+        match self.compiled() {
+            Ok(compiled) if compiled.has_secrets => compiled.shape.mask(&mut masked, synonyms),
+            Ok(_) | Err(_) => {}
         }
         masked
     }

@@ -20,15 +20,21 @@ const MAX_DEPTH: usize = 8;
 /// to the root are kⁿ schemas in n levels. What lies beyond is left to the validator.
 const MAX_SCHEMAS: usize = 10_000;
 
-/// The part of a schema that normalising needs.
+/// The part of a schema that normalising and masking need.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     properties: HashMap<Box<str>, PropertyShape>,
+    /// Properties with a default, in the author's order.
+    defaults: Vec<Box<str>>,
     /// The published spelling by its fold; ambiguous folds are left out.
     folded: HashMap<Box<str>, Box<str>>,
     items: Option<Box<Shape>>,
-    has_defaults: bool,
-    has_secrets: bool,
+    /// What fields have that are not among the properties.
+    others: Option<Box<Shape>>,
+    /// The value itself is a secret.
+    secret: bool,
+    /// The schema goes on where this does not look: nobody knows what is secret below.
+    unknown: bool,
 }
 
 #[derive(Debug, Default)]
@@ -36,8 +42,7 @@ struct PropertyShape {
     default: Option<Value>,
     integer: bool,
     drop_null: bool,
-    secret: bool,
-    inner: Option<Box<Shape>>,
+    inner: Shape,
 }
 
 impl Shape {
@@ -47,12 +52,17 @@ impl Shape {
     }
 
     fn at(root: &Value, schema: &Value, depth: usize, left: &mut usize) -> Shape {
-        let mut shape = Shape::default();
+        let mut shape = Shape {
+            secret: is_secret(schema),
+            ..Shape::default()
+        };
+        let schema = resolve(root, schema);
+        shape.secret |= is_secret(schema);
         if depth > MAX_DEPTH || *left == 0 {
+            shape.unknown = true;
             return shape;
         }
         *left -= 1;
-        let schema = resolve(root, schema);
         let required: Vec<&str> = schema
             .get("required")
             .and_then(Value::as_array)
@@ -67,29 +77,30 @@ impl Shape {
             .flatten()
         {
             let resolved = resolve(root, property);
-            let inner = Shape::at(root, property, depth + 1, left);
             let default = property
                 .get("default")
                 .or_else(|| resolved.get("default"))
                 .cloned();
+            if default.is_some() {
+                shape.defaults.push(name.as_str().into());
+            }
             let one = PropertyShape {
                 integer: is_type(resolved, "integer") && !is_type(resolved, "number"),
                 drop_null: !required.contains(&name.as_str())
                     && !allows_null(root, resolved, depth),
-                secret: is_secret(property) || is_secret(resolved),
-                inner: (!inner.is_trivial()).then(|| Box::new(inner)),
+                inner: Shape::at(root, property, depth + 1, left),
                 default,
             };
-            shape.has_defaults |= one.default.is_some();
-            shape.has_secrets |=
-                one.secret || one.inner.as_ref().is_some_and(|inner| inner.has_secrets);
             shape.properties.insert(name.as_str().into(), one);
         }
-        for branch in ["allOf", "anyOf", "oneOf"]
-            .into_iter()
-            .filter_map(|key| schema.get(key)?.as_array())
-            .flatten()
-        {
+        if let Some(items @ Value::Object(_)) = schema.get("items") {
+            shape.items = Some(Box::new(Shape::at(root, items, depth + 1, left)));
+        }
+        for others in other_fields(schema) {
+            let others = Shape::at(root, others, depth + 1, left);
+            shape.others.get_or_insert_default().join(others);
+        }
+        for branch in branches(schema) {
             shape.join(Shape::at(root, branch, depth + 1, left));
         }
         let mut clashes = Vec::new();
@@ -101,11 +112,6 @@ impl Shape {
         for clash in clashes {
             shape.folded.remove(clash.as_str());
         }
-        if let Some(items @ Value::Object(_)) = schema.get("items") {
-            let items = Shape::at(root, items, depth + 1, left);
-            shape.has_secrets |= items.has_secrets;
-            shape.items = (!items.is_trivial()).then(|| Box::new(items));
-        }
         shape
     }
 
@@ -113,7 +119,8 @@ impl Shape {
     /// form that has it agrees on; only masking needs no agreement. Defaults of a form are not
     /// filled in: the value may have another form.
     fn join(&mut self, branch: Shape) {
-        self.has_secrets |= branch.has_secrets;
+        self.secret |= branch.secret;
+        self.unknown |= branch.unknown;
         for (name, mut property) in branch.properties {
             property.default = None;
             match self.properties.entry(name) {
@@ -124,24 +131,18 @@ impl Shape {
                     let own = taken.get_mut();
                     own.integer &= property.integer;
                     own.drop_null &= property.drop_null;
-                    own.secret |= property.secret;
-                    match (&mut own.inner, property.inner) {
-                        (Some(own), Some(other)) => own.join(*other),
-                        (own @ None, other) => *own = other,
-                        (Some(_), None) => {}
-                    }
+                    own.inner.join(property.inner);
                 }
             }
         }
-        match (&mut self.items, branch.items) {
-            (Some(own), Some(other)) => own.join(*other),
-            (own @ None, other) => *own = other,
-            (Some(_), None) => {}
+        for (own, other) in [
+            (&mut self.items, branch.items),
+            (&mut self.others, branch.others),
+        ] {
+            if let Some(other) = other {
+                own.get_or_insert_default().join(*other);
+            }
         }
-    }
-
-    fn is_trivial(&self) -> bool {
-        self.properties.is_empty() && self.items.is_none()
     }
 
     /// Normalises top-level arguments. Faults are only what the validator cannot see: one
@@ -166,6 +167,7 @@ impl Shape {
                     pointer: super::faults::pointer_to("", &name),
                     message: format!("is another spelling of `{published}`, which is given too"),
                 });
+                args.shift_remove(&name);
             } else if let Some(value) = args.shift_remove(&name) {
                 args.insert(published.to_owned(), value);
             }
@@ -194,64 +196,64 @@ impl Shape {
             property.normalise(value);
         }
         if nulls {
-            object.retain(|name, value| {
-                !(value.is_null()
-                    && self
-                        .properties
-                        .get(name.as_str())
-                        .is_some_and(|p| p.drop_null))
-            });
+            let drops = |name: &String| {
+                self.properties
+                    .get(name.as_str())
+                    .is_some_and(|p| p.drop_null)
+            };
+            object.retain(|name, value| !(value.is_null() && drops(name)));
         }
-        if self.has_defaults {
-            for (name, property) in &self.properties {
-                if let Some(default) = &property.default
-                    && !object.contains_key(&**name)
-                {
-                    object.insert(name.to_string(), default.clone());
-                }
+        for name in &self.defaults {
+            if let Some(default) = self
+                .properties
+                .get(name)
+                .and_then(|property| property.default.as_ref())
+                && !object.contains_key(&**name)
+            {
+                object.insert(name.to_string(), default.clone());
             }
         }
     }
 
     fn normalise_value(&self, value: &mut Value) {
-        match value {
-            Value::Object(object) => self.normalise_object(object),
-            Value::Array(items) => {
-                if let Some(shape) = &self.items {
-                    items
-                        .iter_mut()
-                        .for_each(|item| shape.normalise_value(item));
-                }
+        match (value, &self.items) {
+            (Value::Object(object), _) => self.normalise_object(object),
+            (Value::Array(items), Some(shape)) => {
+                items
+                    .iter_mut()
+                    .for_each(|item| shape.normalise_value(item));
             }
             _ => {}
         }
     }
 
-    /// Replaces the values of secret parameters.
-    pub(super) fn mask(&self, object: &mut JsonObject) {
-        if !self.has_secrets {
-            return;
-        }
+    /// Replaces the values of secret parameters, also under other spellings of their names: what is
+    /// recorded may not have been valid.
+    pub(super) fn mask(&self, object: &mut JsonObject, synonyms: &[(String, String)]) {
         for (name, value) in object.iter_mut() {
-            let Some(property) = self.properties.get(name.as_str()) else {
-                continue;
-            };
-            if property.secret {
-                *value = Value::from(MASK);
-            } else if let Some(inner) = &property.inner {
-                inner.mask_value(value);
+            let published = || self.properties.get(self.published(name, synonyms)?);
+            match self.properties.get(name.as_str()).or_else(published) {
+                Some(property) => property.inner.mask_value(value),
+                None => match &self.others {
+                    Some(others) => others.mask_value(value),
+                    None if self.unknown => *value = Value::from(MASK),
+                    None => {}
+                },
             }
         }
     }
 
     fn mask_value(&self, value: &mut Value) {
-        match value {
-            Value::Object(object) => self.mask(object),
-            Value::Array(items) => {
-                if let Some(shape) = &self.items {
-                    items.iter_mut().for_each(|item| shape.mask_value(item));
-                }
+        if self.secret {
+            *value = Value::from(MASK);
+            return;
+        }
+        match (&mut *value, &self.items) {
+            (Value::Object(object), _) => self.mask(object, &[]),
+            (Value::Array(items), Some(shape)) => {
+                items.iter_mut().for_each(|item| shape.mask_value(item));
             }
+            (Value::Array(_), None) if self.unknown => *value = Value::from(MASK),
             _ => {}
         }
     }
@@ -265,10 +267,45 @@ impl PropertyShape {
         {
             *value = Value::from(whole);
         }
-        if let Some(inner) = &self.inner {
-            inner.normalise_value(value);
-        }
+        self.inner.normalise_value(value);
     }
+}
+
+/// Whether anything in a schema is marked as secret; most have nothing to mask.
+pub(super) fn mentions_secrets(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => is_secret(schema) || fields.values().any(mentions_secrets),
+        Value::Array(items) => items.iter().any(mentions_secrets),
+        _ => false,
+    }
+}
+
+/// The forms a value may have besides the schema's own.
+fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
+    let lists = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|key| schema.get(key)?.as_array())
+        .flatten();
+    lists.chain(
+        ["then", "else"]
+            .into_iter()
+            .filter_map(|key| schema.get(key)),
+    )
+}
+
+/// The schemas of fields that are not named, and of the tail of tuples.
+fn other_fields(schema: &Value) -> impl Iterator<Item = &Value> {
+    let maps = schema
+        .get("patternProperties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(|map| map.values());
+    maps.chain(
+        ["additionalProperties", "unevaluatedProperties"]
+            .into_iter()
+            .filter_map(|key| schema.get(key)),
+    )
+    .filter(|schema| schema.is_object())
 }
 
 /// `1.0` as `1` (S3's examples send `float64(1)`); up to 2⁵³, beyond which floats skip integers.
@@ -438,6 +475,45 @@ mod tests {
     }
 
     #[test]
+    fn secrets_are_masked_under_every_form_and_spelling() {
+        let schema = json!({"type": "object", "properties": {
+            "token": {"anyOf": [{"type": "string", "format": "password"}, {"type": "null"}]},
+            "keys": {"type": "array", "items": {"format": "password"}},
+            "env": {"type": "object", "additionalProperties": {"type": "string", "writeOnly": true}}}});
+        let Value::Object(mut args) = json!({
+            "token": "S", "Token": "S", "pass": "S", "keys": ["S", "S"], "env": {"A": "S"}, "plain": "P"
+        }) else {
+            panic!("an object")
+        };
+        Shape::of(&schema).mask(&mut args, &[("pass".to_owned(), "token".to_owned())]);
+        let shown = Value::Object(args).to_string();
+        assert!(!shown.contains('S') && shown.contains('P'), "{shown}");
+    }
+
+    #[test]
+    fn what_lies_too_deep_to_know_is_masked() {
+        let mut deep = json!({"type": "string", "format": "password"});
+        let mut value = json!("S");
+        for _ in 0..20 {
+            deep = json!({"type": "object", "properties": {"a": deep}});
+            value = json!({"a": value});
+        }
+        let Value::Object(mut args) = value else {
+            panic!("an object")
+        };
+        Shape::of(&deep).mask(&mut args, &[]);
+        assert!(!Value::Object(args).to_string().contains('S'));
+    }
+
+    #[test]
+    fn defaults_come_in_the_order_of_the_schema() {
+        let schema = json!({"type": "object", "properties": {
+            "c": {"default": 1}, "a": {"default": 2}, "b": {"default": 3}}});
+        let filled = Shape::of(&schema).normalise(JsonObject::new(), &[], &mut Vec::new());
+        assert_eq!(filled.keys().collect::<Vec<_>>(), ["c", "a", "b"]);
+    }
+
+    #[test]
     fn a_schema_that_refers_to_itself_many_times_is_not_unrolled() {
         let mut properties = JsonObject::new();
         for n in 0..50 {
@@ -461,7 +537,7 @@ mod tests {
         else {
             panic!("an object")
         };
-        Shape::of(&schema()).mask(&mut args);
+        Shape::of(&schema()).mask(&mut args, &[]);
         assert_eq!(
             Value::Object(args),
             json!({"path": ".", "token": "***", "options": {"pin": "***", "depth": 1}})

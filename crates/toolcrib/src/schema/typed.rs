@@ -13,7 +13,7 @@ use crate::model::JsonObject;
 
 /// The schema of a struct of arguments, by S1's rules: doc comments become descriptions.
 pub(crate) fn input_schema_of<A: JsonSchema>() -> Result<Schema, SchemaError> {
-    let mut value = raw::<A>();
+    let mut value = raw::<A>(SchemaSettings::draft2020_12(), Nulls::LeftOut);
     // A tool without parameters: `()` or a unit struct.
     if value.get("type").is_some_and(|kind| kind == "null") {
         value = serde_json::json!({"type": "object"});
@@ -28,11 +28,23 @@ pub(crate) fn input_schema_of<A: JsonSchema>() -> Result<Schema, SchemaError> {
 
 /// The schema of a returned type.
 pub(crate) fn output_schema_of<R: JsonSchema>() -> Result<Schema, SchemaError> {
-    Schema::output(raw::<R>())
+    Schema::output(raw::<R>(
+        SchemaSettings::draft2020_12().for_serialize(),
+        Nulls::Kept,
+    ))
 }
 
-fn raw<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+/// What becomes of the null of an `Option`.
+#[derive(Clone, Copy, PartialEq)]
+enum Nulls {
+    /// An argument that is absent is left out.
+    LeftOut,
+    /// A result that is absent is null, unless the type says otherwise.
+    Kept,
+}
+
+fn raw<T: JsonSchema>(settings: SchemaSettings, nulls: Nulls) -> Value {
+    let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
@@ -40,17 +52,19 @@ fn raw<T: JsonSchema>() -> Value {
         .into_generator()
         .into_root_schema_for::<T>()
         .to_value();
-    tidy(&mut value, 0);
+    tidy(&mut value, nulls, 0);
     value
 }
 
-fn tidy(value: &mut Value, depth: usize) {
+fn tidy(value: &mut Value, nulls: Nulls, depth: usize) {
     // Derived schemas are shallow; the bound only keeps recursion provable.
     if depth > 64 {
         return;
     }
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| tidy(item, depth + 1)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| tidy(item, nulls, depth + 1)),
         Value::Object(schema) => {
             if schema.get("title").is_some_and(Value::is_string) {
                 schema.remove("title");
@@ -62,11 +76,13 @@ fn tidy(value: &mut Value, depth: usize) {
             {
                 schema.remove("format");
             }
-            drop_null(schema);
+            if nulls == Nulls::LeftOut {
+                drop_null(schema);
+            }
             collapse_variants(schema);
             for (key, inner) in schema.iter_mut() {
                 if !matches!(key.as_str(), "default" | "const" | "enum" | "examples") {
-                    tidy_keyword(key, inner, depth);
+                    tidy_keyword(key, inner, nulls, depth);
                 }
             }
         }
@@ -75,14 +91,14 @@ fn tidy(value: &mut Value, depth: usize) {
 }
 
 /// `properties` maps names to schemas; a parameter may well be called `title`.
-fn tidy_keyword(key: &str, value: &mut Value, depth: usize) {
+fn tidy_keyword(key: &str, value: &mut Value, nulls: Nulls, depth: usize) {
     match (key, value) {
         ("properties" | "$defs", Value::Object(schemas)) => {
             schemas
                 .values_mut()
-                .for_each(|schema| tidy(schema, depth + 1));
+                .for_each(|schema| tidy(schema, nulls, depth + 1));
         }
-        (_, value) => tidy(value, depth + 1),
+        (_, value) => tidy(value, nulls, depth + 1),
     }
 }
 
@@ -227,6 +243,23 @@ mod tests {
                 "required": ["city", "title"]
             })
         );
+    }
+
+    #[test]
+    fn an_absent_field_of_a_result_is_null_and_fits_its_schema() {
+        #[derive(JsonSchema, serde::Serialize)]
+        struct Report {
+            n: Option<u32>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            note: Option<String>,
+        }
+        let schema = output_schema_of::<Report>().unwrap();
+        let absent = serde_json::to_value(Report {
+            n: None,
+            note: None,
+        })
+        .unwrap();
+        assert_eq!(schema.check_output(&absent).unwrap(), []);
     }
 
     #[test]

@@ -731,8 +731,8 @@ async fn secret_arguments_reach_the_tool_and_nothing_else() {
         .registry()
         .execute(
             CallRequest::new("login")
-                .arg("password", "SENTINEL-7f3a")
-                .arg("Password", 1),
+                .arg("Password", "SENTINEL-7f3a")
+                .arg("password", 1),
         )
         .await;
     let shown = format!(
@@ -785,12 +785,179 @@ fn registering_and_removing_tools_while_others_call_and_list() {
 #[test]
 fn a_taken_name_is_refused_also_as_an_alias() {
     let test = TestCrib::new().builtins();
-    for name in ["read_file", "list_files"] {
+    for name in ["read_file", "list_files", "read-file"] {
         let tool = simple(name, |_| async { Ok(json!(1)) });
         let error = test.registry().register(tool).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!("a tool named `{name}` is registered already")
+        );
+    }
+}
+
+#[tokio::test]
+async fn one_call_that_ends_does_not_end_those_that_share_its_token() {
+    let test = test_with(echo());
+    test.registry()
+        .register(simple("slow", |_| async {
+            Ok(std::future::pending().await)
+        }))
+        .unwrap();
+    let token = CancellationToken::new();
+    let slow = CallRequest::new("slow")
+        .timeout(Duration::from_millis(1))
+        .cancel_with(token.clone());
+    assert_eq!(
+        code(&test.registry().execute(slow).await),
+        ErrorCode::Timeout
+    );
+    assert!(!token.is_cancelled());
+    let next = CallRequest::new("echo")
+        .arg("text", "x")
+        .cancel_with(token.clone());
+    assert!(test.registry().execute(next).await.is_ok());
+    token.cancel();
+    let last = CallRequest::new("slow").cancel_with(token);
+    assert_eq!(
+        code(&test.registry().execute(last).await),
+        ErrorCode::Cancelled
+    );
+}
+
+#[tokio::test]
+async fn a_repeated_call_has_an_end_and_leaves_the_first_alone() {
+    let (go, wait) = tokio::sync::watch::channel(false);
+    let test = test_with(
+        FnTool::new("held", "x", move |args: Echo, _cx| {
+            let mut wait = wait.clone();
+            async move {
+                wait.wait_for(|go| *go).await?;
+                Ok(args.text)
+            }
+        })
+        .unwrap(),
+    );
+    let registry = test.registry().clone();
+    let id = CallId::parse("mine").unwrap();
+    let request = |text: &str| {
+        CallRequest::new("held")
+            .arg("text", text)
+            .call_id(id.clone())
+    };
+    let first = registry.execute_async(request("a"));
+    let mut events = first.events();
+    events.next().await.unwrap();
+    // A conflict does not take the running call's place, nor its record.
+    assert_eq!(
+        code(&registry.execute(request("b")).await),
+        ErrorCode::Conflict
+    );
+    assert!(registry.events(&id, 0).is_some());
+    go.send(true).unwrap();
+    assert!(first.outcome().await.is_ok());
+    let again = registry.execute_async(request("a"));
+    let mut events = again.events();
+    while events.next().await.is_some() {}
+    assert!(again.outcome().await.is_ok());
+    let recorded: Vec<_> = test
+        .records()
+        .into_iter()
+        .filter(|record| record.call_id == id)
+        .collect();
+    assert_eq!((recorded.len(), recorded[0].ok), (1, true));
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_kept_under_a_call_id_and_a_persons_no_is() {
+    let test = TestCrib::new().answers([ApprovalResponse::deny("ada", "no")]);
+    let registry = test.registry();
+    registry.register(echo()).unwrap();
+    registry
+        .register(simple("ask", |_| async { Ok(json!(1)) }).always_ask())
+        .unwrap();
+    let request = || {
+        CallRequest::new("echo")
+            .arg("text", "x")
+            .call_id(CallId::parse("one").unwrap())
+    };
+    registry.set_enabled("echo", false).unwrap();
+    assert_eq!(
+        code(&registry.execute(request()).await),
+        ErrorCode::ToolDisabled
+    );
+    registry.set_enabled("echo", true).unwrap();
+    assert!(registry.execute(request()).await.is_ok());
+    let ask = || CallRequest::new("ask").call_id(CallId::parse("two").unwrap());
+    assert_eq!(
+        code(&registry.execute(ask()).await),
+        ErrorCode::ApprovalDenied
+    );
+    assert_eq!(
+        code(&registry.execute(ask()).await),
+        ErrorCode::ApprovalDenied
+    );
+    assert_eq!(test.asked().len(), 1, "nobody is asked twice");
+}
+
+#[tokio::test]
+async fn what_a_tool_starts_ends_with_it() {
+    let (send, mut received) = tokio::sync::mpsc::unbounded_channel();
+    let test = test_with(simple("parent", move |cx| {
+        let send = send.clone();
+        async move {
+            tokio::spawn(async move {
+                cx.cancelled().await;
+                let _ = send.send(cx.call(CallRequest::new("echo").arg("text", "late")).await);
+            });
+            Ok(json!(1))
+        }
+    }));
+    test.registry().register(echo()).unwrap();
+    assert!(
+        test.registry()
+            .execute(CallRequest::new("parent"))
+            .await
+            .is_ok()
+    );
+    assert_eq!(code(&received.recv().await.unwrap()), ErrorCode::Cancelled);
+}
+
+#[tokio::test]
+async fn a_long_error_is_cut_like_an_output() {
+    let limits = LimitsPatch {
+        max_output_bytes: Some(1024),
+        ..LimitsPatch::default()
+    };
+    let test = test_with(
+        simple("loud", |_| async {
+            Err(ToolError::failed("x".repeat(50_000)).with_detail("stdout", "y".repeat(50_000)))?
+        })
+        .limits(limits),
+    );
+    let outcome = test.registry().execute(CallRequest::new("loud")).await;
+    assert!(outcome.truncated);
+    assert!(
+        serde_json::to_string(outcome.error().unwrap())
+            .unwrap()
+            .len()
+            < 3000
+    );
+}
+
+#[tokio::test]
+async fn the_operators_limits_are_the_widest_a_tool_can_have() {
+    let limits = |millis| LimitsPatch {
+        timeout_ms: Some(millis),
+        ..LimitsPatch::default()
+    };
+    for (operator, own, effective) in [(100, 1000, 100), (1000, 100, 100)] {
+        let test = TestCrib::new().with(|builder| builder.limits(&limits(operator)));
+        test.registry()
+            .register(echo().limits(limits(own)))
+            .unwrap();
+        assert_eq!(
+            test.registry().find("echo").unwrap().limits().timeout,
+            Duration::from_millis(effective)
         );
     }
 }
