@@ -209,6 +209,28 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_would_be_checked_for_ever_is_refused_by_its_depth() {
+        let schema = json!({"type": "object", "oneOf": [
+            {"required": ["a"], "properties": {"next": {"$ref": "#"}}},
+            {"required": ["b"], "properties": {"next": {"$ref": "#"}}}]});
+        let mut deep = json!({});
+        for _ in 0..60 {
+            deep = json!({"next": deep});
+        }
+        assert!(faults(schema.clone(), deep)[0].1.contains("levels deep"));
+        let shallow = json!({"a": 1, "next": {"b": 1, "next": {"a": 1}}});
+        let Value::Object(shallow) = shallow else {
+            panic!("an object")
+        };
+        assert!(
+            Schema::stored(schema)
+                .unwrap()
+                .check_arguments(shallow, &[])
+                .is_ok()
+        );
+    }
+
+    #[test]
     fn patterns_run_in_linear_time_and_look_around_is_refused() {
         let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}});
         let hostile = format!("{}!", "a".repeat(50_000));

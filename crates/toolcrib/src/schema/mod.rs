@@ -6,6 +6,7 @@
 //! thousand tools of which three are called compile three validators).
 
 mod builder;
+mod depth;
 mod faults;
 mod limits;
 mod shape;
@@ -37,6 +38,27 @@ struct Compiled {
     validator: Validator,
     shape: Shape,
     has_secrets: bool,
+    /// How deep a value may be nested.
+    max_depth: Option<usize>,
+}
+
+impl Compiled {
+    fn too_deep(&self, value: &Value) -> Option<Fault> {
+        let max = self.max_depth?;
+        is_deeper(value, max).then(|| Fault {
+            pointer: String::new(),
+            message: format!("is nested more than {max} levels deep, which takes too long to check by this schema"),
+        })
+    }
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let deeper = |inner: &Value| levels == 0 || is_deeper(inner, levels - 1);
+    match value {
+        Value::Array(items) => items.iter().any(deeper),
+        Value::Object(fields) => fields.values().any(deeper),
+        _ => false,
+    }
 }
 
 /// Why a schema is not accepted: every problem, each with the JSON pointer of its place.
@@ -210,6 +232,7 @@ impl Schema {
                     validator,
                     shape: Shape::of(&self.value),
                     has_secrets: shape::mentions_secrets(&self.value),
+                    max_depth: depth::limit(&self.value),
                 })
             })
             .as_ref()
@@ -228,7 +251,9 @@ impl Schema {
         };
         let mut faults = Vec::new();
         let value = Value::Object(compiled.shape.normalise(args, synonyms, &mut faults));
-        if !faults.is_empty() || !compiled.validator.is_valid(&value) {
+        if let Some(fault) = compiled.too_deep(&value) {
+            faults.push(fault);
+        } else if !faults.is_empty() || !compiled.validator.is_valid(&value) {
             faults.extend(faults::of(&compiled.validator, &value, self));
         }
         match value {
@@ -241,6 +266,9 @@ impl Schema {
     /// Checks an output; returns every fault.
     pub fn check_output(&self, value: &Value) -> Result<Vec<Fault>, &SchemaError> {
         let compiled = self.compiled()?;
+        if let Some(fault) = compiled.too_deep(value) {
+            return Ok(vec![fault]);
+        }
         if compiled.validator.is_valid(value) {
             return Ok(Vec::new());
         }
