@@ -7,7 +7,7 @@ use toolcrib::model::text;
 use toolcrib::registry::Entry;
 use toolcrib::{ErrorCode, McpForm, ToolError};
 
-use super::{Done, open, source, standing};
+use super::{Done, in_words, open, source, standing};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -103,9 +103,10 @@ fn explain_tool(entry: &Entry, output: &Output) {
         source(entry)
     ));
     output.line(&format!("approval  {approval}"));
+    let words = in_words(limits.timeout, limits.max_output_bytes);
     output.line(&format!(
-        "limits    {:?} to run, {} at once, {} bytes a text",
-        limits.timeout, limits.max_concurrent, limits.max_output_bytes
+        "limits    {words}, {} at once",
+        limits.max_concurrent
     ));
     output.line(&format!("digest    {}", entry.digest()));
     if state == "disabled" {

@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,7 @@ use toolcrib::{
     ToolOutput,
 };
 
-use super::{Done, open_to_run};
+use super::{Done, in_words, open_to_run};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
 use crate::failure::{CliError, print_error};
@@ -22,7 +23,7 @@ use crate::progress;
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let crib = open_to_run(global, args.yes, output)?;
-    let request = request(args, global, crib.registry())?;
+    let request = request(args, global, crib.registry(), output)?;
     if args.dry_run {
         return dry_run(crib.registry().plan(request)?, output);
     }
@@ -43,7 +44,12 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     Ok(exit_code(args, &outcome))
 }
 
-fn request(args: &RunArgs, global: &Global, registry: &Registry) -> Result<CallRequest, CliError> {
+fn request(
+    args: &RunArgs,
+    global: &Global,
+    registry: &Registry,
+    output: &Output,
+) -> Result<CallRequest, CliError> {
     if args.tool.contains('=') {
         let word = text::shorten(&args.tool, 60);
         return Err(
@@ -55,7 +61,7 @@ fn request(args: &RunArgs, global: &Global, registry: &Registry) -> Result<CallR
     let entry = registry.find(&args.tool).ok();
     let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
     let base = match &args.args {
-        Some(word) => read_json(word, global)?,
+        Some(word) => read_json(word, global, output)?,
         None => JsonObject::new(),
     };
     let arguments = match (spec, coerce::arguments(base, &args.pairs, spec)) {
@@ -80,7 +86,7 @@ fn request(args: &RunArgs, global: &Global, registry: &Registry) -> Result<CallR
 /// More JSON than this nobody types, and no tool takes.
 const MAX_JSON: u64 = 64 * 1024 * 1024;
 
-fn read_json(word: &str, global: &Global) -> Result<JsonObject, CliError> {
+fn read_json(word: &str, global: &Global, output: &Output) -> Result<JsonObject, CliError> {
     let mut json = Vec::new();
     let source = match word {
         "-" => {
@@ -88,6 +94,9 @@ fn read_json(word: &str, global: &Global) -> Result<JsonObject, CliError> {
                 return Err(CliError::usage(
                     "`--args -` would wait for the terminal, which `--no-input` forbids",
                 ));
+            }
+            if std::io::stdin().is_terminal() {
+                output.say(&output.dim("type the arguments as JSON and end with Ctrl-D"));
             }
             read_capped(std::io::stdin().lock(), &mut json).map(|()| "stdin".to_owned())
         }
@@ -285,9 +294,10 @@ fn dry_run(plan: Plan, output: &Output) -> Done {
     output.line(&format!("with     {}", text::visible(&parameters)));
     output.line(&format!("effects  {effects}"));
     output.line(&format!("verdict  {verdict}"));
+    let timeout = Duration::from_millis(plan.timeout_ms);
     output.line(&format!(
-        "limits   {} ms, {} bytes a text",
-        plan.timeout_ms, plan.max_output_bytes
+        "limits   {}",
+        in_words(timeout, plan.max_output_bytes)
     ));
     if let Some(diff) = &plan.diff {
         output.line(&text::visible(diff));

@@ -8,7 +8,7 @@ use toolcrib::registry::Entry;
 use toolcrib::{Crib, Limits, ToolSpec};
 
 use super::list::Row;
-use super::{Done, source, standing};
+use super::{Done, in_words, source, standing};
 use crate::args::ShowArgs;
 use crate::output::Output;
 
@@ -109,9 +109,10 @@ fn print(entry: &Entry, output: &Output) {
         output.line(&format!("also      {}", aliases.join(", ")));
     }
     let limits = entry.limits();
+    let words = in_words(limits.timeout, limits.max_output_bytes);
     output.line(&format!(
-        "limits    {:?}, {} bytes a text, {} at once",
-        limits.timeout, limits.max_output_bytes, limits.max_concurrent
+        "limits    {words}, {} at once",
+        limits.max_concurrent
     ));
     output.line("");
     output.line(&format!("toolcrib run {}{}", spec.name, example(spec)));
