@@ -2,7 +2,7 @@
 # The one test command: installs what is missing, runs everything, says how long each part took.
 #
 #   ./test.sh            everything but the fuzz targets, which need a nightly compiler and minutes
-#   ./test.sh NAME…      only the parts named: fmt clippy test doctest docs examples bench deny fuzz
+#   ./test.sh NAME…      only the parts named: fmt clippy test doctest docs examples bench deny fuzzcheck fuzz
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -76,6 +76,8 @@ if wanted deny; then
     need deny $DENY
     part deny cargo deny --all-features check licenses bans sources
 fi
+# That the fuzz targets build, which a stable compiler can tell.
+if wanted fuzzcheck; then part fuzzcheck cargo check --manifest-path fuzz/Cargo.toml --locked; fi
 if [ "${#only[@]}" -eq 0 ]; then
     skip fuzz "./test.sh fuzz runs it; the property tests, which cover the same parsers, ran"
 elif wanted fuzz; then
