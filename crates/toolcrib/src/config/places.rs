@@ -150,12 +150,12 @@ mod tests {
 
     #[test]
     fn the_home_follows_its_variables() {
-        let at = Path::new("/work");
+        let at = Path::new("/here");
         let home =
             |variables: &[(&str, &str)]| Surroundings::new(at, variables.iter().copied()).home();
         assert_eq!(
             home(&[("TOOLCRIB_HOME", "rel"), ("HOME", "/h")]),
-            Ok("/work/rel".into())
+            Ok("/here/rel".into())
         );
         assert_eq!(
             home(&[("XDG_DATA_HOME", "/d"), ("HOME", "/h")]),
