@@ -1,6 +1,7 @@
 //! Errors of the command line: one envelope, one exit code, words that say what to type next.
 
 use std::any::Any;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -176,7 +177,8 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
             .collect();
         let message = message.join(" ");
         let error = ToolError::new(ErrorCode::Usage, message.trim_start_matches("error: "));
-        println!("{}", envelope(&error));
+        // Whoever asked may be gone; that is no bug.
+        let _ = writeln!(std::io::stdout(), "{}", envelope(&error));
     } else {
         let _ = error.print();
         if let Some(hint) = newcomer_hint(error) {

@@ -73,12 +73,21 @@ impl Output {
         } else {
             serde_json::to_string(value)
         };
-        self.line(&text.unwrap_or_else(|error| format!("{{\"ok\":false,\"error\":\"{error}\"}}")));
+        self.json_line(&text.unwrap_or_default());
     }
 
     /// Prints one JSON value on a line of its own.
     pub(crate) fn ndjson(&self, value: &impl Serialize) {
-        self.line(&serde_json::to_string(value).unwrap_or_default());
+        self.json_line(&serde_json::to_string(value).unwrap_or_default());
+    }
+
+    /// JSON stays JSON on a terminal too: what could deceive it is written as JSON escapes.
+    fn json_line(&self, json: &str) {
+        if self.stdout_is_terminal && text::hides_something(json) {
+            self.line(&json_escaped(json));
+        } else {
+            self.line(json);
+        }
     }
 
     /// Prints a line of data.
@@ -257,6 +266,20 @@ fn paint(on: bool, code: &str, words: &str) -> String {
     }
 }
 
+fn json_escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if text::hides_something(c.encode_utf8(&mut [0; 4])) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// One line of safe text.
 fn one_line(text: &str) -> String {
     text::visible(text).replace(['\n', '\t'], " ")
@@ -282,6 +305,17 @@ fn wrap(text: &str, room: usize, column: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_on_a_terminal_is_safe_and_still_json() {
+        let json = serde_json::to_string("a\u{9b}b\u{202e}c\u{e0041}d").unwrap();
+        let escaped = json_escaped(&json);
+        assert!(escaped.is_ascii(), "{escaped}");
+        assert_eq!(
+            serde_json::from_str::<String>(&escaped).unwrap(),
+            "a\u{9b}b\u{202e}c\u{e0041}d"
+        );
+    }
 
     #[test]
     fn long_cells_are_wrapped_between_words_and_none_is_lost() {

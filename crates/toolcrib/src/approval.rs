@@ -20,7 +20,7 @@ pub struct ApprovalRequest {
     pub step_id: CallId,
     /// The tool's wire name.
     pub tool: String,
-    /// The arguments, exactly as they would run.
+    /// The arguments as they would run, secrets masked; the digest is of the real ones.
     pub args: JsonObject,
     /// Why a person is asked.
     pub reason: String,

@@ -34,7 +34,7 @@ pub(crate) struct Meter {
 /// The right to run; given back when dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    _tool: OwnedSemaphorePermit,
+    _tool: Option<OwnedSemaphorePermit>,
     _all: Option<OwnedSemaphorePermit>,
 }
 
@@ -60,8 +60,9 @@ impl Meter {
         }
     }
 
-    /// Waits for a place. A nested call takes none of the gate's places: its parent holds one, and
-    /// parents that wait for children that wait for parents would wait for ever.
+    /// Waits for a place. A nested call (without gate) takes one of the tool's if there is one, and
+    /// never waits: its parent holds places, and parents that wait for children that wait for parents
+    /// would wait for ever. How many there can be is bounded by their parents and by their depth.
     pub(crate) async fn admit(
         &self,
         gate: Option<&Gate>,
@@ -78,19 +79,25 @@ impl Meter {
             match gate.map(|gate| Arc::clone(&gate.places).try_acquire_owned()) {
                 None => {
                     return Ok(Permit {
-                        _tool: tool,
+                        _tool: Some(tool),
                         _all: None,
                     });
                 }
                 Some(Ok(all)) => {
                     return Ok(Permit {
-                        _tool: tool,
+                        _tool: Some(tool),
                         _all: Some(all),
                     });
                 }
                 Some(Err(_)) => {}
             }
         }
+        let Some(gate) = gate else {
+            return Ok(Permit {
+                _tool: None,
+                _all: None,
+            });
+        };
         let _waiting = Waiting::join(&self.waiting)?;
         match tokio::time::timeout(patience, self.wait(gate)).await {
             Ok(permit) => Ok(permit),
@@ -104,24 +111,19 @@ impl Meter {
         }
     }
 
-    async fn wait(&self, gate: Option<&Gate>) -> Permit {
+    async fn wait(&self, gate: &Gate) -> Permit {
         let closed = "semaphores are never closed";
         let tool = Arc::clone(&self.places)
             .acquire_owned()
             .await
             .expect(closed);
-        let all = match gate {
-            Some(gate) => Some(
-                Arc::clone(&gate.places)
-                    .acquire_owned()
-                    .await
-                    .expect(closed),
-            ),
-            None => None,
-        };
+        let all = Arc::clone(&gate.places)
+            .acquire_owned()
+            .await
+            .expect(closed);
         Permit {
-            _tool: tool,
-            _all: all,
+            _tool: Some(tool),
+            _all: Some(all),
         }
     }
 }

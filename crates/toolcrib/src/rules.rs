@@ -121,9 +121,10 @@ impl Rule {
         let concerns =
             self.tools.is_empty() || self.tools.iter().any(|name| name == tool.name.as_str());
         let pattern = concerns.then(|| {
-            self.patterns
-                .iter()
-                .find(|pattern| args.values().any(|v| contains(v, pattern)))
+            self.patterns.iter().find(|pattern| {
+                args.iter()
+                    .any(|(key, value)| key.contains(pattern.as_str()) || contains(value, pattern))
+            })
         })??;
         let reason = match self.reason.as_str() {
             "" => format!("the arguments contain `{pattern}`"),

@@ -255,7 +255,7 @@ fn print_result(result: &ToolOutput, output: &Output) {
     match &result.text {
         // The content of a file, the output of a program: exactly that.
         Some(text) => output.text(text),
-        None => output.line(&text::visible(&result.text())),
+        None => output.text(&format!("{}\n", result.text())),
     }
 }
 

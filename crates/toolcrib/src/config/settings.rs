@@ -58,6 +58,9 @@ const BYTES: Kind = Kind::Integer {
     max: 1024 * MB,
 };
 
+/// The longest list of words.
+const MAX_WORDS: usize = 1000;
+
 /// Every setting, in the order they are shown.
 pub static SETTINGS: &[Setting] = &[
     Setting {
@@ -120,7 +123,7 @@ pub static SETTINGS: &[Setting] = &[
         },
         default: || json!(Limits::default().max_concurrent),
         project: ProjectMay::Lower,
-        effect: "How many calls of one tool may run at once; further ones wait.",
+        effect: "How many calls of one tool may run at once within one process; further ones wait.",
     },
     Setting {
         key: "limits.maxConcurrentTotal",
@@ -130,7 +133,7 @@ pub static SETTINGS: &[Setting] = &[
         },
         default: || json!(crate::limits::DEFAULT_MAX_CONCURRENT),
         project: ProjectMay::Lower,
-        effect: "How many calls may run at once over all tools; further ones wait.",
+        effect: "How many calls may run at once over all tools within one process; further ones wait.",
     },
     Setting {
         key: "limits.listEntries",
@@ -198,6 +201,9 @@ impl Setting {
             }
             (Kind::Path, Value::String(path)) if !path.is_empty() => Ok(value),
             (Kind::Path, _) => Err("must be a path".to_owned()),
+            (Kind::Words, Value::Array(words)) if words.len() > MAX_WORDS => {
+                Err(format!("may have {MAX_WORDS} words at most"))
+            }
             (Kind::Words, Value::Array(words)) if words.iter().all(Value::is_string) => Ok(value),
             (Kind::Words, _) => Err("must be a list of words".to_owned()),
         }

@@ -90,8 +90,9 @@ impl FnTool {
             name: name.to_owned(),
             source,
         })?;
+        let has_secrets = schema.mentions_secrets();
         let body = move |args: JsonObject, cx: CallContext| -> BoxFuture<'static, _> {
-            match from_arguments::<A>(args) {
+            match from_arguments::<A>(args, has_secrets) {
                 Ok(args) => {
                     let future = function(args, cx);
                     Box::pin(async move { to_output(&future.await?) })
@@ -166,7 +167,11 @@ impl FnTool {
     }
 }
 
-fn from_arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError> {
+fn from_arguments<A: DeserializeOwned>(
+    args: JsonObject,
+    has_secrets: bool,
+) -> Result<A, ToolError> {
+    let mismatch = |error| mismatch(error, has_secrets);
     // `()` is read from null, not from an empty object.
     let no_arguments = args.is_empty() && size_of::<A>() == 0;
     match serde_json::from_value(Value::Object(args)) {
@@ -176,12 +181,20 @@ fn from_arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError>
 }
 
 /// The schema let something through that the type does not take.
-fn mismatch(error: serde_json::Error) -> ToolError {
-    ToolError::new(
-        ErrorCode::InvalidArguments,
-        format!("the arguments cannot be read: {error}"),
-    )
-    .caused_by(error)
+fn mismatch(error: serde_json::Error, has_secrets: bool) -> ToolError {
+    // The error may quote the value, and the value may be a secret.
+    let why = if has_secrets {
+        String::new()
+    } else {
+        format!(": {error}")
+    };
+    let message = format!("the arguments cannot be read{why}");
+    let readable = ToolError::new(ErrorCode::InvalidArguments, message);
+    if has_secrets {
+        readable
+    } else {
+        readable.caused_by(error)
+    }
 }
 
 fn to_output<R: Serialize>(result: &R) -> Result<ToolOutput, ToolError> {

@@ -207,6 +207,18 @@ impl ToolError {
         self
     }
 
+    /// Leaves the details out if they are too much; whether they were.
+    pub(crate) fn without_huge_details(
+        mut self,
+        is_huge: impl FnOnce(&JsonObject) -> bool,
+    ) -> (Self, bool) {
+        let huge = self.details.take_if(|details| is_huge(details)).is_some();
+        if huge {
+            self = self.with_detail("leftOut", "the details were too long or nested too deep");
+        }
+        (self, huge)
+    }
+
     /// Applies `shorten` to every text of the error; whether one was shortened.
     pub(crate) fn shortened(
         mut self,

@@ -29,9 +29,9 @@ impl Checked {
     }
 }
 
-/// How deep arguments may be nested: what the JSON parser allows, also for programs that build
-/// their arguments by hand.
-const MAX_DEPTH: usize = 128;
+/// How deep arguments and outputs may be nested: less than the JSON parser allows, so that what is
+/// stored around them can be read back.
+const MAX_DEPTH: usize = 100;
 
 pub(super) fn check(
     found: Found,

@@ -21,6 +21,7 @@ use crate::model::event::EventKind;
 use crate::model::ids::CallId;
 use crate::model::limits::Limits;
 use crate::model::outcome::ApprovalTrail;
+use crate::model::secret::MASK;
 use crate::model::text;
 use crate::registry::Entry;
 use crate::rules::Judgement;
@@ -110,6 +111,7 @@ pub(super) async fn clear(
             basis: own.basis,
         }),
         Some(edited) => {
+            let edited = unmasked(edited, &args);
             let found = Found::edited(entry, edited, limits);
             let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
             // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
@@ -122,6 +124,18 @@ pub(super) async fn clear(
             })
         }
     }
+}
+
+/// Whoever answers sees secrets masked; a mask that comes back stands for the secret.
+fn unmasked(mut edited: JsonObject, original: &JsonObject) -> JsonObject {
+    for (name, value) in &mut edited {
+        if value == MASK
+            && let Some(secret) = original.get(name)
+        {
+            *value = secret.clone();
+        }
+    }
+    edited
 }
 
 /// What the tool itself says about the call; its refusal ends it.
@@ -178,7 +192,7 @@ fn question(
         id: CallId::generate().to_string(),
         step_id: id.clone(),
         tool: spec.name.to_string(),
-        args: args.clone(),
+        args: spec.input_schema.masked(args, &spec.synonyms),
         reason: reasons(own, judgement),
         effect: own
             .effect

@@ -82,6 +82,15 @@ pub(super) async fn finish(
     let error = partial
         .into_iter()
         .fold(error, |error, (key, value)| error.with_detail(key, value));
+    let (error, cut) = error.without_huge_details(|details| {
+        let size = details.values().try_fold(0, |sum: u64, value| {
+            Some(sum.saturating_add(size_of(value, 0)?))
+        });
+        size.is_none_or(|size| size > limits.max_output_bytes.saturating_mul(MAX_TEXTS))
+    });
+    if cut {
+        trace.truncated();
+    }
     let (error, cut) = error.shortened(|text| shorten_text(text, limits.max_output_bytes));
     if cut {
         trace.truncated();

@@ -19,6 +19,7 @@ mod trace;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,9 @@ use crate::model::outcome::{Outcome, ToolOutput};
 use crate::record::replay::Claim;
 use crate::registry::Inner;
 use trace::Trace;
+
+/// How long a call waits for another with its id, if it does not say.
+const MAX_PATIENCE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// What a call has from its first moment.
 pub(crate) struct Begun {
@@ -83,6 +87,18 @@ pub(crate) async fn run_begun(
         .object(&request.args)
         .finish();
     let claiming = inner.policy.replay.claim(&given, &digest);
+    // Who waits for a running call waits no longer than they said.
+    let patience = request
+        .limits
+        .timeout_ms
+        .map_or(MAX_PATIENCE, Duration::from_millis)
+        .min(MAX_PATIENCE);
+    let claiming = async {
+        let late = || ToolError::new(ErrorCode::Timeout, "the call with this id is still running");
+        tokio::time::timeout(patience, claiming)
+            .await
+            .unwrap_or_else(|_| Err(late()))
+    };
     match cancel.run_until_cancelled(claiming).await {
         Some(Ok(Claim::Fresh(claim))) => {
             let (outcome, ran) = run_once(inner, request, begun, cancel).await;

@@ -1,5 +1,6 @@
 //! Stage 9, around all others: what is known about a call so far, and its record at the end.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -161,7 +162,8 @@ impl<'a> Trace<'a> {
         } else {
             CallId::generate()
         };
-        self.inner.policy.recorder.record(CallRecord {
+        self.events.push(finished(error));
+        let record = CallRecord {
             call_id,
             tool: self.tool.clone(),
             bundle: self.origin.as_ref().map(|origin| origin.bundle.clone()),
@@ -179,8 +181,10 @@ impl<'a> Trace<'a> {
             approval: self.approval.clone(),
             truncated: self.truncated,
             parameters: self.parameters.clone(),
-        });
-        self.events.push(finished(error));
+        };
+        // A recorder is somebody's code; a call never panics.
+        let recorder = &self.inner.policy.recorder;
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| recorder.record(record)));
     }
 }
 

@@ -18,7 +18,9 @@ pub struct Fault {
 }
 
 /// More than these help nobody.
-const MAX_FAULTS: usize = 50;
+pub(super) const MAX_FAULTS: usize = 50;
+/// Looking for near names is dear.
+const MAX_SUGGESTIONS: usize = 10;
 
 pub(super) fn of(validator: &Validator, value: &Value, schema: &Schema) -> Vec<Fault> {
     let mut faults = Vec::new();
@@ -31,8 +33,9 @@ pub(super) fn of(validator: &Validator, value: &Value, schema: &Schema) -> Vec<F
             }),
             Kind::AdditionalProperties { unexpected }
             | Kind::UnevaluatedProperties { unexpected } => {
-                for name in unexpected {
-                    faults.push(unknown_parameter(at, name, schema));
+                for name in unexpected.iter().take(MAX_FAULTS) {
+                    let suggest = faults.len() < MAX_SUGGESTIONS;
+                    faults.push(unknown_parameter(at, name, schema, suggest));
                 }
             }
             _ => faults.push(Fault {
@@ -48,10 +51,14 @@ pub(super) fn of(validator: &Validator, value: &Value, schema: &Schema) -> Vec<F
     faults
 }
 
-fn unknown_parameter(at: &str, name: &str, schema: &Schema) -> Fault {
+fn unknown_parameter(at: &str, name: &str, schema: &Schema, suggest: bool) -> Fault {
     let mut message = String::from("is not a parameter");
-    if at.is_empty() {
-        let known: Vec<&str> = schema.properties().map(|(name, _)| name).collect();
+    if at.is_empty() && suggest {
+        let known: Vec<&str> = schema
+            .properties()
+            .map(|(name, _)| name)
+            .take(500)
+            .collect();
         match text::nearest(name, known.iter().copied()).as_slice() {
             [] if known.is_empty() => message.push_str("; there are none"),
             [] => message.push_str(&format!("; there are {}", listed(&known))),
@@ -131,6 +138,7 @@ pub(super) fn in_words(error: &ValidationError<'_>) -> String {
             format!("matches none of the {} allowed forms", context.len())
         }
         Kind::OneOfMultipleValid { .. } => "matches more than one of the allowed forms".to_owned(),
+        Kind::PropertyNames { .. } => "has a field whose name is not allowed".to_owned(),
         Kind::FalseSchema => "is not allowed here".to_owned(),
         // The rest are rare; the library's own words, with the value masked.
         _ => text::shorten(&error.masked().to_string(), 400),

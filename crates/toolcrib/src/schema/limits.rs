@@ -17,6 +17,9 @@ const MAX_NODES: usize = 20_000;
 /// The most schemas that may apply to one place of an instance.
 const MAX_IN_PLACE: u64 = 10_000;
 
+/// The longest chain of references and forms that apply in place.
+pub(super) const MAX_CHAIN: usize = 200;
+
 /// Keywords whose subschemas apply to the same instance.
 const IN_PLACE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const IN_PLACE: [&str; 4] = ["not", "if", "then", "else"];
@@ -29,8 +32,8 @@ pub(super) fn check(schema: &Value) -> Result<(), SchemaError> {
     measure(schema)?;
     let mut costs = HashMap::new();
     let mut references = Vec::new();
-    collect_references(schema, &mut references)?;
-    cost_in_place(schema, schema, "", &mut costs)?;
+    collect_references(schema, &mut references, true)?;
+    cost_in_place(schema, schema, "", 0, &mut costs)?;
     for pointer in references {
         let Some(target) = schema.pointer(&pointer) else {
             return Err(SchemaError::one(
@@ -38,7 +41,7 @@ pub(super) fn check(schema: &Value) -> Result<(), SchemaError> {
                 format!("`$ref` to `#{pointer}`, which is not in the schema"),
             ));
         };
-        cost_in_place(schema, target, &pointer, &mut costs)?;
+        cost_in_place(schema, target, &pointer, 0, &mut costs)?;
     }
     Ok(())
 }
@@ -69,12 +72,27 @@ fn measure(schema: &Value) -> Result<(), SchemaError> {
     Ok(())
 }
 
+/// Keywords whose value maps names to schemas: what stands there under `default` is a schema.
+const NAMED: [&str; 6] = [
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "dependencies",
+];
+
 /// Finds every `$ref` and refuses the kinds that leave the document or whose target cannot be told.
-fn collect_references(schema: &Value, found: &mut Vec<String>) -> Result<(), SchemaError> {
+/// The depth of the schema was measured before, so recursion is bounded.
+fn collect_references(
+    schema: &Value,
+    found: &mut Vec<String>,
+    is_root: bool,
+) -> Result<(), SchemaError> {
     let Some(fields) = schema.as_object() else {
         if let Value::Array(items) = schema {
             for item in items {
-                collect_references(item, found)?;
+                collect_references(item, found, false)?;
             }
         }
         return Ok(());
@@ -82,19 +100,36 @@ fn collect_references(schema: &Value, found: &mut Vec<String>) -> Result<(), Sch
     for (key, value) in fields {
         match (key.as_str(), value) {
             ("$ref", Value::String(target)) => found.push(local_pointer(target)?),
-            // Re-basing would make `#/…` point elsewhere; dynamic scopes cannot be bounded here.
-            ("$dynamicRef" | "$recursiveRef", Value::String(_)) => {
+            // Re-basing makes `#/…` point elsewhere; dynamic scopes cannot be bounded here.
+            ("$id" | "id", Value::String(_)) if !is_root => {
+                return Err(SchemaError::one(
+                    "",
+                    format!("`{key}` inside a schema is not supported; use `#/$defs/…`"),
+                ));
+            }
+            ("$dynamicRef" | "$recursiveRef", _) => {
                 return Err(SchemaError::one(
                     "",
                     format!("`{key}` is not supported; use `$ref` to `#/$defs/…`"),
                 ));
             }
-            // Data, not schemas: a property named `$ref` in an example is no reference.
+            // Data, not schemas: a `$ref` in an example is no reference.
             ("const" | "enum" | "default" | "examples", _) => {}
-            _ => collect_references(value, found)?,
+            (key, Value::Object(named)) if NAMED.contains(&key) => {
+                for schema in named.values() {
+                    collect_references(schema, found, false)?;
+                }
+            }
+            _ => collect_references(value, found, false)?,
         }
     }
     Ok(())
+}
+
+/// Whether a schema refers to parts of itself.
+pub(super) fn refers(schema: &Value) -> bool {
+    let mut found = Vec::new();
+    collect_references(schema, &mut found, true).is_err() || !found.is_empty()
 }
 
 fn local_pointer(reference: &str) -> Result<String, SchemaError> {
@@ -124,8 +159,13 @@ fn cost_in_place(
     root: &Value,
     schema: &Value,
     pointer: &str,
+    links: usize,
     costs: &mut HashMap<String, Option<u64>>,
 ) -> Result<u64, SchemaError> {
+    if links > MAX_CHAIN {
+        let message = format!("references are chained more than {MAX_CHAIN} times");
+        return Err(SchemaError::one("", message));
+    }
     match costs.get(pointer) {
         Some(Some(cost)) => return Ok(*cost),
         Some(None) => {
@@ -140,7 +180,7 @@ fn cost_in_place(
     let mut cost: u64 = 1;
     if let Some(fields) = schema.as_object() {
         let mut add = |child: &Value, pointer: String, costs: &mut HashMap<String, Option<u64>>| {
-            cost = cost.saturating_add(cost_in_place(root, child, &pointer, costs)?);
+            cost = cost.saturating_add(cost_in_place(root, child, &pointer, links + 1, costs)?);
             if cost > MAX_IN_PLACE {
                 return Err(SchemaError::one(
                     pointer,
@@ -221,6 +261,36 @@ mod tests {
     #[test]
     fn a_tree_that_descends_may_refer_to_itself() {
         check(&json!({"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}}}})).unwrap();
+    }
+
+    #[test]
+    fn parameters_may_have_the_names_of_keywords_and_hide_nothing() {
+        assert!(
+            problem(json!({"properties": {"default": {"$ref": "#/properties/default"}}}))
+                .contains("never ends")
+        );
+        assert!(
+            problem(json!({"properties": {"enum": {"$dynamicRef": "#x"}}}))
+                .contains("not supported")
+        );
+        assert!(
+            problem(json!({"properties": {"a": {"$id": "http://x/"}}})).contains("not supported")
+        );
+        check(&json!({"properties": {"id": {"type": "string"}, "$id": {"type": "string"}}}))
+            .unwrap();
+    }
+
+    #[test]
+    fn long_chains_are_refused_before_they_fill_the_stack() {
+        let mut defs = serde_json::Map::new();
+        for n in 0..6000 {
+            defs.insert(
+                format!("c{n}"),
+                json!({"$ref": format!("#/$defs/c{}", n + 1)}),
+            );
+        }
+        defs.insert("c6000".into(), json!({}));
+        assert!(problem(json!({"$ref": "#/$defs/c0", "$defs": defs})).contains("chained"));
     }
 
     #[test]

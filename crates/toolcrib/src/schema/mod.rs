@@ -43,6 +43,45 @@ struct Compiled {
 }
 
 impl Compiled {
+    fn new(schema: &Value) -> Result<Self, SchemaError> {
+        let patterns = PatternOptions::regex()
+            .size_limit(1 << 20)
+            .dfa_size_limit(1 << 20);
+        let validator = jsonschema::options()
+            .offline()
+            .should_validate_formats(true)
+            .with_pattern_options(patterns)
+            .build(schema)
+            .map_err(|error| {
+                SchemaError::one(error.instance_path().as_str(), faults::in_words(&error))
+            })?;
+        Ok(Compiled {
+            validator,
+            shape: Shape::of(schema),
+            has_secrets: shape::mentions_secrets(schema),
+            max_depth: depth::limit(schema),
+        })
+    }
+
+    /// Compiles where there is stack enough: the compiler recurses along references, and a schema
+    /// within the bounds can lead it through thousands.
+    fn roomy(schema: &Value) -> Result<Self, SchemaError> {
+        const STACK: usize = 256 * 1024 * 1024;
+        if !limits::refers(schema) {
+            return Compiled::new(schema);
+        }
+        let failed = || SchemaError::one("", "the schema could not be compiled");
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn_scoped(scope, || Compiled::new(schema));
+            thread
+                .map_err(|_| failed())?
+                .join()
+                .unwrap_or_else(|_| Err(failed()))
+        })
+    }
+
     fn too_deep(&self, value: &Value) -> Option<Fault> {
         let max = self.max_depth?;
         is_deeper(value, max).then(|| Fault {
@@ -216,26 +255,13 @@ impl Schema {
 
     fn compiled(&self) -> Result<&Compiled, &SchemaError> {
         self.compiled
-            .get_or_init(|| {
-                let validator = jsonschema::options()
-                    .offline()
-                    .with_pattern_options(
-                        PatternOptions::regex()
-                            .size_limit(1 << 20)
-                            .dfa_size_limit(1 << 20),
-                    )
-                    .build(&self.value)
-                    .map_err(|error| {
-                        SchemaError::one(error.instance_path().as_str(), faults::in_words(&error))
-                    })?;
-                Ok(Compiled {
-                    validator,
-                    shape: Shape::of(&self.value),
-                    has_secrets: shape::mentions_secrets(&self.value),
-                    max_depth: depth::limit(&self.value),
-                })
-            })
+            .get_or_init(|| Compiled::roomy(&self.value))
             .as_ref()
+    }
+
+    /// Whether a parameter is marked as secret.
+    pub(crate) fn mentions_secrets(&self) -> bool {
+        self.compiled().is_ok_and(|compiled| compiled.has_secrets)
     }
 
     /// Checks arguments: other spellings are folded in, nulls of optional parameters dropped,

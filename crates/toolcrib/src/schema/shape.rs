@@ -53,11 +53,10 @@ impl Shape {
 
     fn at(root: &Value, schema: &Value, depth: usize, left: &mut usize) -> Shape {
         let mut shape = Shape {
-            secret: is_secret(schema),
+            secret: is_secret_on_the_way(root, schema),
             ..Shape::default()
         };
         let schema = resolve(root, schema);
-        shape.secret |= is_secret(schema);
         if depth > MAX_DEPTH || *left == 0 {
             shape.unknown = true;
             return shape;
@@ -76,11 +75,15 @@ impl Shape {
             .into_iter()
             .flatten()
         {
+            if *left == 0 {
+                shape.unknown = true;
+                break;
+            }
+            *left -= 1;
             let resolved = resolve(root, property);
-            let default = property
-                .get("default")
-                .or_else(|| resolved.get("default"))
-                .cloned();
+            let default = property.get("default").or_else(|| resolved.get("default"));
+            // `"default": null` is how generators say that there is none.
+            let default = default.filter(|value| !value.is_null()).cloned();
             if default.is_some() {
                 shape.defaults.push(name.as_str().into());
             }
@@ -93,8 +96,9 @@ impl Shape {
             };
             shape.properties.insert(name.as_str().into(), one);
         }
-        if let Some(items @ Value::Object(_)) = schema.get("items") {
-            shape.items = Some(Box::new(Shape::at(root, items, depth + 1, left)));
+        for items in items_of(schema) {
+            let items = Shape::at(root, items, depth + 1, left);
+            shape.items.get_or_insert_default().join(items);
         }
         for others in other_fields(schema) {
             let others = Shape::at(root, others, depth + 1, left);
@@ -153,27 +157,45 @@ impl Shape {
         synonyms: &[(String, String)],
         faults: &mut Vec<Fault>,
     ) -> JsonObject {
-        let strangers: Vec<String> = args
+        if args
             .keys()
-            .filter(|name| !self.properties.contains_key(name.as_str()))
-            .cloned()
-            .collect();
-        for name in strangers {
-            let Some(published) = self.published(&name, synonyms) else {
-                continue;
-            };
-            if args.contains_key(published) {
+            .any(|name| !self.properties.contains_key(name.as_str()))
+        {
+            args = self.fold_in(args, synonyms, faults);
+        }
+        self.normalise_object(&mut args);
+        args
+    }
+
+    /// Moves values under the published spellings of their names, in one pass: there may be many.
+    fn fold_in(
+        &self,
+        args: JsonObject,
+        synonyms: &[(String, String)],
+        faults: &mut Vec<Fault>,
+    ) -> JsonObject {
+        let mut kept = JsonObject::with_capacity(args.len());
+        let mut strangers = Vec::new();
+        for (name, value) in args {
+            let is_known = self.properties.contains_key(name.as_str());
+            match self.published(&name, synonyms).filter(|_| !is_known) {
+                Some(published) => strangers.push((name, published.to_owned(), value)),
+                None => {
+                    kept.insert(name, value);
+                }
+            }
+        }
+        for (name, published, value) in strangers {
+            if !kept.contains_key(&published) {
+                kept.insert(published, value);
+            } else if faults.len() < super::faults::MAX_FAULTS {
                 faults.push(Fault {
                     pointer: super::faults::pointer_to("", &name),
                     message: format!("is another spelling of `{published}`, which is given too"),
                 });
-                args.shift_remove(&name);
-            } else if let Some(value) = args.shift_remove(&name) {
-                args.insert(published.to_owned(), value);
             }
         }
-        self.normalise_object(&mut args);
-        args
+        kept
     }
 
     /// The published spelling of a parameter that is not one of the schema's names.
@@ -236,8 +258,8 @@ impl Shape {
                 Some(property) => property.inner.mask_value(value),
                 None => match &self.others {
                     Some(others) => others.mask_value(value),
-                    None if self.unknown => *value = Value::from(MASK),
-                    None => {}
+                    // A name nobody knows may be a secret's, misspelt.
+                    None => *value = Value::from(MASK),
                 },
             }
         }
@@ -293,7 +315,19 @@ fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
     )
 }
 
-/// The schemas of fields that are not named, and of the tail of tuples.
+/// The schemas of the items of a list, wherever they stand in it.
+fn items_of(schema: &Value) -> impl Iterator<Item = &Value> {
+    let one = ["items", "contains", "additionalItems"]
+        .into_iter()
+        .filter_map(|key| schema.get(key));
+    let listed = ["items", "prefixItems"]
+        .into_iter()
+        .filter_map(|key| schema.get(key)?.as_array())
+        .flatten();
+    one.filter(|schema| schema.is_object()).chain(listed)
+}
+
+/// The schemas of fields that are not named.
 fn other_fields(schema: &Value) -> impl Iterator<Item = &Value> {
     let maps = schema
         .get("patternProperties")
@@ -318,19 +352,22 @@ fn as_whole(number: &serde_json::Number) -> Option<i64> {
     (float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0).then_some(float as i64)
 }
 
-/// Follows a `$ref`; `limits::check` has made sure the chain ends.
+/// A schema and what it refers to, link by link; `limits::check` has bounded the chain.
+fn links<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = &'a Value> {
+    let next = |schema: &&'a Value| {
+        let target = schema.get("$ref")?.as_str()?;
+        root.pointer(target.strip_prefix('#')?)
+    };
+    std::iter::successors(Some(schema), next).take(super::limits::MAX_CHAIN)
+}
+
+/// Follows a `$ref` to its end.
 fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
-    let mut current = schema;
-    while let Some(target) = current.get("$ref").and_then(Value::as_str) {
-        match target
-            .strip_prefix('#')
-            .and_then(|pointer| root.pointer(pointer))
-        {
-            Some(next) => current = next,
-            None => break,
-        }
-    }
-    current
+    links(root, schema).last().unwrap_or(schema)
+}
+
+fn is_secret_on_the_way(root: &Value, schema: &Value) -> bool {
+    links(root, schema).any(is_secret)
 }
 
 fn is_type(schema: &Value, wanted: &str) -> bool {
@@ -479,9 +516,10 @@ mod tests {
         let schema = json!({"type": "object", "properties": {
             "token": {"anyOf": [{"type": "string", "format": "password"}, {"type": "null"}]},
             "keys": {"type": "array", "items": {"format": "password"}},
+            "plain": {"type": "string"},
             "env": {"type": "object", "additionalProperties": {"type": "string", "writeOnly": true}}}});
         let Value::Object(mut args) = json!({
-            "token": "S", "Token": "S", "pass": "S", "keys": ["S", "S"], "env": {"A": "S"}, "plain": "P"
+            "token": "S", "Token": "S", "pass": "S", "keys": ["S", "S"], "env": {"A": "S"}, "plain": "P", "tokne": "S"
         }) else {
             panic!("an object")
         };

@@ -217,6 +217,9 @@ impl DiskClaim {
         let line = serde_json::to_vec(outcome).map_err(io::Error::from);
         let written = line.and_then(|mut line| {
             line.push(b'\n');
+            if line.len() as u64 > MAX_BYTES {
+                return Err(io::Error::other("the outcome is too long to be read back"));
+            }
             self.file.write_all(&line)?;
             self.file.sync_all()
         });
