@@ -365,3 +365,50 @@ fn hash_value(value: &Value, hash: &mut impl Hasher) {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_longest_chains_that_are_accepted_compile_also_on_a_small_stack() {
+        let mut defs = JsonObject::new();
+        for n in 0..4000 {
+            defs.insert(
+                format!("c{n}"),
+                json!({"properties": {"x": {"$ref": format!("#/$defs/c{}", n + 1)}}}),
+            );
+        }
+        defs.insert("c4000".into(), json!({}));
+        let schema =
+            json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/c0"}}, "$defs": defs});
+        let small = std::thread::Builder::new().stack_size(512 * 1024);
+        let compiled =
+            small.spawn(move || Schema::stored(schema).map(|schema| schema.compile().is_ok()));
+        assert_eq!(compiled.unwrap().join().unwrap(), Ok(true));
+    }
+
+    #[test]
+    fn many_parameters_that_refer_to_the_whole_stay_small() {
+        let properties: JsonObject = (0..1000)
+            .map(|n| (format!("p{n}"), json!({"$ref": "#"})))
+            .collect();
+        let schema = Schema::stored(json!({"type": "object", "properties": properties})).unwrap();
+        let args = json!({"p1": {"p2": {}}}).as_object().unwrap().clone();
+        assert!(schema.check_arguments(args, &[]).is_ok());
+    }
+
+    #[test]
+    fn formats_are_enforced() {
+        let schema =
+            json!({"type": "object", "properties": {"day": {"type": "string", "format": "date"}}});
+        let schema = Schema::stored(schema).unwrap();
+        let check = |day: &str| {
+            schema
+                .check_arguments(json!({"day": day}).as_object().unwrap().clone(), &[])
+                .is_ok()
+        };
+        assert!(check("2026-11-15") && !check("banana"));
+    }
+}

@@ -961,3 +961,149 @@ async fn the_operators_limits_are_the_widest_a_tool_can_have() {
         );
     }
 }
+
+#[tokio::test]
+async fn parents_and_children_of_one_tool_never_wait_for_each_other() {
+    let one = LimitsPatch {
+        max_concurrent: Some(1),
+        timeout_ms: Some(5000),
+        ..LimitsPatch::default()
+    };
+    let tool = FnTool::new("down", "x", |args: Echo, cx| async move {
+        let rest = args.text.strip_suffix('x').map(str::to_owned);
+        match rest {
+            Some(rest) => Ok(cx
+                .call(CallRequest::new("down").arg("text", rest))
+                .await
+                .into_result()?
+                .value),
+            None => Ok(json!("bottom")),
+        }
+    });
+    let test = test_with(tool.unwrap().limits(one));
+    let outcome = test
+        .registry()
+        .execute(CallRequest::new("down").arg("text", "xxx"))
+        .await;
+    assert_eq!(outcome.value(), Some(&json!("bottom")), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_recorder_that_panics_does_not_reach_the_caller() {
+    struct Clumsy;
+    impl toolcrib::record::Recorder for Clumsy {
+        fn record(&self, _: toolcrib::record::CallRecord) {
+            panic!("dropped it");
+        }
+    }
+    let test = TestCrib::new().with(|builder| builder.recorder(Arc::new(Clumsy)));
+    test.registry().register(echo()).unwrap();
+    let handle = test
+        .registry()
+        .execute_async(CallRequest::new("echo").arg("text", "x"));
+    let mut events = handle.events();
+    while events.next().await.is_some() {}
+    assert!(handle.outcome().await.is_ok());
+}
+
+#[tokio::test]
+async fn error_details_are_bounded_in_total_and_in_depth() {
+    let limits = LimitsPatch {
+        max_output_bytes: Some(1024),
+        ..LimitsPatch::default()
+    };
+    let many = simple("many", |_| async {
+        Err((0..200).fold(ToolError::failed("x"), |error, n| {
+            error.with_detail(n.to_string(), "y".repeat(1000))
+        }))?
+    });
+    let deep = simple("deep", |_| async {
+        Err(ToolError::failed("x")
+            .with_detail("d", (0..300).fold(json!(1), |inner, _| json!([inner]))))?
+    });
+    let test = test_with(many.limits(limits));
+    test.registry().register(deep).unwrap();
+    for name in ["many", "deep"] {
+        let id = CallId::parse(name).unwrap();
+        let outcome = test
+            .registry()
+            .execute(CallRequest::new(name).call_id(id))
+            .await;
+        assert!(
+            outcome.truncated
+                && outcome
+                    .error()
+                    .unwrap()
+                    .details()
+                    .unwrap()
+                    .contains_key("leftOut"),
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_call_with_the_same_id_obeys_the_timeout() {
+    let test = test_with(simple("slow", |_| async {
+        Ok(std::future::pending().await)
+    }));
+    let request = || CallRequest::new("slow").call_id(CallId::parse("one").unwrap());
+    let running = test.registry().execute_async(request());
+    running.events().next().await.unwrap();
+    let joiner = test
+        .registry()
+        .execute(request().timeout(Duration::from_millis(200)))
+        .await;
+    assert_eq!(code(&joiner), ErrorCode::Timeout);
+    running.cancel();
+    assert_eq!(code(&running.outcome().await), ErrorCode::Cancelled);
+}
+
+#[tokio::test]
+async fn a_flood_of_spellings_is_answered_at_once_with_few_faults() {
+    let test = test_with(echo());
+    let mut request = CallRequest::new("echo").arg("text", "x");
+    for n in 0..50_000_u32 {
+        let spelling: String = (0..17)
+            .map(|bit| if n >> bit & 1 == 1 { '-' } else { '_' })
+            .collect();
+        request = request.arg(format!("{spelling}text"), n);
+    }
+    let outcome = test.registry().execute(request).await;
+    let faults = outcome.error().unwrap().details().unwrap()["faults"]
+        .as_array()
+        .unwrap()
+        .len();
+    assert!(faults <= 50, "{faults}");
+}
+
+#[tokio::test]
+async fn an_approver_sees_secrets_masked_and_a_mask_that_comes_back_is_the_secret() {
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(crate = "toolcrib::serde")]
+    #[schemars(crate = "toolcrib::schemars")]
+    struct Login {
+        /// Who.
+        user: String,
+        /// The password.
+        #[schemars(extend("writeOnly" = true))]
+        password: String,
+    }
+    let edited = json!({"user": "bob", "password": "***"})
+        .as_object()
+        .unwrap()
+        .clone();
+    let test = TestCrib::new().answers([ApprovalResponse::approve_with("ada", edited)]);
+    let login = FnTool::new("login", "x", |args: Login, _cx| async move {
+        Ok(format!("{}:{}", args.user, args.password.len()))
+    });
+    test.registry()
+        .register(login.unwrap().always_ask())
+        .unwrap();
+    let request = CallRequest::new("login")
+        .arg("user", "eve")
+        .arg("password", "SENTINEL");
+    let outcome = test.registry().execute(request).await;
+    assert_eq!(outcome.value(), Some(&json!("bob:8")));
+    assert!(!format!("{:?}", test.asked()).contains("SENTINEL"));
+}
