@@ -14,6 +14,8 @@ use super::SchemaError;
 const MAX_DEPTH: usize = 64;
 /// The most JSON values in a schema.
 const MAX_NODES: usize = 20_000;
+/// The most patterns: each may take a megabyte once compiled.
+const MAX_PATTERNS: usize = 200;
 /// The most schemas that may apply to one place of an instance.
 const MAX_IN_PLACE: u64 = 10_000;
 
@@ -47,7 +49,7 @@ pub(super) fn check(schema: &Value) -> Result<(), SchemaError> {
 }
 
 fn measure(schema: &Value) -> Result<(), SchemaError> {
-    let mut nodes = 0;
+    let (mut nodes, mut patterns) = (0, 0);
     let mut open = vec![(schema, 0)];
     while let Some((value, depth)) = open.pop() {
         nodes += 1;
@@ -63,9 +65,22 @@ fn measure(schema: &Value) -> Result<(), SchemaError> {
                 format!("the schema is nested more than {MAX_DEPTH} levels deep"),
             ));
         }
+        if patterns > MAX_PATTERNS {
+            return Err(SchemaError::one(
+                "",
+                format!("the schema has more than {MAX_PATTERNS} patterns"),
+            ));
+        }
         match value {
             Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
-            Value::Object(fields) => open.extend(fields.values().map(|field| (field, depth + 1))),
+            Value::Object(fields) => {
+                patterns += usize::from(fields.get("pattern").is_some_and(Value::is_string));
+                patterns += fields
+                    .get("patternProperties")
+                    .and_then(Value::as_object)
+                    .map_or(0, |map| map.len());
+                open.extend(fields.values().map(|field| (field, depth + 1)));
+            }
             _ => {}
         }
     }
@@ -247,6 +262,10 @@ mod tests {
         assert!(problem(deep).contains("levels deep"));
         let large: Vec<Value> = (0..MAX_NODES).map(|n| json!({"const": n})).collect();
         assert!(problem(json!({"anyOf": large})).contains("more than"));
+        let patterns: Vec<Value> = (0..=MAX_PATTERNS + 1)
+            .map(|_| json!({"pattern": "a"}))
+            .collect();
+        assert!(problem(json!({"anyOf": patterns})).contains("patterns"));
     }
 
     #[test]
