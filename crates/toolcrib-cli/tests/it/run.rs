@@ -229,7 +229,7 @@ fn a_repeated_call_id_can_be_streamed_and_its_conflict_does_not_hide_it() {
 
 #[test]
 fn a_reader_that_leaves_a_stream_does_not_lose_the_call() {
-    let test = Test::new().file("a.txt", "A");
+    let test = Test::new().file("a.txt", "x".repeat(1_000_000));
     let mut child = test
         .command()
         .args([
