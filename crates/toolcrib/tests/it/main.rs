@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod call_log;
+mod endings;
 mod golden;
 mod layers;
 mod paths;
@@ -10,5 +11,6 @@ mod properties;
 mod seeds;
 mod storage;
 mod syscalls;
+mod tools;
 mod unicode;
 mod wire;
