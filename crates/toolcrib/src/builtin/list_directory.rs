@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::Effects;
-use crate::model::error::{ErrorCode, ToolError};
+use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
@@ -149,8 +149,7 @@ impl Tool for ListDirectory {
         cx: CallContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let args: Args = serde_json::from_value(Value::Object(args))
-                .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, error.to_string()))?;
+            let args: Args = super::arguments(args)?;
             let workspace = cx.workspace()?.clone();
             let reach = Reach {
                 beneath: args.recursive,

@@ -5,9 +5,13 @@ mod read_file;
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+
 pub use list_directory::ListOptions;
 pub use read_file::ReadOptions;
 
+use crate::model::JsonObject;
+use crate::model::error::{ErrorCode, ToolError};
 use crate::registry::{RegisterError, Registration, Registry, Source};
 use crate::tool::Tool;
 use list_directory::ListDirectory;
@@ -55,4 +59,10 @@ impl Registry {
         };
         self.insert_all(Source::BuiltIn, tools.map(unavailable))
     }
+}
+
+/// Reads the arguments of a built-in; its schema has let through only what its type takes.
+fn arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError> {
+    serde_json::from_value(args.into())
+        .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, error.to_string()))
 }

@@ -150,8 +150,7 @@ impl Tool for ReadFile {
         cx: CallContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let args: Args = serde_json::from_value(Value::Object(args))
-                .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, error.to_string()))?;
+            let args: Args = super::arguments(args)?;
             let part = args.part()?;
             let workspace = cx.workspace()?.clone();
             let extensions = self.extensions.clone();

@@ -13,7 +13,7 @@ use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::{EventKind, EventLog};
 use crate::model::ids::CallId;
-use crate::model::outcome::{ApprovalTrail, Origin, Outcome, Timing, ToolOutput};
+use crate::model::outcome::{ApprovalTrail, Origin, Outcome, Timing, ToolOutput, milliseconds};
 use crate::model::text;
 use crate::record::CallRecord;
 use crate::registry::{Entry, Inner};
@@ -172,9 +172,9 @@ impl<'a> Trace<'a> {
             parent: self.parent.clone(),
             start_time: timing.started_at,
             end_time: timing.ended_at,
-            queue_time_ms: millis(timing.queue),
-            execution_time_ms: millis(timing.execution),
-            duration_ms: millis(timing.total),
+            queue_time_ms: milliseconds(timing.queue),
+            execution_time_ms: milliseconds(timing.execution),
+            duration_ms: milliseconds(timing.total),
             ok: error.is_none(),
             code: error.map(ToolError::code),
             message: error.map(|error| error.message().to_owned()),
@@ -195,11 +195,6 @@ pub(super) fn finished(error: Option<&ToolError>) -> EventKind {
         ok: error.is_none(),
         code,
     }
-}
-
-/// Milliseconds to the microsecond.
-fn millis(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
 impl Drop for Trace<'_> {

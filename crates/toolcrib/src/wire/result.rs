@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use super::UnknownChoice;
 use crate::model::error::ToolError;
-use crate::model::outcome::{Outcome, ToolOutput};
+use crate::model::outcome::{Outcome, ToolOutput, milliseconds};
 use crate::model::text;
 
 /// How an outcome is written.
@@ -88,9 +87,12 @@ fn tagged(outcome: &Outcome) -> Value {
     set("parameters", Value::Object(outcome.parameters.clone()));
     set("startTime", outcome.timing.started_at.to_string().into());
     set("endTime", outcome.timing.ended_at.to_string().into());
-    set("queueTimeMs", milliseconds(outcome.timing.queue));
-    set("executionTimeMs", milliseconds(outcome.timing.execution));
-    set("durationMs", milliseconds(outcome.timing.total));
+    set("queueTimeMs", milliseconds(outcome.timing.queue).into());
+    set(
+        "executionTimeMs",
+        milliseconds(outcome.timing.execution).into(),
+    );
+    set("durationMs", milliseconds(outcome.timing.total).into());
     if let Some(approval) = &outcome.approval {
         set("approval", json!(approval));
     }
@@ -101,13 +103,6 @@ fn tagged(outcome: &Outcome) -> Value {
         Ok(output) => json!({"ok": true, "value": output.value, "metadata": metadata}),
         Err(error) => json!({"ok": false, "error": error, "metadata": metadata}),
     }
-}
-
-/// Milliseconds with three decimals: finer than that is noise.
-fn milliseconds(duration: Duration) -> Value {
-    let microseconds = (duration.as_nanos() + 500) / 1000;
-    // Exact for every duration below 285 years.
-    json!(microseconds as f64 / 1000.0)
 }
 
 fn simple(outcome: &Outcome) -> Value {
@@ -188,6 +183,8 @@ fn readable(error: &ToolError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
