@@ -1,0 +1,1 @@
+//! Runs a command behind a wall the kernel enforces, and leaves no process behind.
