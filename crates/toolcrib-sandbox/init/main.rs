@@ -1,11 +1,14 @@
 //! The first process of every sandbox: starts the command, reaps, reports how it ended, and dies with its parent.
 //!
-//! It runs behind the same wall as the command and knows nothing but what its arguments say, so there is nothing in it
-//! worth attacking. As process 1 of a pid namespace its end is the end of every process in it, whatever they ignore;
-//! without a namespace (`mode` is `t`) it is a subreaper and kills what is left, generation by generation.
+//! It runs behind the same wall as the command and holds nothing the command may not know, so there is nothing in it worth
+//! attacking. As process 1 of a pid namespace its end is the end of every process in it, whatever they ignore; without a
+//! namespace it is a subreaper and kills what is left, generation by generation.
 //!
-//! Arguments: mode (`n` namespace, `t` tree), the path to run, then the command's own arguments. Descriptor 3 takes the report:
-//! `E` and an errno when the command could not be started, else `X`, the wait status and the command's own CPU time.
+//! It starts before its command is known: a child waits on descriptor 4 for the command (see `wire.rs` in the library),
+//! so that all setting up can be done ahead of a call. Descriptor 3 takes one report of 24 bytes: `E` and an errno when
+//! the command could not be started (`D`: when its directory could not be entered), else `X`, its wait status and its CPU time.
+//!
+//! The only argument after its name is the mode: `n` with a pid namespace, `t` (tree) without.
 #![no_std]
 #![no_main]
 
@@ -39,6 +42,9 @@ mod nr {
     pub const RT_SIGTIMEDWAIT: usize = 128;
     pub const OPENAT: usize = 257;
     pub const SETSID: usize = 112;
+    pub const FCNTL: usize = 72;
+    pub const MMAP: usize = 9;
+    pub const CHDIR: usize = 80;
 }
 #[cfg(target_arch = "aarch64")]
 mod nr {
@@ -55,6 +61,9 @@ mod nr {
     pub const RT_SIGTIMEDWAIT: usize = 137;
     pub const OPENAT: usize = 56;
     pub const SETSID: usize = 157;
+    pub const FCNTL: usize = 25;
+    pub const MMAP: usize = 222;
+    pub const CHDIR: usize = 49;
 }
 
 /// One system call.
@@ -63,17 +72,27 @@ mod nr {
 /// The arguments must be what that call expects; pointers must be valid for it.
 #[inline(always)]
 unsafe fn call(nr: usize, a: usize, b: usize, c: usize, d: usize) -> isize {
+    // SAFETY: the caller answers for the arguments.
+    unsafe { call6(nr, a, b, c, d, 0, 0) }
+}
+
+/// As `call`, with all six arguments.
+///
+/// # Safety
+/// As for `call`.
+#[inline(always)]
+unsafe fn call6(nr: usize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
     let answer: isize;
     // SAFETY: the kernel keeps every register but those named; the caller answers for the arguments.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!("syscall", inlateout("rax") nr as isize => answer, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d,
-             in("r8") 0, out("rcx") _, out("r11") _, options(nostack));
+             in("r8") e, in("r9") f, out("rcx") _, out("r11") _, options(nostack));
     }
     // SAFETY: as above.
     #[cfg(target_arch = "aarch64")]
     unsafe {
-        asm!("svc 0", in("x8") nr, inlateout("x0") a as isize => answer, in("x1") b, in("x2") c, in("x3") d, in("x4") 0, options(nostack));
+        asm!("svc 0", in("x8") nr, inlateout("x0") a as isize => answer, in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f, options(nostack));
     }
     answer
 }
@@ -86,6 +105,13 @@ fn exit(code: usize) -> ! {
 }
 
 const REPORT: usize = 3;
+const COMMAND: usize = 4;
+const F_SETFD: usize = 2;
+const FD_CLOEXEC: usize = 1;
+const PROT_READ: usize = 1;
+const PROT_WRITE: usize = 2;
+const MAP_PRIVATE: usize = 2;
+const MAP_ANONYMOUS: usize = 0x20;
 const SIGCHLD: usize = 17;
 const SIGKILL: usize = 9;
 const ECHILD: isize = -10;
@@ -100,24 +126,28 @@ type Usage = [i64; 18];
 
 /// Starts with the kernel's stack: argc, argv…, 0, environment…, 0.
 unsafe extern "C" fn main(stack: *const usize) -> ! {
-    // SAFETY: the kernel lays the stack out so; `Prepared` in the library always passes at least three arguments.
-    let (argv, argc) = unsafe { (stack.add(1).cast::<*const u8>(), *stack) };
-    if argc < 3 {
-        exit(125);
-    }
-    // SAFETY: within argv, whose terminating null `argc` counts to.
-    let (namespace, path, arguments, environment) =
-        unsafe { (**argv == b'n', *argv.add(1), argv.add(2), argv.add(argc + 1)) };
-    let mut all_signals = !0u64;
-    // SAFETY: a mask of eight bytes; `PR_SET_DUMPABLE` takes a number. Not dumpable: the command, which has our uid, cannot
-    // reach our descriptors or memory through /proc.
+    // SAFETY: the kernel lays the stack out so, and the library always passes a name and the mode.
+    let namespace = unsafe { **stack.add(2).cast::<*const u8>() == b'n' };
+    let all_signals = !0u64;
+    // SAFETY: a mask of eight bytes; numbers. Not dumpable: the command, which has our uid, cannot reach our descriptors
+    // or memory through /proc.
     unsafe {
-        call(nr::RT_SIGPROCMASK, 0, &raw const all_signals as usize, 0, 8);
+        call(nr::RT_SIGPROCMASK, SIG_SETMASK, &raw const all_signals as usize, 0, 8);
         call(nr::PRCTL, PR_SET_DUMPABLE, 0, 0, 0);
+        call(nr::FCNTL, REPORT, F_SETFD, FD_CLOEXEC, 0);
+        call(nr::FCNTL, COMMAND, F_SETFD, FD_CLOEXEC, 0);
     }
-    let command = start(path, arguments, environment);
+    // A plain fork: of a process this small it costs no more than sharing memory would, and needs no care.
+    // SAFETY: numbers only; the child goes on with a copy of our memory.
+    let command = unsafe { call(nr::CLONE, SIGCHLD, 0, 0, 0) };
+    if command == 0 {
+        start();
+    }
+    if command < 0 {
+        refused(b'E', command);
+    }
     // Output pipes belong to the command alone: end of file must not wait for us.
-    for fd in 0..3 {
+    for fd in [0, 1, 2, COMMAND] {
         // SAFETY: takes a number.
         unsafe { call(nr::CLOSE, fd, 0, 0, 0) };
     }
@@ -125,10 +155,10 @@ unsafe extern "C" fn main(stack: *const usize) -> ! {
     let mut usage = MaybeUninit::<Usage>::uninit();
     loop {
         let mut status = 0i32;
+        let flags = if namespace { 0 } else { WNOHANG };
         // SAFETY: both places are ours and large enough.
-        let ended = unsafe {
-            call(nr::WAIT4, usize::MAX, &raw mut status as usize, if namespace { 0 } else { WNOHANG }, usage.as_mut_ptr() as usize)
-        };
+        let ended =
+            unsafe { call(nr::WAIT4, usize::MAX, &raw mut status as usize, flags, usage.as_mut_ptr() as usize) };
         if ended == command {
             // SAFETY: wait4 filled it, since it returned a process.
             let usage = unsafe { usage.assume_init_ref() };
@@ -139,7 +169,6 @@ unsafe extern "C" fn main(stack: *const usize) -> ! {
             break;
         }
         if ended == 0 {
-            all_signals = !0u64;
             // SAFETY: waits for any signal: SIGCHLD, or the SIGTERM that says that our parent is gone or wants the end.
             let signal = unsafe { call(nr::RT_SIGTIMEDWAIT, &raw const all_signals as usize, 0, 0, 8) };
             if signal > 0 && signal as usize != SIGCHLD {
@@ -153,30 +182,78 @@ unsafe extern "C" fn main(stack: *const usize) -> ! {
     exit(0)
 }
 
-/// Starts the command in a session of its own and returns its pid; an errno is reported and ends us.
-fn start(path: *const u8, arguments: *const *const u8, environment: *const *const u8) -> isize {
-    // A plain fork: of a process this small it costs no more than sharing memory would, and needs no care.
-    // SAFETY: numbers only; the child goes on with a copy of our memory.
-    let pid = unsafe { call(nr::CLONE, SIGCHLD, 0, 0, 0) };
-    if pid != 0 {
-        if pid < 0 {
-            refused(-pid as i32);
+/// Waits for the command and becomes it: four numbers of a header, then strings, each ended by a null.
+fn start() -> ! {
+    let mut header = MaybeUninit::<[u32; 4]>::uninit();
+    if !read_whole(header.as_mut_ptr() as usize, 16) {
+        // Nobody came with a command: this sandbox was not needed.
+        exit(0);
+    }
+    // SAFETY: filled by the read.
+    let [text, arguments, variables, _] = unsafe { header.assume_init() };
+    let (text, arguments, variables) = (text as usize, arguments as usize, variables as usize);
+    let lists = (arguments + variables + 2) * 8;
+    // SAFETY: a new private mapping; the answer is checked.
+    let memory = unsafe { call6(nr::MMAP, 0, lists + text, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, usize::MAX, 0) };
+    if memory < 0 && memory > -4096 {
+        refused(b'E', memory);
+    }
+    let (list, strings) = (memory as usize as *mut usize, memory as usize + lists);
+    if !read_whole(strings, text) {
+        exit(125);
+    }
+    // The strings in order: directory, program, arguments, environment.
+    let mut next = strings;
+    let mut take = || {
+        let this = next;
+        // SAFETY: stays within the text, every string of which ends with a null (`Wire::new` writes them).
+        unsafe {
+            while *(next as *const u8) != 0 {
+                next += 1;
+            }
         }
-        return pid;
+        next += 1;
+        this
+    };
+    let (directory, program) = (take(), take());
+    for index in 0..arguments {
+        // SAFETY: the lists have room for both counts and their two nulls, which the mapping has already.
+        unsafe { *list.add(index) = take() };
+    }
+    for index in 0..variables {
+        // SAFETY: as above.
+        unsafe { *list.add(arguments + 1 + index) = take() };
     }
     let none = 0u64;
-    // SAFETY: the three lists come from the kernel and end with null.
-    let errno = unsafe {
+    // SAFETY: strings and lists as built above.
+    unsafe {
+        let entered = call(nr::CHDIR, directory, 0, 0, 0);
+        if entered < 0 {
+            refused(b'D', entered);
+        }
         call(nr::SETSID, 0, 0, 0, 0);
         call(nr::RT_SIGPROCMASK, SIG_SETMASK, &raw const none as usize, 0, 8);
-        -call(nr::EXECVE, path as usize, arguments as usize, environment as usize, 0)
-    };
-    refused(errno as i32)
+        refused(b'E', call(nr::EXECVE, program, list as usize, list.add(arguments + 1) as usize, 0))
+    }
+}
+
+/// Reads exactly so many bytes of the command; false when it ends before.
+fn read_whole(mut to: usize, mut length: usize) -> bool {
+    while length > 0 {
+        // SAFETY: the caller gives a place of that length.
+        let read = unsafe { call(nr::READ, COMMAND, to, length, 0) };
+        if read <= 0 {
+            return false;
+        }
+        to += read as usize;
+        length -= read as usize;
+    }
+    true
 }
 
 /// Reports that the command could not be started.
-fn refused(errno: i32) -> ! {
-    report(b'E', errno, 0, 0);
+fn refused(kind: u8, answer: isize) -> ! {
+    report(kind, -answer as i32, 0, 0);
     exit(125)
 }
 

@@ -1,1 +1,57 @@
 //! Runs a command behind a wall the kernel enforces, and leaves no process behind.
+//!
+//! ```no_run
+//! use toolcrib_sandbox::{Cancel, Command, Level, Policy, Sandbox};
+//!
+//! let sandbox = Sandbox::new()?;
+//! let prepared = sandbox.prepare(&Policy::new(Level::Process, "/home/me/project"))?;
+//! let command = Command::new("bash").args(["-c", "make test"]);
+//! let report = prepared.run(&command, &mut |_, bytes| print!("{}", String::from_utf8_lossy(bytes)), &Cancel::new()?)?;
+//! println!("{:?}, behind {:?}", report.status, report.layers);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A [`Policy`] says what a command may do, a [`Sandbox`] what this machine can enforce. What a policy asks for and the
+//! machine lacks is an error that names it, before anything is started; a level is never lowered. What is nice to have
+//! and missing is in the [`Report`].
+//!
+//! How it works, in the order of a run: the parent prepares every string, rule and filter ([`plan`]); a child that shares
+//! its memory makes nothing but system calls ([`child`]) and becomes a tiny init (`init/main.rs`); that starts the
+//! command, and its end is the end of every process of the run.
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("toolcrib-sandbox enforces with Linux namespaces, Landlock and seccomp on x86_64 and aarch64; there is no wall for this system yet");
+
+mod birth;
+mod cell;
+mod cgroup;
+mod child;
+mod command;
+mod error;
+mod growth;
+mod landlock;
+mod layer;
+mod paths;
+mod plan;
+mod policy;
+mod protect;
+mod proxy;
+mod report;
+mod run;
+mod sandbox;
+mod seccomp;
+mod support;
+mod sys;
+mod temporary;
+mod user;
+
+pub use command::{Command, Stdin};
+pub use error::SandboxError;
+pub use layer::{Layer, Missing};
+pub use paths::{system as system_paths, toolchains};
+pub use policy::{Level, Limits, Network, Policy, User};
+pub use protect::PROTECTED_NAMES;
+pub use report::{EndedBy, Report, Status};
+pub use run::{Cancel, Stream};
+pub use sandbox::{Prepared, Sandbox};
+pub use support::Support;

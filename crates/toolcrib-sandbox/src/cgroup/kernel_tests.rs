@@ -1,0 +1,432 @@
+//! Slots on the real kernel. Each test that cannot run here says so.
+
+use std::{
+    fs,
+    os::{fd::RawFd, unix::process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use super::{owner::Owner, *};
+
+const MB: u64 = 1 << 20;
+
+/// The cgroups of this machine, or `None` (said aloud) when it has no memory and pids controllers for us.
+fn cgroups(test: &str) -> Option<Cgroups> {
+    let cgroups = Cgroups::discover();
+    match cgroups.memory().and(cgroups.pids()) {
+        Ok(_) => Some(cgroups),
+        Err(missing) => {
+            eprintln!("SKIPPED {test}: {missing}");
+            None
+        }
+    }
+}
+
+macro_rules! cgroups_or_skip {
+    ($test:literal) => {
+        match cgroups($test) {
+            Some(cgroups) => cgroups,
+            None => return,
+        }
+    };
+}
+
+fn limits(memory_mb: u64, pids: u64) -> CgroupLimits {
+    CgroupLimits {
+        memory: Some(memory_mb * MB),
+        pids: Some(pids),
+    }
+}
+
+/// Makes `command` enter through these files, as the sandbox's child does.
+fn entering(mut command: Command, fds: &[RawFd]) -> Command {
+    let fds = fds.to_owned();
+    let enter = move || {
+        for fd in &fds {
+            // SAFETY: one byte is read from a static; the descriptor outlives the spawn, which the caller's slot does.
+            if unsafe { libc::write(*fd, b"0".as_ptr().cast(), 1) } != 1 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the closure only calls write(2), which is async-signal-safe, and reads an errno.
+    unsafe { command.pre_exec(enter) };
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+fn shell(slot: &Slot, script: &str) -> Child {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script]);
+    entering(command, slot.procs_fds()).spawn().unwrap()
+}
+
+#[track_caller]
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never happened: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// The directories of a slot; their names are never used twice, unlike its file descriptors.
+fn dirs(slot: &Slot) -> Vec<PathBuf> {
+    let dir = |fd: &RawFd| {
+        fs::read_link(format!("/proc/self/fd/{fd}"))
+            .unwrap()
+            .parent()
+            .unwrap()
+            .to_owned()
+    };
+    slot.procs_fds().iter().map(dir).collect()
+}
+
+#[test]
+fn two_processes_together_over_the_memory_limit_are_killed() {
+    let cgroups = cgroups_or_skip!("two_processes_together_over_the_memory_limit_are_killed");
+    // tail(1) keeps all of a line that never ends.
+    let hog = "{ head -c 41943040 /dev/zero; sleep 60; } | tail";
+
+    let slot = cgroups.take(&limits(64, 64)).unwrap();
+    let mut one = shell(&slot, hog);
+    eventually("one hog of 40 MB", || {
+        slot.peak_memory().is_none_or(|peak| peak > 40 * MB)
+    });
+    assert_eq!(slot.oom_kills(), 0);
+    let mut two = shell(&slot, hog);
+    eventually("an OOM kill", || slot.oom_kills() > 0);
+    assert!(slot.peak_memory().is_none_or(|peak| peak <= 64 * MB));
+    assert!(slot.cpu_time().is_none_or(|used| used > Duration::ZERO));
+    slot.kill();
+    one.wait().unwrap();
+    two.wait().unwrap();
+    let first = dirs(&slot);
+    eventually("all reaped by init", || {
+        let counts = first.iter().map(|dir| dir.join("pids.current"));
+        counts
+            .filter_map(|file| fs::read_to_string(file).ok())
+            .all(|count| count == "0\n")
+    });
+    drop(slot);
+
+    let next = cgroups.take(&limits(64, 64)).unwrap();
+    assert_eq!(dirs(&next), first);
+    assert_eq!((next.oom_kills(), next.pids_refused()), (0, 0));
+    assert!(
+        next.peak_memory().is_none_or(|peak| peak < 8 * MB),
+        "{:?}",
+        next.peak_memory()
+    );
+    assert!(next.cpu_time().is_none_or(|used| used.is_zero()));
+}
+
+#[test]
+fn files_on_a_tmpfs_count_and_do_not_burden_the_next_run() {
+    let cgroups = cgroups_or_skip!("files_on_a_tmpfs_count_and_do_not_burden_the_next_run");
+    let Ok(shm) = tempfile::tempdir_in("/dev/shm") else {
+        eprintln!(
+            "SKIPPED files_on_a_tmpfs_count_and_do_not_burden_the_next_run: cannot write /dev/shm"
+        );
+        return;
+    };
+    let fill = |megabytes: u64| {
+        format!(
+            "exec head -c {} /dev/zero > {}/file",
+            megabytes * MB,
+            shm.path().display()
+        )
+    };
+
+    let slot = cgroups.take(&limits(64, 8)).unwrap();
+    assert!(shell(&slot, &fill(24)).wait().unwrap().success());
+    assert_eq!(slot.oom_kills(), 0);
+    let burdened = dirs(&slot);
+    drop(slot);
+
+    // 24 MB stay charged to that slot: more than the next run's whole limit, and not to be reclaimed.
+    let next = cgroups.take(&limits(16, 8)).unwrap();
+    assert_ne!(dirs(&next), burdened);
+    assert!(burdened.iter().all(|dir| !dir.exists()));
+    assert!(!shell(&next, &fill(24)).wait().unwrap().success());
+    assert!(next.oom_kills() > 0);
+}
+
+#[test]
+fn limits_of_a_pooled_slot_go_down_and_up() {
+    let cgroups = cgroups_or_skip!("limits_of_a_pooled_slot_go_down_and_up");
+    let mut used = Vec::new();
+    for limits in [
+        limits(64, 9),
+        limits(16, 3),
+        limits(128, 20),
+        CgroupLimits::default(),
+        limits(64, 9),
+    ] {
+        let slot = cgroups.take(&limits).unwrap();
+        let seen: Vec<_> = dirs(&slot)
+            .iter()
+            .flat_map(|dir| {
+                [
+                    "memory.limit_in_bytes",
+                    "memory.memsw.limit_in_bytes",
+                    "memory.max",
+                ]
+                .map(|name| dir.join(name))
+            })
+            .filter_map(|file| fs::read_to_string(file).ok())
+            .collect();
+        assert!(!seen.is_empty());
+        for seen in seen {
+            match limits.memory {
+                Some(limit) => assert_eq!(seen.trim(), limit.to_string()),
+                None => assert!(
+                    seen.trim()
+                        .parse()
+                        .map_or(seen.trim() == "max", |limit: u64| limit > 1 << 60),
+                    "{seen}"
+                ),
+            }
+        }
+        used.push(dirs(&slot));
+    }
+    used.dedup();
+    assert_eq!(used.len(), 1, "one slot served all: {used:?}");
+}
+
+#[test]
+fn a_fork_over_the_process_limit_is_refused_and_counted() {
+    let cgroups = cgroups_or_skip!("a_fork_over_the_process_limit_is_refused_and_counted");
+    let slot = cgroups.take(&limits(64, 4)).unwrap();
+    let mut child = shell(&slot, "for i in 1 2 3 4 5 6 7 8; do sleep 60 & done; wait");
+    eventually("a refused fork", || slot.pids_refused() > 0);
+    assert!(slot.pids().len() <= 4);
+    slot.kill();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_child_can_be_born_in_the_unified_cgroup() {
+    let cgroups = cgroups_or_skip!("a_child_can_be_born_in_the_unified_cgroup");
+    let slot = cgroups.take(&limits(64, 16)).unwrap();
+    let Some(birthplace) = slot.birthplace() else {
+        eprintln!(
+            "SKIPPED a_child_can_be_born_in_the_unified_cgroup: {:?}",
+            cgroups.kill()
+        );
+        return;
+    };
+    // SAFETY: all fields are integers, for which zero is a value.
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = libc::CLONE_INTO_CGROUP as u64;
+    args.exit_signal = libc::SIGCHLD as u64;
+    args.cgroup = birthplace as u64;
+    // SAFETY: like fork(2); the child only calls pause(2).
+    let child = unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of_val(&args)) };
+    if child == 0 {
+        loop {
+            // SAFETY: takes nothing and returns nothing of use.
+            unsafe { libc::pause() };
+        }
+    }
+    assert!(child > 0, "{}", io::Error::last_os_error());
+    assert_eq!(slot.pids(), [child as i32]);
+    assert_eq!(slot.task_fds().len(), slot.procs_fds().len() - 1);
+    slot.kill();
+    let mut status = 0;
+    // SAFETY: writes one int, which lives on this stack.
+    assert_eq!(
+        unsafe { libc::waitpid(child as i32, &raw mut status, 0) },
+        child as i32
+    );
+    assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL);
+}
+
+#[test]
+fn a_kill_reaches_children_in_sessions_of_their_own() {
+    let cgroups = cgroups_or_skip!("a_kill_reaches_children_in_sessions_of_their_own");
+    kill_ends_a_tree(&cgroups.take(&limits(64, 16)).unwrap());
+}
+
+#[test]
+fn without_cgroup_kill_the_tree_is_killed_one_by_one() {
+    let cgroups = cgroups_or_skip!("without_cgroup_kill_the_tree_is_killed_one_by_one");
+    let mut trees = discover::discover().trees;
+    if cgroups.memory() == Ok(Version::V1) {
+        trees.retain(|tree| tree.version == Version::V1);
+    }
+    trees.iter_mut().for_each(|tree| tree.serves.kill = false);
+    let pool = Arc::new(Pool::new(trees));
+    let slot = Pool::take(&pool, &limits(64, 16)).unwrap();
+    kill_ends_a_tree(&slot);
+    drop(slot);
+    // The kill stopped forks; the next run forks again.
+    let slot = Pool::take(&pool, &limits(64, 16)).unwrap();
+    assert!(
+        shell(&slot, "/bin/true && /bin/true")
+            .wait()
+            .unwrap()
+            .success()
+    );
+    drop(slot);
+    pool.close();
+}
+
+fn kill_ends_a_tree(slot: &Slot) {
+    let mut child = shell(
+        slot,
+        "setsid sleep 60 & setsid sh -c 'sleep 60 & sleep 60' & sleep 60; wait",
+    );
+    eventually("a tree of six", || slot.pids().len() == 6);
+    slot.kill();
+    child.wait().unwrap();
+    eventually("an empty slot", || slot.pids().is_empty());
+}
+
+#[test]
+fn a_dropped_slot_is_emptied_and_used_again_once_all_is_reaped() {
+    let cgroups = cgroups_or_skip!("a_dropped_slot_is_emptied_and_used_again_once_all_is_reaped");
+    let take = || cgroups.take(&limits(64, 8)).unwrap();
+    let slot = take();
+    let first = dirs(&slot);
+    let mut child = shell(&slot, "exec sleep 60");
+    drop(slot);
+    // Killed, but a zombie until we wait for it: it would count against the next run's limit.
+    let other = take();
+    assert_ne!(dirs(&other), first);
+    assert!(!child.wait().unwrap().success());
+    let again = take();
+    assert_eq!(dirs(&again), first);
+    drop((again, other));
+    cgroups.close();
+    assert!(first.iter().all(|dir| !dir.exists()));
+}
+
+#[test]
+fn the_sweep_ends_a_dead_owners_processes_and_spares_the_living() {
+    let cgroups = cgroups_or_skip!("the_sweep_ends_a_dead_owners_processes_and_spares_the_living");
+    let me = Owner::current().unwrap().to_string();
+    let mut earlier: Vec<_> = me.split('-').map(str::to_owned).collect();
+    earlier[2] = "1".to_owned();
+    for home in dirs(&cgroups.take(&limits(64, 8)).unwrap())
+        .iter()
+        .filter_map(|dir| dir.parent()?.parent())
+    {
+        // A base of its own, or the discovery of another test might sweep first.
+        let base = home.join(format!("sweep-test-{}", std::process::id()));
+        fs::create_dir(&base).unwrap();
+        let (dead, living) = (base.join(earlier.join("-")), base.join(&me));
+        let mut survivor = sleeper_in(&dead);
+        let mut friend = sleeper_in(&living);
+        owner::sweep(&base);
+        assert_eq!((dead.exists(), living.exists()), (false, true));
+        assert!(!survivor.wait().unwrap().success());
+        assert!(friend.try_wait().unwrap().is_none());
+        friend.kill().unwrap();
+        friend.wait().unwrap();
+        files::remove(&base).unwrap();
+    }
+}
+
+fn sleeper_in(home: &Path) -> Child {
+    let slot = home.join("slot-1");
+    fs::create_dir_all(&slot).unwrap();
+    let child = Command::new("sleep").arg("60").spawn().unwrap();
+    fs::write(slot.join("cgroup.procs"), child.id().to_string()).unwrap();
+    child
+}
+
+/// `cargo test --release -- --ignored --nocapture cost` prints what a pooled slot costs.
+#[test]
+#[ignore = "measures"]
+fn cost_of_a_pooled_slot() {
+    let cgroups = cgroups_or_skip!("cost_of_a_pooled_slot");
+    let time = |name: &str, rounds: u32, work: &mut dyn FnMut()| {
+        let mut took: Vec<_> = (0..rounds)
+            .map(|_| {
+                let start = Instant::now();
+                work();
+                start.elapsed()
+            })
+            .collect();
+        took.sort();
+        eprintln!(
+            "{name}: min {:?}, median {:?}, p95 {:?}",
+            took[0],
+            took[took.len() / 2],
+            took[took.len() * 95 / 100]
+        );
+    };
+    time("discover", 20, &mut || drop(Cgroups::discover()));
+    let same = limits(64, 32);
+    time("take + drop, same limits", 20_000, &mut || {
+        drop(cgroups.take(&same).unwrap());
+    });
+    let mut turn = 0;
+    time("take + drop, other limits", 2000, &mut || {
+        turn += 1;
+        drop(cgroups.take(&limits(64 + turn % 2, 32 + turn % 2)).unwrap());
+    });
+    time("make, take + drop, remove", 200, &mut || {
+        cgroups.pool.close();
+        drop(cgroups.take(&same).unwrap());
+    });
+    let cgroups = Cgroups::discover();
+    let slot = cgroups.take(&same).unwrap();
+    let run = |fds: &[RawFd]| {
+        let status = entering(Command::new("/bin/true"), fds).status().unwrap();
+        assert!(status.success());
+    };
+    time("true, not attached", 500, &mut || run(&[]));
+    time("true, attached", 500, &mut || run(slot.procs_fds()));
+    time("true, not attached", 500, &mut || run(&[]));
+    time("true, attached", 500, &mut || run(slot.procs_fds()));
+    time("read everything at the end", 2000, &mut || {
+        let _ = (
+            slot.cpu_time(),
+            slot.oom_kills(),
+            slot.pids_refused(),
+            slot.peak_memory(),
+        );
+    });
+    for (name, fds) in [
+        ("v2 and v1", slot.procs_fds()),
+        ("v1 only", slot.task_fds()),
+    ] {
+        let mut quiet = || std::thread::sleep(Duration::from_millis(100));
+        time("a quiet 100 ms", 20, &mut quiet);
+        time(
+            &format!("a quiet 100 ms, then true, attached to {name}"),
+            20,
+            &mut || {
+                quiet();
+                run(fds);
+            },
+        );
+    }
+    drop(slot);
+    let mut turns = Vec::new();
+    let mut slots = Vec::new();
+    for _ in 0..200 {
+        let slot = cgroups.take(&same).unwrap();
+        slots.push(dirs(&slot));
+        run(slot.procs_fds());
+        let start = Instant::now();
+        drop(slot);
+        drop(cgroups.take(&same).unwrap());
+        turns.push(start.elapsed());
+    }
+    turns.sort();
+    slots.dedup();
+    eprintln!(
+        "drop + take + drop after a run: median {:?}; 200 runs used {} slots",
+        turns[100],
+        slots.len()
+    );
+}

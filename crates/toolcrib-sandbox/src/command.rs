@@ -1,0 +1,178 @@
+//! What to run: program, arguments, directory, environment, and how it travels to the process that waits for it.
+
+use crate::error::SandboxError;
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+/// A command to run in a sandbox.
+#[derive(Clone, Debug)]
+pub struct Command {
+    program: OsString,
+    arguments: Vec<OsString>,
+    directory: Option<PathBuf>,
+    environment: Vec<(OsString, OsString)>,
+    stdin: Stdin,
+}
+
+/// What the command reads.
+#[derive(Clone, Debug, Default)]
+pub enum Stdin {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// What the caller reads.
+    Inherit,
+}
+
+/// The caller's variables that a command gets unless it is told otherwise.
+const PASSED: &[&str] = &["PATH", "HOME", "LANG", "TZ", "TERM"];
+
+impl Command {
+    /// A command with the few variables of the caller that are harmless: `PATH`, `HOME`, `LANG`, `LC_*`, `TZ`, `TERM`.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        let environment = std::env::vars_os()
+            .filter(|(name, _)| name.to_str().is_some_and(|name| PASSED.contains(&name) || name.starts_with("LC_")))
+            .collect();
+        Self { program: program.into(), arguments: Vec::new(), directory: None, environment, stdin: Stdin::Empty }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the directory to start in; the workspace unless said otherwise.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        self.environment.retain(|(other, _)| *other != name);
+        self.environment.push((name, value));
+        self
+    }
+
+    /// Starts from no variables at all.
+    #[must_use]
+    pub fn env_clear(mut self) -> Self {
+        self.environment.clear();
+        self
+    }
+
+    /// Sets what the command reads.
+    #[must_use]
+    pub fn stdin(mut self, stdin: Stdin) -> Self {
+        self.stdin = stdin;
+        self
+    }
+
+    pub(crate) fn input(&self) -> &Stdin {
+        &self.stdin
+    }
+
+    pub(crate) fn program_name(&self) -> String {
+        self.program.to_string_lossy().into_owned()
+    }
+
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.environment.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// Finds the program, beneath `allowed` if a wall stands; a program that could not be started is an error here, before
+    /// anything is.
+    pub(crate) fn resolve(&self, workspace: &Path, allowed: Option<&[PathBuf]>) -> Result<PathBuf, SandboxError> {
+        let name = Path::new(&self.program);
+        let missing = |hint: String| SandboxError::NoProgram { name: self.program_name(), hint };
+        if self.program.is_empty() {
+            return Err(SandboxError::Invalid("the program's name is empty".to_owned()));
+        }
+        let directory = workspace.join(self.directory.as_deref().unwrap_or(Path::new("")));
+        let candidates: Vec<PathBuf> = if self.program.as_bytes().contains(&b'/') {
+            vec![directory.join(name)]
+        } else {
+            let path = self.variable("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+            std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).collect()
+        };
+        let mut outside = None;
+        let mut refused = None;
+        for candidate in candidates {
+            let Ok(real) = candidate.canonicalize() else { continue };
+            let Ok(metadata) = real.metadata() else { continue };
+            if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
+                refused.get_or_insert(candidate);
+            } else if allowed.is_none_or(|allowed| allowed.iter().any(|above| real.starts_with(above))) {
+                // The name it was found by is kept: many programs look at it (busybox, shims of version managers).
+                return Ok(candidate);
+            } else {
+                outside.get_or_insert(real);
+            }
+        }
+        Err(match (outside, refused) {
+            (Some(path), _) => {
+                let parent = path.parent().unwrap_or(&path);
+                missing(format!(
+                    " inside the sandbox: it is at `{}`, which cannot be read there; allow it with `--read {}`",
+                    path.display(),
+                    parent.display()
+                ))
+            }
+            (None, Some(path)) => missing(format!(": `{}` is not an executable file", path.display())),
+            (None, None) if self.program.as_bytes().contains(&b'/') => missing(": there is no such file".to_owned()),
+            (None, None) => missing(" in PATH; check the spelling, or give its path".to_owned()),
+        })
+    }
+
+    /// The command as init reads it (`init/main.rs`): a header of four numbers, then strings ended by a null.
+    pub(crate) fn wire(&self, program: &Path, workspace: &Path, extra: &[(&str, String)]) -> Result<Vec<u8>, SandboxError> {
+        let directory = workspace.join(self.directory.as_deref().unwrap_or(Path::new("")));
+        let mut text = Vec::new();
+        let mut push = |parts: &[&OsStr]| {
+            for part in parts {
+                if part.as_bytes().contains(&0) {
+                    let shown = part.to_string_lossy().replace('\0', "\\0");
+                    return Err(SandboxError::Invalid(format!("`{shown}` holds a null byte, which no program can be given")));
+                }
+                text.extend_from_slice(part.as_bytes());
+            }
+            text.push(0);
+            Ok(())
+        };
+        push(&[directory.as_os_str()])?;
+        push(&[program.as_os_str()])?;
+        push(&[&self.program])?;
+        for argument in &self.arguments {
+            push(&[argument])?;
+        }
+        let set = |name: &OsStr| extra.iter().any(|(other, _)| name == *other);
+        let mut variables = 0u32;
+        for (name, value) in &self.environment {
+            if !set(name) && !name.is_empty() && !name.as_bytes().contains(&b'=') {
+                push(&[name, OsStr::new("="), value])?;
+                variables += 1;
+            }
+        }
+        for (name, value) in extra {
+            push(&[OsStr::new(name), OsStr::new("="), OsStr::new(value)])?;
+            variables += 1;
+        }
+        let arguments = self.arguments.len() as u32 + 1;
+        let mut wire = Vec::with_capacity(text.len() + 16);
+        for number in [text.len() as u32, arguments, variables, 0] {
+            wire.extend_from_slice(&number.to_ne_bytes());
+        }
+        wire.extend(text);
+        Ok(wire)
+    }
+}

@@ -1,0 +1,148 @@
+//! The layers of the wall, by the names that reports, errors and `doctor` use.
+
+use std::fmt;
+
+/// One thing the kernel enforces (or the library, where it says so) for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Layer {
+    /// Only listed paths can be read, only the workspace and listed paths written.
+    Landlock,
+    /// System calls a command has no use for are refused.
+    Seccomp,
+    /// No program, set-uid or not, gains privileges.
+    NoNewPrivileges,
+    /// Every capability is gone.
+    Capabilities,
+    /// File size, open files, CPU seconds and core dumps are bounded for each process.
+    ResourceLimits,
+    /// The command sees the listed variables only.
+    Environment,
+    /// No descriptor of the caller reaches the command.
+    Descriptors,
+    /// Every process of the run ends with it, whatever it ignores.
+    TreeKill,
+    /// The command sees and signals its own processes only.
+    PidNamespace,
+    /// The command has its own mounts.
+    MountNamespace,
+    /// Names that other programs run later (`.git/hooks`, `.envrc` …) cannot be written or planted.
+    ProtectedNames,
+    /// `/proc` shows the run's own processes and is read-only.
+    PrivateProc,
+    /// `/tmp` and `/dev/shm` are the run's own and bounded in size.
+    PrivateTmp,
+    /// Total memory of all processes is bounded by a cgroup.
+    MemoryLimit,
+    /// Address space of each process is bounded: weak, since processes add up.
+    WeakMemoryLimit,
+    /// The number of processes is bounded.
+    PidsLimit,
+    /// CPU seconds of all processes together are bounded.
+    CpuLimit,
+    /// CPU seconds of each process are bounded: weak, since processes add up.
+    WeakCpuLimit,
+    /// A user namespace: no capability in it reaches the host.
+    UserNamespace,
+    /// A network of its own, with nothing but a loopback.
+    NetworkNamespace,
+    /// System V and POSIX message queues, semaphores and memory of its own.
+    IpcNamespace,
+    /// A host name of its own.
+    HostNamespace,
+    /// A root directory that holds the listed paths and nothing else.
+    OwnRoot,
+    /// The command does not have the caller's uid.
+    OwnUser,
+    /// Sockets of every family are refused.
+    NoSockets,
+    /// Only the given proxy can be reached.
+    ProxyOnly,
+}
+
+impl Layer {
+    /// Every layer, in the order of reports.
+    pub const ALL: &[Self] = &[
+        Self::Landlock,
+        Self::Seccomp,
+        Self::NoNewPrivileges,
+        Self::Capabilities,
+        Self::ResourceLimits,
+        Self::Environment,
+        Self::Descriptors,
+        Self::TreeKill,
+        Self::PidNamespace,
+        Self::MountNamespace,
+        Self::ProtectedNames,
+        Self::PrivateProc,
+        Self::PrivateTmp,
+        Self::MemoryLimit,
+        Self::WeakMemoryLimit,
+        Self::PidsLimit,
+        Self::CpuLimit,
+        Self::WeakCpuLimit,
+        Self::UserNamespace,
+        Self::NetworkNamespace,
+        Self::IpcNamespace,
+        Self::HostNamespace,
+        Self::OwnRoot,
+        Self::OwnUser,
+        Self::NoSockets,
+        Self::ProxyOnly,
+    ];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+            Self::NoNewPrivileges => "no-new-privileges",
+            Self::Capabilities => "no-capabilities",
+            Self::ResourceLimits => "resource-limits",
+            Self::Environment => "environment",
+            Self::Descriptors => "descriptors",
+            Self::TreeKill => "tree-kill",
+            Self::PidNamespace => "pid-namespace",
+            Self::MountNamespace => "mount-namespace",
+            Self::ProtectedNames => "protected-names",
+            Self::PrivateProc => "private-proc",
+            Self::PrivateTmp => "private-tmp",
+            Self::MemoryLimit => "memory-limit",
+            Self::WeakMemoryLimit => "memory-limit-per-process",
+            Self::PidsLimit => "pids-limit",
+            Self::CpuLimit => "cpu-limit",
+            Self::WeakCpuLimit => "cpu-limit-per-process",
+            Self::UserNamespace => "user-namespace",
+            Self::NetworkNamespace => "network-namespace",
+            Self::IpcNamespace => "ipc-namespace",
+            Self::HostNamespace => "host-name-namespace",
+            Self::OwnRoot => "own-root",
+            Self::OwnUser => "own-user",
+            Self::NoSockets => "no-sockets",
+            Self::ProxyOnly => "proxy-only",
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A layer that is not there, why, and what would bring it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Which layer.
+    pub layer: Layer,
+    /// What the kernel or the system said.
+    pub reason: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.layer, self.reason, self.fix)
+    }
+}

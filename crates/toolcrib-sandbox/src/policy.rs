@@ -1,0 +1,201 @@
+//! What a run may do: the wall, described.
+
+use std::{
+    fmt,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
+
+/// How strong the wall is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// No wall; time, output and the end of the process tree are still looked after.
+    None,
+    /// Landlock, seccomp, no capabilities, limits; with pid and mount namespaces where they can be had.
+    Process,
+    /// All of that and every namespace, with a root directory of its own.
+    Container,
+}
+
+impl Level {
+    /// The name in policies and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Process => "process",
+            Self::Container => "container",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::None, Self::Process, Self::Container]
+            .into_iter()
+            .find(|level| level.name() == text)
+            .ok_or_else(|| format!("`{text}` is no isolation level; use none, process or container"))
+    }
+}
+
+/// What a run can reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Network {
+    /// Nothing: no address, no socket of the host.
+    #[default]
+    None,
+    /// This address of the host and nothing else; the command finds it in `http_proxy`, `https_proxy` and `all_proxy`.
+    Proxy(SocketAddr),
+    /// Whatever the host reaches over IP. Sockets of other families are refused all the same.
+    Full,
+}
+
+/// Whose rights a run has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum User {
+    /// The caller's uid without its capabilities. (At `container` level root is never kept: it becomes [`User::REDUCED`].)
+    #[default]
+    Same,
+    /// A uid that owns nothing; it sees the workspace's files as its own through a mapped mount. Only root can give it.
+    Reduced {
+        /// The uid on the host.
+        uid: u32,
+        /// The gid on the host.
+        gid: u32,
+    },
+}
+
+impl User {
+    /// The uid used when nobody names one: in a range that distributions leave unassigned.
+    pub const REDUCED: Self = Self::Reduced { uid: 60_999, gid: 60_999 };
+}
+
+/// How much a run may use. `None` is no limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of memory of all processes together.
+    pub memory: Option<u64>,
+    /// CPU time of all processes together.
+    pub cpu: Option<Duration>,
+    /// Processes and threads at once.
+    pub pids: Option<u32>,
+    /// Bytes of one file.
+    pub file_size: Option<u64>,
+    /// Bytes the workspace (and other writable paths) may grow by.
+    pub growth: Option<u64>,
+    /// Bytes of output, for each of stdout and stderr.
+    pub output: u64,
+    /// Wall-clock time.
+    pub time: Option<Duration>,
+    /// Bytes of `/tmp`, and again of `/dev/shm`.
+    pub temporary: u64,
+    /// Open files of one process.
+    pub open_files: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const MIB: u64 = 1 << 20;
+        Self {
+            memory: Some(2048 * MIB),
+            cpu: None,
+            pids: Some(512),
+            file_size: Some(1024 * MIB),
+            growth: Some(4096 * MIB),
+            output: 64 * MIB,
+            time: Some(Duration::from_secs(60)),
+            temporary: 128 * MIB,
+            open_files: 4096,
+        }
+    }
+}
+
+/// Everything a run may do.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// How strong the wall is.
+    pub level: Level,
+    /// The directory the command may read and write.
+    pub workspace: PathBuf,
+    /// More that may be read; [`Policy::new`] fills in programs, libraries and the harmless part of `/etc`.
+    pub read: Vec<PathBuf>,
+    /// More that may be written.
+    pub write: Vec<PathBuf>,
+    /// What can be reached.
+    pub network: Network,
+    /// How much may be used.
+    pub limits: Limits,
+    /// Whose rights the command has.
+    pub user: User,
+    /// Whether names that other programs run later are kept from being written; see [`crate::PROTECTED_NAMES`].
+    pub protect: bool,
+}
+
+impl Policy {
+    /// A policy with the default limits, no network, and the system's programs to read.
+    pub fn new(level: Level, workspace: impl Into<PathBuf>) -> Self {
+        Self {
+            level,
+            workspace: workspace.into(),
+            read: crate::paths::system(),
+            write: Vec::new(),
+            network: Network::None,
+            limits: Limits::default(),
+            user: User::Same,
+            protect: true,
+        }
+    }
+
+    /// Refuses limits that nothing could run under, before anything is started.
+    pub(crate) fn check(&self) -> Result<(), crate::SandboxError> {
+        let limits = &self.limits;
+        let bad = |text: String| Err(crate::SandboxError::Invalid(text));
+        if let Some(memory) = limits.memory.filter(|memory| *memory < 1 << 20) {
+            return bad(format!("a memory limit of {memory} bytes is too small to start anything; the least is 1 MB"));
+        }
+        if limits.pids.is_some_and(|pids| pids == 0) {
+            return bad("a limit of 0 processes cannot start anything; the least is 1".to_owned());
+        }
+        if limits.time.is_some_and(|time| time.is_zero()) {
+            return bad("a time limit of 0 leaves no time to run".to_owned());
+        }
+        if limits.cpu.is_some_and(|time| time.is_zero()) {
+            return bad("a CPU limit of 0 leaves no time to run".to_owned());
+        }
+        if limits.open_files < 16 {
+            return bad(format!("{} open files are too few; the least is 16", limits.open_files));
+        }
+        if limits.temporary < 64 << 10 {
+            return bad(format!("{} bytes for /tmp are too few; the least is 64 KB", limits.temporary));
+        }
+        if let User::Reduced { uid, gid } = self.user
+            && (uid == 0 || gid == 0)
+        {
+            return bad("`reduced` cannot mean root: uid and gid must not be 0".to_owned());
+        }
+        if self.level == Level::None && matches!(self.network, Network::Proxy(_)) {
+            return bad("isolation `none` cannot confine a command to a proxy; use `process` or `container`".to_owned());
+        }
+        if self.level == Level::None && self.user != User::Same {
+            return bad("isolation `none` cannot reduce privileges; use `process` or `container`".to_owned());
+        }
+        for path in self.read.iter().chain(&self.write).chain([&self.workspace]) {
+            if !path.is_absolute() {
+                return bad(format!("`{}` is not an absolute path", path.display()));
+            }
+        }
+        if self.workspace == Path::new("/") || self.write.iter().any(|path| path == Path::new("/")) {
+            return bad("`/` cannot be writable behind a wall; name a directory".to_owned());
+        }
+        Ok(())
+    }
+}

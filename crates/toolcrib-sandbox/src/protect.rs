@@ -1,0 +1,343 @@
+//! Names in the workspace that other programs run later, kept from being written or planted.
+//!
+//! An agent's command that may write the workspace could write `.git/hooks/pre-commit` or `.envrc`, and the person's own
+//! shell, editor or git would run it, outside of any wall. So these names are mounted over, read-only, in the run's own
+//! mount namespace: a mount point can be neither written, renamed nor removed.
+//!
+//! A mount needs something to be mounted on. For a name that is absent an empty directory is made in the workspace and
+//! removed after the run: git does not see empty directories, `rmdir` can never remove anything of the user's, and no
+//! shell, editor or git runs a directory. Two runs in one workspace share them (a lock on the workspace directory says
+//! who is last). [`Guard`] owns them.
+//!
+//! What this cannot do: where the host itself replaces such a file (`git config`) during a run, the new file is not
+//! covered until the next run; [`Guard::planted`] reports what was changed.
+
+use crate::sys;
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io,
+    os::{
+        fd::AsRawFd,
+        unix::fs::{MetadataExt, PermissionsExt},
+    },
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+/// The protected names in the root of a workspace. Those of git repositories are besides.
+pub const PROTECTED_NAMES: &[&str] = &[
+    ".toolcrib",
+    ".git",
+    ".envrc",
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".profile",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+    ".vscode",
+    ".idea",
+    ".zed",
+    ".exrc",
+    ".nvim.lua",
+    ".nvimrc",
+    ".vimrc",
+    ".lvimrc",
+];
+
+/// In a directory of an editor that exists only these are protected; of the others the whole directory is.
+const EDITOR_FILES: &[(&str, &[&str])] = &[
+    (".vscode", &["tasks.json", "settings.json", "launch.json", "extensions.json", "mcp.json"]),
+    (".zed", &["tasks.json", "settings.json", "debug.json"]),
+];
+
+/// Directories looked at when repositories below the root are searched for, and how deep.
+const SEARCH: (usize, usize) = (512, 3);
+
+/// The mode by which a placeholder is known to be one, even if whoever made it was killed.
+const PLACEHOLDER_MODE: u32 = 0o1511;
+
+/// How a name is covered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cover {
+    /// Read-only, with all beneath.
+    ReadOnly,
+    /// Writable, but it stays where it is: what is protected lies beneath.
+    Pinned,
+    /// Read-only and empty: it was not there.
+    Placeholder,
+}
+
+/// A name to cover, in the order of mounting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Covered {
+    pub(crate) path: PathBuf,
+    pub(crate) cover: Cover,
+}
+
+/// Placeholders in a workspace for as long as runs need them.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    root: PathBuf,
+    lock: File,
+    covered: Vec<Covered>,
+    placeholders: Vec<PathBuf>,
+    before: Vec<(PathBuf, Option<State>)>,
+    began: SystemTime,
+}
+
+/// What a file looked like.
+type State = (u64, i64, i64, u64);
+
+impl Guard {
+    /// Finds what to cover; with `placeholders` makes what is missing.
+    pub(crate) fn new(root: &Path, placeholders: bool) -> io::Result<Self> {
+        let lock = File::open(root)?;
+        // Shared: many runs at once. Whoever removes placeholders holds it alone for that moment.
+        // SAFETY: takes a descriptor of ours.
+        unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_SH) };
+        let began = SystemTime::now();
+        let mut guard =
+            Self { root: root.to_owned(), lock, covered: Vec::new(), placeholders: Vec::new(), before: Vec::new(), began };
+        for name in PROTECTED_NAMES {
+            guard.cover_root(name, placeholders)?;
+        }
+        for repository in repositories(root) {
+            guard.cover_repository(&repository, placeholders)?;
+        }
+        guard.before = guard.watched().into_iter().map(|path| (path.clone(), state(&path))).collect();
+        Ok(guard)
+    }
+
+    /// What to mount, in this order.
+    pub(crate) fn covered(&self) -> &[Covered] {
+        &self.covered
+    }
+
+    fn cover_root(&mut self, name: &str, placeholders: bool) -> io::Result<()> {
+        let path = self.root.join(name);
+        let Some(metadata) = self.real(&path)? else { return self.place(path, placeholders) };
+        if name == ".git" && metadata.is_dir() {
+            return self.cover_repository(&path, placeholders);
+        }
+        if let Some((_, files)) = EDITOR_FILES.iter().find(|(editor, _)| *editor == name)
+            && metadata.is_dir()
+        {
+            self.covered.push(Covered { path: path.clone(), cover: Cover::Pinned });
+            for file in *files {
+                let file = path.join(file);
+                match self.real(&file)? {
+                    Some(_) => self.covered.push(Covered { path: file, cover: Cover::ReadOnly }),
+                    None => self.place(file, placeholders)?,
+                }
+            }
+            return Ok(());
+        }
+        self.covered.push(Covered { path, cover: Cover::ReadOnly });
+        Ok(())
+    }
+
+    /// Hooks, configuration, and where git is told that its configuration lies elsewhere.
+    fn cover_repository(&mut self, git: &Path, placeholders: bool) -> io::Result<()> {
+        if self.covered.iter().any(|covered| covered.path == git) {
+            return Ok(());
+        }
+        self.covered.push(Covered { path: git.to_owned(), cover: Cover::Pinned });
+        for name in ["hooks", "config", "config.worktree", "commondir"] {
+            let path = git.join(name);
+            match self.real(&path)? {
+                Some(_) => self.covered.push(Covered { path, cover: Cover::ReadOnly }),
+                None if name == "hooks" => self.place(path, placeholders)?,
+                // Git reads these when they are there, so a directory would break it; a file that says what git
+                // assumes anyway does not.
+                None if name == "commondir" => self.place_file(path, ".\n", placeholders)?,
+                None if name == "config" => self.place_file(path, "", placeholders)?,
+                None => {}
+            }
+        }
+        // A person who keeps hooks in the work tree (`core.hooksPath`) runs them just the same.
+        if let Some(hooks) = hooks_path(&git.join("config"), git)
+            && hooks.starts_with(&self.root)
+            && hooks != self.root
+            && self.real(&hooks)?.is_some()
+        {
+            self.covered.push(Covered { path: hooks, cover: Cover::ReadOnly });
+        }
+        for modules in subdirectories(&git.join("modules")).chain(subdirectories(&git.join("worktrees"))) {
+            for name in ["hooks", "config", "config.worktree"] {
+                let path = modules.join(name);
+                if self.real(&path)?.is_some() {
+                    self.covered.push(Covered { path, cover: Cover::ReadOnly });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is at a path, without following a link there; a placeholder that somebody left counts as nothing.
+    fn real(&self, path: &Path) -> io::Result<Option<fs::Metadata>> {
+        match path.symlink_metadata() {
+            Ok(metadata) if is_placeholder(&metadata) => Ok(None),
+            Ok(metadata) => Ok(Some(metadata)),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            // A directory on the way that we may not look into, the command may not either: it has our rights.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn place(&mut self, path: PathBuf, wanted: bool) -> io::Result<()> {
+        if !wanted {
+            return Ok(());
+        }
+        match fs::create_dir(&path) {
+            Ok(()) => fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE))?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if unwritable(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        self.placeholders.push(path.clone());
+        self.covered.push(Covered { path, cover: Cover::Placeholder });
+        Ok(())
+    }
+
+    fn place_file(&mut self, path: PathBuf, text: &str, wanted: bool) -> io::Result<()> {
+        if !wanted {
+            return Ok(());
+        }
+        match fs::write(&path, text) {
+            Ok(()) => fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE & !0o111))?,
+            Err(error) if unwritable(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        self.placeholders.push(path.clone());
+        self.covered.push(Covered { path, cover: Cover::ReadOnly });
+        Ok(())
+    }
+
+    /// Protected names that changed since the start, and ones newly made anywhere near the root: what a person should look at.
+    ///
+    /// Where mounts protect the names this finds only what is allowed (a repository cloned into a subdirectory), what a
+    /// case-folding copy of the workspace would take for a protected name, and changes the host made itself.
+    pub(crate) fn planted(&self) -> Vec<PathBuf> {
+        let changed = self.before.iter().filter(|(path, before)| state(path) != *before).map(|(path, _)| path.clone());
+        let mut planted: Vec<PathBuf> = changed.collect();
+        walk(&self.root, &mut |path, metadata| {
+            let since = metadata.created().or_else(|_| metadata.modified()).is_ok_and(|time| time >= self.began);
+            if since && is_protected_name(path.file_name().unwrap_or(OsStr::new(""))) && !is_placeholder(metadata) {
+                planted.push(path.to_owned());
+            }
+        });
+        planted.sort();
+        planted.dedup();
+        planted
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        let covered = self.covered.iter().filter(|covered| covered.cover == Cover::ReadOnly).map(|covered| covered.path.clone());
+        let root = PROTECTED_NAMES.iter().filter(|name| **name != ".git").map(|name| self.root.join(name));
+        covered.chain(root).filter(|path| !self.placeholders.contains(path)).collect()
+    }
+}
+
+impl Drop for Guard {
+    /// Removes the placeholders unless another run needs them; the last one does.
+    fn drop(&mut self) {
+        // SAFETY: takes a descriptor of ours.
+        if unsafe { libc::flock(self.lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            return;
+        }
+        for path in self.placeholders.iter().rev() {
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            if is_placeholder(&metadata) {
+                // Only ever an empty directory or our own file: what a user has put there meanwhile stays.
+                let _ = if metadata.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) };
+            }
+        }
+    }
+}
+
+fn is_placeholder(metadata: &fs::Metadata) -> bool {
+    let mode = metadata.mode() & 0o7777;
+    (metadata.is_dir() && mode == PLACEHOLDER_MODE)
+        || (metadata.is_file() && mode == PLACEHOLDER_MODE & !0o111 && metadata.len() <= 2)
+}
+
+/// A place where nothing can be made: the command, which has no more rights than we, cannot plant anything there either.
+fn unwritable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotADirectory)
+}
+
+fn state(path: &Path) -> Option<State> {
+    let metadata = path.symlink_metadata().ok().filter(|metadata| !is_placeholder(metadata))?;
+    Some((metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), metadata.len()))
+}
+
+/// Whether a program on a file system that folds case would take this for a protected name.
+fn is_protected_name(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| {
+        // HFS+ ignores these; git refuses them in names of its own for the same reason.
+        let name: String = name.chars().filter(|char| !matches!(char, '\u{200b}'..='\u{200f}' | '\u{feff}')).collect();
+        PROTECTED_NAMES.contains(&name.to_lowercase().as_str())
+    })
+}
+
+/// The `.git` directories of repositories below the root.
+fn repositories(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    walk(root, &mut |path, metadata| {
+        if path.file_name() == Some(OsStr::new(".git")) && metadata.is_dir() && path.parent() != Some(root) {
+            found.push(path.to_owned());
+        }
+    });
+    found
+}
+
+/// Visits what is near the root, breadth first, within the bounds of [`SEARCH`]; does not go into `.git` or links.
+fn walk(root: &Path, visit: &mut dyn FnMut(&Path, &fs::Metadata)) {
+    let mut queue = std::collections::VecDeque::from([(root.to_owned(), 0)]);
+    let (mut left, deepest) = SEARCH;
+    while let Some((directory, depth)) = queue.pop_front() {
+        if left == 0 {
+            return;
+        }
+        left -= 1;
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let interesting = is_protected_name(&name);
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if interesting && let Ok(metadata) = entry.metadata() {
+                visit(&entry.path(), &metadata);
+            }
+            if is_directory && !interesting && depth < deepest && name != "node_modules" && name != "target" {
+                queue.push_back((entry.path(), depth + 1));
+            }
+        }
+    }
+}
+
+fn subdirectories(path: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).take(64)
+}
+
+/// `core.hooksPath` of a git configuration, resolved against the work tree.
+fn hooks_path(config: &Path, git: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(config).ok()?;
+    let value = text.lines().find_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("hookspath").then(|| value.trim().trim_matches('"').to_owned())
+    })?;
+    git.parent()?.join(value).canonicalize().ok()
+}
+
+/// A covered path as the kernel takes it.
+pub(crate) fn c_covered(covered: &Covered) -> io::Result<std::ffi::CString> {
+    sys::c_path(&covered.path)
+}

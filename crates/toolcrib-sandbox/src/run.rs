@@ -1,0 +1,298 @@
+//! One run: hands the command over, passes on its output, watches its limits, and reports.
+
+use crate::{
+    cell::Cell,
+    command::{Command, Stdin},
+    error::SandboxError,
+    growth::Growth,
+    layer::Layer,
+    policy::Level,
+    report::{EndedBy, Report, Status},
+    sandbox::Inner,
+    sys,
+};
+use std::{
+    io,
+    os::fd::OwnedFd,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Which output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Ends a run from elsewhere. Clones end the same runs.
+#[derive(Clone, Debug)]
+pub struct Cancel {
+    event: Arc<OwnedFd>,
+}
+
+impl Cancel {
+    /// A wish not yet made.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: numbers only.
+        let event = sys::own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) }.into())?;
+        Ok(Self { event: Arc::new(event) })
+    }
+
+    /// Ends the run, now or as soon as it starts.
+    pub fn cancel(&self) {
+        let _ = sys::write(&self.event, &1u64.to_ne_bytes());
+    }
+}
+
+/// How much is read at once.
+const CHUNK: usize = 256 << 10;
+/// How often limits that no descriptor tells of are looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+struct Run<'a> {
+    inner: &'a Inner,
+    cell: Cell,
+    output: &'a mut dyn FnMut(Stream, &[u8]),
+    buffer: Vec<u8>,
+    written: [u64; 2],
+    ended_by: Option<EndedBy>,
+    began: Instant,
+    growth: Option<Growth>,
+    input: &'a [u8],
+    wire: &'a [u8],
+}
+
+pub(crate) fn supervise(
+    inner: &Inner,
+    cell: Cell,
+    command: &Command,
+    wire: &[u8],
+    output: &mut dyn FnMut(Stream, &[u8]),
+    cancel: &Cancel,
+) -> Result<Report, SandboxError> {
+    let limit = inner.policy.limits.growth.filter(|_| inner.policy.level > Level::None);
+    let growth = limit.map(|limit| Growth::watch(limit, &inner.writable())).transpose();
+    let growth = growth.map_err(|source| SandboxError::setup("watching the workspace's size", source))?;
+    let input = match command.input() {
+        Stdin::Bytes(bytes) => bytes.as_slice(),
+        Stdin::Empty | Stdin::Inherit => &[],
+    };
+    let began = Instant::now();
+    let mut run =
+        Run { inner, cell, output, buffer: Vec::new(), written: [0; 2], ended_by: None, began, growth, input, wire };
+    if let Some(command) = &run.cell.command {
+        // Only a command longer than a pipe (64 KB) does not go at once.
+        sys::nonblocking(command).map_err(|source| SandboxError::setup("handing over the command", source))?;
+    }
+    run.hand_over();
+    run.feed();
+    run.watch(cancel);
+    run.finish(command)
+}
+
+impl Run<'_> {
+    /// Writes the command; what does not fit now goes when there is room.
+    fn hand_over(&mut self) {
+        while let Some(fd) = &self.cell.command {
+            match sys::write(fd, self.wire) {
+                Ok(Some(length)) => {
+                    self.wire = self.wire.get(length..).unwrap_or(&[]);
+                    if self.wire.is_empty() {
+                        self.cell.command = None;
+                    }
+                }
+                Ok(None) => return,
+                Err(_) => self.cell.command = None,
+            }
+        }
+    }
+
+    /// Writes the command's input; what does not fit now goes when there is room.
+    fn feed(&mut self) {
+        while let Some(fd) = &self.cell.stdin {
+            if self.input.is_empty() {
+                self.cell.stdin = None;
+                return;
+            }
+            match sys::write(fd, self.input) {
+                Ok(Some(length)) => self.input = self.input.get(length..).unwrap_or(&[]),
+                Ok(None) => return,
+                Err(_) => self.cell.stdin = None,
+            }
+        }
+    }
+
+    /// Passes on what there is of one output; at its end the pipe is let go.
+    fn pass_on(&mut self, stream: Stream) {
+        let limit = self.inner.policy.limits.output;
+        let index = stream as usize;
+        loop {
+            let (pipe, written) = match stream {
+                Stream::Stdout => (&mut self.cell.stdout, &mut self.written[index]),
+                Stream::Stderr => (&mut self.cell.stderr, &mut self.written[index]),
+            };
+            let Some(fd) = pipe else { return };
+            if self.buffer.is_empty() {
+                self.buffer.resize(CHUNK, 0);
+            }
+            let length = match sys::read(fd, &mut self.buffer) {
+                Ok(None) => return,
+                Ok(Some(0)) | Err(_) => {
+                    *pipe = None;
+                    return;
+                }
+                Ok(Some(length)) => length,
+            };
+            let room = usize::try_from(limit - *written).unwrap_or(usize::MAX);
+            let taken = length.min(room);
+            *written += taken as u64;
+            if taken > 0 {
+                (self.output)(stream, self.buffer.get(..taken).unwrap_or(&[]));
+            }
+            if taken < length {
+                *pipe = None;
+                self.end(EndedBy::Output);
+                return;
+            }
+            // A full read says that more may be waiting; anything less, that the pipe was emptied.
+            if length < CHUNK {
+                return;
+            }
+        }
+    }
+
+    fn end(&mut self, reason: EndedBy) {
+        if self.ended_by.is_none() {
+            self.ended_by = Some(reason);
+            self.cell.kill();
+        }
+    }
+
+    /// Until init has ended: moves bytes, and looks at what no descriptor tells of.
+    fn watch(&mut self, cancel: &Cancel) {
+        let deadline = self.inner.policy.limits.time.and_then(|time| self.began.checked_add(time));
+        let ticking = self.growth.is_some() || self.cpu_limit().is_some();
+        let mut tick = Instant::now() + TICK;
+        loop {
+            let next = [deadline.filter(|_| self.ended_by.is_none()), ticking.then_some(tick)].into_iter().flatten().min();
+            let wait = next.map_or(-1, |next| {
+                let left = next.saturating_duration_since(Instant::now());
+                i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
+            });
+            let cell = &self.cell;
+            let cancelled = self.ended_by.is_none().then_some(&*cancel.event);
+            let mut ready = [
+                sys::awaits(Some(cell.ended()), libc::POLLIN),
+                sys::awaits(cell.stdout.as_ref(), libc::POLLIN),
+                sys::awaits(cell.stderr.as_ref(), libc::POLLIN),
+                sys::awaits(cell.stdin.as_ref(), libc::POLLOUT),
+                sys::awaits(cell.command.as_ref(), libc::POLLOUT),
+                sys::awaits(cancelled, libc::POLLIN),
+            ];
+            sys::poll(&mut ready, wait);
+            let [ended, stdout, stderr, stdin, command, cancelled] = ready.map(|fd| fd.revents != 0);
+            if stdout {
+                self.pass_on(Stream::Stdout);
+            }
+            if stderr {
+                self.pass_on(Stream::Stderr);
+            }
+            if ended {
+                return;
+            }
+            if stdin {
+                self.feed();
+            }
+            if command {
+                self.hand_over();
+            }
+            if cancelled {
+                self.end(EndedBy::Cancelled);
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                self.end(EndedBy::Time);
+            }
+            if ticking && Instant::now() >= tick {
+                self.look();
+                tick = Instant::now() + TICK;
+            }
+        }
+    }
+
+    fn cpu_limit(&self) -> Option<Duration> {
+        self.inner.policy.limits.cpu
+    }
+
+    fn look(&mut self) {
+        let used = self.cell.slot.as_ref().and_then(|slot| slot.cpu_time());
+        if let (Some(limit), Some(used)) = (self.cpu_limit(), used)
+            && used > limit
+        {
+            self.end(EndedBy::Cpu);
+        }
+        if self.growth.as_ref().is_some_and(|growth| growth.passed(|| self.cell.descendants())) {
+            self.end(EndedBy::Growth);
+        }
+    }
+
+    /// Every process is gone, or about to be: takes what is left in the pipes and writes the report.
+    fn finish(mut self, command: &Command) -> Result<Report, SandboxError> {
+        let usage = self.cell.reap();
+        let duration = self.began.elapsed();
+        // Once, not until the end: a process that escaped our kill must not hold the report up by holding a pipe.
+        self.pass_on(Stream::Stdout);
+        self.pass_on(Stream::Stderr);
+        let mut said = [0u8; 24];
+        let length = sys::read(&self.cell.report, &mut said).ok().flatten().unwrap_or(0);
+        let number = i32::from_ne_bytes([said[4], said[5], said[6], said[7]]);
+        let status = match (length, said[0]) {
+            (24, b'X') if libc::WIFEXITED(number) => Status::Exited(libc::WEXITSTATUS(number)),
+            (24, b'X') => Status::Signalled(libc::WTERMSIG(number)),
+            (24, b'D') => {
+                let source = io::Error::from_raw_os_error(number);
+                return Err(SandboxError::Path { role: "directory of the command", path: self.inner.workspace.clone(), source });
+            }
+            (24, b'E') => {
+                let source = io::Error::from_raw_os_error(number);
+                return Err(SandboxError::Start { program: command.program_name(), source });
+            }
+            _ => Status::Signalled(libc::SIGKILL),
+        };
+        let slot = self.cell.slot.as_ref();
+        let oom = slot.is_some_and(|slot| slot.oom_kills() > 0);
+        // A process that ran into its own limit of CPU seconds was killed for that, not by chance.
+        let cpu = self.cpu_limit().is_some_and(|limit| {
+            let total = usage.map_or(Duration::ZERO, |usage| time(usage.ru_utime) + time(usage.ru_stime));
+            matches!(status, Status::Signalled(libc::SIGKILL | libc::SIGXCPU)) && total >= limit
+        });
+        let ended_by = self.ended_by.or(oom.then_some(EndedBy::Memory)).or(cpu.then_some(EndedBy::Cpu));
+        let guard = self.inner.guard.as_ref();
+        let mut layers = self.inner.layers();
+        if self.inner.guard.is_none() {
+            layers.retain(|layer| *layer != Layer::ProtectedNames);
+        }
+        Ok(Report {
+            level: self.inner.policy.level,
+            status: if self.ended_by.is_some() { Status::Signalled(libc::SIGKILL) } else { status },
+            ended_by,
+            duration,
+            user_time: usage.map_or(Duration::ZERO, |usage| time(usage.ru_utime)),
+            system_time: usage.map_or(Duration::ZERO, |usage| time(usage.ru_stime)),
+            max_rss: usage.map_or(0, |usage| usage.ru_maxrss as u64 * 1024),
+            peak_memory: slot.and_then(|slot| slot.peak_memory()),
+            pids_refused: slot.map_or(0, |slot| slot.pids_refused()),
+            stdout_bytes: self.written[0],
+            stderr_bytes: self.written[1],
+            layers,
+            not_enforced: self.inner.plan.not_enforced.clone(),
+            planted: guard.map(|guard| guard.planted()).unwrap_or_default(),
+        })
+    }
+}
+
+fn time(time: libc::timeval) -> Duration {
+    Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+}

@@ -1,0 +1,125 @@
+//! Another uid for a run: the user namespace it lives in, and mounts that show the workspace's files as its own.
+//!
+//! Only root can do this, and only root needs it: an ordinary user has nothing more dangerous than itself to give up.
+//! Files that the run makes are stored as the workspace owner's; on disk the other uid never appears.
+
+use crate::sys;
+use std::{
+    collections::HashMap,
+    fs, io,
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::MetadataExt,
+    },
+    path::Path,
+    ptr::null,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+const OPEN_TREE_CLONE: i32 = 1;
+const MOUNT_ATTR_IDMAP: u64 = 0x0010_0000;
+const NOSUID_NODEV: u64 = 2 | 4;
+
+/// User namespaces by their maps; each costs a process to make, once.
+#[derive(Debug, Default)]
+pub(crate) struct Namespaces {
+    made: Mutex<HashMap<(String, String), Arc<OwnedFd>>>,
+}
+
+impl Namespaces {
+    /// The namespace for a run: it knows this uid and gid and no other.
+    pub(crate) fn of(&self, uid: u32, gid: u32) -> io::Result<Arc<OwnedFd>> {
+        self.mapped(format!("{uid} {uid} 1\n"), format!("{gid} {gid} 1\n"))
+    }
+
+    /// A detached mount of `path` in which its owner's files belong to `uid` and `gid`.
+    pub(crate) fn mount(&self, path: &Path, uid: u32, gid: u32) -> io::Result<OwnedFd> {
+        let owner = fs::metadata(path)?;
+        let namespace = self.mapped(swap(owner.uid(), uid), swap(owner.gid(), gid))?;
+        let path = sys::c_path(path)?;
+        let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC;
+        // SAFETY: the path ends with null.
+        let tree =
+            sys::own(unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) })?;
+        let attributes: [u64; 4] = [MOUNT_ATTR_IDMAP | NOSUID_NODEV, 0, 0, namespace.as_raw_fd() as u64];
+        // SAFETY: the structure `mount_attr` is four numbers.
+        sys::check(unsafe {
+            libc::syscall(
+                libc::SYS_mount_setattr,
+                tree.as_raw_fd(),
+                c"".as_ptr(),
+                libc::AT_EMPTY_PATH,
+                attributes.as_ptr(),
+                size_of_val(&attributes),
+            )
+        })?;
+        sys::high(&tree)
+    }
+
+    fn mapped(&self, uids: String, gids: String) -> io::Result<Arc<OwnedFd>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (uids, gids);
+        if let Some(namespace) = made.get(&key) {
+            return Ok(Arc::clone(namespace));
+        }
+        let namespace = Arc::new(make(&key.0, &key.1)?);
+        made.insert(key, Arc::clone(&namespace));
+        Ok(namespace)
+    }
+}
+
+/// A map in which two numbers change places and all others stay.
+fn swap(one: u32, other: u32) -> String {
+    let (low, high) = (one.min(other), one.max(other));
+    if low == high {
+        return format!("0 0 {}\n", u32::MAX);
+    }
+    let mut map = format!("{low} {high} 1\n{high} {low} 1\n");
+    for (from, to) in [(0, low), (low + 1, high), (high + 1, u32::MAX)] {
+        if to > from {
+            map.push_str(&format!("{from} {from} {}\n", to - from));
+        }
+    }
+    map
+}
+
+/// Starts a process that does nothing in a new namespace, writes its maps, keeps the namespace and lets the process go.
+fn make(uids: &str, gids: &str) -> io::Result<OwnedFd> {
+    /// Waits to be killed, on a stack of its own, touching nothing.
+    extern "C" fn wait(_: *mut libc::c_void) -> i32 {
+        loop {
+            // SAFETY: waits; touches no memory.
+            unsafe { libc::syscall(libc::SYS_ppoll, null::<u8>(), 0, null::<u8>(), null::<u8>(), 8) };
+        }
+    }
+    let mut stack = vec![0u128; 1024];
+    let flags = libc::CLONE_NEWUSER | libc::CLONE_VM | libc::CLONE_FILES;
+    // SAFETY: the stack is aligned, grows down from its end, and outlives the process, which is reaped below.
+    let pid = sys::check(
+        unsafe { libc::clone(wait, stack.as_mut_ptr().add(stack.len()).cast(), flags, std::ptr::null_mut()) }.into(),
+    )? as i32;
+    let namespace = (|| {
+        fs::write(format!("/proc/{pid}/uid_map"), uids)?;
+        fs::write(format!("/proc/{pid}/gid_map"), gids)?;
+        sys::high(&fs::File::open(format!("/proc/{pid}/ns/user"))?)
+    })();
+    // SAFETY: our own child, not yet reaped, so the number is still its.
+    unsafe {
+        libc::kill(pid, libc::SIGKILL);
+        libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL);
+    }
+    drop(stack);
+    namespace
+}
+
+#[cfg(test)]
+mod tests {
+    use super::swap;
+
+    #[test]
+    fn a_map_swaps_two_numbers_and_keeps_the_rest() {
+        assert_eq!(swap(0, 60_999), "0 60999 1\n60999 0 1\n1 1 60998\n61000 61000 4294906295\n");
+        assert_eq!(swap(1000, 1001), "1000 1001 1\n1001 1000 1\n0 0 1000\n1002 1002 4294966293\n");
+        assert_eq!(swap(7, 7), "0 0 4294967295\n");
+    }
+}
