@@ -4,13 +4,13 @@
 //! parent dies, and for the kernel the parent is the *thread* that made it.
 
 use crate::{
-    child::{self, Birth, Descriptors, SLOTS, Step},
+    child::{self, Birth, Descriptors, Progress, SLOTS, Step},
     sys,
 };
 use std::{
     io,
     os::fd::{AsRawFd, OwnedFd, RawFd},
-    sync::mpsc,
+    sync::{atomic::Ordering::SeqCst, mpsc},
     thread,
 };
 
@@ -39,7 +39,10 @@ pub(crate) struct Outline<'a> {
 pub(crate) struct Order<'a> {
     pub(crate) steps: &'a [Step],
     pub(crate) flags: i32,
+    /// Where the child enters cgroups of version 1 itself.
     pub(crate) cgroups: &'a [RawFd],
+    /// The cgroup of version 2 to be born in: moving there later would stop every fork on the machine for a moment.
+    pub(crate) birthplace: Option<RawFd>,
     pub(crate) trees: &'a [RawFd],
     pub(crate) channel: RawFd,
     pub(crate) descriptors: Descriptors,
@@ -117,6 +120,7 @@ pub(crate) fn probe(outline: &Outline<'_>) -> io::Result<()> {
         steps: outline.steps,
         flags: outline.flags,
         cgroups: &[],
+        birthplace: None,
         trees: &[],
         channel: -1,
         descriptors: [-1; 5],
@@ -137,6 +141,7 @@ pub(crate) fn give(order: &Order<'_>) -> Result<Process, Failed> {
 }
 
 fn clone(order: &Order<'_>, probe: bool) -> Result<Process, Failed> {
+    let progress = Progress::default();
     let mut birth = Birth {
         cgroups: order.cgroups,
         steps: order.steps,
@@ -147,39 +152,120 @@ fn clone(order: &Order<'_>, probe: bool) -> Result<Process, Failed> {
         namespace: order.flags & libc::CLONE_NEWPID != 0,
         parent: std::process::id() as i32,
         probe,
-        done: 0,
-        errno: 0,
-        ready: false,
+        progress: &progress,
         slots: [-1; SLOTS],
     };
+    let process = clone3(order, &mut birth).map_err(|error| Failed { step: None, error })?;
+    if progress.ready.load(SeqCst) {
+        return Ok(process);
+    }
+    wait(&process);
+    let (done, errno) = (progress.done.load(SeqCst), progress.errno.load(SeqCst));
+    let step = (done < order.steps.len() && errno != 0).then_some(done);
+    let error = if errno == 0 { io::Error::other("it was killed") } else { io::Error::from_raw_os_error(errno) };
+    Err(Failed { step, error })
+}
+
+/// The kernel's `clone_args`, as far as version 2.
+#[repr(C)]
+#[derive(Default)]
+struct CloneArguments {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    cgroup: u64,
+}
+
+/// The child starts with no handlers: the parent's must never run in it.
+const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
+/// The child is born in a cgroup. (The constant of the `libc` crate is an `i32`, in which this does not fit.)
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+fn clone3(order: &Order<'_>, birth: &mut Birth<'_>) -> io::Result<Process> {
     let mut stack = vec![0u128; STACK / size_of::<u128>()];
     let mut pidfd: RawFd = -1;
     // No exit signal: nobody's SIGCHLD handler or `wait` is disturbed by our children.
     let flags = order.flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
-    // SAFETY: signals are blocked so that no handler runs in the child, which shares our memory; the stack is aligned and
-    // grows down from its end; `birth` and `stack` outlive the child's use of them, since `CLONE_VFORK` stops this thread
-    // until the child execs or ends.
-    let pid = unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let top = stack.as_mut_ptr().add(stack.len());
-        let pid = libc::clone(child::born, top.cast(), flags, (&raw mut birth).cast(), &raw mut pidfd);
-        let error = io::Error::last_os_error();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        if pid < 0 { Err(error) } else { Ok(pid) }
+    let arguments = CloneArguments {
+        flags: flags as u32 as u64 | CLONE_CLEAR_SIGHAND | order.birthplace.map_or(0, |_| CLONE_INTO_CGROUP),
+        pidfd: &raw mut pidfd as u64,
+        stack: stack.as_mut_ptr() as u64,
+        stack_size: STACK as u64,
+        cgroup: order.birthplace.unwrap_or(0) as u64,
+        ..CloneArguments::default()
+    };
+    // SAFETY: signals are blocked so that none reaches the child before it is ready for it; `birth`, `arguments` and
+    // `stack` outlive the child's use of them, since `CLONE_VFORK` stops this thread until the child execs or ends.
+    let answer = unsafe {
+        let all = !0u64;
+        let mut before = 0u64;
+        let size = size_of_val(&all);
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const all, &raw mut before, size);
+        let answer = call_clone3(&arguments, (&raw mut *birth).cast());
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const before, std::ptr::null::<u8>(), size);
+        answer
     };
     drop(stack);
-    let pid = pid.map_err(|error| Failed { step: None, error })?;
-    let process = Process { pid, pidfd: sys::own(pidfd.into()).map_err(|error| Failed { step: None, error })? };
-    if birth.ready {
-        return Ok(process);
+    if answer < 0 {
+        return Err(io::Error::from_raw_os_error(-answer as i32));
     }
-    wait(&process);
-    let step = (birth.done < order.steps.len() && birth.errno != 0).then_some(birth.done);
-    let error = if birth.errno == 0 { io::Error::other("it was killed") } else { io::Error::from_raw_os_error(birth.errno) };
-    Err(Failed { step, error })
+    Ok(Process { pid: answer as i32, pidfd: sys::own(pidfd.into())? })
+}
+
+/// `clone3`, with [`child::born`] as what the child does: no library offers it, since the child returns on another stack.
+///
+/// # Safety
+/// The arguments must name a stack of the child's own and `birth` what `born` expects, both until it execs or ends.
+unsafe fn call_clone3(arguments: &CloneArguments, birth: *mut libc::c_void) -> isize {
+    let answer: isize;
+    // SAFETY: in the parent a plain system call. In the child, which has the parent's registers and an empty stack, `born` is
+    // called with its argument and never returns; the stack is aligned as the call expects, being a whole number of pages.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "mov rdi, r12",
+            "call r13",
+            "ud2",
+            "2:",
+            inlateout("rax") libc::SYS_clone3 as isize => answer,
+            in("rdi") arguments,
+            in("rsi") size_of::<CloneArguments>(),
+            in("r12") birth,
+            in("r13") child::born as extern "C" fn(*mut libc::c_void) -> i32,
+            lateout("rcx") _,
+            lateout("r11") _,
+        );
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            "cbnz x0, 2f",
+            "mov x29, #0",
+            "mov x0, x20",
+            "blr x21",
+            "brk #0",
+            "2:",
+            in("x8") libc::SYS_clone3,
+            inlateout("x0") arguments as *const CloneArguments as isize => answer,
+            in("x1") size_of::<CloneArguments>(),
+            in("x20") birth,
+            in("x21") child::born as extern "C" fn(*mut libc::c_void) -> i32,
+        );
+    }
+    answer
 }
 
 /// Waits for the end of a process and returns what it and everything it waited for has used.

@@ -10,8 +10,11 @@ use crate::layer::Layer;
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_void},
     os::fd::RawFd,
-    ptr::{null, null_mut},
-    sync::Arc,
+    ptr::null,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst},
+    },
 };
 
 /// One step, and the layer that stands once it is done.
@@ -117,13 +120,21 @@ pub(crate) struct Birth<'a> {
     pub(crate) parent: i32,
     /// Stop before the exec: a probe.
     pub(crate) probe: bool,
-    /// Out: steps done.
-    pub(crate) done: usize,
-    /// Out: the error that ended the child, if one did.
-    pub(crate) errno: i32,
-    /// Out: everything was done, and the exec comes next.
-    pub(crate) ready: bool,
+    /// Out: how far the child got.
+    pub(crate) progress: &'a Progress,
     pub(crate) slots: [RawFd; SLOTS],
+}
+
+/// How far a child got. Atomic, since two processes have it in memory at once: plain fields would be the child's alone as
+/// far as the compiler knows, and a store right before the exec would be left out.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// Steps done.
+    pub(crate) done: AtomicUsize,
+    /// The error that ended the child, if one did.
+    pub(crate) errno: AtomicI32,
+    /// Everything was done, and the exec comes next.
+    pub(crate) ready: AtomicBool,
 }
 
 /// Mounts that a child can hold at once.
@@ -161,14 +172,14 @@ pub(crate) extern "C" fn born(birth: *mut c_void) -> c_int {
     // SAFETY: the parent passes its `Birth`, which outlives this call since the parent waits for our exec or exit.
     let birth = unsafe { &mut *birth };
     if let Err(errno) = live(birth) {
-        birth.errno = errno;
+        birth.progress.errno.store(errno, SeqCst);
     }
     // SAFETY: leaves without running anything of the parent's.
     unsafe { libc::_exit(125) }
 }
 
 fn live(birth: &mut Birth<'_>) -> Done {
-    default_signals();
+    unblock_signals();
     // SAFETY: numbers and constant strings. The umask is the command's again before the exec.
     let (stat, umask) = unsafe {
         libc::setsid();
@@ -184,13 +195,13 @@ fn live(birth: &mut Birth<'_>) -> Done {
             Op::Listen => listen(birth.channel)?,
             op => apply(op, &mut birth.slots)?,
         }
-        birth.done += 1;
+        birth.progress.done.fetch_add(1, SeqCst);
     }
     die_with_parent(birth, stat)?;
     // SAFETY: number only.
     unsafe { libc::umask(umask) };
     if birth.probe {
-        birth.ready = true;
+        birth.progress.ready.store(true, SeqCst);
         // SAFETY: as in `born`.
         unsafe { libc::_exit(0) }
     }
@@ -208,25 +219,21 @@ fn live(birth: &mut Birth<'_>) -> Done {
     let mode = if birth.namespace { c"n" } else { c"t" };
     let arguments = [c"toolcrib-init".as_ptr(), mode.as_ptr(), null()];
     let environment = [null::<c_char>()];
-    birth.ready = true;
+    birth.progress.ready.store(true, SeqCst);
     // SAFETY: the lists end with null; the program is a sealed memory file of ours.
     let answer = unsafe {
         libc::syscall(libc::SYS_execveat, birth.init, EMPTY, arguments.as_ptr(), environment.as_ptr(), libc::AT_EMPTY_PATH)
     };
-    birth.ready = false;
+    birth.progress.ready.store(false, SeqCst);
     ok(answer).map(drop)
 }
 
-/// Forgets the parent's handlers, which must never run here, then lets signals in again; init blocks them itself.
-fn default_signals() {
-    // SAFETY: an all-zero action is "default"; an all-zero set is empty.
+/// Lets signals in: the parent blocked them, and its handlers are forgotten (`CLONE_CLEAR_SIGHAND`). Init blocks them again.
+fn unblock_signals() {
+    let none = 0u64;
+    // SAFETY: the kernel's set of signals is eight bytes.
     unsafe {
-        let default: libc::sigaction = std::mem::zeroed();
-        for signal in 1..=64 {
-            libc::sigaction(signal, &default, null_mut());
-        }
-        let none: libc::sigset_t = std::mem::zeroed();
-        libc::sigprocmask(libc::SIG_SETMASK, &none, null_mut());
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const none, null::<c_void>(), size_of_val(&none));
     }
 }
 

@@ -244,7 +244,8 @@ impl Inner {
         let order = Order {
             steps: &self.plan.steps,
             flags: self.plan.flags,
-            cgroups: slot.as_ref().map_or(&[], |slot| slot.procs_fds()),
+            cgroups: slot.as_ref().map_or(&[], |slot| slot.task_fds()),
+            birthplace: slot.as_ref().and_then(|slot| slot.birthplace()),
             trees: &trees,
             channel: theirs.as_ref().map_or(-1, AsRawFd::as_raw_fd),
             descriptors: pipes.descriptors(),

@@ -1,6 +1,6 @@
 //! The seccomp filter: what a sandboxed command may not ask the kernel for.
 //!
-//! [`rules`](self::rules) is the policy, one table to read and to review; [`compile`] turns it into BPF. Installing
+//! [`mod@rules`] is the policy, one table to read and to review; [`mod@compile`] turns it into BPF. Installing
 //! the program belongs to whoever starts the child: `no_new_privs` first, then `seccomp(2)`.
 //!
 //! The policy is a deny-list over a closed set: calls of the kernels we know are allowed unless a rule refuses them,

@@ -211,6 +211,20 @@ fn another_architecture_is_killed_whatever_it_asks() {
 }
 
 #[test]
+fn what_linux_added_after_6_18_does_not_exist() {
+    let file_setattr = 469;
+    for (sockets, ipc) in KINDS {
+        let program = program(sockets, ipc);
+        let verdict = |number| run(&program, &native(number, [0; 6])).verdict;
+        assert_eq!(verdict(file_setattr), Verdict::Allow.code());
+        assert_eq!(
+            verdict(file_setattr + 1),
+            Verdict::Errno(libc::ENOSYS).code()
+        );
+    }
+}
+
+#[test]
 fn an_ordinary_call_is_decided_by_few_instructions_and_its_number_alone() {
     for (sockets, ipc) in KINDS {
         let program = program(sockets, ipc);
