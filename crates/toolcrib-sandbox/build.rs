@@ -9,22 +9,56 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("init.elf");
     let target = env::var("TARGET").expect("cargo sets TARGET");
     let supported = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux")
-        && env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64" || arch == "aarch64");
+        && env::var("CARGO_CFG_TARGET_ARCH")
+            .is_ok_and(|arch| arch == "x86_64" || arch == "aarch64");
     if !supported {
         // The crate itself refuses to build elsewhere, with the reason.
         return;
     }
     let mut rustc = Command::new(env::var_os("RUSTC").expect("cargo sets RUSTC"));
     rustc
-        .args(["--edition=2024", "--crate-type=bin", "--crate-name=toolcrib_init"])
-        .args(["-Copt-level=s", "-Cpanic=abort", "-Crelocation-model=static", "-Cstrip=symbols", "-Cdebuginfo=0"])
-        .args(["-Cforce-unwind-tables=no", "-Ctarget-feature=+crt-static", "-Coverflow-checks=no"])
+        .args([
+            "--edition=2024",
+            "--crate-type=bin",
+            "--crate-name=toolcrib_init",
+        ])
+        .args([
+            "-Copt-level=s",
+            "-Cpanic=abort",
+            "-Crelocation-model=static",
+            "-Cstrip=symbols",
+            "-Cdebuginfo=0",
+        ])
+        .args([
+            "-Cforce-unwind-tables=no",
+            "-Ctarget-feature=+crt-static",
+            "-Coverflow-checks=no",
+        ])
         // One segment, no dynamic section, no notes: less to map, so the exec costs less.
-        .args(["-nostartfiles", "-nostdlib", "-static", "-no-pie", "-Wl,-z,noseparate-code", "-Wl,--build-id=none", "-Wl,-z,norelro"].map(|arg| format!("-Clink-arg={arg}")))
+        .args(
+            [
+                "-nostartfiles",
+                "-nostdlib",
+                "-static",
+                "-no-pie",
+                "-Wl,-z,noseparate-code",
+                "-Wl,--build-id=none",
+                "-Wl,-z,norelro",
+            ]
+            .map(|arg| format!("-Clink-arg={arg}")),
+        )
         .arg(format!("--target={target}"));
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
         rustc.arg(format!("-Clinker={}", linker.to_string_lossy()));
     }
-    let status = rustc.arg("-o").arg(&out).arg("init/main.rs").status().expect("cannot run rustc for init/main.rs");
-    assert!(status.success(), "init/main.rs does not compile for {target}: {status}");
+    let status = rustc
+        .arg("-o")
+        .arg(&out)
+        .arg("init/main.rs")
+        .status()
+        .expect("cannot run rustc for init/main.rs");
+    assert!(
+        status.success(),
+        "init/main.rs does not compile for {target}: {status}"
+    );
 }

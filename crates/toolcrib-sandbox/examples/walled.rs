@@ -7,7 +7,10 @@ use toolcrib_sandbox::{Cancel, Command, Level, Policy, Sandbox, Stream};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let level: Level = arguments.next().ok_or("name a level: none, process or container")?.parse()?;
+    let level: Level = arguments
+        .next()
+        .ok_or("name a level: none, process or container")?
+        .parse()?;
     let program = arguments.next().ok_or("name a command")?;
     let sandbox = Sandbox::new()?;
     let prepared = sandbox.prepare(&Policy::new(level, std::env::current_dir()?))?;
@@ -17,7 +20,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Stream::Stderr => std::io::stderr().write_all(bytes),
         };
     };
-    let report = prepared.run(&Command::new(program).args(arguments), &mut print, &Cancel::new()?)?;
+    let report = prepared.run(
+        &Command::new(program).args(arguments),
+        &mut print,
+        &Cancel::new()?,
+    )?;
     eprintln!("{report:#?}");
     Ok(())
 }

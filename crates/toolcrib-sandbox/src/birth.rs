@@ -68,11 +68,13 @@ pub(crate) struct Midwife {
 impl Midwife {
     pub(crate) fn new() -> io::Result<Self> {
         let (jobs, inbox) = mpsc::channel::<Job>();
-        thread::Builder::new().name("toolcrib-sandbox".to_owned()).spawn(move || {
-            for job in inbox {
-                job();
-            }
-        })?;
+        thread::Builder::new()
+            .name("toolcrib-sandbox".to_owned())
+            .spawn(move || {
+                for job in inbox {
+                    job();
+                }
+            })?;
         Ok(Self { jobs })
     }
 
@@ -83,12 +85,17 @@ impl Midwife {
     }
 
     /// Runs a job on the thread and waits for its answer.
-    pub(crate) fn call<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    pub(crate) fn call<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<T> {
         let (answer, waiting) = mpsc::sync_channel(1);
         self.send(move || {
             let _ = answer.send(job());
         });
-        waiting.recv().map_err(|_| io::Error::other("the thread that starts sandboxes has ended"))
+        waiting
+            .recv()
+            .map_err(|_| io::Error::other("the thread that starts sandboxes has ended"))
     }
 }
 
@@ -98,7 +105,15 @@ pub(crate) fn init_program() -> io::Result<OwnedFd> {
     const EXEC: u32 = 0x10;
     let make = |flags: u32| {
         // SAFETY: the name ends with null.
-        sys::own(unsafe { libc::memfd_create(c"toolcrib-init".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING | flags) }.into())
+        sys::own(
+            unsafe {
+                libc::memfd_create(
+                    c"toolcrib-init".as_ptr(),
+                    libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING | flags,
+                )
+            }
+            .into(),
+        )
     };
     let file = make(EXEC).or_else(|_| make(0))?;
     let mut rest = INIT;
@@ -162,7 +177,11 @@ fn clone(order: &Order<'_>, probe: bool) -> Result<Process, Failed> {
     wait(&process);
     let (done, errno) = (progress.done.load(SeqCst), progress.errno.load(SeqCst));
     let step = (done < order.steps.len() && errno != 0).then_some(done);
-    let error = if errno == 0 { io::Error::other("it was killed") } else { io::Error::from_raw_os_error(errno) };
+    let error = if errno == 0 {
+        io::Error::other("it was killed")
+    } else {
+        io::Error::from_raw_os_error(errno)
+    };
     Err(Failed { step, error })
 }
 
@@ -194,7 +213,9 @@ fn clone3(order: &Order<'_>, birth: &mut Birth<'_>) -> io::Result<Process> {
     // No exit signal: nobody's SIGCHLD handler or `wait` is disturbed by our children.
     let flags = order.flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
     let arguments = CloneArguments {
-        flags: flags as u32 as u64 | CLONE_CLEAR_SIGHAND | order.birthplace.map_or(0, |_| CLONE_INTO_CGROUP),
+        flags: flags as u32 as u64
+            | CLONE_CLEAR_SIGHAND
+            | order.birthplace.map_or(0, |_| CLONE_INTO_CGROUP),
         pidfd: &raw mut pidfd as u64,
         stack: stack.as_mut_ptr() as u64,
         stack_size: STACK as u64,
@@ -207,16 +228,31 @@ fn clone3(order: &Order<'_>, birth: &mut Birth<'_>) -> io::Result<Process> {
         let all = !0u64;
         let mut before = 0u64;
         let size = size_of_val(&all);
-        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const all, &raw mut before, size);
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const all,
+            &raw mut before,
+            size,
+        );
         let answer = call_clone3(&arguments, (&raw mut *birth).cast());
-        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const before, std::ptr::null::<u8>(), size);
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const before,
+            std::ptr::null::<u8>(),
+            size,
+        );
         answer
     };
     drop(stack);
     if answer < 0 {
         return Err(io::Error::from_raw_os_error(-answer as i32));
     }
-    Ok(Process { pid: answer as i32, pidfd: sys::own(pidfd.into())? })
+    Ok(Process {
+        pid: answer as i32,
+        pidfd: sys::own(pidfd.into())?,
+    })
 }
 
 /// `clone3`, with [`child::born`] as what the child does: no library offers it, since the child returns on another stack.
@@ -274,7 +310,8 @@ pub(crate) fn wait(process: &Process) -> Option<libc::rusage> {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
         // SAFETY: our own child; the places are ours. `__WALL`: it has no exit signal.
-        let answer = unsafe { libc::wait4(process.pid, std::ptr::null_mut(), libc::__WALL, &mut usage) };
+        let answer =
+            unsafe { libc::wait4(process.pid, std::ptr::null_mut(), libc::__WALL, &mut usage) };
         match sys::check(answer.into()) {
             Ok(_) => return Some(usage),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -288,6 +325,14 @@ impl Process {
     pub(crate) fn signal(&self, signal: i32) {
         let nothing = std::ptr::null::<u8>();
         // SAFETY: a descriptor of ours and numbers.
-        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.pidfd.as_raw_fd(), signal, nothing, 0) };
+        unsafe {
+            libc::syscall(
+                libc::SYS_pidfd_send_signal,
+                self.pidfd.as_raw_fd(),
+                signal,
+                nothing,
+                0,
+            )
+        };
     }
 }

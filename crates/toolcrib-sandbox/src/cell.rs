@@ -56,7 +56,14 @@ impl Pipes {
             sys::high(&their_report)?,
             sys::high(&their_command)?,
         ];
-        Ok(Self { stdin, stdout, stderr, report, command, theirs })
+        Ok(Self {
+            stdin,
+            stdout,
+            stderr,
+            report,
+            command,
+            theirs,
+        })
     }
 
     pub(crate) fn descriptors(&self) -> Descriptors {
@@ -77,12 +84,32 @@ pub(crate) struct Cell {
     namespace: bool,
     reaped: bool,
     relay: Option<Relay>,
+    namespaces: Vec<OwnedFd>,
 }
 
 impl Cell {
     pub(crate) fn new(process: Process, pipes: Pipes, slot: Option<Slot>, namespace: bool) -> Self {
-        let Pipes { stdin, stdout, stderr, report, command, theirs } = pipes;
+        let Pipes {
+            stdin,
+            stdout,
+            stderr,
+            report,
+            command,
+            theirs,
+        } = pipes;
         drop(theirs);
+        // Kept open so that the kernel need not take the mounts apart while somebody waits for the end of the run. Where
+        // they cannot be opened it does.
+        let own = |kind: &str| {
+            fs::File::open(format!("/proc/{}/ns/{kind}", process.pid))
+                .ok()
+                .map(OwnedFd::from)
+        };
+        let namespaces = if namespace {
+            ["mnt", "net"].into_iter().filter_map(own).collect()
+        } else {
+            Vec::new()
+        };
         Self {
             process,
             stdin,
@@ -94,12 +121,18 @@ impl Cell {
             namespace,
             reaped: false,
             relay: None,
+            namespaces,
         }
     }
 
     /// Keeps a way to the proxy for as long as the cell.
     pub(crate) fn keep(&mut self, relay: Relay) {
         self.relay = Some(relay);
+    }
+
+    /// Takes the namespaces, to be let go when there is time.
+    pub(crate) fn namespaces(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.namespaces)
     }
 
     /// Readable when init has ended.
@@ -154,9 +187,17 @@ impl Cell {
         let mut at = 0;
         while let Some(pid) = found.get(at).copied() {
             at += 1;
-            for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            for task in fs::read_dir(format!("/proc/{pid}/task"))
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
                 let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-                found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+                found.extend(
+                    children
+                        .split_whitespace()
+                        .filter_map(|pid| pid.parse::<i32>().ok()),
+                );
             }
         }
         found.remove(0);

@@ -34,13 +34,23 @@ pub(crate) enum Op {
     /// Keeps changes of mounts from reaching the host.
     PrivateMounts,
     /// Copies what is mounted at `path` into a slot. `identity`: device and inode that must still be there.
-    CopyMount { path: CString, identity: Option<(u64, u64)>, slot: usize, attributes: u64 },
+    CopyMount {
+        path: CString,
+        identity: Option<(u64, u64)>,
+        slot: usize,
+        attributes: u64,
+    },
     /// Mounts what a slot holds.
     Attach { slot: usize, target: CString },
     /// Mounts the detached tree at this place in [`Birth::trees`].
     AttachTree { tree: usize, target: CString },
     /// Mounts a new file system.
-    Mount { kind: &'static CStr, target: CString, options: CString, flags: u64 },
+    Mount {
+        kind: &'static CStr,
+        target: CString,
+        options: CString,
+        flags: u64,
+    },
     /// Makes a directory; one that is there is kept.
     Directory { path: CString, mode: u32 },
     /// Makes an empty file to mount on; one that is there is kept.
@@ -183,7 +193,13 @@ fn live(birth: &mut Birth<'_>) -> Done {
     // SAFETY: numbers and constant strings. The umask is the command's again before the exec.
     let (stat, umask) = unsafe {
         libc::setsid();
-        (libc::open(c"/proc/self/stat".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC), libc::umask(0))
+        (
+            libc::open(
+                c"/proc/self/stat".as_ptr(),
+                libc::O_RDONLY | libc::O_CLOEXEC,
+            ),
+            libc::umask(0),
+        )
     };
     for procs in birth.cgroups {
         // SAFETY: one byte of a constant. "0" is the writer itself.
@@ -191,7 +207,9 @@ fn live(birth: &mut Birth<'_>) -> Done {
     }
     for step in birth.steps {
         match &step.op {
-            Op::AttachTree { tree, target } => attach(*birth.trees.get(*tree).ok_or(libc::ENOSPC)?, target)?,
+            Op::AttachTree { tree, target } => {
+                attach(*birth.trees.get(*tree).ok_or(libc::ENOSPC)?, target)?
+            }
             Op::Listen => listen(birth.channel)?,
             op => apply(op, &mut birth.slots)?,
         }
@@ -222,7 +240,14 @@ fn live(birth: &mut Birth<'_>) -> Done {
     birth.progress.ready.store(true, SeqCst);
     // SAFETY: the lists end with null; the program is a sealed memory file of ours.
     let answer = unsafe {
-        libc::syscall(libc::SYS_execveat, birth.init, EMPTY, arguments.as_ptr(), environment.as_ptr(), libc::AT_EMPTY_PATH)
+        libc::syscall(
+            libc::SYS_execveat,
+            birth.init,
+            EMPTY,
+            arguments.as_ptr(),
+            environment.as_ptr(),
+            libc::AT_EMPTY_PATH,
+        )
     };
     birth.progress.ready.store(false, SeqCst);
     ok(answer).map(drop)
@@ -233,7 +258,13 @@ fn unblock_signals() {
     let none = 0u64;
     // SAFETY: the kernel's set of signals is eight bytes.
     unsafe {
-        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const none, null::<c_void>(), size_of_val(&none));
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const none,
+            null::<c_void>(),
+            size_of_val(&none),
+        );
     }
 }
 
@@ -243,7 +274,11 @@ fn unblock_signals() {
 /// no number in it. Setting first and looking afterwards leaves no gap: the kernel changes our parent before it looks for
 /// the wish.
 fn die_with_parent(birth: &Birth<'_>, stat: c_int) -> Done {
-    let signal = if birth.namespace { libc::SIGKILL } else { libc::SIGTERM };
+    let signal = if birth.namespace {
+        libc::SIGKILL
+    } else {
+        libc::SIGTERM
+    };
     let mut text = [0u8; 512];
     // SAFETY: numbers; a buffer with its length. Without a pid namespace init collects orphans.
     let length = unsafe {
@@ -258,7 +293,10 @@ fn die_with_parent(birth: &Birth<'_>, stat: c_int) -> Done {
     };
     let text = text.get(..length as usize).unwrap_or(&[]);
     // "pid (name) state ppid …": the name may hold anything, so count from the last parenthesis.
-    let after = text.iter().rposition(|&byte| byte == b')').map_or(0, |at| at + 4);
+    let after = text
+        .iter()
+        .rposition(|&byte| byte == b')')
+        .map_or(0, |at| at + 4);
     let mut parent = 0i32;
     for byte in text.get(after..).unwrap_or(&[]) {
         if !byte.is_ascii_digit() {
@@ -266,7 +304,11 @@ fn die_with_parent(birth: &Birth<'_>, stat: c_int) -> Done {
         }
         parent = parent.wrapping_mul(10).wrapping_add(i32::from(byte - b'0'));
     }
-    if parent == birth.parent { Ok(()) } else { Err(libc::ESRCH) }
+    if parent == birth.parent {
+        Ok(())
+    } else {
+        Err(libc::ESRCH)
+    }
 }
 
 fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
@@ -274,15 +316,30 @@ fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
     unsafe {
         match op {
             Op::Write { path, text } => {
-                let file = ok(libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))? as c_int;
+                let file =
+                    ok(libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))? as c_int;
                 ok(libc::write(file, text.as_ptr().cast(), text.len()) as i64)?;
                 libc::close(file);
             }
             Op::PrivateMounts => {
-                ok(libc::mount(null(), c"/".as_ptr(), null(), libc::MS_REC | libc::MS_PRIVATE, null()))?;
+                ok(libc::mount(
+                    null(),
+                    c"/".as_ptr(),
+                    null(),
+                    libc::MS_REC | libc::MS_PRIVATE,
+                    null(),
+                ))?;
             }
-            Op::CopyMount { path, identity, slot, attributes } => {
-                let found = ok(libc::open(path.as_ptr(), libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC))? as c_int;
+            Op::CopyMount {
+                path,
+                identity,
+                slot,
+                attributes,
+            } => {
+                let found = ok(libc::open(
+                    path.as_ptr(),
+                    libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC,
+                ))? as c_int;
                 if let Some(identity) = identity {
                     let mut stat: libc::stat = std::mem::zeroed();
                     ok(libc::fstat(found, &mut stat))?;
@@ -303,9 +360,20 @@ fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 attach(tree, target)?;
                 libc::close(tree);
             }
-            Op::Mount { kind, target, options, flags } => {
+            Op::Mount {
+                kind,
+                target,
+                options,
+                flags,
+            } => {
                 let flags = *flags as libc::c_ulong;
-                ok(libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, options.as_ptr().cast()))?;
+                ok(libc::mount(
+                    kind.as_ptr(),
+                    target.as_ptr(),
+                    kind.as_ptr(),
+                    flags,
+                    options.as_ptr().cast(),
+                ))?;
             }
             Op::Directory { path, mode } => existing(libc::mkdir(path.as_ptr(), *mode))?,
             Op::File { path } => {
@@ -315,11 +383,17 @@ fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 libc::close(file);
             }
             Op::Link { path, to } => existing(libc::symlink(to.as_ptr(), path.as_ptr()))?,
-            Op::Restrict { path, attributes } => restrict(libc::AT_FDCWD, path.as_ptr(), 0, *attributes)?,
+            Op::Restrict { path, attributes } => {
+                restrict(libc::AT_FDCWD, path.as_ptr(), 0, *attributes)?
+            }
             Op::EnterRoot { path } => {
                 ok(libc::chdir(path.as_ptr()))?;
                 // The old root ends up on top of the new one, at the same place, and is taken away from there.
-                ok(libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()))?;
+                ok(libc::syscall(
+                    libc::SYS_pivot_root,
+                    c".".as_ptr(),
+                    c".".as_ptr(),
+                ))?;
                 ok(libc::umount2(c".".as_ptr(), libc::MNT_DETACH))?;
                 ok(libc::chdir(c"/".as_ptr()))?;
             }
@@ -339,8 +413,17 @@ fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 ok(libc::syscall(libc::SYS_setresuid, *uid, *uid, *uid))?;
             }
             Op::Limit { resource, value } => {
-                let limit = libc::rlimit64 { rlim_cur: *value, rlim_max: *value };
-                ok(libc::syscall(libc::SYS_prlimit64, 0, *resource, &raw const limit, null::<c_void>()))?;
+                let limit = libc::rlimit64 {
+                    rlim_cur: *value,
+                    rlim_max: *value,
+                };
+                ok(libc::syscall(
+                    libc::SYS_prlimit64,
+                    0,
+                    *resource,
+                    &raw const limit,
+                    null::<c_void>(),
+                ))?;
             }
             Op::DropCapabilities => drop_capabilities()?,
             Op::NoNewPrivileges => {
@@ -348,8 +431,16 @@ fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
             }
             Op::Landlock { ruleset, rules } => landlock(ruleset, rules)?,
             Op::Seccomp(filter) => {
-                let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-                ok(libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program))?;
+                let program = libc::sock_fprog {
+                    len: filter.len() as u16,
+                    filter: filter.as_ptr().cast_mut(),
+                };
+                ok(libc::syscall(
+                    libc::SYS_seccomp,
+                    libc::SECCOMP_SET_MODE_FILTER,
+                    0,
+                    &raw const program,
+                ))?;
             }
         }
     }
@@ -367,10 +458,24 @@ fn existing(answer: c_int) -> Done {
 /// # Safety
 /// `path` must end with null.
 unsafe fn restrict(at: c_int, path: *const c_char, flags: c_int, attributes: u64) -> Done {
-    let attributes = MountAttributes { set: attributes, clear: 0, propagation: 0, user_namespace: 0 };
+    let attributes = MountAttributes {
+        set: attributes,
+        clear: 0,
+        propagation: 0,
+        user_namespace: 0,
+    };
     let size = size_of::<MountAttributes>();
     // SAFETY: the structure is what the kernel expects, and the caller answers for the path.
-    let answer = unsafe { libc::syscall(libc::SYS_mount_setattr, at, path, flags, &raw const attributes, size) };
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            at,
+            path,
+            flags,
+            &raw const attributes,
+            size,
+        )
+    };
     ok(answer).map(drop)
 }
 
@@ -378,7 +483,14 @@ unsafe fn restrict(at: c_int, path: *const c_char, flags: c_int, attributes: u64
 fn attach(tree: c_int, target: &CStr) -> Done {
     // SAFETY: strings end with null.
     let answer = unsafe {
-        libc::syscall(libc::SYS_move_mount, tree, EMPTY, libc::AT_FDCWD, target.as_ptr(), MOVE_MOUNT_F_EMPTY_PATH)
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree,
+            EMPTY,
+            libc::AT_FDCWD,
+            target.as_ptr(),
+            MOVE_MOUNT_F_EMPTY_PATH,
+        )
     };
     ok(answer).map(drop)
 }
@@ -386,12 +498,20 @@ fn attach(tree: c_int, target: &CStr) -> Done {
 fn loopback() -> Done {
     // SAFETY: the request is zeroed and has room for the name; the kernel reads its flags.
     unsafe {
-        let socket = ok(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0))? as c_int;
+        let socket = ok(libc::socket(
+            libc::AF_INET,
+            libc::SOCK_DGRAM | libc::SOCK_CLOEXEC,
+            0,
+        ))? as c_int;
         let mut request: libc::ifreq = std::mem::zeroed();
         request.ifr_name[0] = b'l' as c_char;
         request.ifr_name[1] = b'o' as c_char;
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-        ok(libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request))?;
+        ok(libc::ioctl(
+            socket,
+            libc::SIOCSIFFLAGS as _,
+            &raw const request,
+        ))?;
         libc::close(socket);
     }
     Ok(())
@@ -402,7 +522,11 @@ fn listen(channel: RawFd) -> Done {
     // SAFETY: addresses and messages are zeroed, of the right kind, and as long as we say; the control buffer has room for
     // one descriptor and is aligned.
     unsafe {
-        let socket = ok(libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0))? as c_int;
+        let socket = ok(libc::socket(
+            libc::AF_INET,
+            libc::SOCK_STREAM | libc::SOCK_CLOEXEC,
+            0,
+        ))? as c_int;
         let mut address: libc::sockaddr_in = std::mem::zeroed();
         address.sin_family = libc::AF_INET as u16;
         address.sin_port = crate::proxy::PORT.to_be();
@@ -412,7 +536,10 @@ fn listen(channel: RawFd) -> Done {
         ok(libc::listen(socket, 64))?;
         let mut control = [0u64; 4];
         let mut byte = 0u8;
-        let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+        let mut part = libc::iovec {
+            iov_base: (&raw mut byte).cast(),
+            iov_len: 1,
+        };
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
@@ -422,7 +549,9 @@ fn listen(channel: RawFd) -> Done {
         (*header).cmsg_level = libc::SOL_SOCKET;
         (*header).cmsg_type = libc::SCM_RIGHTS;
         (*header).cmsg_len = libc::CMSG_LEN(size_of::<c_int>() as u32) as _;
-        libc::CMSG_DATA(header).cast::<c_int>().write_unaligned(socket);
+        libc::CMSG_DATA(header)
+            .cast::<c_int>()
+            .write_unaligned(socket);
         ok(libc::sendmsg(channel, &raw const message, 0) as i64)?;
         libc::close(socket);
     }
@@ -443,7 +572,12 @@ fn drop_capabilities() -> Done {
         while libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 {
             capability += 1;
         }
-        ok(libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr())).map(drop)
+        ok(libc::syscall(
+            libc::SYS_capset,
+            header.as_ptr(),
+            none.as_ptr(),
+        ))
+        .map(drop)
     }
 }
 
@@ -466,26 +600,44 @@ fn landlock(ruleset: &Ruleset, rules: &[Rule]) -> Done {
     // SAFETY: the structures are what the kernel expects; an older kernel takes a shorter one only, hence the length.
     unsafe {
         let size = match ruleset {
-            Ruleset { network: 0, scoped: 0, .. } => 8,
+            Ruleset {
+                network: 0,
+                scoped: 0,
+                ..
+            } => 8,
             Ruleset { scoped: 0, .. } => 16,
             Ruleset { .. } => 24,
         };
-        let made = ok(libc::syscall(libc::SYS_landlock_create_ruleset, &raw const *ruleset, size, 0))? as c_int;
+        let made = ok(libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            &raw const *ruleset,
+            size,
+            0,
+        ))? as c_int;
         for rule in rules {
             let (fd, opened) = match &rule.beneath {
                 Beneath::Open(fd) => (*fd, false),
-                Beneath::Path(path) => match ok(libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC)) {
-                    Ok(fd) => (fd as c_int, true),
-                    Err(libc::ENOENT) => continue,
-                    Err(errno) => return Err(errno),
-                },
+                Beneath::Path(path) => {
+                    match ok(libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC)) {
+                        Ok(fd) => (fd as c_int, true),
+                        Err(libc::ENOENT) => continue,
+                        Err(errno) => return Err(errno),
+                    }
+                }
             };
             let mut stat: libc::stat = std::mem::zeroed();
             ok(libc::fstat(fd, &mut stat))?;
             let directory = stat.st_mode & libc::S_IFMT == libc::S_IFDIR;
-            let access = rule.access & ruleset.files & if directory { u64::MAX } else { FILE_ACCESS };
+            let access =
+                rule.access & ruleset.files & if directory { u64::MAX } else { FILE_ACCESS };
             let beneath = PathBeneath { access, fd };
-            ok(libc::syscall(libc::SYS_landlock_add_rule, made, RULE_PATH_BENEATH, &raw const beneath, 0))?;
+            ok(libc::syscall(
+                libc::SYS_landlock_add_rule,
+                made,
+                RULE_PATH_BENEATH,
+                &raw const beneath,
+                0,
+            ))?;
             if opened {
                 libc::close(fd);
             }

@@ -36,9 +36,18 @@ impl Command {
     /// A command with the few variables of the caller that are harmless: `PATH`, `HOME`, `LANG`, `LC_*`, `TZ`, `TERM`.
     pub fn new(program: impl Into<OsString>) -> Self {
         let environment = std::env::vars_os()
-            .filter(|(name, _)| name.to_str().is_some_and(|name| PASSED.contains(&name) || name.starts_with("LC_")))
+            .filter(|(name, _)| {
+                name.to_str()
+                    .is_some_and(|name| PASSED.contains(&name) || name.starts_with("LC_"))
+            })
             .collect();
-        Self { program: program.into(), arguments: Vec::new(), directory: None, environment, stdin: Stdin::Empty }
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            directory: None,
+            environment,
+            stdin: Stdin::Empty,
+        }
     }
 
     /// Adds arguments.
@@ -87,32 +96,55 @@ impl Command {
     }
 
     fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.environment.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_os_str())
+        self.environment
+            .iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, value)| value.as_os_str())
     }
 
     /// Finds the program, beneath `allowed` if a wall stands; a program that could not be started is an error here, before
     /// anything is.
-    pub(crate) fn resolve(&self, workspace: &Path, allowed: Option<&[PathBuf]>) -> Result<PathBuf, SandboxError> {
+    pub(crate) fn resolve(
+        &self,
+        workspace: &Path,
+        allowed: Option<&[PathBuf]>,
+    ) -> Result<PathBuf, SandboxError> {
         let name = Path::new(&self.program);
-        let missing = |hint: String| SandboxError::NoProgram { name: self.program_name(), hint };
+        let missing = |hint: String| SandboxError::NoProgram {
+            name: self.program_name(),
+            hint,
+        };
         if self.program.is_empty() {
-            return Err(SandboxError::Invalid("the program's name is empty".to_owned()));
+            return Err(SandboxError::Invalid(
+                "the program's name is empty".to_owned(),
+            ));
         }
         let directory = workspace.join(self.directory.as_deref().unwrap_or(Path::new("")));
         let candidates: Vec<PathBuf> = if self.program.as_bytes().contains(&b'/') {
             vec![directory.join(name)]
         } else {
-            let path = self.variable("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-            std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).collect()
+            let path = self
+                .variable("PATH")
+                .unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+            std::env::split_paths(path)
+                .filter(|dir| dir.is_absolute())
+                .map(|dir| dir.join(name))
+                .collect()
         };
         let mut outside = None;
         let mut refused = None;
         for candidate in candidates {
-            let Ok(real) = candidate.canonicalize() else { continue };
-            let Ok(metadata) = real.metadata() else { continue };
+            let Ok(real) = candidate.canonicalize() else {
+                continue;
+            };
+            let Ok(metadata) = real.metadata() else {
+                continue;
+            };
             if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
                 refused.get_or_insert(candidate);
-            } else if allowed.is_none_or(|allowed| allowed.iter().any(|above| real.starts_with(above))) {
+            } else if allowed
+                .is_none_or(|allowed| allowed.iter().any(|above| real.starts_with(above)))
+            {
                 // The name it was found by is kept: many programs look at it (busybox, shims of version managers).
                 return Ok(candidate);
             } else {
@@ -128,21 +160,32 @@ impl Command {
                     parent.display()
                 ))
             }
-            (None, Some(path)) => missing(format!(": `{}` is not an executable file", path.display())),
-            (None, None) if self.program.as_bytes().contains(&b'/') => missing(": there is no such file".to_owned()),
+            (None, Some(path)) => {
+                missing(format!(": `{}` is not an executable file", path.display()))
+            }
+            (None, None) if self.program.as_bytes().contains(&b'/') => {
+                missing(": there is no such file".to_owned())
+            }
             (None, None) => missing(" in PATH; check the spelling, or give its path".to_owned()),
         })
     }
 
     /// The command as init reads it (`init/main.rs`): a header of four numbers, then strings ended by a null.
-    pub(crate) fn wire(&self, program: &Path, workspace: &Path, extra: &[(&str, String)]) -> Result<Vec<u8>, SandboxError> {
+    pub(crate) fn wire(
+        &self,
+        program: &Path,
+        workspace: &Path,
+        extra: &[(&str, String)],
+    ) -> Result<Vec<u8>, SandboxError> {
         let directory = workspace.join(self.directory.as_deref().unwrap_or(Path::new("")));
         let mut text = Vec::new();
         let mut push = |parts: &[&OsStr]| {
             for part in parts {
                 if part.as_bytes().contains(&0) {
                     let shown = part.to_string_lossy().replace('\0', "\\0");
-                    return Err(SandboxError::Invalid(format!("`{shown}` holds a null byte, which no program can be given")));
+                    return Err(SandboxError::Invalid(format!(
+                        "`{shown}` holds a null byte, which no program can be given"
+                    )));
                 }
                 text.extend_from_slice(part.as_bytes());
             }

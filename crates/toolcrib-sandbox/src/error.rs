@@ -56,11 +56,9 @@ pub enum SandboxError {
 
 impl SandboxError {
     pub(crate) fn setup(step: impl Into<String>, source: io::Error) -> Self {
-        Self::Setup { step: step.into(), source }
-    }
-
-    /// Wraps the last error of a system call in this step.
-    pub(crate) fn last(step: impl Into<String>) -> Self {
-        Self::setup(step, io::Error::last_os_error())
+        Self::Setup {
+            step: step.into(),
+            source,
+        }
     }
 }

@@ -30,13 +30,23 @@ impl Growth {
             let device = fs::metadata(root)?.dev();
             before.entry(device).or_insert((root.clone(), used(root)?));
         }
-        let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
-        Ok(Self { limit, before, roots: roots.to_vec(), began })
+        let began = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs() as i64);
+        Ok(Self {
+            limit,
+            before,
+            roots: roots.to_vec(),
+            began,
+        })
     }
 
     /// Whether the run has passed its limit. `processes`: those of the run.
     pub(crate) fn passed(&self, processes: impl FnOnce() -> Vec<i32>) -> bool {
-        let now = self.before.values().filter_map(|(path, before)| Some(used(path).ok()?.saturating_sub(*before)));
+        let now = self
+            .before
+            .values()
+            .filter_map(|(path, before)| Some(used(path).ok()?.saturating_sub(*before)));
         if now.sum::<u64>() <= self.limit {
             return false;
         }
@@ -51,7 +61,9 @@ impl Growth {
         let mut queue: VecDeque<PathBuf> = self.roots.iter().cloned().collect();
         while let Some(directory) = queue.pop_front() {
             for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-                let Ok(metadata) = entry.metadata() else { continue };
+                let Ok(metadata) = entry.metadata() else {
+                    continue;
+                };
                 if metadata.is_dir() {
                     queue.push_back(entry.path());
                 }
@@ -68,11 +80,20 @@ impl Growth {
 
     /// Bytes of files that a process has open and that have no name any more.
     fn deleted(&self, pid: i32) -> u64 {
-        let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        let open = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten()
+            .flatten();
         let nameless = open
             .filter_map(|entry| fs::metadata(entry.path()).ok())
-            .filter(|metadata| metadata.is_file() && metadata.nlink() == 0 && self.before.contains_key(&metadata.dev()));
-        let unique: BTreeMap<u64, u64> = nameless.map(|metadata| (metadata.ino(), metadata.blocks() * 512)).collect();
+            .filter(|metadata| {
+                metadata.is_file()
+                    && metadata.nlink() == 0
+                    && self.before.contains_key(&metadata.dev())
+            });
+        let unique: BTreeMap<u64, u64> = nameless
+            .map(|metadata| (metadata.ino(), metadata.blocks() * 512))
+            .collect();
         unique.values().sum()
     }
 }

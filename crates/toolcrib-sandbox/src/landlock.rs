@@ -30,7 +30,12 @@ pub(crate) fn version() -> std::io::Result<i64> {
     const VERSION: u32 = 1;
     // SAFETY: asking for the version takes no structure.
     crate::sys::check(unsafe {
-        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<Ruleset>(), 0, VERSION)
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<Ruleset>(),
+            0,
+            VERSION,
+        )
     })
 }
 

@@ -19,8 +19,13 @@
 //! its memory makes nothing but system calls ([`child`]) and becomes a tiny init (`init/main.rs`); that starts the
 //! command, and its end is the end of every process of the run.
 
-#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-compile_error!("toolcrib-sandbox enforces with Linux namespaces, Landlock and seccomp on x86_64 and aarch64; there is no wall for this system yet");
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!(
+    "toolcrib-sandbox enforces with Linux namespaces, Landlock and seccomp on x86_64 and aarch64; there is no wall for this system yet"
+);
 
 mod birth;
 mod cell;

@@ -10,7 +10,17 @@ use std::{
 
 /// Directories of programs and libraries.
 const PROGRAMS: &[&str] = &[
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store", "/snap",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/snap",
 ];
 
 /// What programs read of `/etc` to start, to find names, certificates and the time zone. No `shadow`, no keys.
@@ -97,12 +107,20 @@ const HOME: &[&str] = &[
 /// The system's part: programs, libraries and `/etc`, as far as they exist.
 pub fn system() -> Vec<PathBuf> {
     let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
-    PROGRAMS.iter().map(PathBuf::from).chain(etc).filter(|path| path.symlink_metadata().is_ok()).collect()
+    PROGRAMS
+        .iter()
+        .map(PathBuf::from)
+        .chain(etc)
+        .filter(|path| path.symlink_metadata().is_ok())
+        .collect()
 }
 
 /// Toolchains beneath this home directory, as far as they exist.
 pub fn toolchains(home: &Path) -> Vec<PathBuf> {
-    HOME.iter().map(|name| home.join(name)).filter(|path| path.exists()).collect()
+    HOME.iter()
+        .map(|name| home.join(name))
+        .filter(|path| path.exists())
+        .collect()
 }
 
 /// A readable path as the sandbox shows it: links as links, with what they lead to beside them.
@@ -122,8 +140,19 @@ pub(crate) fn shown(paths: &[PathBuf]) -> Vec<Shown> {
         follow(path, &mut links, &mut real);
     }
     let covered = |path: &Path| path.ancestors().skip(1).any(|above| real.contains(above));
-    let links = links.iter().filter(|(path, _)| !covered(path)).cloned().map(|(path, to)| Shown::Link(path, to));
-    links.chain(real.iter().filter(|path| !covered(path)).cloned().map(Shown::Real)).collect()
+    let links = links
+        .iter()
+        .filter(|(path, _)| !covered(path))
+        .cloned()
+        .map(|(path, to)| Shown::Link(path, to));
+    links
+        .chain(
+            real.iter()
+                .filter(|path| !covered(path))
+                .cloned()
+                .map(Shown::Real),
+        )
+        .collect()
 }
 
 /// Follows links one by one; forty is the kernel's own bound.

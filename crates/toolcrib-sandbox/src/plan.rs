@@ -82,7 +82,14 @@ pub(crate) fn plan(
         readable: None,
         _held: Vec::new(),
     };
-    let mut planner = Planner { policy, support, workspace, plan, rules: Vec::new(), slots: 0 };
+    let mut planner = Planner {
+        policy,
+        support,
+        workspace,
+        plan,
+        rules: Vec::new(),
+        slots: 0,
+    };
     planner.choose_user();
     match policy.level {
         Level::None => {}
@@ -102,7 +109,10 @@ impl Planner<'_> {
     }
 
     fn stand(&mut self, layer: Layer, op: Op) {
-        self.plan.steps.push(Step { layer: Some(layer), op });
+        self.plan.steps.push(Step {
+            layer: Some(layer),
+            op,
+        });
     }
 
     /// Whether this layer can be had; if not, the report will say why not.
@@ -121,7 +131,9 @@ impl Planner<'_> {
             User::Reduced { uid, gid } => Some((uid, gid)),
             // Host root inside a container could still write what belongs to root: it is never kept.
             User::Same if self.policy.level == Level::Container && sys::uid() == 0 => {
-                let User::Reduced { uid, gid } = User::REDUCED else { return };
+                let User::Reduced { uid, gid } = User::REDUCED else {
+                    return;
+                };
                 Some((uid, gid))
             }
             User::Same => None,
@@ -152,7 +164,9 @@ impl Planner<'_> {
             self.protect(guard, "")?;
             self.private_tmp("", true)?;
         } else if self.policy.protect {
-            self.plan.not_enforced.push(self.support.protected_names_missing());
+            self.plan
+                .not_enforced
+                .push(self.support.protected_names_missing());
         }
         if proc {
             self.proc("/proc")?;
@@ -182,10 +196,16 @@ impl Planner<'_> {
     /// In a namespace of our own we are still who we are, and nobody else exists.
     fn map_self(&mut self) {
         let (uid, gid) = (sys::uid(), sys::gid());
-        let write = |path: &std::ffi::CStr, text: String| Op::Write { path: path.to_owned(), text: text.into_bytes() };
+        let write = |path: &std::ffi::CStr, text: String| Op::Write {
+            path: path.to_owned(),
+            text: text.into_bytes(),
+        };
         self.push(write(c"/proc/self/setgroups", "deny".to_owned()));
         self.push(write(c"/proc/self/uid_map", format!("{uid} {uid} 1")));
-        self.stand(Layer::UserNamespace, write(c"/proc/self/gid_map", format!("{gid} {gid} 1")));
+        self.stand(
+            Layer::UserNamespace,
+            write(c"/proc/self/gid_map", format!("{gid} {gid} 1")),
+        );
     }
 
     fn network(&mut self) {
@@ -204,7 +224,10 @@ impl Planner<'_> {
         }
         for path in self.writable()? {
             let target = inside(root, &path)?;
-            self.push(Op::AttachTree { tree: self.plan.mapped.len(), target });
+            self.push(Op::AttachTree {
+                tree: self.plan.mapped.len(),
+                target,
+            });
             self.plan.mapped.push(path);
         }
         Ok(())
@@ -213,7 +236,9 @@ impl Planner<'_> {
     fn writable(&self) -> Result<Vec<PathBuf>, SandboxError> {
         let mut paths = vec![self.workspace.to_owned()];
         for path in &self.policy.write {
-            let path = path.canonicalize().map_err(|source| unusable("writable path", path, source))?;
+            let path = path
+                .canonicalize()
+                .map_err(|source| unusable("writable path", path, source))?;
             if !path.starts_with(self.workspace) {
                 paths.push(path);
             }
@@ -223,14 +248,22 @@ impl Planner<'_> {
 
     /// Copies a mount into a slot, to be attached after the place it comes from may have been covered.
     fn copy(&mut self, path: &Path, attributes: u64) -> Result<usize, SandboxError> {
-        let metadata = fs::symlink_metadata(path).map_err(|source| unusable("path", path, source))?;
+        let metadata =
+            fs::symlink_metadata(path).map_err(|source| unusable("path", path, source))?;
         let slot = self.slots;
         self.slots += 1;
         if slot >= SLOTS {
-            return Err(SandboxError::Invalid(format!("too many paths for one sandbox: {SLOTS} is the most")));
+            return Err(SandboxError::Invalid(format!(
+                "too many paths for one sandbox: {SLOTS} is the most"
+            )));
         }
         let identity = Some((metadata.dev(), metadata.ino()));
-        self.push(Op::CopyMount { path: c_path(path)?, identity, slot, attributes });
+        self.push(Op::CopyMount {
+            path: c_path(path)?,
+            identity,
+            slot,
+            attributes,
+        });
         Ok(slot)
     }
 
@@ -238,7 +271,8 @@ impl Planner<'_> {
         let Some(guard) = guard else { return Ok(()) };
         for covered in guard.covered() {
             let path = if root.is_empty() {
-                protect::c_covered(covered).map_err(|source| unusable("path", &covered.path, source))?
+                protect::c_covered(covered)
+                    .map_err(|source| unusable("path", &covered.path, source))?
             } else {
                 inside(root, &covered.path)?
             };
@@ -246,8 +280,16 @@ impl Planner<'_> {
                 Cover::ReadOnly | Cover::Placeholder => RDONLY | NOSUID | NODEV,
                 Cover::Pinned => 0,
             };
-            self.push(Op::CopyMount { path: path.clone(), identity: None, slot: SLOTS - 1, attributes });
-            self.push(Op::Attach { slot: SLOTS - 1, target: path });
+            self.push(Op::CopyMount {
+                path: path.clone(),
+                identity: None,
+                slot: SLOTS - 1,
+                attributes,
+            });
+            self.push(Op::Attach {
+                slot: SLOTS - 1,
+                target: path,
+            });
         }
         if let Some(last) = self.plan.steps.last_mut() {
             last.layer = Some(Layer::ProtectedNames);
@@ -259,25 +301,52 @@ impl Planner<'_> {
     fn private_tmp(&mut self, root: &str, keep: bool) -> Result<(), SandboxError> {
         let mut kept = Vec::new();
         if keep {
-            let shown: Vec<PathBuf> = self.policy.read.iter().cloned().chain(self.writable()?).collect();
-            for path in shown.into_iter().filter_map(|path| path.canonicalize().ok()) {
-                if (path.starts_with("/tmp") || path.starts_with("/dev/shm")) && !kept.iter().any(|(other, _)| path.starts_with(other)) {
+            let shown: Vec<PathBuf> = self
+                .policy
+                .read
+                .iter()
+                .cloned()
+                .chain(self.writable()?)
+                .collect();
+            for path in shown
+                .into_iter()
+                .filter_map(|path| path.canonicalize().ok())
+            {
+                if (path.starts_with("/tmp") || path.starts_with("/dev/shm"))
+                    && !kept.iter().any(|(other, _)| path.starts_with(other))
+                {
                     let slot = self.copy(&path, 0)?;
                     kept.push((path, slot));
                 }
             }
         }
         let size = self.policy.limits.temporary;
-        let options = format!("mode=1777,size={size},nr_inodes={}", (size / 4096).clamp(1024, 1 << 20));
-        let options = CString::new(options).map_err(io::Error::other).map_err(|e| SandboxError::setup("/tmp", e))?;
+        let options = format!(
+            "mode=1777,size={size},nr_inodes={}",
+            (size / 4096).clamp(1024, 1 << 20)
+        );
+        let options = CString::new(options)
+            .map_err(io::Error::other)
+            .map_err(|e| SandboxError::setup("/tmp", e))?;
         for place in ["/tmp", "/dev/shm"] {
             if root.is_empty() && !Path::new(place).is_dir() {
                 continue;
             }
             let target = inside(root, Path::new(place))?;
             let flags = libc::MS_NOSUID | libc::MS_NODEV;
-            self.stand(Layer::PrivateTmp, Op::Mount { kind: c"tmpfs", target, options: options.clone(), flags });
-            self.rules.push(Rule { beneath: Beneath::Path(c_path(Path::new(place))?), access: landlock::WRITE });
+            self.stand(
+                Layer::PrivateTmp,
+                Op::Mount {
+                    kind: c"tmpfs",
+                    target,
+                    options: options.clone(),
+                    flags,
+                },
+            );
+            self.rules.push(Rule {
+                beneath: Beneath::Path(c_path(Path::new(place))?),
+                access: landlock::WRITE,
+            });
         }
         for (path, slot) in kept {
             self.directories_above(root, &path, &mut BTreeSet::new())?;
@@ -289,13 +358,25 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn directories_above(&mut self, root: &str, path: &Path, made: &mut BTreeSet<PathBuf>) -> Result<(), SandboxError> {
-        let mut above: Vec<&Path> = path.ancestors().skip(1).filter(|above| above.parent().is_some()).collect();
+    fn directories_above(
+        &mut self,
+        root: &str,
+        path: &Path,
+        made: &mut BTreeSet<PathBuf>,
+    ) -> Result<(), SandboxError> {
+        let mut above: Vec<&Path> = path
+            .ancestors()
+            .skip(1)
+            .filter(|above| above.parent().is_some())
+            .collect();
         above.reverse();
         for directory in above {
             if made.insert(directory.to_owned()) {
                 // Not to be listed: what else lies in a home directory is nobody's business, not even that it is empty.
-                self.push(Op::Directory { path: inside(root, directory)?, mode: 0o711 });
+                self.push(Op::Directory {
+                    path: inside(root, directory)?,
+                    mode: 0o711,
+                });
             }
         }
         Ok(())
@@ -304,16 +385,36 @@ impl Planner<'_> {
     /// Something to mount on: a directory for directories, a file for everything else.
     fn mount_point(&mut self, root: &str, path: &Path) -> Result<(), SandboxError> {
         let target = inside(root, path)?;
-        let directory = fs::metadata(path).map_err(|source| unusable("path", path, source))?.is_dir();
-        self.push(if directory { Op::Directory { path: target, mode: 0o755 } } else { Op::File { path: target } });
+        let directory = fs::metadata(path)
+            .map_err(|source| unusable("path", path, source))?
+            .is_dir();
+        self.push(if directory {
+            Op::Directory {
+                path: target,
+                mode: 0o755,
+            }
+        } else {
+            Op::File { path: target }
+        });
         Ok(())
     }
 
     fn proc(&mut self, target: &str) -> Result<(), SandboxError> {
         let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
         let target = c_path(Path::new(target))?;
-        self.stand(Layer::PrivateProc, Op::Mount { kind: c"proc", target, options: CString::default(), flags });
-        self.rules.push(Rule { beneath: Beneath::Path(c"/proc".to_owned()), access: landlock::READ });
+        self.stand(
+            Layer::PrivateProc,
+            Op::Mount {
+                kind: c"proc",
+                target,
+                options: CString::default(),
+                flags,
+            },
+        );
+        self.rules.push(Rule {
+            beneath: Beneath::Path(c"/proc".to_owned()),
+            access: landlock::READ,
+        });
         Ok(())
     }
 
@@ -341,21 +442,40 @@ impl Planner<'_> {
         }
         let options = CString::from(c"mode=755,size=1m");
         let flags = libc::MS_NOSUID | libc::MS_NODEV;
-        self.push(Op::Mount { kind: c"tmpfs", target: c_path(Path::new(ROOT))?, options, flags });
+        self.push(Op::Mount {
+            kind: c"tmpfs",
+            target: c_path(Path::new(ROOT))?,
+            options,
+            flags,
+        });
         let mut made = BTreeSet::new();
         for directory in ["/proc", "/tmp", "/dev", "/dev/shm", "/etc"] {
             made.insert(PathBuf::from(directory));
-            self.push(Op::Directory { path: inside(ROOT, Path::new(directory))?, mode: 0o755 });
+            self.push(Op::Directory {
+                path: inside(ROOT, Path::new(directory))?,
+                mode: 0o755,
+            });
         }
-        for (name, to) in [("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2")] {
+        for (name, to) in [
+            ("fd", "/proc/self/fd"),
+            ("stdin", "/proc/self/fd/0"),
+            ("stdout", "/proc/self/fd/1"),
+            ("stderr", "/proc/self/fd/2"),
+        ] {
             let path = inside(ROOT, &Path::new("/dev").join(name))?;
-            self.push(Op::Link { path, to: c_path(Path::new(to))? });
+            self.push(Op::Link {
+                path,
+                to: c_path(Path::new(to))?,
+            });
         }
         self.private_tmp(ROOT, false)?;
         for item in &shown {
             if let Shown::Link(path, to) = item {
                 self.directories_above(ROOT, path, &mut made)?;
-                self.push(Op::Link { path: inside(ROOT, path)?, to: c_path(to)? });
+                self.push(Op::Link {
+                    path: inside(ROOT, path)?,
+                    to: c_path(to)?,
+                });
             }
         }
         // Shorter paths first: what lies beneath another is mounted on it.
@@ -363,7 +483,10 @@ impl Planner<'_> {
         for (path, slot) in copies {
             self.directories_above(ROOT, &path, &mut made)?;
             self.mount_point(ROOT, &path)?;
-            self.push(Op::Attach { slot, target: inside(ROOT, &path)? });
+            self.push(Op::Attach {
+                slot,
+                target: inside(ROOT, &path)?,
+            });
         }
         if self.plan.user.is_some() {
             for path in &writable {
@@ -374,14 +497,26 @@ impl Planner<'_> {
         }
         self.protect(guard, ROOT)?;
         self.proc(&format!("{ROOT}/proc"))?;
-        self.push(Op::Restrict { path: c_path(Path::new(ROOT))?, attributes: RDONLY });
-        self.stand(Layer::OwnRoot, Op::EnterRoot { path: c_path(Path::new(ROOT))? });
+        self.push(Op::Restrict {
+            path: c_path(Path::new(ROOT))?,
+            attributes: RDONLY,
+        });
+        self.stand(
+            Layer::OwnRoot,
+            Op::EnterRoot {
+                path: c_path(Path::new(ROOT))?,
+            },
+        );
         Ok(())
     }
 
     fn limits(&mut self) {
         let limits = &self.policy.limits;
-        let mut set = vec![(libc::RLIMIT_CORE, 0), (libc::RLIMIT_NOFILE, limits.open_files), (libc::RLIMIT_MEMLOCK, 8 << 20)];
+        let mut set = vec![
+            (libc::RLIMIT_CORE, 0),
+            (libc::RLIMIT_NOFILE, limits.open_files),
+            (libc::RLIMIT_MEMLOCK, 8 << 20),
+        ];
         if let Some(size) = limits.file_size {
             set.push((libc::RLIMIT_FSIZE, size));
         }
@@ -416,14 +551,25 @@ impl Planner<'_> {
             self.stand(layer, Op::Limit { resource, value });
         }
         if let Some(value) = pids {
-            self.stand(Layer::PidsLimit, Op::Limit { resource: libc::RLIMIT_NPROC, value });
+            self.stand(
+                Layer::PidsLimit,
+                Op::Limit {
+                    resource: libc::RLIMIT_NPROC,
+                    value,
+                },
+            );
         }
     }
 
     /// What is the same at both levels: who the command is, what it may touch, and what it may ask of the kernel.
-    fn wall(&mut self, temporary: Option<&Path>, user_namespace: Option<Arc<OwnedFd>>) -> Result<(), SandboxError> {
+    fn wall(
+        &mut self,
+        temporary: Option<&Path>,
+        user_namespace: Option<Arc<OwnedFd>>,
+    ) -> Result<(), SandboxError> {
         if let Some(namespace) = user_namespace {
-            let fd = sys::high(&*namespace).map_err(|source| SandboxError::setup("user namespace", source))?;
+            let fd = sys::high(&*namespace)
+                .map_err(|source| SandboxError::setup("user namespace", source))?;
             self.stand(Layer::UserNamespace, Op::JoinUser(fd.as_raw_fd()));
             self.plan._held.push(fd);
         }
@@ -434,8 +580,16 @@ impl Planner<'_> {
         self.stand(Layer::NoNewPrivileges, Op::NoNewPrivileges);
         self.landlock(temporary)?;
         let own_network = self.plan.flags & libc::CLONE_NEWNET != 0;
-        let sockets = if own_network || self.policy.network == Network::Full { Sockets::Internet } else { Sockets::None };
-        let ipc = if self.plan.flags & libc::CLONE_NEWIPC != 0 { Ipc::Own } else { Ipc::Shared };
+        let sockets = if own_network || self.policy.network == Network::Full {
+            Sockets::Internet
+        } else {
+            Sockets::None
+        };
+        let ipc = if self.plan.flags & libc::CLONE_NEWIPC != 0 {
+            Ipc::Own
+        } else {
+            Ipc::Shared
+        };
         let filter: Arc<[libc::sock_filter]> = seccomp::program(sockets, ipc).into();
         self.stand(Layer::Seccomp, Op::Seccomp(filter));
         Ok(())
@@ -443,44 +597,79 @@ impl Planner<'_> {
 
     fn landlock(&mut self, temporary: Option<&Path>) -> Result<(), SandboxError> {
         let mut readable = self.policy.read.clone();
-        let mut allow = |path: &Path, access: u64, role: &'static str| -> Result<(), SandboxError> {
-            match File::options().read(true).custom_flags(libc::O_PATH | libc::O_CLOEXEC).open(path) {
-                Ok(file) => {
-                    let fd = sys::high(&file).map_err(|source| unusable(role, path, source))?;
-                    self.rules.push(Rule { beneath: Beneath::Open(fd.as_raw_fd()), access });
-                    self.plan._held.push(fd);
-                    Ok(())
+        let mut allow =
+            |path: &Path, access: u64, role: &'static str| -> Result<(), SandboxError> {
+                match File::options()
+                    .read(true)
+                    .custom_flags(libc::O_PATH | libc::O_CLOEXEC)
+                    .open(path)
+                {
+                    Ok(file) => {
+                        let fd = sys::high(&file).map_err(|source| unusable(role, path, source))?;
+                        self.rules.push(Rule {
+                            beneath: Beneath::Open(fd.as_raw_fd()),
+                            access,
+                        });
+                        self.plan._held.push(fd);
+                        Ok(())
+                    }
+                    Err(source) => Err(unusable(role, path, source)),
                 }
-                Err(source) => Err(unusable(role, path, source)),
-            }
-        };
+            };
         for path in &self.policy.read {
             allow(path, landlock::READ, "readable path")?;
         }
-        for path in std::iter::once(self.workspace).chain(self.policy.write.iter().map(PathBuf::as_path)) {
+        for path in
+            std::iter::once(self.workspace).chain(self.policy.write.iter().map(PathBuf::as_path))
+        {
             allow(path, landlock::WRITE, "writable path")?;
             readable.push(path.to_owned());
         }
         if let Some(path) = temporary {
             allow(path, landlock::WRITE, "temporary directory")?;
         }
-        for device in ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"] {
+        for device in [
+            "/dev/null",
+            "/dev/zero",
+            "/dev/full",
+            "/dev/random",
+            "/dev/urandom",
+        ] {
             allow(Path::new(device), landlock::DEVICE, "device")?;
         }
         let own_network = self.plan.flags & libc::CLONE_NEWNET != 0;
-        let ruleset = landlock::ruleset(self.support.landlock_version(), own_network || self.policy.network == Network::Full);
+        let ruleset = landlock::ruleset(
+            self.support.landlock_version(),
+            own_network || self.policy.network == Network::Full,
+        );
         let rules = std::mem::take(&mut self.rules);
         self.stand(Layer::Landlock, Op::Landlock { ruleset, rules });
-        self.plan.readable = Some(readable.iter().filter_map(|path| path.canonicalize().ok()).collect());
+        self.plan.readable = Some(
+            readable
+                .iter()
+                .filter_map(|path| path.canonicalize().ok())
+                .collect(),
+        );
         Ok(())
     }
 }
 
 /// What we may set at most.
 fn hard_limit(resource: u32) -> u64 {
-    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: the structure is the kernel's and ours to write.
-    unsafe { libc::syscall(libc::SYS_prlimit64, 0, resource, std::ptr::null::<u8>(), &raw mut limit) };
+    unsafe {
+        libc::syscall(
+            libc::SYS_prlimit64,
+            0,
+            resource,
+            std::ptr::null::<u8>(),
+            &raw mut limit,
+        )
+    };
     limit.rlim_max
 }
 
@@ -495,5 +684,9 @@ fn c_path(path: &Path) -> Result<CString, SandboxError> {
 }
 
 fn unusable(role: &'static str, path: &Path, source: io::Error) -> SandboxError {
-    SandboxError::Path { role, path: path.to_owned(), source }
+    SandboxError::Path {
+        role,
+        path: path.to_owned(),
+        source,
+    }
 }

@@ -43,7 +43,9 @@ impl FromStr for Level {
         [Self::None, Self::Process, Self::Container]
             .into_iter()
             .find(|level| level.name() == text)
-            .ok_or_else(|| format!("`{text}` is no isolation level; use none, process or container"))
+            .ok_or_else(|| {
+                format!("`{text}` is no isolation level; use none, process or container")
+            })
     }
 }
 
@@ -76,7 +78,10 @@ pub enum User {
 
 impl User {
     /// The uid used when nobody names one: in a range that distributions leave unassigned.
-    pub const REDUCED: Self = Self::Reduced { uid: 60_999, gid: 60_999 };
+    pub const REDUCED: Self = Self::Reduced {
+        uid: 60_999,
+        gid: 60_999,
+    };
 }
 
 /// How much a run may use. `None` is no limit.
@@ -160,7 +165,9 @@ impl Policy {
         let limits = &self.limits;
         let bad = |text: String| Err(crate::SandboxError::Invalid(text));
         if let Some(memory) = limits.memory.filter(|memory| *memory < 1 << 20) {
-            return bad(format!("a memory limit of {memory} bytes is too small to start anything; the least is 1 MB"));
+            return bad(format!(
+                "a memory limit of {memory} bytes is too small to start anything; the least is 1 MB"
+            ));
         }
         if limits.pids.is_some_and(|pids| pids == 0) {
             return bad("a limit of 0 processes cannot start anything; the least is 1".to_owned());
@@ -172,10 +179,16 @@ impl Policy {
             return bad("a CPU limit of 0 leaves no time to run".to_owned());
         }
         if limits.open_files < 16 {
-            return bad(format!("{} open files are too few; the least is 16", limits.open_files));
+            return bad(format!(
+                "{} open files are too few; the least is 16",
+                limits.open_files
+            ));
         }
         if limits.temporary < 64 << 10 {
-            return bad(format!("{} bytes for /tmp are too few; the least is 64 KB", limits.temporary));
+            return bad(format!(
+                "{} bytes for /tmp are too few; the least is 64 KB",
+                limits.temporary
+            ));
         }
         if let User::Reduced { uid, gid } = self.user
             && (uid == 0 || gid == 0)
@@ -186,14 +199,18 @@ impl Policy {
             return bad("isolation `none` cannot confine a command to a proxy; use `process` or `container`".to_owned());
         }
         if self.level == Level::None && self.user != User::Same {
-            return bad("isolation `none` cannot reduce privileges; use `process` or `container`".to_owned());
+            return bad(
+                "isolation `none` cannot reduce privileges; use `process` or `container`"
+                    .to_owned(),
+            );
         }
         for path in self.read.iter().chain(&self.write).chain([&self.workspace]) {
             if !path.is_absolute() {
                 return bad(format!("`{}` is not an absolute path", path.display()));
             }
         }
-        if self.workspace == Path::new("/") || self.write.iter().any(|path| path == Path::new("/")) {
+        if self.workspace == Path::new("/") || self.write.iter().any(|path| path == Path::new("/"))
+        {
             return bad("`/` cannot be writable behind a wall; name a directory".to_owned());
         }
         Ok(())

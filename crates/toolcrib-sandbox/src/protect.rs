@@ -22,7 +22,6 @@ use std::{
         unix::fs::{MetadataExt, PermissionsExt},
     },
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
 /// The protected names in the root of a workspace. Those of git repositories are besides.
@@ -53,7 +52,16 @@ pub const PROTECTED_NAMES: &[&str] = &[
 
 /// In a directory of an editor that exists only these are protected; of the others the whole directory is.
 const EDITOR_FILES: &[(&str, &[&str])] = &[
-    (".vscode", &["tasks.json", "settings.json", "launch.json", "extensions.json", "mcp.json"]),
+    (
+        ".vscode",
+        &[
+            "tasks.json",
+            "settings.json",
+            "launch.json",
+            "extensions.json",
+            "mcp.json",
+        ],
+    ),
     (".zed", &["tasks.json", "settings.json", "debug.json"]),
 ];
 
@@ -88,9 +96,14 @@ pub(crate) struct Guard {
     lock: File,
     covered: Vec<Covered>,
     placeholders: Vec<PathBuf>,
+    /// Protected names that nothing keeps from being changed, as they were.
     before: Vec<(PathBuf, Option<State>)>,
-    began: SystemTime,
+    /// Directories near the root and when they last changed: where nothing changed, nothing was planted.
+    directories: Vec<(PathBuf, Option<Changed>)>,
 }
+
+/// Seconds and nanoseconds of a directory's last change.
+type Changed = (i64, i64);
 
 /// What a file looked like.
 type State = (u64, i64, i64, u64);
@@ -102,17 +115,66 @@ impl Guard {
         // Shared: many runs at once. Whoever removes placeholders holds it alone for that moment.
         // SAFETY: takes a descriptor of ours.
         unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_SH) };
-        let began = SystemTime::now();
-        let mut guard =
-            Self { root: root.to_owned(), lock, covered: Vec::new(), placeholders: Vec::new(), before: Vec::new(), began };
+        let mut guard = Self {
+            root: root.to_owned(),
+            lock,
+            covered: Vec::new(),
+            placeholders: Vec::new(),
+            before: Vec::new(),
+            directories: Vec::new(),
+        };
         for name in PROTECTED_NAMES {
             guard.cover_root(name, placeholders)?;
         }
-        for repository in repositories(root) {
+        let mut repositories = Vec::new();
+        let directories = walk(root, &mut |path, metadata| {
+            if path.file_name() == Some(OsStr::new(".git"))
+                && metadata.is_dir()
+                && path.parent() != Some(root)
+            {
+                repositories.push(path.to_owned());
+            }
+        });
+        for repository in repositories {
             guard.cover_repository(&repository, placeholders)?;
         }
-        guard.before = guard.watched().into_iter().map(|path| (path.clone(), state(&path))).collect();
+        if !placeholders {
+            guard.before = guard
+                .watched()
+                .into_iter()
+                .map(|path| (path.clone(), state(&path)))
+                .collect();
+        }
+        guard.directories = directories
+            .into_iter()
+            .map(|path| (path.clone(), changed(&path)))
+            .collect();
         Ok(guard)
+    }
+
+    /// Whether every covered name is still the same file or directory. A mount does not follow one that the host replaces.
+    pub(crate) fn identities(&self) -> Vec<Option<(u64, u64)>> {
+        let identity = |path: &Path| {
+            path.symlink_metadata()
+                .ok()
+                .map(|metadata| (metadata.dev(), metadata.ino()))
+        };
+        self.covered
+            .iter()
+            .filter(|covered| covered.cover != Cover::Pinned)
+            .map(|covered| identity(&covered.path))
+            .collect()
+    }
+
+    /// When the directories of covered names last changed: as long as this is the same, so are [`Self::identities`].
+    pub(crate) fn stamps(&self) -> Vec<Option<Changed>> {
+        let mut parents: Vec<&Path> = self
+            .covered
+            .iter()
+            .filter_map(|covered| covered.path.parent())
+            .collect();
+        parents.dedup();
+        parents.into_iter().map(changed).collect()
     }
 
     /// What to mount, in this order.
@@ -122,24 +184,35 @@ impl Guard {
 
     fn cover_root(&mut self, name: &str, placeholders: bool) -> io::Result<()> {
         let path = self.root.join(name);
-        let Some(metadata) = self.real(&path)? else { return self.place(path, placeholders) };
+        let Some(metadata) = self.real(&path)? else {
+            return self.place(path, placeholders);
+        };
         if name == ".git" && metadata.is_dir() {
             return self.cover_repository(&path, placeholders);
         }
         if let Some((_, files)) = EDITOR_FILES.iter().find(|(editor, _)| *editor == name)
             && metadata.is_dir()
         {
-            self.covered.push(Covered { path: path.clone(), cover: Cover::Pinned });
+            self.covered.push(Covered {
+                path: path.clone(),
+                cover: Cover::Pinned,
+            });
             for file in *files {
                 let file = path.join(file);
                 match self.real(&file)? {
-                    Some(_) => self.covered.push(Covered { path: file, cover: Cover::ReadOnly }),
+                    Some(_) => self.covered.push(Covered {
+                        path: file,
+                        cover: Cover::ReadOnly,
+                    }),
                     None => self.place(file, placeholders)?,
                 }
             }
             return Ok(());
         }
-        self.covered.push(Covered { path, cover: Cover::ReadOnly });
+        self.covered.push(Covered {
+            path,
+            cover: Cover::ReadOnly,
+        });
         Ok(())
     }
 
@@ -148,11 +221,17 @@ impl Guard {
         if self.covered.iter().any(|covered| covered.path == git) {
             return Ok(());
         }
-        self.covered.push(Covered { path: git.to_owned(), cover: Cover::Pinned });
+        self.covered.push(Covered {
+            path: git.to_owned(),
+            cover: Cover::Pinned,
+        });
         for name in ["hooks", "config", "config.worktree", "commondir"] {
             let path = git.join(name);
             match self.real(&path)? {
-                Some(_) => self.covered.push(Covered { path, cover: Cover::ReadOnly }),
+                Some(_) => self.covered.push(Covered {
+                    path,
+                    cover: Cover::ReadOnly,
+                }),
                 None if name == "hooks" => self.place(path, placeholders)?,
                 // Git reads these when they are there, so a directory would break it; a file that says what git
                 // assumes anyway does not.
@@ -167,13 +246,21 @@ impl Guard {
             && hooks != self.root
             && self.real(&hooks)?.is_some()
         {
-            self.covered.push(Covered { path: hooks, cover: Cover::ReadOnly });
+            self.covered.push(Covered {
+                path: hooks,
+                cover: Cover::ReadOnly,
+            });
         }
-        for modules in subdirectories(&git.join("modules")).chain(subdirectories(&git.join("worktrees"))) {
+        for modules in
+            subdirectories(&git.join("modules")).chain(subdirectories(&git.join("worktrees")))
+        {
             for name in ["hooks", "config", "config.worktree"] {
                 let path = modules.join(name);
                 if self.real(&path)?.is_some() {
-                    self.covered.push(Covered { path, cover: Cover::ReadOnly });
+                    self.covered.push(Covered {
+                        path,
+                        cover: Cover::ReadOnly,
+                    });
                 }
             }
         }
@@ -185,7 +272,14 @@ impl Guard {
         match path.symlink_metadata() {
             Ok(metadata) if is_placeholder(&metadata) => Ok(None),
             Ok(metadata) => Ok(Some(metadata)),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
             // A directory on the way that we may not look into, the command may not either: it has our rights.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
             Err(error) => Err(error),
@@ -203,7 +297,10 @@ impl Guard {
             Err(error) => return Err(error),
         }
         self.placeholders.push(path.clone());
-        self.covered.push(Covered { path, cover: Cover::Placeholder });
+        self.covered.push(Covered {
+            path,
+            cover: Cover::Placeholder,
+        });
         Ok(())
     }
 
@@ -212,12 +309,17 @@ impl Guard {
             return Ok(());
         }
         match fs::write(&path, text) {
-            Ok(()) => fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE & !0o111))?,
+            Ok(()) => {
+                fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE & !0o111))?
+            }
             Err(error) if unwritable(&error) => return Ok(()),
             Err(error) => return Err(error),
         }
         self.placeholders.push(path.clone());
-        self.covered.push(Covered { path, cover: Cover::ReadOnly });
+        self.covered.push(Covered {
+            path,
+            cover: Cover::ReadOnly,
+        });
         Ok(())
     }
 
@@ -226,23 +328,49 @@ impl Guard {
     /// Where mounts protect the names this finds only what is allowed (a repository cloned into a subdirectory), what a
     /// case-folding copy of the workspace would take for a protected name, and changes the host made itself.
     pub(crate) fn planted(&self) -> Vec<PathBuf> {
-        let changed = self.before.iter().filter(|(path, before)| state(path) != *before).map(|(path, _)| path.clone());
-        let mut planted: Vec<PathBuf> = changed.collect();
-        walk(&self.root, &mut |path, metadata| {
-            let since = metadata.created().or_else(|_| metadata.modified()).is_ok_and(|time| time >= self.began);
-            if since && is_protected_name(path.file_name().unwrap_or(OsStr::new(""))) && !is_placeholder(metadata) {
-                planted.push(path.to_owned());
-            }
-        });
+        let touched = self
+            .before
+            .iter()
+            .filter(|(path, before)| state(path) != *before)
+            .map(|(path, _)| path.clone());
+        let mut planted: Vec<PathBuf> = touched.collect();
+        let fresh = |path: &Path| {
+            self.directories
+                .iter()
+                .find(|(known, _)| known == path)
+                .is_none_or(|(_, then)| changed(path) != *then)
+        };
+        if self
+            .directories
+            .iter()
+            .any(|(path, then)| changed(path) != *then)
+        {
+            walk(&self.root, &mut |path, metadata| {
+                let covered = self.covered.iter().any(|covered| covered.path == path);
+                if !covered && !is_placeholder(metadata) && path.parent().is_some_and(fresh) {
+                    planted.push(path.to_owned());
+                }
+            });
+        }
         planted.sort();
         planted.dedup();
         planted
     }
 
     fn watched(&self) -> Vec<PathBuf> {
-        let covered = self.covered.iter().filter(|covered| covered.cover == Cover::ReadOnly).map(|covered| covered.path.clone());
-        let root = PROTECTED_NAMES.iter().filter(|name| **name != ".git").map(|name| self.root.join(name));
-        covered.chain(root).filter(|path| !self.placeholders.contains(path)).collect()
+        let covered = self
+            .covered
+            .iter()
+            .filter(|covered| covered.cover == Cover::ReadOnly)
+            .map(|covered| covered.path.clone());
+        let root = PROTECTED_NAMES
+            .iter()
+            .filter(|name| **name != ".git")
+            .map(|name| self.root.join(name));
+        covered
+            .chain(root)
+            .filter(|path| !self.placeholders.contains(path))
+            .collect()
     }
 }
 
@@ -254,10 +382,16 @@ impl Drop for Guard {
             return;
         }
         for path in self.placeholders.iter().rev() {
-            let Ok(metadata) = path.symlink_metadata() else { continue };
+            let Ok(metadata) = path.symlink_metadata() else {
+                continue;
+            };
             if is_placeholder(&metadata) {
                 // Only ever an empty directory or our own file: what a user has put there meanwhile stays.
-                let _ = if metadata.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) };
+                let _ = if metadata.is_dir() {
+                    fs::remove_dir(path)
+                } else {
+                    fs::remove_file(path)
+                };
             }
         }
     }
@@ -271,44 +405,53 @@ fn is_placeholder(metadata: &fs::Metadata) -> bool {
 
 /// A place where nothing can be made: the command, which has no more rights than we, cannot plant anything there either.
 fn unwritable(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotADirectory)
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::NotADirectory
+    )
 }
 
 fn state(path: &Path) -> Option<State> {
-    let metadata = path.symlink_metadata().ok().filter(|metadata| !is_placeholder(metadata))?;
-    Some((metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), metadata.len()))
+    let metadata = path
+        .symlink_metadata()
+        .ok()
+        .filter(|metadata| !is_placeholder(metadata))?;
+    Some((
+        metadata.ino(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.len(),
+    ))
 }
 
 /// Whether a program on a file system that folds case would take this for a protected name.
 fn is_protected_name(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| {
         // HFS+ ignores these; git refuses them in names of its own for the same reason.
-        let name: String = name.chars().filter(|char| !matches!(char, '\u{200b}'..='\u{200f}' | '\u{feff}')).collect();
+        let name: String = name
+            .chars()
+            .filter(|char| !matches!(char, '\u{200b}'..='\u{200f}' | '\u{feff}'))
+            .collect();
         PROTECTED_NAMES.contains(&name.to_lowercase().as_str())
     })
 }
 
-/// The `.git` directories of repositories below the root.
-fn repositories(root: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    walk(root, &mut |path, metadata| {
-        if path.file_name() == Some(OsStr::new(".git")) && metadata.is_dir() && path.parent() != Some(root) {
-            found.push(path.to_owned());
-        }
-    });
-    found
-}
-
-/// Visits what is near the root, breadth first, within the bounds of [`SEARCH`]; does not go into `.git` or links.
-fn walk(root: &Path, visit: &mut dyn FnMut(&Path, &fs::Metadata)) {
+/// Visits protected names near the root, breadth first, within the bounds of [`SEARCH`], and returns the directories it
+/// looked into; those with a protected name, and links, are not among them.
+fn walk(root: &Path, visit: &mut dyn FnMut(&Path, &fs::Metadata)) -> Vec<PathBuf> {
+    let mut visited = Vec::new();
     let mut queue = std::collections::VecDeque::from([(root.to_owned(), 0)]);
     let (mut left, deepest) = SEARCH;
     while let Some((directory, depth)) = queue.pop_front() {
         if left == 0 {
-            return;
+            break;
         }
         left -= 1;
-        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        let Ok(entries) = fs::read_dir(&directory) else {
+            continue;
+        };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let interesting = is_protected_name(&name);
@@ -316,15 +459,35 @@ fn walk(root: &Path, visit: &mut dyn FnMut(&Path, &fs::Metadata)) {
             if interesting && let Ok(metadata) = entry.metadata() {
                 visit(&entry.path(), &metadata);
             }
-            if is_directory && !interesting && depth < deepest && name != "node_modules" && name != "target" {
+            if is_directory
+                && !interesting
+                && depth < deepest
+                && name != "node_modules"
+                && name != "target"
+            {
                 queue.push_back((entry.path(), depth + 1));
             }
         }
+        visited.push(directory);
     }
+    visited
+}
+
+fn changed(directory: &Path) -> Option<Changed> {
+    directory
+        .symlink_metadata()
+        .ok()
+        .map(|metadata| (metadata.mtime(), metadata.mtime_nsec()))
 }
 
 fn subdirectories(path: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).take(64)
+    fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .take(64)
 }
 
 /// `core.hooksPath` of a git configuration, resolved against the work tree.
@@ -332,7 +495,9 @@ fn hooks_path(config: &Path, git: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(config).ok()?;
     let value = text.lines().find_map(|line| {
         let (name, value) = line.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("hookspath").then(|| value.trim().trim_matches('"').to_owned())
+        name.trim()
+            .eq_ignore_ascii_case("hookspath")
+            .then(|| value.trim().trim_matches('"').to_owned())
     })?;
     git.parent()?.join(value).canonicalize().ok()
 }

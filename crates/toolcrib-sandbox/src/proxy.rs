@@ -34,13 +34,20 @@ pub(crate) fn receive(channel: &UnixDatagram) -> io::Result<TcpListener> {
     // SAFETY: the message is zeroed and points to places of ours that live during the call; the control buffer has room
     // for one descriptor and is aligned.
     unsafe {
-        let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+        let mut part = libc::iovec {
+            iov_base: (&raw mut byte).cast(),
+            iov_len: 1,
+        };
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
         message.msg_control = control.as_mut_ptr().cast();
         message.msg_controllen = size_of_val(&control) as _;
-        sys::check(libc::recvmsg(channel.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) as i64)?;
+        sys::check(libc::recvmsg(
+            channel.as_raw_fd(),
+            &raw mut message,
+            libc::MSG_CMSG_CLOEXEC,
+        ) as i64)?;
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         if header.is_null() || (*header).cmsg_type != libc::SCM_RIGHTS {
             return Err(io::Error::other("the sandbox sent no socket"));
@@ -61,7 +68,9 @@ impl Relay {
         listener.set_nonblocking(true)?;
         // The thread sees the end of this pipe when we are dropped.
         let (seen, stop) = sys::pipe()?;
-        thread::Builder::new().name("toolcrib-relay".to_owned()).spawn(move || accept(&listener, &seen, to))?;
+        thread::Builder::new()
+            .name("toolcrib-relay".to_owned())
+            .spawn(move || accept(&listener, &seen, to))?;
         Ok(Self { stop })
     }
 }
@@ -76,7 +85,10 @@ fn accept(listener: &TcpListener, stop: &OwnedFd, to: SocketAddr) {
     let open = Arc::new(AtomicUsize::new(0));
     loop {
         let full = open.load(Ordering::Acquire) >= MOST;
-        let mut ready = [sys::awaits(Some(stop), 0), sys::awaits((!full).then_some(listener), libc::POLLIN)];
+        let mut ready = [
+            sys::awaits(Some(stop), 0),
+            sys::awaits((!full).then_some(listener), libc::POLLIN),
+        ];
         sys::poll(&mut ready, if full { 50 } else { -1 });
         if ready[0].revents != 0 {
             return;
@@ -84,13 +96,17 @@ fn accept(listener: &TcpListener, stop: &OwnedFd, to: SocketAddr) {
         if ready[1].revents == 0 {
             continue;
         }
-        let Ok((inside, _)) = listener.accept() else { continue };
+        let Ok((inside, _)) = listener.accept() else {
+            continue;
+        };
         open.fetch_add(1, Ordering::AcqRel);
         let counted = Arc::clone(&open);
-        let relayed = thread::Builder::new().name("toolcrib-relay".to_owned()).spawn(move || {
-            let _ = relay(&inside, to);
-            counted.fetch_sub(1, Ordering::AcqRel);
-        });
+        let relayed = thread::Builder::new()
+            .name("toolcrib-relay".to_owned())
+            .spawn(move || {
+                let _ = relay(&inside, to);
+                counted.fetch_sub(1, Ordering::AcqRel);
+            });
         if relayed.is_err() {
             open.fetch_sub(1, Ordering::AcqRel);
         }

@@ -37,8 +37,11 @@ impl Cancel {
     /// A wish not yet made.
     pub fn new() -> io::Result<Self> {
         // SAFETY: numbers only.
-        let event = sys::own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) }.into())?;
-        Ok(Self { event: Arc::new(event) })
+        let event =
+            sys::own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) }.into())?;
+        Ok(Self {
+            event: Arc::new(event),
+        })
     }
 
     /// Ends the run, now or as soon as it starts.
@@ -65,7 +68,24 @@ struct Run<'a> {
     wire: &'a [u8],
 }
 
+/// Runs a command in a cell. Also returns the cell's namespaces, by now without a process: taking the mounts apart takes the
+/// kernel as long as starting a small program, and nobody has to wait for it.
 pub(crate) fn supervise(
+    inner: &Inner,
+    mut cell: Cell,
+    command: &Command,
+    wire: &[u8],
+    output: &mut dyn FnMut(Stream, &[u8]),
+    cancel: &Cancel,
+) -> (Result<Report, SandboxError>, Vec<OwnedFd>) {
+    let namespaces = cell.namespaces();
+    (
+        conduct(inner, cell, command, wire, output, cancel),
+        namespaces,
+    )
+}
+
+fn conduct(
     inner: &Inner,
     cell: Cell,
     command: &Command,
@@ -73,19 +93,37 @@ pub(crate) fn supervise(
     output: &mut dyn FnMut(Stream, &[u8]),
     cancel: &Cancel,
 ) -> Result<Report, SandboxError> {
-    let limit = inner.policy.limits.growth.filter(|_| inner.policy.level > Level::None);
-    let growth = limit.map(|limit| Growth::watch(limit, &inner.writable())).transpose();
-    let growth = growth.map_err(|source| SandboxError::setup("watching the workspace's size", source))?;
+    let limit = inner
+        .policy
+        .limits
+        .growth
+        .filter(|_| inner.policy.level > Level::None);
+    let growth = limit
+        .map(|limit| Growth::watch(limit, &inner.writable()))
+        .transpose();
+    let growth =
+        growth.map_err(|source| SandboxError::setup("watching the workspace's size", source))?;
     let input = match command.input() {
         Stdin::Bytes(bytes) => bytes.as_slice(),
         Stdin::Empty | Stdin::Inherit => &[],
     };
     let began = Instant::now();
-    let mut run =
-        Run { inner, cell, output, buffer: Vec::new(), written: [0; 2], ended_by: None, began, growth, input, wire };
+    let mut run = Run {
+        inner,
+        cell,
+        output,
+        buffer: Vec::new(),
+        written: [0; 2],
+        ended_by: None,
+        began,
+        growth,
+        input,
+        wire,
+    };
     if let Some(command) = &run.cell.command {
         // Only a command longer than a pipe (64 KB) does not go at once.
-        sys::nonblocking(command).map_err(|source| SandboxError::setup("handing over the command", source))?;
+        sys::nonblocking(command)
+            .map_err(|source| SandboxError::setup("handing over the command", source))?;
     }
     run.hand_over();
     run.feed();
@@ -136,7 +174,8 @@ impl Run<'_> {
             };
             let Some(fd) = pipe else { return };
             if self.buffer.is_empty() {
-                self.buffer.resize(CHUNK, 0);
+                // In one go: the allocator gets it zeroed from the kernel, page by page as it is used.
+                self.buffer = vec![0; CHUNK];
             }
             let length = match sys::read(fd, &mut self.buffer) {
                 Ok(None) => return,
@@ -173,11 +212,22 @@ impl Run<'_> {
 
     /// Until init has ended: moves bytes, and looks at what no descriptor tells of.
     fn watch(&mut self, cancel: &Cancel) {
-        let deadline = self.inner.policy.limits.time.and_then(|time| self.began.checked_add(time));
+        let deadline = self
+            .inner
+            .policy
+            .limits
+            .time
+            .and_then(|time| self.began.checked_add(time));
         let ticking = self.growth.is_some() || self.cpu_limit().is_some();
         let mut tick = Instant::now() + TICK;
         loop {
-            let next = [deadline.filter(|_| self.ended_by.is_none()), ticking.then_some(tick)].into_iter().flatten().min();
+            let next = [
+                deadline.filter(|_| self.ended_by.is_none()),
+                ticking.then_some(tick),
+            ]
+            .into_iter()
+            .flatten()
+            .min();
             let wait = next.map_or(-1, |next| {
                 let left = next.saturating_duration_since(Instant::now());
                 i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
@@ -193,7 +243,8 @@ impl Run<'_> {
                 sys::awaits(cancelled, libc::POLLIN),
             ];
             sys::poll(&mut ready, wait);
-            let [ended, stdout, stderr, stdin, command, cancelled] = ready.map(|fd| fd.revents != 0);
+            let [ended, stdout, stderr, stdin, command, cancelled] =
+                ready.map(|fd| fd.revents != 0);
             if stdout {
                 self.pass_on(Stream::Stdout);
             }
@@ -233,7 +284,11 @@ impl Run<'_> {
         {
             self.end(EndedBy::Cpu);
         }
-        if self.growth.as_ref().is_some_and(|growth| growth.passed(|| self.cell.descendants())) {
+        if self
+            .growth
+            .as_ref()
+            .is_some_and(|growth| growth.passed(|| self.cell.descendants()))
+        {
             self.end(EndedBy::Growth);
         }
     }
@@ -246,18 +301,28 @@ impl Run<'_> {
         self.pass_on(Stream::Stdout);
         self.pass_on(Stream::Stderr);
         let mut said = [0u8; 24];
-        let length = sys::read(&self.cell.report, &mut said).ok().flatten().unwrap_or(0);
+        let length = sys::read(&self.cell.report, &mut said)
+            .ok()
+            .flatten()
+            .unwrap_or(0);
         let number = i32::from_ne_bytes([said[4], said[5], said[6], said[7]]);
         let status = match (length, said[0]) {
             (24, b'X') if libc::WIFEXITED(number) => Status::Exited(libc::WEXITSTATUS(number)),
             (24, b'X') => Status::Signalled(libc::WTERMSIG(number)),
             (24, b'D') => {
                 let source = io::Error::from_raw_os_error(number);
-                return Err(SandboxError::Path { role: "directory of the command", path: self.inner.workspace.clone(), source });
+                return Err(SandboxError::Path {
+                    role: "directory of the command",
+                    path: self.inner.workspace.clone(),
+                    source,
+                });
             }
             (24, b'E') => {
                 let source = io::Error::from_raw_os_error(number);
-                return Err(SandboxError::Start { program: command.program_name(), source });
+                return Err(SandboxError::Start {
+                    program: command.program_name(),
+                    source,
+                });
             }
             _ => Status::Signalled(libc::SIGKILL),
         };
@@ -265,10 +330,15 @@ impl Run<'_> {
         let oom = slot.is_some_and(|slot| slot.oom_kills() > 0);
         // A process that ran into its own limit of CPU seconds was killed for that, not by chance.
         let cpu = self.cpu_limit().is_some_and(|limit| {
-            let total = usage.map_or(Duration::ZERO, |usage| time(usage.ru_utime) + time(usage.ru_stime));
+            let total = usage.map_or(Duration::ZERO, |usage| {
+                time(usage.ru_utime) + time(usage.ru_stime)
+            });
             matches!(status, Status::Signalled(libc::SIGKILL | libc::SIGXCPU)) && total >= limit
         });
-        let ended_by = self.ended_by.or(oom.then_some(EndedBy::Memory)).or(cpu.then_some(EndedBy::Cpu));
+        let ended_by = self
+            .ended_by
+            .or(oom.then_some(EndedBy::Memory))
+            .or(cpu.then_some(EndedBy::Cpu));
         let guard = self.inner.guard.as_ref();
         let mut layers = self.inner.layers();
         if self.inner.guard.is_none() {
@@ -276,7 +346,11 @@ impl Run<'_> {
         }
         Ok(Report {
             level: self.inner.policy.level,
-            status: if self.ended_by.is_some() { Status::Signalled(libc::SIGKILL) } else { status },
+            status: if self.ended_by.is_some() {
+                Status::Signalled(libc::SIGKILL)
+            } else {
+                status
+            },
             ended_by,
             duration,
             user_time: usage.map_or(Duration::ZERO, |usage| time(usage.ru_utime)),

@@ -10,7 +10,7 @@ use crate::{
     layer::{Layer, Missing},
     plan::{self, Plan},
     policy::{Level, Network, Policy},
-    protect::{Cover, Guard},
+    protect::Guard,
     proxy,
     report::Report,
     run::{self, Cancel, Stream},
@@ -22,7 +22,7 @@ use std::{
     fs, io,
     os::{
         fd::{AsRawFd, OwnedFd, RawFd},
-        unix::{fs::MetadataExt, net::UnixDatagram},
+        unix::net::UnixDatagram,
     },
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -58,10 +58,19 @@ impl Sandbox {
     }
 
     fn assemble(support: Support, cgroups: Cgroups) -> Result<Self, SandboxError> {
-        let init = birth::init_program().map_err(|source| SandboxError::setup("the init program in memory", source))?;
+        let init = birth::init_program()
+            .map_err(|source| SandboxError::setup("the init program in memory", source))?;
         let midwife = Midwife::new().map_err(|source| SandboxError::setup("a thread", source))?;
         let namespaces = Namespaces::default();
-        Ok(Self { engine: Arc::new(Engine { support, cgroups, namespaces, init, midwife }) })
+        Ok(Self {
+            engine: Arc::new(Engine {
+                support,
+                cgroups,
+                namespaces,
+                init,
+                midwife,
+            }),
+        })
     }
 
     /// What can be enforced here.
@@ -73,26 +82,54 @@ impl Sandbox {
     pub fn prepare(&self, policy: &Policy) -> Result<Prepared, SandboxError> {
         policy.check()?;
         let engine = &self.engine;
-        let unavailable = |missing: Missing| SandboxError::Unavailable { level: policy.level, missing };
+        let unavailable = |missing: Missing| SandboxError::Unavailable {
+            level: policy.level,
+            missing,
+        };
         engine.support.refuses(policy).map_err(unavailable)?;
-        let unusable = |source| SandboxError::Path { role: "workspace", path: policy.workspace.clone(), source };
+        let unusable = |source| SandboxError::Path {
+            role: "workspace",
+            path: policy.workspace.clone(),
+            source,
+        };
         let workspace = policy.workspace.canonicalize().map_err(unusable)?;
         if workspace == Path::new("/") {
-            return Err(SandboxError::Invalid("`/` cannot be a workspace behind a wall; name a directory".to_owned()));
+            return Err(SandboxError::Invalid(
+                "`/` cannot be a workspace behind a wall; name a directory".to_owned(),
+            ));
         }
         fs::read_dir(&workspace).map_err(unusable)?;
-        let mounts = policy.level > Level::None && engine.support.check(Layer::MountNamespace).is_ok();
+        let mounts =
+            policy.level > Level::None && engine.support.check(Layer::MountNamespace).is_ok();
         let guard = (policy.protect && policy.level > Level::None)
             .then(|| Guard::new(&workspace, mounts))
             .transpose()
             .map_err(unusable)?;
         let temporary = (!mounts).then(temporary::Directory::new).transpose();
-        let temporary = temporary.map_err(|source| SandboxError::setup("a temporary directory", source))?;
+        let temporary =
+            temporary.map_err(|source| SandboxError::setup("a temporary directory", source))?;
         let user_namespace = self.user_namespace(policy)?;
         let directory = temporary.as_ref().map(temporary::Directory::path);
-        let plan = plan::plan(policy, &engine.support, &workspace, guard.as_ref(), directory, user_namespace)?;
-        let inner = Inner { engine: Arc::clone(engine), policy: policy.clone(), workspace, plan, temporary, guard, idle: Mutex::default() };
-        Ok(Prepared { inner: Arc::new(inner) })
+        let plan = plan::plan(
+            policy,
+            &engine.support,
+            &workspace,
+            guard.as_ref(),
+            directory,
+            user_namespace,
+        )?;
+        let inner = Inner {
+            engine: Arc::clone(engine),
+            policy: policy.clone(),
+            workspace,
+            plan,
+            temporary,
+            guard,
+            idle: Mutex::default(),
+        };
+        Ok(Prepared {
+            inner: Arc::new(inner),
+        })
     }
 
     /// Root's commands live in a user namespace in which no uid but their own exists; others get one at birth.
@@ -107,7 +144,9 @@ impl Sandbox {
             return Ok(None);
         };
         let namespace = self.engine.namespaces.of(uid, gid);
-        namespace.map(Some).map_err(|source| SandboxError::setup("a user namespace", source))
+        namespace
+            .map(Some)
+            .map_err(|source| SandboxError::setup("a user namespace", source))
     }
 }
 
@@ -132,15 +171,19 @@ pub(crate) struct Inner {
     pub(crate) guard: Option<Guard>,
 }
 
-/// Device and inode of every covered name when a cell was made: mounts do not follow a file that the host replaces.
-type Covers = Vec<Option<(u64, u64)>>;
+/// What a cell's mounts cover, as it was when they were made: when its directories changed; device and inode of each name.
+type Covers = (Vec<Option<(i64, i64)>>, Vec<Option<(u64, u64)>>);
 
 impl Prepared {
     /// Sets one sandbox up ahead of its command, so that the next run costs little more than the command's own start.
     /// Each run sets up the next.
     pub fn keep_ready(&self) -> Result<(), SandboxError> {
         let cell = self.inner.cell(Stdin::Empty)?;
-        self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).push(cell);
+        self.inner
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(cell);
         Ok(())
     }
 
@@ -155,17 +198,24 @@ impl Prepared {
         let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
         let extra = inner.variables();
         let wire = command.wire(&program, &inner.workspace, &extra)?;
-        let kept = if matches!(command.input(), Stdin::Inherit) { None } else { inner.take_ready() };
+        let kept = if matches!(command.input(), Stdin::Inherit) {
+            None
+        } else {
+            inner.take_ready()
+        };
         let ready = kept.is_some();
         let cell = match kept {
             Some(cell) => cell,
             None => inner.cell(command.input().clone())?.0,
         };
-        let answer = run::supervise(inner, cell, command, &wire, output, cancel);
-        if ready {
-            let weak = Arc::downgrade(inner);
-            inner.engine.midwife.send(move || refill(&weak));
-        }
+        let (answer, namespaces) = run::supervise(inner, cell, command, &wire, output, cancel);
+        let weak = ready.then(|| Arc::downgrade(inner));
+        inner.engine.midwife.send(move || {
+            drop(namespaces);
+            if let Some(inner) = weak {
+                refill(&inner);
+            }
+        });
         answer
     }
 
@@ -193,25 +243,35 @@ fn refill(inner: &Weak<Inner>) {
 impl Drop for Inner {
     fn drop(&mut self) {
         // Before the guard takes its placeholders away.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 
 impl Inner {
     fn take_ready(&self) -> Option<Cell> {
         loop {
-            let (cell, covers) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+            let (cell, covers) = self
+                .idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop()?;
             // A protected file that the host has replaced since is not covered in that cell any more.
-            if covers == self.covers() {
+            let Some(guard) = &self.guard else {
+                return Some(cell);
+            };
+            if covers.0 == guard.stamps() || covers.1 == guard.identities() {
                 return Some(cell);
             }
         }
     }
 
     fn covers(&self) -> Covers {
-        let covered = self.guard.as_ref().map_or(&[][..], Guard::covered);
-        let identity = |path: &Path| path.symlink_metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
-        covered.iter().filter(|covered| covered.cover != Cover::Pinned).map(|covered| identity(&covered.path)).collect()
+        self.guard.as_ref().map_or_else(Covers::default, |guard| {
+            (guard.stamps(), guard.identities())
+        })
     }
 
     /// A sandbox without a command, made on the thread whose end would be its end.
@@ -224,8 +284,17 @@ impl Inner {
     fn make(&self, stdin: &Stdin) -> Result<(Cell, Covers), SandboxError> {
         let covers = self.covers();
         let limits = CgroupLimits {
-            memory: self.policy.limits.memory.filter(|_| self.stands(Layer::MemoryLimit)),
-            pids: self.policy.limits.pids.filter(|_| self.stands(Layer::PidsLimit)).map(|pids| u64::from(pids) + 1),
+            memory: self
+                .policy
+                .limits
+                .memory
+                .filter(|_| self.stands(Layer::MemoryLimit)),
+            pids: self
+                .policy
+                .limits
+                .pids
+                .filter(|_| self.stands(Layer::PidsLimit))
+                .map(|pids| u64::from(pids) + 1),
         };
         let counted = self.policy.limits.cpu.is_some() && self.stands(Layer::CpuLimit);
         let slot = (limits.memory.is_some() || limits.pids.is_some() || counted)
@@ -240,7 +309,11 @@ impl Inner {
             Network::Proxy(address) => Some((address, UnixDatagram::pair().map_err(failed)?)),
             Network::None | Network::Full => None,
         };
-        let theirs = channel.as_ref().map(|(_, (_, theirs))| sys::high(theirs)).transpose().map_err(failed)?;
+        let theirs = channel
+            .as_ref()
+            .map(|(_, (_, theirs))| sys::high(theirs))
+            .transpose()
+            .map_err(failed)?;
         let order = Order {
             steps: &self.plan.steps,
             flags: self.plan.flags,
@@ -252,9 +325,15 @@ impl Inner {
             init: self.engine.init.as_raw_fd(),
         };
         let process = birth::give(&order).map_err(|failed| self.explain(failed))?;
-        let mut cell = Cell::new(process, pipes, slot, self.plan.flags & libc::CLONE_NEWPID != 0);
+        let mut cell = Cell::new(
+            process,
+            pipes,
+            slot,
+            self.plan.flags & libc::CLONE_NEWPID != 0,
+        );
         if let Some((address, (ours, _))) = channel {
-            let relay = proxy::receive(&ours).and_then(|listener| proxy::Relay::start(listener, address));
+            let relay =
+                proxy::receive(&ours).and_then(|listener| proxy::Relay::start(listener, address));
             cell.keep(relay.map_err(|source| SandboxError::setup("the way to the proxy", source))?);
         }
         Ok((cell, covers))
@@ -262,7 +341,9 @@ impl Inner {
 
     /// Fresh mounts that show files as the run's own; a detached mount can be attached once only.
     fn trees(&self) -> Result<Vec<OwnedFd>, SandboxError> {
-        let Some((uid, gid)) = self.plan.user else { return Ok(Vec::new()) };
+        let Some((uid, gid)) = self.plan.user else {
+            return Ok(Vec::new());
+        };
         let mount = |path: &PathBuf| {
             self.engine.namespaces.mount(path, uid, gid).map_err(|error| SandboxError::Unavailable {
                 level: self.policy.level,
@@ -278,13 +359,28 @@ impl Inner {
 
     /// What a child that failed was doing.
     fn explain(&self, failed: Failed) -> SandboxError {
-        let step = failed.step.and_then(|step| self.plan.steps.get(step)).map(|step| &step.op);
+        let step = failed
+            .step
+            .and_then(|step| self.plan.steps.get(step))
+            .map(|step| &step.op);
         let doing = match step {
             None => "starting the process".to_owned(),
             Some(Op::CopyMount { path, .. }) => format!("showing `{}`", path.to_string_lossy()),
-            Some(Op::Attach { target, .. } | Op::AttachTree { target, .. }) => format!("mounting `{}`", target.to_string_lossy()),
-            Some(Op::Mount { kind, target, .. }) => format!("mounting {} at `{}`", kind.to_string_lossy(), target.to_string_lossy()),
-            Some(Op::Directory { path, .. } | Op::File { path } | Op::Link { path, .. } | Op::Restrict { path, .. } | Op::Write { path, .. }) => {
+            Some(Op::Attach { target, .. } | Op::AttachTree { target, .. }) => {
+                format!("mounting `{}`", target.to_string_lossy())
+            }
+            Some(Op::Mount { kind, target, .. }) => format!(
+                "mounting {} at `{}`",
+                kind.to_string_lossy(),
+                target.to_string_lossy()
+            ),
+            Some(
+                Op::Directory { path, .. }
+                | Op::File { path }
+                | Op::Link { path, .. }
+                | Op::Restrict { path, .. }
+                | Op::Write { path, .. },
+            ) => {
                 format!("making `{}`", path.to_string_lossy())
             }
             Some(Op::PrivateMounts | Op::EnterRoot { .. }) => "changing the root".to_owned(),
@@ -305,14 +401,24 @@ impl Inner {
 
     pub(crate) fn layers(&self) -> Vec<Layer> {
         let limits = &self.policy.limits;
-        let mut layers: Vec<Layer> = self.plan.steps.iter().filter_map(|step| step.layer).collect();
+        let mut layers: Vec<Layer> = self
+            .plan
+            .steps
+            .iter()
+            .filter_map(|step| step.layer)
+            .collect();
         layers.extend([Layer::Descriptors, Layer::Environment]);
         let flags = [
             (libc::CLONE_NEWPID, Layer::PidNamespace),
             (libc::CLONE_NEWIPC, Layer::IpcNamespace),
             (libc::CLONE_NEWNET, Layer::NetworkNamespace),
         ];
-        layers.extend(flags.iter().filter(|(flag, _)| self.plan.flags & flag != 0).map(|(_, layer)| *layer));
+        layers.extend(
+            flags
+                .iter()
+                .filter(|(flag, _)| self.plan.flags & flag != 0)
+                .map(|(_, layer)| *layer),
+        );
         if self.plan.flags & libc::CLONE_NEWPID != 0 {
             layers.push(Layer::TreeKill);
         }
@@ -321,8 +427,16 @@ impl Inner {
             (limits.pids.is_some(), Layer::PidsLimit),
             (limits.cpu.is_some(), Layer::CpuLimit),
         ];
-        layers.extend(cgroup.iter().filter(|(wanted, layer)| *wanted && self.stands(*layer)).map(|(_, layer)| *layer));
-        if self.policy.level > Level::None && self.plan.flags & libc::CLONE_NEWNET == 0 && self.policy.network == Network::None {
+        layers.extend(
+            cgroup
+                .iter()
+                .filter(|(wanted, layer)| *wanted && self.stands(*layer))
+                .map(|(_, layer)| *layer),
+        );
+        if self.policy.level > Level::None
+            && self.plan.flags & libc::CLONE_NEWNET == 0
+            && self.policy.network == Network::None
+        {
             layers.push(Layer::NoSockets);
         }
         layers.sort();
@@ -333,13 +447,23 @@ impl Inner {
     /// What every command of this policy finds in its environment.
     fn variables(&self) -> Vec<(&'static str, String)> {
         let mut variables = Vec::new();
-        let directory = self.temporary.as_ref().map_or(Path::new("/tmp"), temporary::Directory::path);
+        let directory = self
+            .temporary
+            .as_ref()
+            .map_or(Path::new("/tmp"), temporary::Directory::path);
         if self.plan.private_tmp || self.temporary.is_some() {
             variables.push(("TMPDIR", directory.to_string_lossy().into_owned()));
         }
         if let Network::Proxy(_) = self.policy.network {
             let proxy = format!("http://127.0.0.1:{}", proxy::PORT);
-            for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+            for name in [
+                "http_proxy",
+                "https_proxy",
+                "all_proxy",
+                "HTTP_PROXY",
+                "HTTPS_PROXY",
+                "ALL_PROXY",
+            ] {
                 variables.push((name, proxy.clone()));
             }
         }
@@ -347,7 +471,9 @@ impl Inner {
     }
 
     pub(crate) fn writable(&self) -> Vec<PathBuf> {
-        std::iter::once(self.workspace.clone()).chain(self.policy.write.iter().cloned()).collect()
+        std::iter::once(self.workspace.clone())
+            .chain(self.policy.write.iter().cloned())
+            .collect()
     }
 }
 

@@ -24,26 +24,37 @@ pub struct Support {
 impl Support {
     /// Tries everything. Takes a few milliseconds and leaves nothing behind.
     pub(crate) fn probe(cgroups: &Cgroups) -> Self {
-        let mut support = Self { missing: BTreeMap::new(), landlock: 0 };
+        let mut support = Self {
+            missing: BTreeMap::new(),
+            landlock: 0,
+        };
         support.probe_landlock();
         support.probe_seccomp();
         support.probe_namespaces();
         support.probe_cgroups(cgroups);
         if sys::uid() != 0 {
             let fix = "run as root, or leave the privilege at `same-as-user`";
-            support.lacks(Layer::OwnUser, "only root can give a command another uid", fix);
+            support.lacks(
+                Layer::OwnUser,
+                "only root can give a command another uid",
+                fix,
+            );
         }
         support
     }
 
     /// Whether a layer can be had, and if not, why and what would help.
     pub fn check(&self, layer: Layer) -> Result<(), Missing> {
-        self.missing.get(&layer).map_or(Ok(()), |missing| Err(missing.clone()))
+        self.missing
+            .get(&layer)
+            .map_or(Ok(()), |missing| Err(missing.clone()))
     }
 
     /// Whether a level can be had: every layer it requires, or the first that is missing.
     pub fn level(&self, level: Level) -> Result<(), Missing> {
-        Self::required(level).iter().try_for_each(|layer| self.check(*layer))
+        Self::required(level)
+            .iter()
+            .try_for_each(|layer| self.check(*layer))
     }
 
     /// Layers without which a level is refused.
@@ -96,13 +107,22 @@ impl Support {
         let why = self.check(Layer::MountNamespace).err();
         Missing {
             layer: Layer::ProtectedNames,
-            reason: why.as_ref().map_or_else(String::new, |missing| format!("without mounts of its own ({})", missing.reason)),
+            reason: why.as_ref().map_or_else(String::new, |missing| {
+                format!("without mounts of its own ({})", missing.reason)
+            }),
             fix: why.map_or_else(String::new, |missing| missing.fix),
         }
     }
 
     fn lacks(&mut self, layer: Layer, reason: impl Into<String>, fix: impl Into<String>) {
-        self.missing.insert(layer, Missing { layer, reason: reason.into(), fix: fix.into() });
+        self.missing.insert(
+            layer,
+            Missing {
+                layer,
+                reason: reason.into(),
+                fix: fix.into(),
+            },
+        );
     }
 
     fn probe_landlock(&mut self) {
@@ -110,25 +130,47 @@ impl Support {
             Ok(version) => {
                 self.landlock = version;
                 if version < landlock::LEAST {
-                    let reason = format!("this kernel's Landlock is version {version}; {} is the least", landlock::LEAST);
+                    let reason = format!(
+                        "this kernel's Landlock is version {version}; {} is the least",
+                        landlock::LEAST
+                    );
                     self.lacks(Layer::Landlock, reason, "use Linux 6.2 or later");
                 }
             }
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
                 let fix = "boot with `lsm=landlock,…` (see /sys/kernel/security/lsm)";
-                self.lacks(Layer::Landlock, "Landlock is built in but switched off", fix);
+                self.lacks(
+                    Layer::Landlock,
+                    "Landlock is built in but switched off",
+                    fix,
+                );
             }
-            Err(error) => self.lacks(Layer::Landlock, format!("this kernel has no Landlock ({error})"), "use Linux 6.2 or later"),
+            Err(error) => self.lacks(
+                Layer::Landlock,
+                format!("this kernel has no Landlock ({error})"),
+                "use Linux 6.2 or later",
+            ),
         }
     }
 
     fn probe_seccomp(&mut self) {
         let action: u32 = libc::SECCOMP_RET_KILL_PROCESS;
         // SAFETY: the call reads one number of ours.
-        let answer = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action) };
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_GET_ACTION_AVAIL,
+                0,
+                &raw const action,
+            )
+        };
         if let Err(error) = sys::check(answer) {
             let fix = "use a kernel with CONFIG_SECCOMP_FILTER";
-            self.lacks(Layer::Seccomp, format!("this kernel cannot filter system calls ({error})"), fix);
+            self.lacks(
+                Layer::Seccomp,
+                format!("this kernel cannot filter system calls ({error})"),
+                fix,
+            );
         }
     }
 
@@ -153,14 +195,36 @@ impl Support {
         let tmpfs = || mount(c"tmpfs", "/tmp");
         let everything = [
             (Layer::PidNamespace, pid, vec![]),
-            (Layer::MountNamespace, mounts, vec![Op::PrivateMounts, tmpfs()]),
-            (Layer::PrivateProc, mounts, vec![Op::PrivateMounts, mount(c"proc", "/proc")]),
-            (Layer::NetworkNamespace, libc::CLONE_NEWNET, vec![Op::Loopback]),
+            (
+                Layer::MountNamespace,
+                mounts,
+                vec![Op::PrivateMounts, tmpfs()],
+            ),
+            (
+                Layer::PrivateProc,
+                mounts,
+                vec![Op::PrivateMounts, mount(c"proc", "/proc")],
+            ),
+            (
+                Layer::NetworkNamespace,
+                libc::CLONE_NEWNET,
+                vec![Op::Loopback],
+            ),
             (Layer::IpcNamespace, libc::CLONE_NEWIPC, vec![]),
-            (Layer::HostNamespace, libc::CLONE_NEWUTS, vec![Op::HostName(c"toolcrib")]),
+            (
+                Layer::HostNamespace,
+                libc::CLONE_NEWUTS,
+                vec![Op::HostName(c"toolcrib")],
+            ),
         ];
         let all = mounts | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
-        let ops = vec![Op::PrivateMounts, tmpfs(), mount(c"proc", "/proc"), Op::Loopback, Op::HostName(c"toolcrib")];
+        let ops = vec![
+            Op::PrivateMounts,
+            tmpfs(),
+            mount(c"proc", "/proc"),
+            Op::Loopback,
+            Op::HostName(c"toolcrib"),
+        ];
         // Usually everything works: one process tells. Only otherwise is each asked for itself.
         if attempt(all, ops, user).is_ok() {
             return;
@@ -175,9 +239,13 @@ impl Support {
         for (layer, flags, ops) in everything {
             if let Err(error) = attempt(flags, ops, user) {
                 let fix = match layer {
-                    Layer::PrivateProc => "in a container, run it with an unmasked /proc (`--security-opt systempaths=unconfined`)",
+                    Layer::PrivateProc => {
+                        "in a container, run it with an unmasked /proc (`--security-opt systempaths=unconfined`)"
+                    }
                     _ if user => "allow user namespaces with capabilities, or run Toolcrib as root",
-                    _ => "give Toolcrib CAP_SYS_ADMIN, or run it as an ordinary user with user namespaces",
+                    _ => {
+                        "give Toolcrib CAP_SYS_ADMIN, or run it as an ordinary user with user namespaces"
+                    }
                 };
                 self.lacks(layer, format!("the kernel refused it ({error})"), fix);
             }
@@ -187,7 +255,12 @@ impl Support {
 
 fn mount(kind: &'static std::ffi::CStr, target: &str) -> Op {
     let target = CString::new(target).unwrap_or_default();
-    Op::Mount { kind, target, options: CString::default(), flags: libc::MS_NOSUID | libc::MS_NODEV }
+    Op::Mount {
+        kind,
+        target,
+        options: CString::default(),
+        flags: libc::MS_NOSUID | libc::MS_NODEV,
+    }
 }
 
 /// Starts a process that does this and ends.
@@ -195,7 +268,10 @@ fn attempt(flags: i32, ops: Vec<Op>, user: bool) -> io::Result<()> {
     let mut all = Vec::new();
     if user {
         let (uid, gid) = (sys::uid(), sys::gid());
-        let write = |path: &std::ffi::CStr, text: String| Op::Write { path: path.to_owned(), text: text.into_bytes() };
+        let write = |path: &std::ffi::CStr, text: String| Op::Write {
+            path: path.to_owned(),
+            text: text.into_bytes(),
+        };
         all.push(write(c"/proc/self/setgroups", "deny".to_owned()));
         all.push(write(c"/proc/self/uid_map", format!("{uid} {uid} 1")));
         all.push(write(c"/proc/self/gid_map", format!("{gid} {gid} 1")));
@@ -203,19 +279,47 @@ fn attempt(flags: i32, ops: Vec<Op>, user: bool) -> io::Result<()> {
     all.extend(ops);
     let steps: Vec<Step> = all.into_iter().map(|op| Step { layer: None, op }).collect();
     let flags = flags | if user { libc::CLONE_NEWUSER } else { 0 };
-    birth::probe(&Outline { steps: &steps, flags })
+    birth::probe(&Outline {
+        steps: &steps,
+        flags,
+    })
 }
 
 fn no_user_namespace(error: &io::Error) -> (String, String) {
-    let setting = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
-    let (reason, fix) = if setting("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
-        ("this system forbids them to ordinary users", "set kernel.unprivileged_userns_clone=1")
-    } else if setting("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
-        ("this system allows none", "set user.max_user_namespaces to a positive number")
-    } else if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
-        ("AppArmor restricts them", "add an AppArmor profile for Toolcrib that says `userns,`")
-    } else {
-        ("the kernel refused them", "allow user namespaces, or run Toolcrib as root")
+    let setting = |path: &str| {
+        fs::read_to_string(path)
+            .ok()
+            .map(|text| text.trim().to_owned())
     };
-    (format!("an ordinary user needs user namespaces, and {reason} ({error})"), format!("{fix}, or run Toolcrib as root").replace(", or run Toolcrib as root, or run Toolcrib as root", ", or run Toolcrib as root"))
+    let (reason, fix) =
+        if setting("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
+            (
+                "this system forbids them to ordinary users",
+                "set kernel.unprivileged_userns_clone=1",
+            )
+        } else if setting("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
+            (
+                "this system allows none",
+                "set user.max_user_namespaces to a positive number",
+            )
+        } else if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref()
+            == Some("1")
+        {
+            (
+                "AppArmor restricts them",
+                "add an AppArmor profile for Toolcrib that says `userns,`",
+            )
+        } else {
+            (
+                "the kernel refused them",
+                "allow user namespaces, or run Toolcrib as root",
+            )
+        };
+    (
+        format!("an ordinary user needs user namespaces, and {reason} ({error})"),
+        format!("{fix}, or run Toolcrib as root").replace(
+            ", or run Toolcrib as root, or run Toolcrib as root",
+            ", or run Toolcrib as root",
+        ),
+    )
 }

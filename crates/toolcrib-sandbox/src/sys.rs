@@ -12,7 +12,11 @@ use std::{
 
 /// A number from the kernel: itself, or the error it stands for.
 pub(crate) fn check(answer: i64) -> io::Result<i64> {
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+    if answer < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(answer)
+    }
 }
 
 /// Takes a descriptor that the kernel has just made.
@@ -24,8 +28,12 @@ pub(crate) fn own(answer: i64) -> io::Result<OwnedFd> {
 
 /// A path as the kernel takes it.
 pub(crate) fn c_path(path: &Path) -> io::Result<CString> {
-    CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path cannot hold a null byte"))
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "a path cannot hold a null byte",
+        )
+    })
 }
 
 /// A pipe: the reading end, the writing end. Both close on exec.
@@ -52,7 +60,8 @@ pub(crate) fn nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
 pub(crate) fn read(fd: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         // SAFETY: the buffer is ours and as long as we say.
-        let answer = unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
+        let answer =
+            unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
         match check(answer as i64) {
             Ok(length) => return Ok(Some(length as usize)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -88,7 +97,11 @@ pub(crate) fn poll(fds: &mut [libc::pollfd], timeout: i32) {
 
 /// An entry for [`poll`].
 pub(crate) fn awaits(fd: Option<&impl AsRawFd>, events: i16) -> libc::pollfd {
-    libc::pollfd { fd: fd.map_or(-1, AsRawFd::as_raw_fd), events, revents: 0 }
+    libc::pollfd {
+        fd: fd.map_or(-1, AsRawFd::as_raw_fd),
+        events,
+        revents: 0,
+    }
 }
 
 /// The number of the effective user.

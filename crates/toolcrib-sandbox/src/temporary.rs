@@ -46,10 +46,18 @@ impl Drop for Directory {
 
 /// Removes directories whose owner is gone.
 pub(crate) fn sweep() {
-    let entries = std::env::temp_dir().canonicalize().and_then(fs::read_dir).into_iter().flatten().flatten();
+    let entries = std::env::temp_dir()
+        .canonicalize()
+        .and_then(fs::read_dir)
+        .into_iter()
+        .flatten()
+        .flatten();
     for entry in entries {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(|rest| rest.split('-').next());
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX))
+            .and_then(|rest| rest.split('-').next());
         if let Some(owner) = owner.filter(|owner| owner.parse::<u32>().is_ok())
             && !Path::new("/proc").join(owner).exists()
         {

@@ -39,9 +39,15 @@ impl Namespaces {
         let path = sys::c_path(path)?;
         let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC;
         // SAFETY: the path ends with null.
-        let tree =
-            sys::own(unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) })?;
-        let attributes: [u64; 4] = [MOUNT_ATTR_IDMAP | NOSUID_NODEV, 0, 0, namespace.as_raw_fd() as u64];
+        let tree = sys::own(unsafe {
+            libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)
+        })?;
+        let attributes: [u64; 4] = [
+            MOUNT_ATTR_IDMAP | NOSUID_NODEV,
+            0,
+            0,
+            namespace.as_raw_fd() as u64,
+        ];
         // SAFETY: the structure `mount_attr` is four numbers.
         sys::check(unsafe {
             libc::syscall(
@@ -89,14 +95,31 @@ fn make(uids: &str, gids: &str) -> io::Result<OwnedFd> {
     extern "C" fn wait(_: *mut libc::c_void) -> i32 {
         loop {
             // SAFETY: waits; touches no memory.
-            unsafe { libc::syscall(libc::SYS_ppoll, null::<u8>(), 0, null::<u8>(), null::<u8>(), 8) };
+            unsafe {
+                libc::syscall(
+                    libc::SYS_ppoll,
+                    null::<u8>(),
+                    0,
+                    null::<u8>(),
+                    null::<u8>(),
+                    8,
+                )
+            };
         }
     }
     let mut stack = vec![0u128; 1024];
     let flags = libc::CLONE_NEWUSER | libc::CLONE_VM | libc::CLONE_FILES;
     // SAFETY: the stack is aligned, grows down from its end, and outlives the process, which is reaped below.
     let pid = sys::check(
-        unsafe { libc::clone(wait, stack.as_mut_ptr().add(stack.len()).cast(), flags, std::ptr::null_mut()) }.into(),
+        unsafe {
+            libc::clone(
+                wait,
+                stack.as_mut_ptr().add(stack.len()).cast(),
+                flags,
+                std::ptr::null_mut(),
+            )
+        }
+        .into(),
     )? as i32;
     let namespace = (|| {
         fs::write(format!("/proc/{pid}/uid_map"), uids)?;
@@ -118,8 +141,14 @@ mod tests {
 
     #[test]
     fn a_map_swaps_two_numbers_and_keeps_the_rest() {
-        assert_eq!(swap(0, 60_999), "0 60999 1\n60999 0 1\n1 1 60998\n61000 61000 4294906295\n");
-        assert_eq!(swap(1000, 1001), "1000 1001 1\n1001 1000 1\n0 0 1000\n1002 1002 4294966293\n");
+        assert_eq!(
+            swap(0, 60_999),
+            "0 60999 1\n60999 0 1\n1 1 60998\n61000 61000 4294906295\n"
+        );
+        assert_eq!(
+            swap(1000, 1001),
+            "1000 1001 1\n1001 1000 1\n0 0 1000\n1002 1002 4294966293\n"
+        );
         assert_eq!(swap(7, 7), "0 0 4294967295\n");
     }
 }
