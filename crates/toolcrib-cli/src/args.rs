@@ -1,5 +1,7 @@
 //! The words of the command line.
 
+use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use clap_complete::engine::ArgValueCompleter;
 use toolcrib::CallId;
 use toolcrib::wire::{Provider, ResultShape};
 
-use crate::{complete, duration};
+use crate::{complete, duration, size};
 
 /// Define a tool once; run it safely from a shell, a program, or any model that can call tools.
 #[derive(Debug, Parser)]
@@ -100,6 +102,8 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Explain a tool's standing, or an error code
     Explain(ExplainArgs),
+    /// Run any command behind the wall that tools run behind
+    Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace
     #[command(after_help = "Exits with 1 when something is broken; warnings do not count.")]
     Doctor,
@@ -194,6 +198,62 @@ pub(crate) struct SchemaArgs {
     /// Follow the rules of OpenAI's strict mode
     #[arg(long, requires = "provider")]
     pub(crate) strict: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib sandbox -- make test                     in the workspace, no network, nothing else writable
+  toolcrib sandbox --isolation container -- python3 untrusted.py
+  toolcrib sandbox --memory 512MB --timeout 5s --pids 64 -- bash -c 'yes | sort'
+  toolcrib sandbox --json -- true                   what stood around it, and what did not
+
+Exits with the command's code; 124 when time ran out, 125 when the sandbox could not be set up,
+128 and the signal when the command was killed. `toolcrib doctor` says which levels this machine has;
+docs/security.md says what each protects.")]
+pub(crate) struct SandboxArgs {
+    /// How strong the wall is; a level that cannot be had is an error, never lowered
+    #[arg(long, value_name = "LEVEL", default_value = "process", value_parser = ["none", "process", "container"])]
+    pub(crate) isolation: String,
+    /// Allow the network (IP only: sockets of the host stay out of reach)
+    #[arg(long)]
+    pub(crate) network: bool,
+    /// Allow this one address instead, by way of http_proxy and https_proxy
+    #[arg(long, value_name = "IP:PORT", conflicts_with = "network")]
+    pub(crate) proxy: Option<SocketAddr>,
+    /// Also let it read this file or directory
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) read: Vec<PathBuf>,
+    /// Also let it write this file or directory
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) write: Vec<PathBuf>,
+    /// Memory of all its processes together [default: 2GB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub(crate) memory: Option<u64>,
+    /// How long it may run [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    pub(crate) timeout: Option<Duration>,
+    /// CPU time of all its processes together
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    pub(crate) cpu: Option<Duration>,
+    /// Processes and threads at once [default: 512]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    pub(crate) pids: Option<u32>,
+    /// Size of one file [default: 1GB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub(crate) file_size: Option<u64>,
+    /// How much what it may write can grow [default: 4GB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub(crate) growth: Option<u64>,
+    /// Pass a variable on, or set one; besides PATH, HOME, LANG, LC_*, TZ and TERM
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
+    /// Whose rights it has; `reduced` is a uid that owns nothing, which only root can give
+    #[arg(long, value_name = "WHOSE", default_value = "same-as-user", value_parser = ["same-as-user", "reduced"])]
+    pub(crate) privilege: String,
+    /// The command and its arguments
+    #[arg(required = true, last = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Subcommand)]

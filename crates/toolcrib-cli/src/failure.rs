@@ -17,6 +17,8 @@ use crate::output::Output;
 pub(crate) struct CliError {
     error: ToolError,
     hint: Option<String>,
+    /// Instead of the code's own: commands that pass a program's exit code through keep clear of it.
+    exit: Option<u8>,
 }
 
 impl CliError {
@@ -29,6 +31,13 @@ impl CliError {
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Exits with this instead of the code's own.
+    #[must_use]
+    pub(crate) fn exiting(mut self, code: u8) -> Self {
+        self.exit = Some(code);
         self
     }
 
@@ -48,13 +57,17 @@ impl CliError {
         } else {
             print_error(output, &self.error, self.hint.as_deref());
         }
-        ExitCode::from(self.error.code().exit_code())
+        ExitCode::from(self.exit.unwrap_or_else(|| self.error.code().exit_code()))
     }
 }
 
 impl From<ToolError> for CliError {
     fn from(error: ToolError) -> Self {
-        CliError { error, hint: None }
+        CliError {
+            error,
+            hint: None,
+            exit: None,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod duration;
 mod failure;
 mod output;
 mod progress;
+mod size;
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;

@@ -5,8 +5,8 @@
 //! namespace it is a subreaper and kills what is left, generation by generation.
 //!
 //! It starts before its command is known: a child waits on descriptor 4 for the command (see `wire.rs` in the library),
-//! so that all setting up can be done ahead of a call. Descriptor 3 takes one report of 24 bytes: `E` and an errno when
-//! the command could not be started (`D`: when its directory could not be entered), else `X`, its wait status and its CPU time.
+//! so that all setting up can be done ahead of a call. Descriptor 3 takes one report of 16 bytes: `E` and an errno when
+//! the command could not be started (`D`: when its directory could not be entered), else `X`, its wait status and the most memory one process had.
 //!
 //! The only argument after its name is the mode: `n` with a pid namespace, `t` (tree) without.
 #![no_std]
@@ -121,7 +121,7 @@ const AT_FDCWD: usize = -100isize as usize;
 const O_CLOEXEC: usize = 0o2000000;
 const WNOHANG: usize = 1;
 
-/// The kernel's `struct rusage`: seconds and microseconds of user time, of system time, and fourteen numbers more.
+/// The kernel's `struct rusage`: seconds and microseconds of user time, of system time, kilobytes, and thirteen numbers more.
 type Usage = [i64; 18];
 
 /// Starts with the kernel's stack: argc, argv…, 0, environment…, 0.
@@ -162,7 +162,7 @@ unsafe extern "C" fn main(stack: *const usize) -> ! {
         if ended == command {
             // SAFETY: wait4 filled it, since it returned a process.
             let usage = unsafe { usage.assume_init_ref() };
-            report(b'X', status, usage[0] * 1_000_000 + usage[1], usage[2] * 1_000_000 + usage[3]);
+            report(b'X', status, usage[4]);
             break;
         }
         if ended == ECHILD {
@@ -253,17 +253,16 @@ fn read_whole(mut to: usize, mut length: usize) -> bool {
 
 /// Reports that the command could not be started.
 fn refused(kind: u8, answer: isize) -> ! {
-    report(kind, -answer as i32, 0, 0);
+    report(kind, -answer as i32, 0);
     exit(125)
 }
 
-/// Writes the one report: a letter, a number, and microseconds of user and system time. Short enough for a pipe to take whole.
-fn report(kind: u8, number: i32, user: i64, system: i64) {
-    let mut line = [0u8; 24];
+/// Writes the one report: a letter, a number, and kilobytes. Short enough for a pipe to take whole.
+fn report(kind: u8, number: i32, memory: i64) {
+    let mut line = [0u8; 16];
     line[0] = kind;
     line[4..8].copy_from_slice(&number.to_ne_bytes());
-    line[8..16].copy_from_slice(&user.to_ne_bytes());
-    line[16..24].copy_from_slice(&system.to_ne_bytes());
+    line[8..16].copy_from_slice(&memory.to_ne_bytes());
     // SAFETY: the bytes are ours.
     unsafe { call(nr::WRITE, REPORT, line.as_ptr() as usize, line.len(), 0) };
 }

@@ -4,7 +4,6 @@ use crate::{
     birth::{self, Process},
     cgroup::Slot,
     child::Descriptors,
-    command::Stdin,
     proxy::Relay,
     sys,
 };
@@ -20,7 +19,7 @@ const CAPACITY: i32 = 256 << 10;
 /// The pipes of a run. The command's ends close once it exists.
 #[derive(Debug)]
 pub(crate) struct Pipes {
-    pub(crate) stdin: Option<OwnedFd>,
+    pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
     pub(crate) report: OwnedFd,
@@ -29,15 +28,9 @@ pub(crate) struct Pipes {
 }
 
 impl Pipes {
-    pub(crate) fn new(stdin: &Stdin) -> io::Result<Self> {
-        let (their_stdin, stdin) = match stdin {
-            Stdin::Inherit => (sys::high(&io::stdin())?, None),
-            Stdin::Empty | Stdin::Bytes(_) => {
-                let (read, write) = sys::pipe()?;
-                sys::nonblocking(&write)?;
-                (sys::high(&read)?, Some(write))
-            }
-        };
+    pub(crate) fn new() -> io::Result<Self> {
+        let (their_stdin, stdin) = sys::pipe()?;
+        sys::nonblocking(&stdin)?;
         let (stdout, their_stdout) = sys::pipe()?;
         let (stderr, their_stderr) = sys::pipe()?;
         let (report, their_report) = sys::pipe()?;
@@ -50,7 +43,7 @@ impl Pipes {
         }
         sys::nonblocking(&report)?;
         let theirs = [
-            their_stdin,
+            sys::high(&their_stdin)?,
             sys::high(&their_stdout)?,
             sys::high(&their_stderr)?,
             sys::high(&their_report)?,
@@ -112,7 +105,7 @@ impl Cell {
         };
         Self {
             process,
-            stdin,
+            stdin: Some(stdin),
             stdout: Some(stdout),
             stderr: Some(stderr),
             report,
@@ -183,6 +176,9 @@ impl Cell {
 
     /// All processes of the run, as the host counts them.
     pub(crate) fn descendants(&self) -> Vec<i32> {
+        if let Some(slot) = &self.slot {
+            return slot.pids();
+        }
         let mut found = vec![self.process.pid];
         let mut at = 0;
         while let Some(pid) = found.get(at).copied() {

@@ -57,8 +57,12 @@ pub(crate) enum Op {
     File { path: CString },
     /// Makes a symbolic link.
     Link { path: CString, to: CString },
-    /// Changes the attributes of the mount at this path, not of those beneath.
-    Restrict { path: CString, attributes: u64 },
+    /// Changes the attributes of the mount at this path, and of all beneath if so wished.
+    Restrict {
+        path: CString,
+        attributes: u64,
+        recursive: bool,
+    },
     /// Makes this directory the root and lets go of the old one.
     EnterRoot { path: CString },
     /// Sets the host name.
@@ -189,7 +193,7 @@ pub(crate) extern "C" fn born(birth: *mut c_void) -> c_int {
 }
 
 fn live(birth: &mut Birth<'_>) -> Done {
-    unblock_signals();
+    default_signals();
     // SAFETY: numbers and constant strings. The umask is the command's again before the exec.
     let (stat, umask) = unsafe {
         libc::setsid();
@@ -253,17 +257,29 @@ fn live(birth: &mut Birth<'_>) -> Done {
     ok(answer).map(drop)
 }
 
-/// Lets signals in: the parent blocked them, and its handlers are forgotten (`CLONE_CLEAR_SIGHAND`). Init blocks them again.
-fn unblock_signals() {
+/// Signals do again what they do by default, and are let in. Handlers are forgotten already (`CLONE_CLEAR_SIGHAND`), but what
+/// the parent ignores (SIGPIPE, in every Rust program) would stay ignored. Init blocks them again.
+fn default_signals() {
+    let default = [0u64; 4];
     let none = 0u64;
-    // SAFETY: the kernel's set of signals is eight bytes.
+    let size = size_of_val(&none);
+    // SAFETY: the kernel's action is four words, all zero for the default; its set of signals is eight bytes.
     unsafe {
+        for signal in 1..=31 {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                &raw const default,
+                null::<c_void>(),
+                size,
+            );
+        }
         libc::syscall(
             libc::SYS_rt_sigprocmask,
             libc::SIG_SETMASK,
             &raw const none,
             null::<c_void>(),
-            size_of_val(&none),
+            size,
         );
     }
 }
@@ -383,8 +399,13 @@ fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 libc::close(file);
             }
             Op::Link { path, to } => existing(libc::symlink(to.as_ptr(), path.as_ptr()))?,
-            Op::Restrict { path, attributes } => {
-                restrict(libc::AT_FDCWD, path.as_ptr(), 0, *attributes)?
+            Op::Restrict {
+                path,
+                attributes,
+                recursive,
+            } => {
+                let flags = if *recursive { AT_RECURSIVE } else { 0 };
+                restrict(libc::AT_FDCWD, path.as_ptr(), flags, *attributes)?;
             }
             Op::EnterRoot { path } => {
                 ok(libc::chdir(path.as_ptr()))?;

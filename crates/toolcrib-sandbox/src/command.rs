@@ -25,7 +25,7 @@ pub enum Stdin {
     Empty,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// What the caller reads.
+    /// What the caller reads, passed on piece by piece: the command gets a pipe, never the caller's terminal or file.
     Inherit,
 }
 

@@ -28,6 +28,8 @@ pub enum Layer {
     MountNamespace,
     /// Names that other programs run later (`.git/hooks`, `.envrc` …) cannot be written or planted.
     ProtectedNames,
+    /// Outside of what may be written not even modes, owners, times and attributes of files can be changed.
+    ReadOnlyHost,
     /// `/proc` shows the run's own processes and is read-only.
     PrivateProc,
     /// `/tmp` and `/dev/shm` are the run's own and bounded in size.
@@ -74,6 +76,7 @@ impl Layer {
         Self::PidNamespace,
         Self::MountNamespace,
         Self::ProtectedNames,
+        Self::ReadOnlyHost,
         Self::PrivateProc,
         Self::PrivateTmp,
         Self::MemoryLimit,
@@ -105,6 +108,7 @@ impl Layer {
             Self::PidNamespace => "pid-namespace",
             Self::MountNamespace => "mount-namespace",
             Self::ProtectedNames => "protected-names",
+            Self::ReadOnlyHost => "read-only-host",
             Self::PrivateProc => "private-proc",
             Self::PrivateTmp => "private-tmp",
             Self::MemoryLimit => "memory-limit",

@@ -162,11 +162,14 @@ impl Planner<'_> {
             self.stand(Layer::MountNamespace, Op::PrivateMounts);
             self.show_as_own("")?;
             self.protect(guard, "")?;
-            self.private_tmp("", true)?;
-        } else if self.policy.protect {
-            self.plan
-                .not_enforced
-                .push(self.support.protected_names_missing());
+            self.read_only_host()?;
+        } else {
+            let layers = [Layer::ReadOnlyHost, Layer::ProtectedNames];
+            let lost = layers
+                .iter()
+                .filter(|layer| self.policy.protect || **layer != Layer::ProtectedNames);
+            let missing = lost.map(|layer| self.support.without_mounts(*layer));
+            self.plan.not_enforced.extend(missing);
         }
         if proc {
             self.proc("/proc")?;
@@ -297,37 +300,58 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// New `/tmp` and `/dev/shm`. At `process` level what the policy shows of the old `/tmp` is put back in its place.
-    fn private_tmp(&mut self, root: &str, keep: bool) -> Result<(), SandboxError> {
-        let mut kept = Vec::new();
-        if keep {
-            let shown: Vec<PathBuf> = self
-                .policy
-                .read
-                .iter()
-                .cloned()
-                .chain(self.writable()?)
-                .collect();
-            for path in shown
-                .into_iter()
-                .filter_map(|path| path.canonicalize().ok())
-            {
-                if (path.starts_with("/tmp") || path.starts_with("/dev/shm"))
-                    && !kept.iter().any(|(other, _)| path.starts_with(other))
-                {
-                    let slot = self.copy(&path, 0)?;
-                    kept.push((path, slot));
-                }
+    /// Makes every mount read-only, and puts what may be written, or is shown of the old `/tmp`, back in its place.
+    ///
+    /// Landlock knows nothing of modes, owners, times and attributes of files; a read-only mount does.
+    fn read_only_host(&mut self) -> Result<(), SandboxError> {
+        let covered = |path: &Path| path.starts_with("/tmp") || path.starts_with("/dev/shm");
+        let mut copies = Vec::new();
+        for path in self.writable()? {
+            let slot = self.copy(&path, NOSUID | NODEV)?;
+            copies.push((path, slot));
+        }
+        for path in self
+            .policy
+            .read
+            .iter()
+            .filter_map(|path| path.canonicalize().ok())
+        {
+            if covered(&path) && !copies.iter().any(|(above, _)| path.starts_with(above)) {
+                let slot = self.copy(&path, RDONLY | NOSUID | NODEV)?;
+                copies.push((path, slot));
             }
         }
-        let size = self.policy.limits.temporary;
-        let options = format!(
-            "mode=1777,size={size},nr_inodes={}",
-            (size / 4096).clamp(1024, 1 << 20)
+        let root = c_path(Path::new("/"))?;
+        self.stand(
+            Layer::ReadOnlyHost,
+            Op::Restrict {
+                path: root,
+                attributes: RDONLY,
+                recursive: true,
+            },
         );
-        let options = CString::new(options)
-            .map_err(io::Error::other)
-            .map_err(|e| SandboxError::setup("/tmp", e))?;
+        self.private_tmp("")?;
+        copies.sort_by_key(|(path, _)| path.components().count());
+        let mut made = BTreeSet::from(["/tmp", "/dev", "/dev/shm"].map(PathBuf::from));
+        for (path, slot) in copies {
+            if covered(&path) {
+                self.directories_above("", &path, &mut made)?;
+                self.mount_point("", &path)?;
+            }
+            self.push(Op::Attach {
+                slot,
+                target: c_path(&path)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// New `/tmp` and `/dev/shm`, bounded in size.
+    fn private_tmp(&mut self, root: &str) -> Result<(), SandboxError> {
+        let size = self.policy.limits.temporary;
+        let inodes = (size / 4096).clamp(1024, 1 << 20);
+        let options = format!("mode=1777,size={size},nr_inodes={inodes}");
+        let options = c_path(Path::new(&options))?;
         for place in ["/tmp", "/dev/shm"] {
             if root.is_empty() && !Path::new(place).is_dir() {
                 continue;
@@ -347,12 +371,6 @@ impl Planner<'_> {
                 beneath: Beneath::Path(c_path(Path::new(place))?),
                 access: landlock::WRITE,
             });
-        }
-        for (path, slot) in kept {
-            self.directories_above(root, &path, &mut BTreeSet::new())?;
-            self.mount_point(root, &path)?;
-            let target = inside(root, &path)?;
-            self.push(Op::Attach { slot, target });
         }
         self.plan.private_tmp = true;
         Ok(())
@@ -468,7 +486,7 @@ impl Planner<'_> {
                 to: c_path(Path::new(to))?,
             });
         }
-        self.private_tmp(ROOT, false)?;
+        self.private_tmp(ROOT)?;
         for item in &shown {
             if let Shown::Link(path, to) = item {
                 self.directories_above(ROOT, path, &mut made)?;
@@ -500,7 +518,15 @@ impl Planner<'_> {
         self.push(Op::Restrict {
             path: c_path(Path::new(ROOT))?,
             attributes: RDONLY,
+            recursive: false,
         });
+        for listed in ["/dev", "/etc"] {
+            let beneath = Beneath::Path(c_path(Path::new(listed))?);
+            self.rules.push(Rule {
+                beneath,
+                access: landlock::READ_DIR,
+            });
+        }
         self.stand(
             Layer::OwnRoot,
             Op::EnterRoot {
@@ -511,53 +537,50 @@ impl Planner<'_> {
     }
 
     fn limits(&mut self) {
-        let limits = &self.policy.limits;
-        let mut set = vec![
-            (libc::RLIMIT_CORE, 0),
-            (libc::RLIMIT_NOFILE, limits.open_files),
-            (libc::RLIMIT_MEMLOCK, 8 << 20),
+        let limits = self.policy.limits.clone();
+        let mut bounds = vec![
+            (Layer::ResourceLimits, libc::RLIMIT_CORE, Some(0)),
+            (
+                Layer::ResourceLimits,
+                libc::RLIMIT_NOFILE,
+                Some(limits.open_files),
+            ),
+            (Layer::ResourceLimits, libc::RLIMIT_MEMLOCK, Some(8 << 20)),
+            (Layer::ResourceLimits, libc::RLIMIT_FSIZE, limits.file_size),
+            (
+                Layer::WeakCpuLimit,
+                libc::RLIMIT_CPU,
+                limits.cpu.map(|cpu| cpu.as_secs_f64().ceil() as u64),
+            ),
         ];
-        if let Some(size) = limits.file_size {
-            set.push((libc::RLIMIT_FSIZE, size));
+        if limits.memory.is_some() && !self.has(Layer::MemoryLimit) {
+            bounds.push((Layer::WeakMemoryLimit, libc::RLIMIT_AS, limits.memory));
         }
-        if let Some(memory) = limits.memory
-            && !self.has(Layer::MemoryLimit)
+        if limits.cpu.is_some() {
+            self.has(Layer::CpuLimit);
+        }
+        // Without a cgroup: the kernel counts a uid's processes within its user namespace, and root, whom that count does
+        // not bind, has cgroups.
+        let own_users = self.plan.flags & libc::CLONE_NEWUSER != 0;
+        if let Some(pids) = limits
+            .pids
+            .filter(|_| self.support.check(Layer::PidsLimit).is_err())
         {
-            set.push((libc::RLIMIT_AS, memory));
-        }
-        let weak_memory = set.len();
-        if let Some(cpu) = limits.cpu {
-            set.push((libc::RLIMIT_CPU, cpu.as_secs_f64().ceil() as u64));
-        }
-        let _ = weak_memory;
-        let mut pids = None;
-        if let Some(limit) = limits.pids
-            && self.support.check(Layer::PidsLimit).is_err()
-        {
-            // The limit of a uid counts within its user namespace, and root (who is bound by none) has cgroups.
-            if self.plan.flags & libc::CLONE_NEWUSER != 0 {
-                pids = Some(u64::from(limit) + 1);
+            if own_users {
+                bounds.push((
+                    Layer::PidsLimit,
+                    libc::RLIMIT_NPROC,
+                    Some(u64::from(pids) + 1),
+                ));
             } else {
                 self.has(Layer::PidsLimit);
             }
         }
-        for (resource, value) in set {
-            let value = value.min(hard_limit(resource));
-            let layer = match resource {
-                libc::RLIMIT_AS => Layer::WeakMemoryLimit,
-                libc::RLIMIT_CPU => Layer::WeakCpuLimit,
-                _ => Layer::ResourceLimits,
-            };
-            self.stand(layer, Op::Limit { resource, value });
-        }
-        if let Some(value) = pids {
-            self.stand(
-                Layer::PidsLimit,
-                Op::Limit {
-                    resource: libc::RLIMIT_NPROC,
-                    value,
-                },
-            );
+        for (layer, resource, value) in bounds {
+            if let Some(value) = value {
+                let value = value.min(hard_limit(resource));
+                self.stand(layer, Op::Limit { resource, value });
+            }
         }
     }
 

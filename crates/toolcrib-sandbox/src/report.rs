@@ -68,7 +68,7 @@ pub struct Report {
     pub user_time: Duration,
     /// CPU time in the kernel, of all processes.
     pub system_time: Duration,
-    /// The most memory one process had, in bytes.
+    /// The most memory one process had, in bytes; 0 when the run was ended.
     pub max_rss: u64,
     /// The most memory the run had together, in bytes, where a cgroup counts it.
     pub peak_memory: Option<u64>,

@@ -55,6 +55,62 @@ const CHUNK: usize = 256 << 10;
 /// How often limits that no descriptor tells of are looked at.
 const TICK: Duration = Duration::from_millis(50);
 
+/// What the command reads.
+enum Input<'a> {
+    /// This much more.
+    Bytes(&'a [u8]),
+    /// What our caller reads: one piece at a time, the next when this one is written.
+    Caller {
+        read: Vec<u8>,
+        written: usize,
+        ended: bool,
+    },
+}
+
+impl Input<'_> {
+    fn rest(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Caller { read, written, .. } => read.get(*written..).unwrap_or(&[]),
+        }
+    }
+
+    fn taken(&mut self, length: usize) {
+        match self {
+            Self::Bytes(bytes) => *bytes = bytes.get(length..).unwrap_or(&[]),
+            Self::Caller { written, .. } => *written += length,
+        }
+    }
+
+    fn ended(&self) -> bool {
+        match self {
+            Self::Bytes(_) => true,
+            Self::Caller { ended, .. } => *ended,
+        }
+    }
+
+    /// Whether the caller's input is to be read next.
+    fn is_hungry(&self) -> bool {
+        matches!(self, Self::Caller { ended: false, .. }) && self.rest().is_empty()
+    }
+
+    /// Reads the next piece; called when there is one, since the caller's input may block.
+    fn refill(&mut self) {
+        if let Self::Caller {
+            read,
+            written,
+            ended,
+        } = self
+        {
+            read.resize(64 << 10, 0);
+            let length = sys::read(&io::stdin(), read).ok().flatten().unwrap_or(0);
+            read.truncate(length);
+            *written = 0;
+            *ended = length == 0;
+        }
+    }
+}
+
 struct Run<'a> {
     inner: &'a Inner,
     cell: Cell,
@@ -64,7 +120,7 @@ struct Run<'a> {
     ended_by: Option<EndedBy>,
     began: Instant,
     growth: Option<Growth>,
-    input: &'a [u8],
+    input: Input<'a>,
     wire: &'a [u8],
 }
 
@@ -104,8 +160,13 @@ fn conduct(
     let growth =
         growth.map_err(|source| SandboxError::setup("watching the workspace's size", source))?;
     let input = match command.input() {
-        Stdin::Bytes(bytes) => bytes.as_slice(),
-        Stdin::Empty | Stdin::Inherit => &[],
+        Stdin::Bytes(bytes) => Input::Bytes(bytes),
+        Stdin::Empty => Input::Bytes(&[]),
+        Stdin::Inherit => Input::Caller {
+            read: Vec::new(),
+            written: 0,
+            ended: false,
+        },
     };
     let began = Instant::now();
     let mut run = Run {
@@ -151,12 +212,15 @@ impl Run<'_> {
     /// Writes the command's input; what does not fit now goes when there is room.
     fn feed(&mut self) {
         while let Some(fd) = &self.cell.stdin {
-            if self.input.is_empty() {
-                self.cell.stdin = None;
+            let rest = self.input.rest();
+            if rest.is_empty() {
+                if self.input.ended() {
+                    self.cell.stdin = None;
+                }
                 return;
             }
-            match sys::write(fd, self.input) {
-                Ok(Some(length)) => self.input = self.input.get(length..).unwrap_or(&[]),
+            match sys::write(fd, rest) {
+                Ok(Some(length)) => self.input.taken(length),
                 Ok(None) => return,
                 Err(_) => self.cell.stdin = None,
             }
@@ -218,6 +282,7 @@ impl Run<'_> {
             .limits
             .time
             .and_then(|time| self.began.checked_add(time));
+        let stdin = io::stdin();
         let ticking = self.growth.is_some() || self.cpu_limit().is_some();
         let mut tick = Instant::now() + TICK;
         loop {
@@ -233,17 +298,23 @@ impl Run<'_> {
                 i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
             });
             let cell = &self.cell;
+            let hungry = self.input.is_hungry();
             let cancelled = self.ended_by.is_none().then_some(&*cancel.event);
             let mut ready = [
                 sys::awaits(Some(cell.ended()), libc::POLLIN),
                 sys::awaits(cell.stdout.as_ref(), libc::POLLIN),
                 sys::awaits(cell.stderr.as_ref(), libc::POLLIN),
-                sys::awaits(cell.stdin.as_ref(), libc::POLLOUT),
+                // The pipe: for room while there is something to write, else only for its end.
+                sys::awaits(cell.stdin.as_ref(), if hungry { 0 } else { libc::POLLOUT }),
+                sys::awaits(
+                    (hungry && cell.stdin.is_some()).then_some(&stdin),
+                    libc::POLLIN,
+                ),
                 sys::awaits(cell.command.as_ref(), libc::POLLOUT),
                 sys::awaits(cancelled, libc::POLLIN),
             ];
             sys::poll(&mut ready, wait);
-            let [ended, stdout, stderr, stdin, command, cancelled] =
+            let [ended, stdout, stderr, room, more, command, cancelled] =
                 ready.map(|fd| fd.revents != 0);
             if stdout {
                 self.pass_on(Stream::Stdout);
@@ -254,7 +325,13 @@ impl Run<'_> {
             if ended {
                 return;
             }
-            if stdin {
+            if more {
+                self.input.refill();
+            }
+            if room && hungry {
+                // The command reads no more: nobody is left who would take another piece.
+                self.cell.stdin = None;
+            } else if room || more {
                 self.feed();
             }
             if command {
@@ -300,16 +377,19 @@ impl Run<'_> {
         // Once, not until the end: a process that escaped our kill must not hold the report up by holding a pipe.
         self.pass_on(Stream::Stdout);
         self.pass_on(Stream::Stderr);
-        let mut said = [0u8; 24];
+        let mut said = [0u8; 16];
         let length = sys::read(&self.cell.report, &mut said)
             .ok()
             .flatten()
             .unwrap_or(0);
         let number = i32::from_ne_bytes([said[4], said[5], said[6], said[7]]);
+        // Not from the kernel's count for init: that process began its life in our memory, and is charged with it.
+        let [.., m0, m1, m2, m3, m4, m5, m6, m7] = said;
+        let max_rss = u64::from_ne_bytes([m0, m1, m2, m3, m4, m5, m6, m7]) * 1024;
         let status = match (length, said[0]) {
-            (24, b'X') if libc::WIFEXITED(number) => Status::Exited(libc::WEXITSTATUS(number)),
-            (24, b'X') => Status::Signalled(libc::WTERMSIG(number)),
-            (24, b'D') => {
+            (16, b'X') if libc::WIFEXITED(number) => Status::Exited(libc::WEXITSTATUS(number)),
+            (16, b'X') => Status::Signalled(libc::WTERMSIG(number)),
+            (16, b'D') => {
                 let source = io::Error::from_raw_os_error(number);
                 return Err(SandboxError::Path {
                     role: "directory of the command",
@@ -317,7 +397,7 @@ impl Run<'_> {
                     source,
                 });
             }
-            (24, b'E') => {
+            (16, b'E') => {
                 let source = io::Error::from_raw_os_error(number);
                 return Err(SandboxError::Start {
                     program: command.program_name(),
@@ -355,7 +435,7 @@ impl Run<'_> {
             duration,
             user_time: usage.map_or(Duration::ZERO, |usage| time(usage.ru_utime)),
             system_time: usage.map_or(Duration::ZERO, |usage| time(usage.ru_stime)),
-            max_rss: usage.map_or(0, |usage| usage.ru_maxrss as u64 * 1024),
+            max_rss,
             peak_memory: slot.and_then(|slot| slot.peak_memory()),
             pids_refused: slot.map_or(0, |slot| slot.pids_refused()),
             stdout_bytes: self.written[0],

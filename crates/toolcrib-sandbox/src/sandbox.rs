@@ -5,7 +5,7 @@ use crate::{
     cell::{Cell, Pipes},
     cgroup::{CgroupLimits, Cgroups},
     child::Op,
-    command::{Command, Stdin},
+    command::Command,
     error::SandboxError,
     layer::{Layer, Missing},
     plan::{self, Plan},
@@ -178,7 +178,7 @@ impl Prepared {
     /// Sets one sandbox up ahead of its command, so that the next run costs little more than the command's own start.
     /// Each run sets up the next.
     pub fn keep_ready(&self) -> Result<(), SandboxError> {
-        let cell = self.inner.cell(Stdin::Empty)?;
+        let cell = self.inner.cell()?;
         self.inner
             .idle
             .lock()
@@ -198,15 +198,11 @@ impl Prepared {
         let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
         let extra = inner.variables();
         let wire = command.wire(&program, &inner.workspace, &extra)?;
-        let kept = if matches!(command.input(), Stdin::Inherit) {
-            None
-        } else {
-            inner.take_ready()
-        };
+        let kept = inner.take_ready();
         let ready = kept.is_some();
         let cell = match kept {
             Some(cell) => cell,
-            None => inner.cell(command.input().clone())?.0,
+            None => inner.cell()?.0,
         };
         let (answer, namespaces) = run::supervise(inner, cell, command, &wire, output, cancel);
         let weak = ready.then(|| Arc::downgrade(inner));
@@ -233,7 +229,7 @@ impl Prepared {
 /// Sets the next sandbox up, on the thread that makes them.
 fn refill(inner: &Weak<Inner>) {
     let Some(inner) = inner.upgrade() else { return };
-    if let Ok(cell) = inner.make(&Stdin::Empty) {
+    if let Ok(cell) = inner.make() {
         let mut idle = inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(cell);
         drop(idle);
@@ -275,13 +271,13 @@ impl Inner {
     }
 
     /// A sandbox without a command, made on the thread whose end would be its end.
-    fn cell(self: &Arc<Self>, stdin: Stdin) -> Result<(Cell, Covers), SandboxError> {
+    fn cell(self: &Arc<Self>) -> Result<(Cell, Covers), SandboxError> {
         let inner = Arc::clone(self);
-        let made = self.engine.midwife.call(move || inner.make(&stdin));
+        let made = self.engine.midwife.call(move || inner.make());
         made.map_err(|source| SandboxError::setup("a sandbox", source))?
     }
 
-    fn make(&self, stdin: &Stdin) -> Result<(Cell, Covers), SandboxError> {
+    fn make(&self) -> Result<(Cell, Covers), SandboxError> {
         let covers = self.covers();
         let limits = CgroupLimits {
             memory: self
@@ -302,7 +298,7 @@ impl Inner {
             .transpose()
             .map_err(|source| SandboxError::setup("a cgroup", source))?;
         let failed = |source| SandboxError::setup("pipes", source);
-        let pipes = Pipes::new(stdin).map_err(failed)?;
+        let pipes = Pipes::new().map_err(failed)?;
         let mounts = self.trees()?;
         let trees: Vec<RawFd> = mounts.iter().map(AsRawFd::as_raw_fd).collect();
         let channel = match self.policy.network {

@@ -103,14 +103,15 @@ impl Support {
         self.landlock
     }
 
-    pub(crate) fn protected_names_missing(&self) -> Missing {
-        let why = self.check(Layer::MountNamespace).err();
+    /// A layer that is missing because mounts are.
+    pub(crate) fn without_mounts(&self, layer: Layer) -> Missing {
+        let why = self.missing.get(&Layer::MountNamespace);
         Missing {
-            layer: Layer::ProtectedNames,
-            reason: why.as_ref().map_or_else(String::new, |missing| {
-                format!("without mounts of its own ({})", missing.reason)
+            layer,
+            reason: why.map_or_else(String::new, |missing| {
+                format!("it needs mounts of its own: {}", missing.reason)
             }),
-            fix: why.map_or_else(String::new, |missing| missing.fix),
+            fix: why.map_or_else(String::new, |missing| missing.fix.clone()),
         }
     }
 
@@ -175,7 +176,6 @@ impl Support {
     }
 
     fn probe_cgroups(&mut self, cgroups: &Cgroups) {
-        let fix = "give Toolcrib a cgroup of its own: run it as root, or with `systemd-run --user --scope -p Delegate=yes`";
         let answers = [
             (Layer::MemoryLimit, cgroups.memory().err()),
             (Layer::PidsLimit, cgroups.pids().err()),
@@ -183,7 +183,12 @@ impl Support {
         ];
         for (layer, missing) in answers {
             if let Some(missing) = missing {
-                self.lacks(layer, missing.reason, fix);
+                // Its reasons end with what to do.
+                let (reason, fix) = missing
+                    .reason
+                    .rsplit_once("; ")
+                    .unwrap_or((&missing.reason, ""));
+                self.lacks(layer, reason, fix);
             }
         }
     }

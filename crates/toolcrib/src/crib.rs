@@ -9,6 +9,7 @@ use crate::config::{Config, ConfigError, NoHome, Surroundings};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions};
 use crate::record::replay::Replay;
 use crate::registry::{RegisterError, Registry};
+use crate::sandbox::{self, Level, Policy};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The directory of the home that holds the call log.
@@ -195,6 +196,26 @@ impl Crib {
     /// How recording has fared since the crib was opened.
     pub fn call_log_health(&self) -> CallLogHealth {
         self.call_log.health()
+    }
+
+    /// What a sandboxed command may do when nothing else is said: write the workspace, read programs, the toolchains of the
+    /// home directory and what `readable` names, reach nothing. `None` without a workspace.
+    pub fn policy(&self, level: Level) -> Option<Policy> {
+        let mut policy = Policy::new(level, self.workspace_path()?);
+        let home = std::env::var_os("HOME")
+            .map(PathBuf::from)
+            .filter(|home| home.is_absolute());
+        if let Some(home) = &home {
+            policy.read.extend(sandbox::toolchains(home));
+        }
+        for path in self.config.readable() {
+            match (path.strip_prefix("~/"), &home) {
+                (Some(rest), Some(home)) => policy.read.push(home.join(rest)),
+                (Some(_), None) => {}
+                (None, _) => policy.read.push(PathBuf::from(path)),
+            }
+        }
+        Some(policy)
     }
 
     /// Where the workspace is, if there is one. For the operator; tools never see it.

@@ -146,6 +146,7 @@ pub mod pipeline;
 pub mod record;
 pub mod registry;
 pub mod rules;
+pub mod sandbox;
 pub mod schema;
 pub mod storage;
 #[cfg(feature = "testing")]

@@ -9,6 +9,7 @@ use serde::Serialize;
 use toolcrib::Crib;
 use toolcrib::config::Surroundings;
 use toolcrib::record::call_log::CallLogReader;
+use toolcrib::sandbox::{Layer, Level, Sandbox, Support};
 use toolcrib::storage::DurableDir;
 
 use super::{Done, options};
@@ -117,6 +118,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
             Finding::warning("paths", message, "use Linux 5.6 or newer, and a seccomp profile that allows openat2")
         });
     }
+    sandbox(findings);
     let entries = crib.registry().entries();
     let unusable: Vec<String> = entries
         .iter()
@@ -138,6 +140,65 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
         Finding::broken("tools", unusable.join("; "), "mend the schemas named")
     });
 }
+
+/// Which levels this machine has, found by trying them; and what a level that it has does without.
+fn sandbox(findings: &mut Vec<Finding>) {
+    let sandbox = match Sandbox::new() {
+        Ok(sandbox) => sandbox,
+        Err(error) => {
+            let fix = "commands can only run with isolation `none` until this is mended";
+            return findings.push(Finding::broken("sandbox", error.to_string(), fix));
+        }
+    };
+    let support = sandbox.support();
+    for (level, check, nice) in [
+        (Level::Process, "process", &PROCESS_NICE[..]),
+        (Level::Container, "container", &CONTAINER_NICE[..]),
+    ] {
+        findings.push(match support.level(level) {
+            Err(missing) => {
+                let message = format!(
+                    "isolation `{level}` cannot be had: {}: {}",
+                    missing.layer, missing.reason
+                );
+                Finding::warning(check, message, missing.fix)
+            }
+            Ok(()) => level_found(support, level, check, nice),
+        });
+    }
+}
+
+fn level_found(support: &Support, level: Level, check: &'static str, nice: &[Layer]) -> Finding {
+    let lacking: Vec<_> = nice
+        .iter()
+        .filter_map(|layer| support.check(*layer).err())
+        .collect();
+    let Some(first) = lacking.first() else {
+        let version = support.landlock_version();
+        return Finding::ok(
+            check,
+            format!("isolation `{level}`, every layer (Landlock {version})"),
+        );
+    };
+    let names: Vec<&str> = lacking.iter().map(|missing| missing.layer.name()).collect();
+    let message = format!(
+        "isolation `{level}`, without {}: {}",
+        names.join(", "),
+        first.reason
+    );
+    Finding::warning(check, message, first.fix.clone())
+}
+
+/// Layers that `process` has where they can be had. (Processes are counted without a cgroup too, in a user namespace.)
+const PROCESS_NICE: [Layer; 5] = [
+    Layer::PidNamespace,
+    Layer::MountNamespace,
+    Layer::PrivateProc,
+    Layer::MemoryLimit,
+    Layer::CpuLimit,
+];
+/// The same of `container`.
+const CONTAINER_NICE: [Layer; 2] = [Layer::MemoryLimit, Layer::CpuLimit];
 
 fn home(path: &Path) -> Finding {
     let shown = path.display();

@@ -7,6 +7,7 @@ mod doctor;
 mod explain;
 mod list;
 mod run;
+mod sandbox;
 mod schema;
 mod show;
 
@@ -33,6 +34,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
         Command::Config(command) => config::config(command, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
+        Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor => doctor::doctor(global, output),
         Command::Completions(args) => completions::completions(args, output),
         Command::Man(args) => completions::man(args, output),

@@ -60,6 +60,8 @@ const USERFAULTFD_IOC_NEW: u32 = 0xaa00;
 /// `SOCK_TYPE_MASK`: the rest of the argument is SOCK_CLOEXEC and SOCK_NONBLOCK.
 const SOCKET_TYPE: u32 = 0xf;
 const WHOLE: u32 = u32::MAX;
+/// `S_ISUID` and `S_ISGID`.
+const SET_ID: u32 = 0o6000;
 
 /// Every flag of `clone` that makes a namespace. CLONE_NEWTIME is not among them: `clone` reads that bit as a part
 /// of the exit signal; only `unshare` and `clone3`, both refused, know it.
@@ -307,6 +309,22 @@ static GROUPS: &[Group] = &[
     #[cfg(target_arch = "x86_64")]
     Group::errno(EPERM, &[one("mknod device", libc::SYS_mknod)]).when(1, libc::S_IFMT, DEVICES),
     Group::errno(EPERM, &[one("mknodat device", libc::SYS_mknodat)]).when(2, libc::S_IFMT, DEVICES),
+    // A set-uid file left in the workspace would give the caller's uid to whoever runs it on the host. Ways to say a mode:
+    #[cfg(target_arch = "x86_64")]
+    Group::errno(EPERM, &[one("chmod set-id", libc::SYS_chmod)]).when(1, SET_ID, NotIn(&[0])),
+    Group::errno(EPERM, &[one("fchmod set-id", libc::SYS_fchmod)]).when(1, SET_ID, NotIn(&[0])),
+    Group::errno(EPERM, &[one("fchmodat set-id", libc::SYS_fchmodat)]).when(2, SET_ID, NotIn(&[0])),
+    Group::errno(EPERM, &[one("fchmodat2 set-id", 452)]).when(2, SET_ID, NotIn(&[0])),
+    #[cfg(target_arch = "x86_64")]
+    Group::errno(EPERM, &[one("open set-id", libc::SYS_open)]).when(2, SET_ID, NotIn(&[0])),
+    #[cfg(target_arch = "x86_64")]
+    Group::errno(EPERM, &[one("creat set-id", libc::SYS_creat)]).when(1, SET_ID, NotIn(&[0])),
+    Group::errno(EPERM, &[one("openat set-id", libc::SYS_openat)]).when(3, SET_ID, NotIn(&[0])),
+    #[cfg(target_arch = "x86_64")]
+    Group::errno(EPERM, &[one("mknod set-id", libc::SYS_mknod)]).when(1, SET_ID, NotIn(&[0])),
+    Group::errno(EPERM, &[one("mknodat set-id", libc::SYS_mknodat)]).when(2, SET_ID, NotIn(&[0])),
+    // Its mode is behind a pointer; whoever uses it falls back to `openat`.
+    Group::errno(ENOSYS, calls![SYS_openat2]),
     // Moves a process's own memory map, and what /proc says of its program, about.
     Group::errno(EPERM, &[one("prctl PR_SET_MM", libc::SYS_prctl)]).when(
         0,

@@ -247,6 +247,11 @@ impl Config {
         self.words("readExtensions")
     }
 
+    /// `readable`.
+    pub fn readable(&self) -> Vec<String> {
+        self.words("readable")
+    }
+
     /// `disabledTools`.
     pub fn disabled_tools(&self) -> Vec<String> {
         self.words("disabledTools")

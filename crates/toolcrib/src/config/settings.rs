@@ -78,6 +78,13 @@ pub static SETTINGS: &[Setting] = &[
         effect: "File extensions `read_file` may read, without the dot. Empty: all.",
     },
     Setting {
+        key: "readable",
+        kind: Kind::Words,
+        default: || json!([]),
+        project: ProjectMay::NotSet,
+        effect: "Paths outside the workspace that sandboxed commands may read, besides programs, libraries and the toolchains that are found by themselves; `~/` is the home directory. See docs/security.md.",
+    },
+    Setting {
         key: "disabledTools",
         kind: Kind::Words,
         default: || json!([]),

@@ -7,7 +7,7 @@ use std::path::Path;
 /// The layers, lowest first. Modules of one layer may use each other, except where `strangers`.
 const LAYERS: &[(&[&str], Strangers)] = &[
     (
-        &["model", "tool", "schema", "workspace", "storage"],
+        &["model", "tool", "schema", "workspace", "storage", "sandbox"],
         Strangers::No,
     ),
     (

@@ -62,9 +62,14 @@ fn behind<T: Send>(program: &[sock_filter], work: impl FnOnce() -> T + Send) -> 
 
 /// Makes a call and returns its errno, or 0.
 fn errno_of(number: c_long, [a, b, c]: Args) -> i32 {
+    errno_of_four(number, [a, b, c, 0])
+}
+
+/// The same with a fourth argument.
+fn errno_of_four(number: c_long, [a, b, c, d]: [c_long; 4]) -> i32 {
     let none: c_long = 0;
     // SAFETY: callers pass scalars, null, or pointers that outlive the call; most calls never get past the filter.
-    let answer = unsafe { libc::syscall(number, a, b, c, none, none, none) };
+    let answer = unsafe { libc::syscall(number, a, b, c, d, none, none) };
     match answer {
         -1 => std::io::Error::last_os_error().raw_os_error().unwrap_or(0),
         _ => 0,

@@ -173,7 +173,7 @@ fn programs_agree_with_the_table_on_every_mix_of_arguments() {
                     for c in VALUES {
                         // The upper halves are garbage, in some calls only.
                         let high = u64::from(a ^ b ^ c) << 32;
-                        let args = [a, b, c, 0, 0, 0].map(|low| u64::from(low) | high);
+                        let args = [a, b, c, c, 0, 0].map(|low| u64::from(low) | high);
                         let call = native(number, args);
                         let verdict = run(&program, &call).verdict;
                         assert_eq!(

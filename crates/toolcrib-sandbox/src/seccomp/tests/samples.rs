@@ -12,7 +12,7 @@ pub(super) const CALLS: &str = "
     add_key request_key keyctl
     mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr
     statmount listmount
-    unshare setns clone3
+    unshare setns clone3 openat2
     io_uring_setup io_uring_enter io_uring_register
     open_by_handle_at name_to_handle_at
     init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct quotactl quotactl_fd
@@ -204,6 +204,55 @@ pub(super) const SAMPLES: &[Sample] = &[
             [0, 0, 0o010_644],
             [0, 0, 0o140_644],
         ],
+    ),
+    #[cfg(target_arch = "x86_64")]
+    sample(
+        "chmod set-id",
+        &[[0, 0o4755, 0], [0, 0o2755, 0], [0, 0o6000 | HIGH, 0]],
+        &[[0, 0o1777, 0], [0, 0o755, 0], [0o4755, 0, 0o4755]],
+    ),
+    sample(
+        "fchmod set-id",
+        &[[0, 0o4755, 0], [0, 0o2755, 0], [0, 0o6000 | HIGH, 0]],
+        &[[0, 0o1777, 0], [0, 0o755, 0]],
+    ),
+    sample(
+        "fchmodat set-id",
+        &[[0, 0, 0o4755], [0, 0, 0o2755], [0, 0, 0o6000 | HIGH]],
+        &[[0, 0, 0o1777], [0, 0o4755, 0o755]],
+    ),
+    sample(
+        "fchmodat2 set-id",
+        &[[0, 0, 0o4755], [0, 0, 0o2755], [0, 0, 0o6000 | HIGH]],
+        &[[0, 0, 0o1777], [0, 0o4755, 0o755]],
+    ),
+    #[cfg(target_arch = "x86_64")]
+    sample(
+        "open set-id",
+        &[[0, 0o102, 0o4755], [0, 0o102, 0o2755 | HIGH]],
+        &[[0, 0o6102, 0o755], [0, 0, 0]],
+    ),
+    #[cfg(target_arch = "x86_64")]
+    sample(
+        "creat set-id",
+        &[[0, 0o4755, 0], [0, 0o2755 | HIGH, 0]],
+        &[[0, 0o755, 0]],
+    ),
+    sample(
+        "openat set-id",
+        &[[0, 0, 0o4755], [0, 0, 0o2755 | HIGH]],
+        &[[0, 0, 0o755], [0, 0o4755, 0o1777]],
+    ),
+    #[cfg(target_arch = "x86_64")]
+    sample(
+        "mknod set-id",
+        &[[0, 0o104_755, 0], [0, 0o2755 | HIGH, 0]],
+        &[[0, 0o100_755, 0]],
+    ),
+    sample(
+        "mknodat set-id",
+        &[[0, 0, 0o104_755], [0, 0, 0o2755 | HIGH]],
+        &[[0, 0o104_755, 0o100_755]],
     ),
     sample(
         "prctl PR_SET_MM",

@@ -1,0 +1,27 @@
+//! The wall behind every command, as the crate `toolcrib-sandbox` has it, and its errors in our words.
+
+pub use toolcrib_sandbox::{
+    Cancel, Command, EndedBy, Layer, Level, Limits, Missing, Network, PROTECTED_NAMES, Policy,
+    Prepared, Report, Sandbox, SandboxError, Status, Stdin, Stream, Support, User, system_paths,
+    toolchains,
+};
+
+use crate::model::error::{ErrorCode, ToolError};
+
+impl From<SandboxError> for ToolError {
+    fn from(error: SandboxError) -> Self {
+        let code = match &error {
+            SandboxError::Unavailable { .. } | SandboxError::Setup { .. } => {
+                ErrorCode::SandboxUnavailable
+            }
+            SandboxError::Invalid(_) => ErrorCode::InvalidArguments,
+            SandboxError::Path { .. } => ErrorCode::InvalidPath,
+            SandboxError::NoProgram { .. } | SandboxError::Start { .. } => {
+                ErrorCode::ExecutionError
+            }
+            // The crate may learn new ones; whatever they are, the command did not run.
+            _ => ErrorCode::SandboxUnavailable,
+        };
+        ToolError::new(code, error.to_string())
+    }
+}
