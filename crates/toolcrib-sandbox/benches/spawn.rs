@@ -11,14 +11,19 @@ use std::{
 };
 use toolcrib_sandbox::{Cancel, Command, Level, Policy, Prepared, Sandbox, Status};
 
-/// Median and least of interleaved rounds, so that a noisy neighbour hits all alike.
+/// A name and what to do.
+type Contestant<'a> = (&'a str, Box<dyn FnMut() + 'a>);
+
+/// Least and median of interleaved rounds, so that a noisy neighbour hits all alike.
 fn interleaved(
     rounds: usize,
-    contestants: &mut [(&str, Box<dyn FnMut() + '_>)],
+    rest: &dyn Fn(),
+    contestants: &mut [Contestant<'_>],
 ) -> Vec<(Duration, Duration)> {
     let mut times = vec![Vec::with_capacity(rounds); contestants.len()];
     for _ in 0..rounds {
         for ((_, run), times) in contestants.iter_mut().zip(&mut times) {
+            rest();
             let began = Instant::now();
             run();
             times.push(began.elapsed());
@@ -83,37 +88,56 @@ fn spawning(title: &str, rounds: usize, workspace: &Path) {
             .prepare(&Policy::new(level, workspace))
             .expect("prepared")
     };
-    let ready = prepare(Level::Process);
-    ready.keep_ready().expect("a sandbox ahead");
-    let (fresh, container, contained) = (
-        prepare(Level::Process),
-        prepare(Level::Container),
-        prepare(Level::Container),
-    );
-    contained.keep_ready().expect("a sandbox ahead");
-    let mut contestants: Vec<(&str, Box<dyn FnMut() + '_>)> = vec![
+    println!("\n{title}");
+    for level in [Level::Process, Level::Container] {
+        let (ready, hurried) = (prepare(level), prepare(level));
+        ready.keep_ready().expect("a sandbox ahead");
+        hurried.keep_ready().expect("a sandbox ahead");
+        // As calls come: with time between them to get the next sandbox ready. That time is not counted.
+        let rest = || {
+            while !ready.is_ready() {
+                std::thread::yield_now()
+            }
+        };
+        let name = format!("{level}, ready");
+        compare(
+            rounds,
+            &rest,
+            vec![
+                ("posix_spawn", Box::new(spawn_plain)),
+                (&name, Box::new(|| spawn_walled(&ready, &command, &cancel))),
+            ],
+        );
+        // With no time at all between them a run waits for its sandbox.
+        let name = format!("{level}, back to back");
+        compare(
+            rounds,
+            &|| {},
+            vec![
+                ("posix_spawn", Box::new(spawn_plain)),
+                (
+                    &name,
+                    Box::new(|| spawn_walled(&hurried, &command, &cancel)),
+                ),
+            ],
+        );
+    }
+    let (process, container) = (prepare(Level::Process), prepare(Level::Container));
+    let mut contestants: Vec<Contestant<'_>> = vec![
         ("posix_spawn", Box::new(spawn_plain)),
         (
-            "process, ready",
-            Box::new(|| spawn_walled(&ready, &command, &cancel)),
-        ),
-        (
             "process, fresh",
-            Box::new(|| spawn_walled(&fresh, &command, &cancel)),
-        ),
-        (
-            "container, ready",
-            Box::new(|| spawn_walled(&contained, &command, &cancel)),
+            Box::new(|| spawn_walled(&process, &command, &cancel)),
         ),
         (
             "container, fresh",
             Box::new(|| spawn_walled(&container, &command, &cancel)),
         ),
     ];
-    let has_bubblewrap = bubblewrap(workspace)
+    if bubblewrap(workspace)
         .status()
-        .is_ok_and(|status| status.success());
-    if has_bubblewrap {
+        .is_ok_and(|status| status.success())
+    {
         contestants.push((
             "bubblewrap",
             Box::new(|| assert!(bubblewrap(workspace).status().expect("runs").success())),
@@ -121,26 +145,33 @@ fn spawning(title: &str, rounds: usize, workspace: &Path) {
     } else {
         println!("SKIPPED bubblewrap: not installed, or it cannot run here");
     }
-    let times = interleaved(rounds, &mut contestants);
-    println!("\n{title}");
+    compare(rounds, &|| {}, contestants);
+}
+
+/// Measures and prints, as multiples of the first and, where it takes part, of bubblewrap.
+fn compare(rounds: usize, rest: &dyn Fn(), mut contestants: Vec<Contestant<'_>>) {
+    let times = interleaved(rounds, rest, &mut contestants);
+    let bubblewrap = contestants
+        .iter()
+        .position(|(name, _)| *name == "bubblewrap");
+    let ratio = |time: Duration, base: Duration| time.as_secs_f64() / base.as_secs_f64();
     for ((name, _), (least, median)) in contestants.iter().zip(&times) {
-        let ratio = |time: &Duration, base: &Duration| time.as_secs_f64() / base.as_secs_f64();
-        let beside = if has_bubblewrap && name.starts_with("container") {
-            let bubblewrap = times[times.len() - 1];
-            format!(
-                "   {:.2}x / {:.2}x bubblewrap",
-                ratio(least, &bubblewrap.0),
-                ratio(median, &bubblewrap.1)
-            )
-        } else {
-            String::new()
-        };
+        let beside =
+            bubblewrap
+                .filter(|_| name.starts_with("container"))
+                .map_or(String::new(), |at| {
+                    format!(
+                        "   {:.2}x / {:.2}x bubblewrap",
+                        ratio(*least, times[at].0),
+                        ratio(*median, times[at].1)
+                    )
+                });
         println!(
-            "  {name:18} least {:7.0} us  median {:7.0} us   {:5.2}x / {:5.2}x posix_spawn{beside}",
+            "  {name:24} least {:6.0} us  median {:6.0} us   {:5.2}x / {:5.2}x posix_spawn{beside}",
             least.as_secs_f64() * 1e6,
             median.as_secs_f64() * 1e6,
-            ratio(least, &times[0].0),
-            ratio(median, &times[0].1),
+            ratio(*least, times[0].0),
+            ratio(*median, times[0].1),
         );
     }
 }
@@ -161,6 +192,8 @@ fn streaming(rounds: usize, bytes: usize, workspace: &Path) {
             .spawn()
             .expect("runs");
         let mut pipe = child.stdout.take().expect("piped");
+        // The same size as ours.
+        rustix::pipe::fcntl_setpipe_size(&pipe, 256 << 10).expect("a larger pipe");
         let mut buffer = vec![0; 256 << 10];
         let mut total = 0;
         while let Ok(length) = pipe.read(&mut buffer)
@@ -180,6 +213,7 @@ fn streaming(rounds: usize, bytes: usize, workspace: &Path) {
     };
     let times = interleaved(
         rounds,
+        &|| {},
         &mut [("bare", Box::new(bare)), ("walled", Box::new(walled))],
     );
     let speed = |time: Duration| bytes as f64 / time.as_secs_f64() / 1e6;

@@ -40,6 +40,8 @@ pub(crate) enum Op {
         slot: usize,
         attributes: u64,
     },
+    /// Shows at `target` what is mounted at `source`, with the attributes it has there.
+    Bind { source: CString, target: CString },
     /// Mounts what a slot holds.
     Attach { slot: usize, target: CString },
     /// Mounts the detached tree at this place in [`Birth::trees`].
@@ -370,6 +372,15 @@ fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 }
                 libc::close(found);
                 *slots.get_mut(*slot).ok_or(libc::ENOSPC)? = tree;
+            }
+            Op::Bind { source, target } => {
+                ok(libc::mount(
+                    source.as_ptr(),
+                    target.as_ptr(),
+                    null(),
+                    libc::MS_BIND,
+                    null(),
+                ))?;
             }
             Op::Attach { slot, target } => {
                 let tree = *slots.get(*slot).ok_or(libc::ENOSPC)?;

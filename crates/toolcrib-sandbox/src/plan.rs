@@ -11,7 +11,7 @@ use crate::{
     layer::{Layer, Missing},
     paths::{self, Shown},
     policy::{Level, Network, Policy, User},
-    protect::{self, Cover, Guard},
+    protect::{Cover, Guard},
     seccomp::{self, Ipc, Sockets},
     support::Support,
     sys,
@@ -161,8 +161,8 @@ impl Planner<'_> {
         if mounts {
             self.stand(Layer::MountNamespace, Op::PrivateMounts);
             self.show_as_own("")?;
-            self.protect(guard, "")?;
             self.read_only_host()?;
+            self.protect(guard, "")?;
         } else {
             let layers = [Layer::ReadOnlyHost, Layer::ProtectedNames];
             let lost = layers
@@ -272,17 +272,21 @@ impl Planner<'_> {
 
     fn protect(&mut self, guard: Option<&Guard>, root: &str) -> Result<(), SandboxError> {
         let Some(guard) = guard else { return Ok(()) };
+        let mut empty: Option<CString> = None;
         for covered in guard.covered() {
-            let path = if root.is_empty() {
-                protect::c_covered(covered)
-                    .map_err(|source| unusable("path", &covered.path, source))?
-            } else {
-                inside(root, &covered.path)?
-            };
+            let path = inside(root, &covered.path)?;
             let attributes = match covered.cover {
                 Cover::ReadOnly | Cover::Placeholder => RDONLY | NOSUID | NODEV,
                 Cover::Pinned => 0,
             };
+            if let (Cover::Placeholder, Some(source)) = (covered.cover, &empty) {
+                // One read-only empty directory is as good as another, and this is one system call instead of six.
+                self.push(Op::Bind {
+                    source: source.clone(),
+                    target: path,
+                });
+                continue;
+            }
             self.push(Op::CopyMount {
                 path: path.clone(),
                 identity: None,
@@ -291,8 +295,11 @@ impl Planner<'_> {
             });
             self.push(Op::Attach {
                 slot: SLOTS - 1,
-                target: path,
+                target: path.clone(),
             });
+            if covered.cover == Cover::Placeholder {
+                empty = Some(path);
+            }
         }
         if let Some(last) = self.plan.steps.last_mut() {
             last.layer = Some(Layer::ProtectedNames);

@@ -12,7 +12,6 @@
 //! What this cannot do: where the host itself replaces such a file (`git config`) during a run, the new file is not
 //! covered until the next run; [`Guard::planted`] reports what was changed.
 
-use crate::sys;
 use std::{
     ffi::OsStr,
     fs::{self, File},
@@ -500,9 +499,4 @@ fn hooks_path(config: &Path, git: &Path) -> Option<PathBuf> {
             .then(|| value.trim().trim_matches('"').to_owned())
     })?;
     git.parent()?.join(value).canonicalize().ok()
-}
-
-/// A covered path as the kernel takes it.
-pub(crate) fn c_covered(covered: &Covered) -> io::Result<std::ffi::CString> {
-    sys::c_path(&covered.path)
 }

@@ -178,13 +178,21 @@ impl Prepared {
     /// Sets one sandbox up ahead of its command, so that the next run costs little more than the command's own start.
     /// Each run sets up the next.
     pub fn keep_ready(&self) -> Result<(), SandboxError> {
-        let cell = self.inner.cell()?;
+        let inner = Arc::clone(&self.inner);
+        let made = self.inner.engine.midwife.call(move || inner.make());
+        let cell = made.map_err(|source| SandboxError::setup("a sandbox", source))??;
         self.inner
             .idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(cell);
         Ok(())
+    }
+
+    /// Whether a sandbox stands ready for the next command.
+    pub fn is_ready(&self) -> bool {
+        let idle = self.inner.idle.lock();
+        !idle.unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// Runs a command, passing on its output as it comes; returns when its last process is gone.
@@ -198,19 +206,18 @@ impl Prepared {
         let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
         let extra = inner.variables();
         let wire = command.wire(&program, &inner.workspace, &extra)?;
-        let kept = inner.take_ready();
-        let ready = kept.is_some();
-        let cell = match kept {
-            Some(cell) => cell,
-            None => inner.cell()?.0,
+        let (cell, ready) = match inner.take_ready() {
+            Some(cell) => (cell, true),
+            None => inner.cell()?,
         };
         let (answer, namespaces) = run::supervise(inner, cell, command, &wire, output, cancel);
+        // After the run, which should not have to share its cores with this.
         let weak = ready.then(|| Arc::downgrade(inner));
         inner.engine.midwife.send(move || {
-            drop(namespaces);
             if let Some(inner) = weak {
                 refill(&inner);
             }
+            drop(namespaces);
         });
         answer
     }
@@ -270,10 +277,14 @@ impl Inner {
         })
     }
 
-    /// A sandbox without a command, made on the thread whose end would be its end.
-    fn cell(self: &Arc<Self>) -> Result<(Cell, Covers), SandboxError> {
+    /// A sandbox without a command, made on the thread whose end would be its end; or the one that this thread was just about to
+    /// get ready, and then `true`.
+    fn cell(self: &Arc<Self>) -> Result<(Cell, bool), SandboxError> {
         let inner = Arc::clone(self);
-        let made = self.engine.midwife.call(move || inner.make());
+        let made = self.engine.midwife.call(move || match inner.take_ready() {
+            Some(cell) => Ok((cell, true)),
+            None => inner.make().map(|(cell, _)| (cell, false)),
+        });
         made.map_err(|source| SandboxError::setup("a sandbox", source))?
     }
 
@@ -362,7 +373,9 @@ impl Inner {
         let doing = match step {
             None => "starting the process".to_owned(),
             Some(Op::CopyMount { path, .. }) => format!("showing `{}`", path.to_string_lossy()),
-            Some(Op::Attach { target, .. } | Op::AttachTree { target, .. }) => {
+            Some(
+                Op::Attach { target, .. } | Op::AttachTree { target, .. } | Op::Bind { target, .. },
+            ) => {
                 format!("mounting `{}`", target.to_string_lossy())
             }
             Some(Op::Mount { kind, target, .. }) => format!(
