@@ -5,10 +5,11 @@ use crate::{
     command::{Command, Stdin},
     error::SandboxError,
     growth::Growth,
+    input::Input,
     layer::Layer,
     policy::Level,
+    prepared::Inner,
     report::{EndedBy, Report, Status},
-    sandbox::Inner,
     sys,
 };
 use std::{
@@ -54,62 +55,6 @@ impl Cancel {
 const CHUNK: usize = 256 << 10;
 /// How often limits that no descriptor tells of are looked at.
 const TICK: Duration = Duration::from_millis(50);
-
-/// What the command reads.
-enum Input<'a> {
-    /// This much more.
-    Bytes(&'a [u8]),
-    /// What our caller reads: one piece at a time, the next when this one is written.
-    Caller {
-        read: Vec<u8>,
-        written: usize,
-        ended: bool,
-    },
-}
-
-impl Input<'_> {
-    fn rest(&self) -> &[u8] {
-        match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Caller { read, written, .. } => read.get(*written..).unwrap_or(&[]),
-        }
-    }
-
-    fn taken(&mut self, length: usize) {
-        match self {
-            Self::Bytes(bytes) => *bytes = bytes.get(length..).unwrap_or(&[]),
-            Self::Caller { written, .. } => *written += length,
-        }
-    }
-
-    fn ended(&self) -> bool {
-        match self {
-            Self::Bytes(_) => true,
-            Self::Caller { ended, .. } => *ended,
-        }
-    }
-
-    /// Whether the caller's input is to be read next.
-    fn is_hungry(&self) -> bool {
-        matches!(self, Self::Caller { ended: false, .. }) && self.rest().is_empty()
-    }
-
-    /// Reads the next piece; called when there is one, since the caller's input may block.
-    fn refill(&mut self) {
-        if let Self::Caller {
-            read,
-            written,
-            ended,
-        } = self
-        {
-            read.resize(64 << 10, 0);
-            let length = sys::read(&io::stdin(), read).ok().flatten().unwrap_or(0);
-            read.truncate(length);
-            *written = 0;
-            *ended = length == 0;
-        }
-    }
-}
 
 struct Run<'a> {
     inner: &'a Inner,

@@ -1,31 +1,23 @@
-//! The two objects of the crate: [`Sandbox`], what this machine can do; [`Prepared`], one policy ready to run commands.
+//! What this machine can enforce, found out once; and policies made ready for it.
 
 use crate::{
-    birth::{self, Failed, Midwife, Order},
-    cell::{Cell, Pipes},
-    cgroup::{CgroupLimits, Cgroups},
-    child::Op,
-    command::Command,
+    birth::{self, Midwife},
+    cgroup::Cgroups,
     error::SandboxError,
     layer::{Layer, Missing},
-    plan::{self, Plan},
-    policy::{Level, Network, Policy},
+    plan,
+    policy::{Level, Policy},
+    prepared::{Inner, Prepared},
     protect::Guard,
-    proxy,
-    report::Report,
-    run::{self, Cancel, Stream},
     support::Support,
     sys, temporary,
     user::Namespaces,
 };
 use std::{
-    fs, io,
-    os::{
-        fd::{AsRawFd, OwnedFd, RawFd},
-        unix::net::UnixDatagram,
-    },
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    fs,
+    os::fd::OwnedFd,
+    path::Path,
+    sync::{Arc, Mutex},
 };
 
 /// Starts commands behind walls. Cheap to clone; made once, it has tried what this machine can enforce.
@@ -36,11 +28,11 @@ pub struct Sandbox {
 
 #[derive(Debug)]
 pub(crate) struct Engine {
-    support: Support,
+    pub(crate) support: Support,
     pub(crate) cgroups: Cgroups,
-    namespaces: Namespaces,
-    init: OwnedFd,
-    midwife: Midwife,
+    pub(crate) namespaces: Namespaces,
+    pub(crate) init: OwnedFd,
+    pub(crate) midwife: Midwife,
 }
 
 impl Sandbox {
@@ -147,347 +139,5 @@ impl Sandbox {
         namespace
             .map(Some)
             .map_err(|source| SandboxError::setup("a user namespace", source))
-    }
-}
-
-/// One policy, ready to run commands, one after another or at once.
-///
-/// While it exists the workspace holds its placeholders (see [`crate::PROTECTED_NAMES`]); it sees the workspace's
-/// repositories as they were when it was made.
-#[derive(Debug)]
-pub struct Prepared {
-    inner: Arc<Inner>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Inner {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) policy: Policy,
-    pub(crate) workspace: PathBuf,
-    pub(crate) plan: Plan,
-    temporary: Option<temporary::Directory>,
-    // After `idle` in no way: cells hold mounts on what the guard removes.
-    idle: Mutex<Vec<(Cell, Covers)>>,
-    pub(crate) guard: Option<Guard>,
-}
-
-/// What a cell's mounts cover, as it was when they were made: when its directories changed; device and inode of each name.
-type Covers = (Vec<Option<(i64, i64)>>, Vec<Option<(u64, u64)>>);
-
-impl Prepared {
-    /// Sets one sandbox up ahead of its command, so that the next run costs little more than the command's own start.
-    /// Each run sets up the next.
-    pub fn keep_ready(&self) -> Result<(), SandboxError> {
-        let inner = Arc::clone(&self.inner);
-        let made = self.inner.engine.midwife.call(move || inner.make());
-        let cell = made.map_err(|source| SandboxError::setup("a sandbox", source))??;
-        self.inner
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(cell);
-        Ok(())
-    }
-
-    /// Whether a sandbox stands ready for the next command.
-    pub fn is_ready(&self) -> bool {
-        let idle = self.inner.idle.lock();
-        !idle.unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
-    /// Runs a command, passing on its output as it comes; returns when its last process is gone.
-    pub fn run(
-        &self,
-        command: &Command,
-        output: &mut dyn FnMut(Stream, &[u8]),
-        cancel: &Cancel,
-    ) -> Result<Report, SandboxError> {
-        let inner = &self.inner;
-        let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
-        let extra = inner.variables();
-        let wire = command.wire(&program, &inner.workspace, &extra)?;
-        let (cell, ready) = match inner.take_ready() {
-            Some(cell) => (cell, true),
-            None => inner.cell()?,
-        };
-        let (answer, namespaces) = run::supervise(inner, cell, command, &wire, output, cancel);
-        // After the run, which should not have to share its cores with this.
-        let weak = ready.then(|| Arc::downgrade(inner));
-        inner.engine.midwife.send(move || {
-            if let Some(inner) = weak {
-                refill(&inner);
-            }
-            drop(namespaces);
-        });
-        answer
-    }
-
-    /// The layers that stand around every run of this policy.
-    pub fn layers(&self) -> Vec<Layer> {
-        self.inner.layers()
-    }
-
-    /// Layers that would stand if they could be had here.
-    pub fn not_enforced(&self) -> &[Missing] {
-        &self.inner.plan.not_enforced
-    }
-}
-
-/// Sets the next sandbox up, on the thread that makes them.
-fn refill(inner: &Weak<Inner>) {
-    let Some(inner) = inner.upgrade() else { return };
-    if let Ok(cell) = inner.make() {
-        let mut idle = inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.push(cell);
-        drop(idle);
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        // Before the guard takes its placeholders away.
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
-    }
-}
-
-impl Inner {
-    fn take_ready(&self) -> Option<Cell> {
-        loop {
-            let (cell, covers) = self
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop()?;
-            // A protected file that the host has replaced since is not covered in that cell any more.
-            let Some(guard) = &self.guard else {
-                return Some(cell);
-            };
-            if covers.0 == guard.stamps() || covers.1 == guard.identities() {
-                return Some(cell);
-            }
-        }
-    }
-
-    fn covers(&self) -> Covers {
-        self.guard.as_ref().map_or_else(Covers::default, |guard| {
-            (guard.stamps(), guard.identities())
-        })
-    }
-
-    /// A sandbox without a command, made on the thread whose end would be its end; or the one that this thread was just about to
-    /// get ready, and then `true`.
-    fn cell(self: &Arc<Self>) -> Result<(Cell, bool), SandboxError> {
-        let inner = Arc::clone(self);
-        let made = self.engine.midwife.call(move || match inner.take_ready() {
-            Some(cell) => Ok((cell, true)),
-            None => inner.make().map(|(cell, _)| (cell, false)),
-        });
-        made.map_err(|source| SandboxError::setup("a sandbox", source))?
-    }
-
-    fn make(&self) -> Result<(Cell, Covers), SandboxError> {
-        let covers = self.covers();
-        let limits = CgroupLimits {
-            memory: self
-                .policy
-                .limits
-                .memory
-                .filter(|_| self.stands(Layer::MemoryLimit)),
-            pids: self
-                .policy
-                .limits
-                .pids
-                .filter(|_| self.stands(Layer::PidsLimit))
-                .map(|pids| u64::from(pids) + 1),
-        };
-        let counted = self.policy.limits.cpu.is_some() && self.stands(Layer::CpuLimit);
-        let slot = (limits.memory.is_some() || limits.pids.is_some() || counted)
-            .then(|| self.engine.cgroups.take(&limits))
-            .transpose()
-            .map_err(|source| SandboxError::setup("a cgroup", source))?;
-        let failed = |source| SandboxError::setup("pipes", source);
-        let pipes = Pipes::new().map_err(failed)?;
-        let mounts = self.trees()?;
-        let trees: Vec<RawFd> = mounts.iter().map(AsRawFd::as_raw_fd).collect();
-        let channel = match self.policy.network {
-            Network::Proxy(address) => Some((address, UnixDatagram::pair().map_err(failed)?)),
-            Network::None | Network::Full => None,
-        };
-        let theirs = channel
-            .as_ref()
-            .map(|(_, (_, theirs))| sys::high(theirs))
-            .transpose()
-            .map_err(failed)?;
-        let order = Order {
-            steps: &self.plan.steps,
-            flags: self.plan.flags,
-            cgroups: slot.as_ref().map_or(&[], |slot| slot.task_fds()),
-            birthplace: slot.as_ref().and_then(|slot| slot.birthplace()),
-            trees: &trees,
-            channel: theirs.as_ref().map_or(-1, AsRawFd::as_raw_fd),
-            descriptors: pipes.descriptors(),
-            init: self.engine.init.as_raw_fd(),
-        };
-        let process = birth::give(&order).map_err(|failed| self.explain(failed))?;
-        let mut cell = Cell::new(
-            process,
-            pipes,
-            slot,
-            self.plan.flags & libc::CLONE_NEWPID != 0,
-        );
-        if let Some((address, (ours, _))) = channel {
-            let relay =
-                proxy::receive(&ours).and_then(|listener| proxy::Relay::start(listener, address));
-            cell.keep(relay.map_err(|source| SandboxError::setup("the way to the proxy", source))?);
-        }
-        Ok((cell, covers))
-    }
-
-    /// Fresh mounts that show files as the run's own; a detached mount can be attached once only.
-    fn trees(&self) -> Result<Vec<OwnedFd>, SandboxError> {
-        let Some((uid, gid)) = self.plan.user else {
-            return Ok(Vec::new());
-        };
-        let mount = |path: &PathBuf| {
-            self.engine.namespaces.mount(path, uid, gid).map_err(|error| SandboxError::Unavailable {
-                level: self.policy.level,
-                missing: Missing {
-                    layer: Layer::OwnUser,
-                    reason: format!("the file system of `{}` cannot map owners ({error})", path.display()),
-                    fix: "run Toolcrib as an ordinary user, use isolation `process`, or a workspace on ext4, xfs, btrfs or tmpfs".to_owned(),
-                },
-            })
-        };
-        self.plan.mapped.iter().map(mount).collect()
-    }
-
-    /// What a child that failed was doing.
-    fn explain(&self, failed: Failed) -> SandboxError {
-        let step = failed
-            .step
-            .and_then(|step| self.plan.steps.get(step))
-            .map(|step| &step.op);
-        let doing = match step {
-            None => "starting the process".to_owned(),
-            Some(Op::CopyMount { path, .. }) => format!("showing `{}`", path.to_string_lossy()),
-            Some(
-                Op::Attach { target, .. } | Op::AttachTree { target, .. } | Op::Bind { target, .. },
-            ) => {
-                format!("mounting `{}`", target.to_string_lossy())
-            }
-            Some(Op::Mount { kind, target, .. }) => format!(
-                "mounting {} at `{}`",
-                kind.to_string_lossy(),
-                target.to_string_lossy()
-            ),
-            Some(
-                Op::Directory { path, .. }
-                | Op::File { path }
-                | Op::Link { path, .. }
-                | Op::Restrict { path, .. }
-                | Op::Write { path, .. },
-            ) => {
-                format!("making `{}`", path.to_string_lossy())
-            }
-            Some(Op::PrivateMounts | Op::EnterRoot { .. }) => "changing the root".to_owned(),
-            Some(Op::HostName(_)) => "setting the host name".to_owned(),
-            Some(Op::Loopback | Op::Listen) => "setting up the network".to_owned(),
-            Some(Op::JoinUser(_) | Op::BecomeUser { .. }) => "changing the user".to_owned(),
-            Some(Op::Limit { resource, value }) => format!("setting limit {resource} to {value}"),
-            Some(Op::DropCapabilities | Op::NoNewPrivileges) => "giving up privileges".to_owned(),
-            Some(Op::Landlock { .. }) => "Landlock".to_owned(),
-            Some(Op::Seccomp(_)) => "seccomp".to_owned(),
-        };
-        SandboxError::setup(doing, failed.error)
-    }
-
-    fn stands(&self, layer: Layer) -> bool {
-        self.engine.support.check(layer).is_ok()
-    }
-
-    pub(crate) fn layers(&self) -> Vec<Layer> {
-        let limits = &self.policy.limits;
-        let mut layers: Vec<Layer> = self
-            .plan
-            .steps
-            .iter()
-            .filter_map(|step| step.layer)
-            .collect();
-        layers.extend([Layer::Descriptors, Layer::Environment]);
-        let flags = [
-            (libc::CLONE_NEWPID, Layer::PidNamespace),
-            (libc::CLONE_NEWIPC, Layer::IpcNamespace),
-            (libc::CLONE_NEWNET, Layer::NetworkNamespace),
-        ];
-        layers.extend(
-            flags
-                .iter()
-                .filter(|(flag, _)| self.plan.flags & flag != 0)
-                .map(|(_, layer)| *layer),
-        );
-        if self.plan.flags & libc::CLONE_NEWPID != 0 {
-            layers.push(Layer::TreeKill);
-        }
-        let cgroup = [
-            (limits.memory.is_some(), Layer::MemoryLimit),
-            (limits.pids.is_some(), Layer::PidsLimit),
-            (limits.cpu.is_some(), Layer::CpuLimit),
-        ];
-        layers.extend(
-            cgroup
-                .iter()
-                .filter(|(wanted, layer)| *wanted && self.stands(*layer))
-                .map(|(_, layer)| *layer),
-        );
-        if self.policy.level > Level::None
-            && self.plan.flags & libc::CLONE_NEWNET == 0
-            && self.policy.network == Network::None
-        {
-            layers.push(Layer::NoSockets);
-        }
-        layers.sort();
-        layers.dedup();
-        layers
-    }
-
-    /// What every command of this policy finds in its environment.
-    fn variables(&self) -> Vec<(&'static str, String)> {
-        let mut variables = Vec::new();
-        let directory = self
-            .temporary
-            .as_ref()
-            .map_or(Path::new("/tmp"), temporary::Directory::path);
-        if self.plan.private_tmp || self.temporary.is_some() {
-            variables.push(("TMPDIR", directory.to_string_lossy().into_owned()));
-        }
-        if let Network::Proxy(_) = self.policy.network {
-            let proxy = format!("http://127.0.0.1:{}", proxy::PORT);
-            for name in [
-                "http_proxy",
-                "https_proxy",
-                "all_proxy",
-                "HTTP_PROXY",
-                "HTTPS_PROXY",
-                "ALL_PROXY",
-            ] {
-                variables.push((name, proxy.clone()));
-            }
-        }
-        variables
-    }
-
-    pub(crate) fn writable(&self) -> Vec<PathBuf> {
-        std::iter::once(self.workspace.clone())
-            .chain(self.policy.write.iter().cloned())
-            .collect()
-    }
-}
-
-impl From<Failed> for io::Error {
-    fn from(failed: Failed) -> Self {
-        failed.error
     }
 }

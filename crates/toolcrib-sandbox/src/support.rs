@@ -103,13 +103,13 @@ impl Support {
         self.landlock
     }
 
-    /// A layer that is missing because mounts are.
-    pub(crate) fn without_mounts(&self, layer: Layer) -> Missing {
-        let why = self.missing.get(&Layer::MountNamespace);
+    /// A layer that is missing because another one is.
+    pub(crate) fn lost_with(&self, layer: Layer, cause: Layer) -> Missing {
+        let why = self.missing.get(&cause);
         Missing {
             layer,
             reason: why.map_or_else(String::new, |missing| {
-                format!("it needs mounts of its own: {}", missing.reason)
+                format!("it needs {cause}: {}", missing.reason)
             }),
             fix: why.map_or_else(String::new, |missing| missing.fix.clone()),
         }

@@ -12,63 +12,22 @@
 //! What this cannot do: where the host itself replaces such a file (`git config`) during a run, the new file is not
 //! covered until the next run; [`Guard::planted`] reports what was changed.
 
+mod names;
+mod place;
+
+pub use names::PROTECTED_NAMES;
+
+use names::{EDITOR_FILES, hooks_path, subdirectories, walk};
+use place::is_placeholder;
 use std::{
     ffi::OsStr,
-    fs::{self, File},
-    io,
+    fs, io,
     os::{
-        fd::AsRawFd,
-        unix::fs::{MetadataExt, PermissionsExt},
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::MetadataExt,
     },
     path::{Path, PathBuf},
 };
-
-/// The protected names in the root of a workspace. Those of git repositories are besides.
-pub const PROTECTED_NAMES: &[&str] = &[
-    ".toolcrib",
-    ".git",
-    ".envrc",
-    ".bash_aliases",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".profile",
-    ".zlogin",
-    ".zlogout",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-    ".vscode",
-    ".idea",
-    ".zed",
-    ".exrc",
-    ".nvim.lua",
-    ".nvimrc",
-    ".vimrc",
-    ".lvimrc",
-];
-
-/// In a directory of an editor that exists only these are protected; of the others the whole directory is.
-const EDITOR_FILES: &[(&str, &[&str])] = &[
-    (
-        ".vscode",
-        &[
-            "tasks.json",
-            "settings.json",
-            "launch.json",
-            "extensions.json",
-            "mcp.json",
-        ],
-    ),
-    (".zed", &["tasks.json", "settings.json", "debug.json"]),
-];
-
-/// Directories looked at when repositories below the root are searched for, and how deep.
-const SEARCH: (usize, usize) = (512, 3);
-
-/// The mode by which a placeholder is known to be one, even if whoever made it was killed.
-const PLACEHOLDER_MODE: u32 = 0o1511;
 
 /// How a name is covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,11 +51,13 @@ pub(crate) struct Covered {
 #[derive(Debug)]
 pub(crate) struct Guard {
     root: PathBuf,
-    lock: File,
+    lock: OwnedFd,
     covered: Vec<Covered>,
     placeholders: Vec<PathBuf>,
     /// Protected names that nothing keeps from being changed, as they were.
     before: Vec<(PathBuf, Option<State>)>,
+    /// Protected names anywhere near the root that were there before, by inode.
+    known: Vec<(PathBuf, u64)>,
     /// Directories near the root and when they last changed: where nothing changed, nothing was planted.
     directories: Vec<(PathBuf, Option<Changed>)>,
 }
@@ -110,7 +71,7 @@ type State = (u64, i64, i64, u64);
 impl Guard {
     /// Finds what to cover; with `placeholders` makes what is missing.
     pub(crate) fn new(root: &Path, placeholders: bool) -> io::Result<Self> {
-        let lock = File::open(root)?;
+        let lock = OwnedFd::from(fs::File::open(root)?);
         // Shared: many runs at once. Whoever removes placeholders holds it alone for that moment.
         // SAFETY: takes a descriptor of ours.
         unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_SH) };
@@ -120,13 +81,16 @@ impl Guard {
             covered: Vec::new(),
             placeholders: Vec::new(),
             before: Vec::new(),
+            known: Vec::new(),
             directories: Vec::new(),
         };
         for name in PROTECTED_NAMES {
             guard.cover_root(name, placeholders)?;
         }
         let mut repositories = Vec::new();
+        let known = &mut guard.known;
         let directories = walk(root, &mut |path, metadata| {
+            known.push((path.to_owned(), metadata.ino()));
             if path.file_name() == Some(OsStr::new(".git"))
                 && metadata.is_dir()
                 && path.parent() != Some(root)
@@ -286,40 +250,34 @@ impl Guard {
     }
 
     fn place(&mut self, path: PathBuf, wanted: bool) -> io::Result<()> {
-        if !wanted {
-            return Ok(());
-        }
-        match fs::create_dir(&path) {
-            Ok(()) => fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE))?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) if unwritable(&error) => return Ok(()),
-            Err(error) => return Err(error),
-        }
-        self.placeholders.push(path.clone());
-        self.covered.push(Covered {
-            path,
-            cover: Cover::Placeholder,
-        });
-        Ok(())
+        self.made(path, wanted, Cover::Placeholder, place::directory)
     }
 
     fn place_file(&mut self, path: PathBuf, text: &str, wanted: bool) -> io::Result<()> {
-        if !wanted {
+        self.made(path, wanted, Cover::ReadOnly, |root, path| {
+            place::file(root, path, text)
+        })
+    }
+
+    fn made(
+        &mut self,
+        path: PathBuf,
+        wanted: bool,
+        cover: Cover,
+        make: impl FnOnce(&OwnedFd, &Path) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Some(relative) = path.strip_prefix(&self.root).ok().filter(|_| wanted) else {
             return Ok(());
-        }
-        match fs::write(&path, text) {
+        };
+        match make(&self.lock, relative) {
             Ok(()) => {
-                fs::set_permissions(&path, fs::Permissions::from_mode(PLACEHOLDER_MODE & !0o111))?
+                self.placeholders.push(relative.to_owned());
+                self.covered.push(Covered { path, cover });
+                Ok(())
             }
-            Err(error) if unwritable(&error) => return Ok(()),
-            Err(error) => return Err(error),
+            Err(error) if unwritable(&error) => Ok(()),
+            Err(error) => Err(error),
         }
-        self.placeholders.push(path.clone());
-        self.covered.push(Covered {
-            path,
-            cover: Cover::ReadOnly,
-        });
-        Ok(())
     }
 
     /// Protected names that changed since the start, and ones newly made anywhere near the root: what a person should look at.
@@ -345,8 +303,11 @@ impl Guard {
             .any(|(path, then)| changed(path) != *then)
         {
             walk(&self.root, &mut |path, metadata| {
-                let covered = self.covered.iter().any(|covered| covered.path == path);
-                if !covered && !is_placeholder(metadata) && path.parent().is_some_and(fresh) {
+                let known = self
+                    .known
+                    .iter()
+                    .any(|(known, inode)| known == path && *inode == metadata.ino());
+                if !known && !is_placeholder(metadata) && path.parent().is_some_and(fresh) {
                     planted.push(path.to_owned());
                 }
             });
@@ -368,7 +329,12 @@ impl Guard {
             .map(|name| self.root.join(name));
         covered
             .chain(root)
-            .filter(|path| !self.placeholders.contains(path))
+            .filter(|path| {
+                !self
+                    .placeholders
+                    .iter()
+                    .any(|made| self.root.join(made) == **path)
+            })
             .collect()
     }
 }
@@ -381,25 +347,9 @@ impl Drop for Guard {
             return;
         }
         for path in self.placeholders.iter().rev() {
-            let Ok(metadata) = path.symlink_metadata() else {
-                continue;
-            };
-            if is_placeholder(&metadata) {
-                // Only ever an empty directory or our own file: what a user has put there meanwhile stays.
-                let _ = if metadata.is_dir() {
-                    fs::remove_dir(path)
-                } else {
-                    fs::remove_file(path)
-                };
-            }
+            let _ = place::remove(&self.lock, path);
         }
     }
-}
-
-fn is_placeholder(metadata: &fs::Metadata) -> bool {
-    let mode = metadata.mode() & 0o7777;
-    (metadata.is_dir() && mode == PLACEHOLDER_MODE)
-        || (metadata.is_file() && mode == PLACEHOLDER_MODE & !0o111 && metadata.len() <= 2)
 }
 
 /// A place where nothing can be made: the command, which has no more rights than we, cannot plant anything there either.
@@ -425,78 +375,9 @@ fn state(path: &Path) -> Option<State> {
     ))
 }
 
-/// Whether a program on a file system that folds case would take this for a protected name.
-fn is_protected_name(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| {
-        // HFS+ ignores these; git refuses them in names of its own for the same reason.
-        let name: String = name
-            .chars()
-            .filter(|char| !matches!(char, '\u{200b}'..='\u{200f}' | '\u{feff}'))
-            .collect();
-        PROTECTED_NAMES.contains(&name.to_lowercase().as_str())
-    })
-}
-
-/// Visits protected names near the root, breadth first, within the bounds of [`SEARCH`], and returns the directories it
-/// looked into; those with a protected name, and links, are not among them.
-fn walk(root: &Path, visit: &mut dyn FnMut(&Path, &fs::Metadata)) -> Vec<PathBuf> {
-    let mut visited = Vec::new();
-    let mut queue = std::collections::VecDeque::from([(root.to_owned(), 0)]);
-    let (mut left, deepest) = SEARCH;
-    while let Some((directory, depth)) = queue.pop_front() {
-        if left == 0 {
-            break;
-        }
-        left -= 1;
-        let Ok(entries) = fs::read_dir(&directory) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let interesting = is_protected_name(&name);
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if interesting && let Ok(metadata) = entry.metadata() {
-                visit(&entry.path(), &metadata);
-            }
-            if is_directory
-                && !interesting
-                && depth < deepest
-                && name != "node_modules"
-                && name != "target"
-            {
-                queue.push_back((entry.path(), depth + 1));
-            }
-        }
-        visited.push(directory);
-    }
-    visited
-}
-
 fn changed(directory: &Path) -> Option<Changed> {
     directory
         .symlink_metadata()
         .ok()
         .map(|metadata| (metadata.mtime(), metadata.mtime_nsec()))
-}
-
-fn subdirectories(path: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(path)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .take(64)
-}
-
-/// `core.hooksPath` of a git configuration, resolved against the work tree.
-fn hooks_path(config: &Path, git: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(config).ok()?;
-    let value = text.lines().find_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        name.trim()
-            .eq_ignore_ascii_case("hookspath")
-            .then(|| value.trim().trim_matches('"').to_owned())
-    })?;
-    git.parent()?.join(value).canonicalize().ok()
 }

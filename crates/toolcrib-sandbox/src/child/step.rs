@@ -1,0 +1,105 @@
+//! What a child can be told to do, as data. [`super::apply`] does it.
+
+use crate::layer::Layer;
+use std::{
+    ffi::{CStr, CString},
+    os::fd::RawFd,
+    sync::Arc,
+};
+
+/// One step, and the layer that stands once it is done.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// What is in force after this step; for the report.
+    pub(crate) layer: Option<Layer>,
+    /// What to do.
+    pub(crate) op: Op,
+}
+
+/// What a step does. Paths are in the child's own view of the file system at that moment.
+#[derive(Debug)]
+pub(crate) enum Op {
+    /// Writes a file of the kernel's.
+    Write { path: CString, text: Vec<u8> },
+    /// Keeps changes of mounts from reaching the host.
+    PrivateMounts,
+    /// Copies what is mounted at `path` into a slot. `identity`: device and inode that must still be there.
+    CopyMount {
+        path: CString,
+        identity: Option<(u64, u64)>,
+        slot: usize,
+        attributes: u64,
+    },
+    /// Shows at `target` what is mounted at `source`, with the attributes it has there.
+    Bind { source: CString, target: CString },
+    /// Mounts what a slot holds.
+    Attach { slot: usize, target: CString },
+    /// Mounts the detached tree at this place in [`Birth::trees`].
+    AttachTree { tree: usize, target: CString },
+    /// Mounts a new file system.
+    Mount {
+        kind: &'static CStr,
+        target: CString,
+        options: CString,
+        flags: u64,
+    },
+    /// Makes a directory; one that is there is kept.
+    Directory { path: CString, mode: u32 },
+    /// Makes an empty file to mount on; one that is there is kept.
+    File { path: CString },
+    /// Makes a symbolic link.
+    Link { path: CString, to: CString },
+    /// Changes the attributes of the mount at this path, and of all beneath if so wished.
+    Restrict {
+        path: CString,
+        attributes: u64,
+        recursive: bool,
+    },
+    /// Makes this directory the root and lets go of the old one.
+    EnterRoot { path: CString },
+    /// Sets the host name.
+    HostName(&'static CStr),
+    /// Brings the loopback up.
+    Loopback,
+    /// Listens on the loopback and sends the socket through [`Birth::channel`].
+    Listen,
+    /// Enters a user namespace.
+    JoinUser(RawFd),
+    /// Gives up the caller's uid, gid and groups.
+    BecomeUser { uid: u32, gid: u32 },
+    /// Bounds a resource, hard and soft.
+    Limit { resource: u32, value: u64 },
+    /// Empties every set of capabilities and keeps them empty.
+    DropCapabilities,
+    /// No exec gives privileges from here on.
+    NoNewPrivileges,
+    /// Restricts the file system (and TCP, and signals) to the rules.
+    Landlock { ruleset: Ruleset, rules: Vec<Rule> },
+    /// Loads the filter of system calls.
+    Seccomp(Arc<[libc::sock_filter]>),
+}
+
+/// What Landlock is to rule over, as the kernel takes it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ruleset {
+    pub(crate) files: u64,
+    pub(crate) network: u64,
+    pub(crate) scoped: u64,
+}
+
+/// What is allowed beneath a path.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) beneath: Beneath,
+    pub(crate) access: u64,
+}
+
+/// Where a rule holds.
+#[derive(Debug)]
+pub(crate) enum Beneath {
+    /// Beneath what the parent has open: the inode counts, wherever it is mounted.
+    Open(RawFd),
+    /// Beneath what the child finds here, on file systems that are new.
+    Path(CString),
+}

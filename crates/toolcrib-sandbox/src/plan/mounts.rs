@@ -1,0 +1,200 @@
+//! Mounts that both levels make: the workspace, protected names, `/tmp`, `/proc`.
+
+use super::{NODEV, NOSUID, Planner, RDONLY, c_path, inside, unusable};
+use crate::{
+    child::{Beneath, Op, Rule, SLOTS},
+    error::SandboxError,
+    landlock,
+    layer::Layer,
+    protect::{Cover, Guard},
+};
+use std::{
+    collections::BTreeSet,
+    ffi::CString,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+impl Planner<'_> {
+    /// Mounts the workspace and other writable paths over themselves so that the run's uid owns what their owner does.
+    pub(super) fn show_as_own(&mut self, root: &str) -> Result<(), SandboxError> {
+        if self.plan.user.is_none() {
+            return Ok(());
+        }
+        for path in self.writable()? {
+            let target = inside(root, &path)?;
+            self.push(Op::AttachTree {
+                tree: self.plan.mapped.len(),
+                target,
+            });
+            self.plan.mapped.push(path);
+        }
+        Ok(())
+    }
+
+    pub(super) fn writable(&self) -> Result<Vec<PathBuf>, SandboxError> {
+        let mut paths = vec![self.workspace.to_owned()];
+        for path in &self.policy.write {
+            let path = path
+                .canonicalize()
+                .map_err(|source| unusable("writable path", path, source))?;
+            if !path.starts_with(self.workspace) {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Copies a mount into a slot, to be attached after the place it comes from may have been covered.
+    pub(super) fn copy(&mut self, path: &Path, attributes: u64) -> Result<usize, SandboxError> {
+        let metadata =
+            fs::symlink_metadata(path).map_err(|source| unusable("path", path, source))?;
+        let slot = self.slots;
+        self.slots += 1;
+        if slot >= SLOTS {
+            return Err(SandboxError::Invalid(format!(
+                "too many paths for one sandbox: {SLOTS} is the most"
+            )));
+        }
+        let identity = Some((metadata.dev(), metadata.ino()));
+        self.push(Op::CopyMount {
+            path: c_path(path)?,
+            identity,
+            slot,
+            attributes,
+        });
+        Ok(slot)
+    }
+
+    pub(super) fn protect(
+        &mut self,
+        guard: Option<&Guard>,
+        root: &str,
+    ) -> Result<(), SandboxError> {
+        let Some(guard) = guard else { return Ok(()) };
+        let mut empty: Option<CString> = None;
+        for covered in guard.covered() {
+            let path = inside(root, &covered.path)?;
+            let attributes = match covered.cover {
+                Cover::ReadOnly | Cover::Placeholder => RDONLY | NOSUID | NODEV,
+                Cover::Pinned => 0,
+            };
+            if let (Cover::Placeholder, Some(source)) = (covered.cover, &empty) {
+                // One read-only empty directory is as good as another, and this is one system call instead of six.
+                self.push(Op::Bind {
+                    source: source.clone(),
+                    target: path,
+                });
+                continue;
+            }
+            self.push(Op::CopyMount {
+                path: path.clone(),
+                identity: None,
+                slot: SLOTS - 1,
+                attributes,
+            });
+            self.push(Op::Attach {
+                slot: SLOTS - 1,
+                target: path.clone(),
+            });
+            if covered.cover == Cover::Placeholder {
+                empty = Some(path);
+            }
+        }
+        if let Some(last) = self.plan.steps.last_mut() {
+            last.layer = Some(Layer::ProtectedNames);
+        }
+        Ok(())
+    }
+
+    /// New `/tmp` and `/dev/shm`, bounded in size.
+    pub(super) fn private_tmp(&mut self, root: &str) -> Result<(), SandboxError> {
+        let size = self.policy.limits.temporary;
+        let inodes = (size / 4096).clamp(1024, 1 << 20);
+        let options = format!("mode=1777,size={size},nr_inodes={inodes}");
+        let options = c_path(Path::new(&options))?;
+        for place in ["/tmp", "/dev/shm"] {
+            if root.is_empty() && !Path::new(place).is_dir() {
+                continue;
+            }
+            let target = inside(root, Path::new(place))?;
+            let flags = libc::MS_NOSUID | libc::MS_NODEV;
+            self.stand(
+                Layer::PrivateTmp,
+                Op::Mount {
+                    kind: c"tmpfs",
+                    target,
+                    options: options.clone(),
+                    flags,
+                },
+            );
+            self.rules.push(Rule {
+                beneath: Beneath::Path(c_path(Path::new(place))?),
+                access: landlock::WRITE,
+            });
+        }
+        self.plan.private_tmp = true;
+        Ok(())
+    }
+
+    pub(super) fn directories_above(
+        &mut self,
+        root: &str,
+        path: &Path,
+        made: &mut BTreeSet<PathBuf>,
+    ) -> Result<(), SandboxError> {
+        let mut above: Vec<&Path> = path
+            .ancestors()
+            .skip(1)
+            .filter(|above| above.parent().is_some())
+            .collect();
+        above.reverse();
+        for directory in above {
+            if made.insert(directory.to_owned()) {
+                // Not to be listed: what else lies in a home directory is nobody's business, not even that it is empty.
+                self.push(Op::Directory {
+                    path: inside(root, directory)?,
+                    mode: 0o711,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Something to mount on: a directory for directories, a file for everything else.
+    pub(super) fn mount_point(&mut self, root: &str, path: &Path) -> Result<(), SandboxError> {
+        let target = inside(root, path)?;
+        let directory = fs::metadata(path)
+            .map_err(|source| unusable("path", path, source))?
+            .is_dir();
+        self.push(if directory {
+            Op::Directory {
+                path: target,
+                mode: 0o755,
+            }
+        } else {
+            Op::File { path: target }
+        });
+        Ok(())
+    }
+
+    pub(super) fn proc(&mut self, target: &str) -> Result<(), SandboxError> {
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+        let target = c_path(Path::new(target))?;
+        self.stand(
+            Layer::PrivateProc,
+            Op::Mount {
+                kind: c"proc",
+                target,
+                options: CString::default(),
+                flags,
+            },
+        );
+        self.rules.push(Rule {
+            beneath: Beneath::Path(c"/proc".to_owned()),
+            access: landlock::READ,
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! Placeholders: empty directories (and, inside of git's own, two tiny files) to lay a mount over.
+//!
+//! The workspace is hostile ground: another run may be swapping links in while we work. So every step starts from the
+//! workspace's own descriptor, follows no link, and makes only what is new.
+
+use crate::sys;
+use std::{
+    ffi::{CString, OsStr},
+    fs, io,
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::{ffi::OsStrExt, fs::MetadataExt},
+    },
+    path::{Component, Path},
+};
+
+/// By its mode a placeholder is known to be one, even if whoever made it was killed: sticky, and writable by nobody.
+const MODE: u32 = 0o1555;
+const STICKY: u32 = 0o1000;
+const ANY_WRITE: u32 = 0o222;
+
+/// Whether this is a placeholder, ours or one that a killed run has left.
+pub(super) fn is_placeholder(metadata: &fs::Metadata) -> bool {
+    looks_like_one(metadata.mode(), metadata.len())
+}
+
+fn looks_like_one(mode: u32, length: u64) -> bool {
+    let kind = mode & libc::S_IFMT;
+    mode & (STICKY | ANY_WRITE) == STICKY
+        && (kind == libc::S_IFDIR || (kind == libc::S_IFREG && length <= 2))
+}
+
+/// Makes an empty directory; one that is there already is kept.
+pub(super) fn directory(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    let (parent, name) = parent(root, path)?;
+    // SAFETY: a descriptor of ours and a name that ends with null.
+    match sys::check(unsafe { libc::mkdirat(parent.as_raw_fd(), name.as_ptr(), MODE) }.into()) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a tiny file; one that is there already is kept.
+pub(super) fn file(root: &OwnedFd, path: &Path, text: &str) -> io::Result<()> {
+    let (parent, name) = parent(root, path)?;
+    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: a descriptor of ours and a name that ends with null.
+    let made = sys::own(
+        unsafe { libc::openat(parent.as_raw_fd(), name.as_ptr(), flags, MODE & !0o111) }.into(),
+    );
+    match made {
+        Ok(made) => sys::write(&made, text.as_bytes()).map(drop),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes a placeholder away, and nothing else: what a user has put in its place, or into it, stays.
+pub(super) fn remove(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    let (parent, name) = parent(root, path)?;
+    // SAFETY: a descriptor of ours, a name that ends with null, and a structure of ours to write to.
+    unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        let flags = libc::AT_SYMLINK_NOFOLLOW;
+        sys::check(libc::fstatat(parent.as_raw_fd(), name.as_ptr(), &mut stat, flags).into())?;
+        if !looks_like_one(stat.st_mode, stat.st_size as u64) {
+            return Ok(());
+        }
+        let directory = stat.st_mode & libc::S_IFMT == libc::S_IFDIR;
+        let flags = if directory { libc::AT_REMOVEDIR } else { 0 };
+        sys::check(libc::unlinkat(parent.as_raw_fd(), name.as_ptr(), flags).into()).map(drop)
+    }
+}
+
+/// The directory a path lies in, reached from the root without following a link, and the last name.
+fn parent(root: &OwnedFd, path: &Path) -> io::Result<(OwnedFd, CString)> {
+    let mut names: Vec<CString> = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => names.push(c_name(name)?),
+            _ => return Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+    let last = names.pop().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut directory = root.try_clone()?;
+    for name in names {
+        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        // SAFETY: a descriptor of ours and a name that ends with null.
+        directory =
+            sys::own(unsafe { libc::openat(directory.as_raw_fd(), name.as_ptr(), flags) }.into())?;
+    }
+    Ok((directory, last))
+}
+
+fn c_name(name: &OsStr) -> io::Result<CString> {
+    CString::new(name.as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
