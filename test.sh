@@ -49,6 +49,8 @@ examples() {
         cargo run --quiet -p toolcrib --features testing --example "$example" >/dev/null
         echo "example $example ran"
     done
+    cargo run --quiet -p toolcrib-sandbox --example walled -- process true 2>/dev/null
+    echo "example walled ran"
 }
 
 only=("$@")

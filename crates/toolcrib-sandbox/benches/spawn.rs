@@ -96,7 +96,7 @@ fn spawning(title: &str, rounds: usize, workspace: &Path) {
         // As calls come: with time between them to get the next sandbox ready. That time is not counted.
         let rest = || {
             while !ready.is_ready() {
-                std::thread::yield_now()
+                std::thread::yield_now();
             }
         };
         let name = format!("{level}, ready");

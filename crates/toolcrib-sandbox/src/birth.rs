@@ -336,3 +336,29 @@ impl Process {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::child::Op;
+
+    fn check_folded(path: &std::path::Path) -> io::Result<()> {
+        let path = sys::c_path(path)?;
+        let steps = [Step {
+            layer: None,
+            op: Op::CheckFolded { path },
+        }];
+        probe(&Outline {
+            steps: &steps,
+            flags: 0,
+        })
+    }
+
+    #[test]
+    fn another_spelling_that_is_not_covered_is_noticed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let uncovered = check_folded(dir.path()).expect_err("it can be written");
+        assert_eq!(uncovered.raw_os_error(), Some(libc::EOPNOTSUPP));
+        check_folded(&dir.path().join("nothing")).expect("nothing is there");
+    }
+}

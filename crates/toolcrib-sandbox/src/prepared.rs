@@ -267,6 +267,16 @@ impl Inner {
             ) => {
                 format!("making `{}`", path.to_string_lossy())
             }
+            Some(Op::CheckFolded { .. }) => {
+                return SandboxError::Unavailable {
+                    level: self.policy.level,
+                    missing: Missing {
+                        layer: Layer::ProtectedNames,
+                        reason: "the workspace's file system folds case in a way that mounts do not follow".to_owned(),
+                        fix: "use a workspace on a file system of Linux's own".to_owned(),
+                    },
+                };
+            }
             Some(Op::PrivateMounts | Op::EnterRoot { .. }) => "changing the root".to_owned(),
             Some(Op::HostName(_)) => "setting the host name".to_owned(),
             Some(Op::Loopback | Op::Listen) => "setting up the network".to_owned(),

@@ -109,6 +109,14 @@ pub(super) fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 let flags = if *recursive { AT_RECURSIVE } else { 0 };
                 restrict(libc::AT_FDCWD, path.as_ptr(), flags, *attributes)?;
             }
+            Op::CheckFolded { path } => {
+                let mut stat: libc::statvfs = std::mem::zeroed();
+                match ok(libc::statvfs(path.as_ptr(), &mut stat)) {
+                    Ok(_) if stat.f_flag & libc::ST_RDONLY == 0 => return Err(libc::EOPNOTSUPP),
+                    Ok(_) | Err(libc::ENOENT) => {}
+                    Err(errno) => return Err(errno),
+                }
+            }
             Op::EnterRoot { path } => {
                 ok(libc::chdir(path.as_ptr()))?;
                 // The old root ends up on top of the new one, at the same place, and is taken away from there.

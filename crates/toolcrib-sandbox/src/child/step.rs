@@ -49,6 +49,9 @@ pub(crate) enum Op {
     File { path: CString },
     /// Makes a symbolic link.
     Link { path: CString, to: CString },
+    /// Fails unless this other spelling of a covered name is covered too, or is nothing: on some file systems (9p, FUSE) names
+    /// fold case and mounts do not.
+    CheckFolded { path: CString },
     /// Changes the attributes of the mount at this path, and of all beneath if so wished.
     Restrict {
         path: CString,

@@ -102,8 +102,15 @@ impl Planner<'_> {
                 empty = Some(path);
             }
         }
-        if let Some(last) = self.plan.steps.last_mut() {
-            last.layer = Some(Layer::ProtectedNames);
+        let mut root_covers = guard.covered().iter().filter(|covered| {
+            covered.cover != Cover::Pinned && covered.path.parent() == Some(self.workspace)
+        });
+        if let Some((above, name)) = root_covers
+            .next_back()
+            .and_then(|covered| Some((covered.path.parent()?, covered.path.file_name()?.to_str()?)))
+        {
+            let path = inside(root, &above.join(name.to_uppercase()))?;
+            self.stand(Layer::ProtectedNames, Op::CheckFolded { path });
         }
         Ok(())
     }

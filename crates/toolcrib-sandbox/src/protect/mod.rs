@@ -150,6 +150,27 @@ impl Guard {
         let Some(metadata) = self.real(&path)? else {
             return self.place(path, placeholders);
         };
+        if metadata.is_symlink() {
+            // The link stays where it is; and what it leads to, if that can be written at all, is protected in its place.
+            self.covered.push(Covered {
+                path: path.clone(),
+                cover: Cover::ReadOnly,
+            });
+            return match path.canonicalize() {
+                Ok(target) if target.starts_with(&self.root) && target != self.root => {
+                    self.cover_existing(name, target, placeholders)
+                }
+                _ => Ok(()),
+            };
+        }
+        self.cover_existing(name, path, placeholders)
+    }
+
+    /// Covers what a protected name stands for.
+    fn cover_existing(&mut self, name: &str, path: PathBuf, placeholders: bool) -> io::Result<()> {
+        let Some(metadata) = self.real(&path)? else {
+            return Ok(());
+        };
         if name == ".git" && metadata.is_dir() {
             return self.cover_repository(&path, placeholders);
         }
