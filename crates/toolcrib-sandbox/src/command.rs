@@ -95,6 +95,10 @@ impl Command {
         self.program.to_string_lossy().into_owned()
     }
 
+    pub(crate) fn start_directory(&self, workspace: &Path) -> PathBuf {
+        workspace.join(self.directory.as_deref().unwrap_or(Path::new("")))
+    }
+
     fn variable(&self, name: &str) -> Option<&OsStr> {
         self.environment
             .iter()
@@ -119,7 +123,7 @@ impl Command {
                 "the program's name is empty".to_owned(),
             ));
         }
-        let directory = workspace.join(self.directory.as_deref().unwrap_or(Path::new("")));
+        let directory = self.start_directory(workspace);
         let candidates: Vec<PathBuf> = if self.program.as_bytes().contains(&b'/') {
             vec![directory.join(name)]
         } else {
@@ -177,7 +181,7 @@ impl Command {
         workspace: &Path,
         extra: &[(&str, String)],
     ) -> Result<Vec<u8>, SandboxError> {
-        let directory = workspace.join(self.directory.as_deref().unwrap_or(Path::new("")));
+        let directory = self.start_directory(workspace);
         let mut text = Vec::new();
         let mut push = |parts: &[&OsStr]| {
             for part in parts {

@@ -338,7 +338,7 @@ impl Run<'_> {
                 let source = io::Error::from_raw_os_error(number);
                 return Err(SandboxError::Path {
                     role: "directory of the command",
-                    path: self.inner.workspace.clone(),
+                    path: command.start_directory(&self.inner.workspace),
                     source,
                 });
             }

@@ -10,7 +10,7 @@ use crate::{
     landlock,
     layer::{Layer, Missing},
     policy::{Level, Network, Policy, User},
-    sys,
+    sys, user,
 };
 use std::{collections::BTreeMap, ffi::CString, fs, io};
 
@@ -39,6 +39,11 @@ impl Support {
                 "only root can give a command another uid",
                 fix,
             );
+        } else if let Err(error) = user::probe() {
+            let reason = format!("the kernel refused a user namespace to root ({error})");
+            let fix = "give Toolcrib CAP_SYS_ADMIN and CAP_SETUID, or run it as an ordinary user";
+            support.lacks(Layer::UserNamespace, reason.clone(), fix);
+            support.lacks(Layer::OwnUser, reason, fix);
         }
         support
     }

@@ -74,6 +74,14 @@ impl Namespaces {
     }
 }
 
+/// Whether root can make such namespaces here.
+pub(crate) fn probe() -> io::Result<()> {
+    let crate::User::Reduced { uid, gid } = crate::User::REDUCED else {
+        return Ok(());
+    };
+    Namespaces::default().of(uid, gid).map(drop)
+}
+
 /// A map in which two numbers change places and all others stay.
 fn swap(one: u32, other: u32) -> String {
     let (low, high) = (one.min(other), one.max(other));

@@ -209,10 +209,14 @@ impl Crib {
             policy.read.extend(sandbox::toolchains(home));
         }
         for path in self.config.readable() {
-            match (path.strip_prefix("~/"), &home) {
-                (Some(rest), Some(home)) => policy.read.push(home.join(rest)),
-                (Some(_), None) => {}
-                (None, _) => policy.read.push(PathBuf::from(path)),
+            let path = match (path.strip_prefix("~/"), &home) {
+                (Some(rest), Some(home)) => home.join(rest),
+                (Some(_), None) => continue,
+                (None, _) => PathBuf::from(path),
+            };
+            // What is not there allows nothing; a configuration may be shared by machines that differ.
+            if path.is_absolute() && path.exists() {
+                policy.read.push(path);
             }
         }
         Some(policy)

@@ -14,20 +14,22 @@
 
 mod names;
 mod place;
+mod watch;
 
 pub use names::PROTECTED_NAMES;
 
-use names::{EDITOR_FILES, hooks_path, subdirectories, walk};
+use names::{EDITOR_FILES, hooks_path, subdirectories};
 use place::is_placeholder;
 use std::{
-    ffi::OsStr,
     fs, io,
     os::{
         fd::{AsRawFd, OwnedFd},
         unix::fs::MetadataExt,
     },
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
+use watch::{Changed, Watch, changed};
 
 /// How a name is covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,19 +56,8 @@ pub(crate) struct Guard {
     lock: OwnedFd,
     covered: Vec<Covered>,
     placeholders: Vec<PathBuf>,
-    /// Protected names that nothing keeps from being changed, as they were.
-    before: Vec<(PathBuf, Option<State>)>,
-    /// Protected names anywhere near the root that were there before, by inode.
-    known: Vec<(PathBuf, u64)>,
-    /// Directories near the root and when they last changed: where nothing changed, nothing was planted.
-    directories: Vec<(PathBuf, Option<Changed>)>,
+    seen: Mutex<Watch>,
 }
-
-/// Seconds and nanoseconds of a directory's last change.
-type Changed = (i64, i64);
-
-/// What a file looked like.
-type State = (u64, i64, i64, u64);
 
 impl Guard {
     /// Finds what to cover; with `placeholders` makes what is missing.
@@ -80,38 +71,15 @@ impl Guard {
             lock,
             covered: Vec::new(),
             placeholders: Vec::new(),
-            before: Vec::new(),
-            known: Vec::new(),
-            directories: Vec::new(),
+            seen: Mutex::default(),
         };
         for name in PROTECTED_NAMES {
             guard.cover_root(name, placeholders)?;
         }
-        let mut repositories = Vec::new();
-        let known = &mut guard.known;
-        let directories = walk(root, &mut |path, metadata| {
-            known.push((path.to_owned(), metadata.ino()));
-            if path.file_name() == Some(OsStr::new(".git"))
-                && metadata.is_dir()
-                && path.parent() != Some(root)
-            {
-                repositories.push(path.to_owned());
-            }
-        });
-        for repository in repositories {
+        for repository in names::repositories(root) {
             guard.cover_repository(&repository, placeholders)?;
         }
-        if !placeholders {
-            guard.before = guard
-                .watched()
-                .into_iter()
-                .map(|path| (path.clone(), state(&path)))
-                .collect();
-        }
-        guard.directories = directories
-            .into_iter()
-            .map(|path| (path.clone(), changed(&path)))
-            .collect();
+        guard.seen = Mutex::new(Watch::look(&guard.root, guard.watched(placeholders)));
         Ok(guard)
     }
 
@@ -158,12 +126,30 @@ impl Guard {
             });
             return match path.canonicalize() {
                 Ok(target) if target.starts_with(&self.root) && target != self.root => {
+                    self.pin_above(&target);
                     self.cover_existing(name, target, placeholders)
                 }
                 _ => Ok(()),
             };
         }
         self.cover_existing(name, path, placeholders)
+    }
+
+    /// Keeps the directories between the root and a path where they are, so that the path cannot come to mean another.
+    fn pin_above(&mut self, path: &Path) {
+        let above: Vec<&Path> = path
+            .ancestors()
+            .skip(1)
+            .take_while(|above| *above != self.root)
+            .collect();
+        for path in above.into_iter().rev() {
+            if !self.covered.iter().any(|covered| covered.path == path) {
+                self.covered.push(Covered {
+                    path: path.to_owned(),
+                    cover: Cover::Pinned,
+                });
+            }
+        }
     }
 
     /// Covers what a protected name stands for.
@@ -230,6 +216,7 @@ impl Guard {
             && hooks != self.root
             && self.real(&hooks)?.is_some()
         {
+            self.pin_above(&hooks);
             self.covered.push(Covered {
                 path: hooks,
                 cover: Cover::ReadOnly,
@@ -301,61 +288,30 @@ impl Guard {
         }
     }
 
-    /// Protected names that changed since the start, and ones newly made anywhere near the root: what a person should look at.
+    /// Protected names that were changed or newly made since this was last asked: what a person should look at.
     ///
     /// Where mounts protect the names this finds only what is allowed (a repository cloned into a subdirectory), what a
     /// case-folding copy of the workspace would take for a protected name, and changes the host made itself.
     pub(crate) fn planted(&self) -> Vec<PathBuf> {
-        let touched = self
-            .before
-            .iter()
-            .filter(|(path, before)| state(path) != *before)
-            .map(|(path, _)| path.clone());
-        let mut planted: Vec<PathBuf> = touched.collect();
-        let fresh = |path: &Path| {
-            self.directories
-                .iter()
-                .find(|(known, _)| known == path)
-                .is_none_or(|(_, then)| changed(path) != *then)
-        };
-        if self
-            .directories
-            .iter()
-            .any(|(path, then)| changed(path) != *then)
-        {
-            walk(&self.root, &mut |path, metadata| {
-                let known = self
-                    .known
-                    .iter()
-                    .any(|(known, inode)| known == path && *inode == metadata.ino());
-                if !known && !is_placeholder(metadata) && path.parent().is_some_and(fresh) {
-                    planted.push(path.to_owned());
-                }
-            });
-        }
-        planted.sort();
-        planted.dedup();
-        planted
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .changes(&self.root)
     }
 
-    fn watched(&self) -> Vec<PathBuf> {
+    /// Names that nothing keeps from being changed.
+    fn watched(&self, mounts: bool) -> Vec<PathBuf> {
+        if mounts {
+            return Vec::new();
+        }
         let covered = self
             .covered
             .iter()
-            .filter(|covered| covered.cover == Cover::ReadOnly)
-            .map(|covered| covered.path.clone());
-        let root = PROTECTED_NAMES
-            .iter()
-            .filter(|name| **name != ".git")
-            .map(|name| self.root.join(name));
+            .filter(|covered| covered.cover == Cover::ReadOnly);
+        let root = PROTECTED_NAMES.iter().filter(|name| **name != ".git");
         covered
-            .chain(root)
-            .filter(|path| {
-                !self
-                    .placeholders
-                    .iter()
-                    .any(|made| self.root.join(made) == **path)
-            })
+            .map(|covered| covered.path.clone())
+            .chain(root.map(|name| self.root.join(name)))
             .collect()
     }
 }
@@ -381,24 +337,4 @@ fn unwritable(error: &io::Error) -> bool {
             | io::ErrorKind::ReadOnlyFilesystem
             | io::ErrorKind::NotADirectory
     )
-}
-
-fn state(path: &Path) -> Option<State> {
-    let metadata = path
-        .symlink_metadata()
-        .ok()
-        .filter(|metadata| !is_placeholder(metadata))?;
-    Some((
-        metadata.ino(),
-        metadata.mtime(),
-        metadata.mtime_nsec(),
-        metadata.len(),
-    ))
-}
-
-fn changed(directory: &Path) -> Option<Changed> {
-    directory
-        .symlink_metadata()
-        .ok()
-        .map(|metadata| (metadata.mtime(), metadata.mtime_nsec()))
 }

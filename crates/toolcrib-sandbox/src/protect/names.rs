@@ -98,6 +98,20 @@ pub(super) fn walk(root: &Path, visit: &mut dyn FnMut(&Path, &fs::Metadata)) -> 
     visited
 }
 
+/// The `.git` directories of repositories below the root.
+pub(super) fn repositories(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    walk(root, &mut |path, metadata| {
+        if path.file_name() == Some(OsStr::new(".git"))
+            && metadata.is_dir()
+            && path.parent() != Some(root)
+        {
+            found.push(path.to_owned());
+        }
+    });
+    found
+}
+
 pub(super) fn subdirectories(path: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(path)
         .into_iter()
