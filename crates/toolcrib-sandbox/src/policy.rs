@@ -143,6 +143,8 @@ pub struct Policy {
     pub user: User,
     /// Whether names that other programs run later are kept from being written; see [`crate::PROTECTED_NAMES`].
     pub protect: bool,
+    /// More paths in the workspace that cannot be written, replaced or newly made.
+    pub protected: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -157,6 +159,7 @@ impl Policy {
             limits: Limits::default(),
             user: User::Same,
             protect: true,
+            protected: Vec::new(),
         }
     }
 
@@ -204,7 +207,13 @@ impl Policy {
                     .to_owned(),
             );
         }
-        for path in self.read.iter().chain(&self.write).chain([&self.workspace]) {
+        for path in self
+            .read
+            .iter()
+            .chain(&self.write)
+            .chain(&self.protected)
+            .chain([&self.workspace])
+        {
             if !path.is_absolute() {
                 return bad(format!("`{}` is not an absolute path", path.display()));
             }

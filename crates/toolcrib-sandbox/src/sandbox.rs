@@ -93,8 +93,9 @@ impl Sandbox {
         fs::read_dir(&workspace).map_err(unusable)?;
         let mounts =
             policy.level > Level::None && engine.support.check(Layer::MountNamespace).is_ok();
-        let guard = (policy.protect && policy.level > Level::None)
-            .then(|| Guard::new(&workspace, mounts))
+        let guard = ((policy.protect || !policy.protected.is_empty())
+            && policy.level > Level::None)
+            .then(|| Guard::new(&workspace, policy, mounts))
             .transpose()
             .map_err(unusable)?;
         let temporary = (!mounts).then(temporary::Directory::new).transpose();

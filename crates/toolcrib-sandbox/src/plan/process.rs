@@ -35,7 +35,7 @@ impl Planner<'_> {
             self.protect(guard, "")?;
         } else {
             self.lost(Layer::ReadOnlyHost, Layer::MountNamespace);
-            if self.policy.protect {
+            if self.policy.protect || !self.policy.protected.is_empty() {
                 self.lost(Layer::ProtectedNames, Layer::MountNamespace);
             }
         }

@@ -18,6 +18,7 @@ mod watch;
 
 pub use names::PROTECTED_NAMES;
 
+use crate::policy::Policy;
 use names::{EDITOR_FILES, hooks_path, subdirectories};
 use place::is_placeholder;
 use std::{
@@ -61,7 +62,7 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Finds what to cover; with `placeholders` makes what is missing.
-    pub(crate) fn new(root: &Path, placeholders: bool) -> io::Result<Self> {
+    pub(crate) fn new(root: &Path, policy: &Policy, placeholders: bool) -> io::Result<Self> {
         let lock = OwnedFd::from(fs::File::open(root)?);
         // Shared: many runs at once. Whoever removes placeholders holds it alone for that moment.
         // SAFETY: takes a descriptor of ours.
@@ -73,11 +74,16 @@ impl Guard {
             placeholders: Vec::new(),
             seen: Mutex::default(),
         };
-        for name in PROTECTED_NAMES {
-            guard.cover_root(name, placeholders)?;
+        if policy.protect {
+            for name in PROTECTED_NAMES {
+                guard.cover_root(name, placeholders)?;
+            }
+            for repository in names::repositories(root) {
+                guard.cover_repository(&repository, placeholders)?;
+            }
         }
-        for repository in names::repositories(root) {
-            guard.cover_repository(&repository, placeholders)?;
+        for path in &policy.protected {
+            guard.cover_named(path, placeholders)?;
         }
         guard.seen = Mutex::new(Watch::look(&guard.root, guard.watched(placeholders)));
         Ok(guard)
@@ -135,12 +141,33 @@ impl Guard {
         self.cover_existing(name, path, placeholders)
     }
 
+    /// Covers a path of the policy's own. Its directory is where it is now, whatever links led there.
+    fn cover_named(&mut self, path: &Path, placeholders: bool) -> io::Result<()> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let path = parent.canonicalize()?.join(name);
+        if !path.starts_with(&self.root) {
+            let text = format!("the protected path `{}` is not in it", path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        self.pin_above(&path);
+        match self.real(&path)? {
+            Some(_) => self.covered.push(Covered {
+                path,
+                cover: Cover::ReadOnly,
+            }),
+            None => self.place(path, placeholders)?,
+        }
+        Ok(())
+    }
+
     /// Keeps the directories between the root and a path where they are, so that the path cannot come to mean another.
     fn pin_above(&mut self, path: &Path) {
         let above: Vec<&Path> = path
             .ancestors()
             .skip(1)
-            .take_while(|above| *above != self.root)
+            .take_while(|above| above.starts_with(&self.root) && *above != self.root)
             .collect();
         for path in above.into_iter().rev() {
             if !self.covered.iter().any(|covered| covered.path == path) {
