@@ -43,6 +43,8 @@ pub(crate) struct Order<'a> {
     pub(crate) cgroups: &'a [RawFd],
     /// The cgroup of version 2 to be born in: moving there later would stop every fork on the machine for a moment.
     pub(crate) birthplace: Option<RawFd>,
+    /// Where it is entered all the same where `clone3` is forbidden: Docker does that.
+    pub(crate) all_cgroups: &'a [RawFd],
     pub(crate) trees: &'a [RawFd],
     pub(crate) channel: RawFd,
     pub(crate) descriptors: Descriptors,
@@ -129,6 +131,32 @@ pub(crate) fn init_program() -> io::Result<OwnedFd> {
     sys::high(&std::fs::File::open(path)?)
 }
 
+/// Whether a child can be made at all, and become init.
+pub(crate) fn probe_init(init: &OwnedFd) -> io::Result<()> {
+    let failed = |failed: Failed| failed.error;
+    let null = sys::high(
+        &std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/null")?,
+    )?;
+    let order = Order {
+        steps: &[],
+        flags: 0,
+        cgroups: &[],
+        birthplace: None,
+        all_cgroups: &[],
+        trees: &[],
+        channel: -1,
+        // It finds no command on any of them, and ends.
+        descriptors: [null.as_raw_fd(); 5],
+        init: init.as_raw_fd(),
+    };
+    let process = give(&order).map_err(failed)?;
+    wait(&process);
+    Ok(())
+}
+
 /// Makes a child that takes these steps and ends; for finding out whether it can.
 pub(crate) fn probe(outline: &Outline<'_>) -> io::Result<()> {
     let order = Order {
@@ -136,6 +164,7 @@ pub(crate) fn probe(outline: &Outline<'_>) -> io::Result<()> {
         flags: outline.flags,
         cgroups: &[],
         birthplace: None,
+        all_cgroups: &[],
         trees: &[],
         channel: -1,
         descriptors: [-1; 5],
@@ -170,7 +199,15 @@ fn clone(order: &Order<'_>, probe: bool) -> Result<Process, Failed> {
         progress: &progress,
         slots: [-1; SLOTS],
     };
-    let process = clone3(order, &mut birth).map_err(|error| Failed { step: None, error })?;
+    let mut born = clone3(order, &mut birth);
+    if born
+        .as_ref()
+        .is_err_and(|error| error.raw_os_error() == Some(libc::ENOSYS))
+    {
+        birth.cgroups = order.all_cgroups;
+        born = clone2(order, &mut birth);
+    }
+    let process = born.map_err(|error| Failed { step: None, error })?;
     if progress.ready.load(SeqCst) {
         return Ok(process);
     }
@@ -207,45 +244,26 @@ const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
 /// The child is born in a cgroup. (The constant of the `libc` crate is an `i32`, in which this does not fit.)
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
+/// What every birth has: memory shared until the exec, this thread stopped until then, a descriptor to know it by. No exit
+/// signal: nobody's SIGCHLD handler or `wait` is disturbed by our children.
+const ALWAYS: i32 = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
+
 fn clone3(order: &Order<'_>, birth: &mut Birth<'_>) -> io::Result<Process> {
-    let mut stack = vec![0u128; STACK / size_of::<u128>()];
+    let stack = Stack::new()?;
     let mut pidfd: RawFd = -1;
-    // No exit signal: nobody's SIGCHLD handler or `wait` is disturbed by our children.
-    let flags = order.flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
     let arguments = CloneArguments {
-        flags: flags as u32 as u64
+        flags: (order.flags | ALWAYS) as u32 as u64
             | CLONE_CLEAR_SIGHAND
             | order.birthplace.map_or(0, |_| CLONE_INTO_CGROUP),
         pidfd: &raw mut pidfd as u64,
-        stack: stack.as_mut_ptr() as u64,
+        stack: stack.bottom as u64,
         stack_size: STACK as u64,
         cgroup: order.birthplace.unwrap_or(0) as u64,
         ..CloneArguments::default()
     };
-    // SAFETY: signals are blocked so that none reaches the child before it is ready for it; `birth`, `arguments` and
-    // `stack` outlive the child's use of them, since `CLONE_VFORK` stops this thread until the child execs or ends.
-    let answer = unsafe {
-        let all = !0u64;
-        let mut before = 0u64;
-        let size = size_of_val(&all);
-        libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            libc::SIG_SETMASK,
-            &raw const all,
-            &raw mut before,
-            size,
-        );
-        let answer = call_clone3(&arguments, (&raw mut *birth).cast());
-        libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            libc::SIG_SETMASK,
-            &raw const before,
-            std::ptr::null::<u8>(),
-            size,
-        );
-        answer
-    };
-    drop(stack);
+    // SAFETY: `birth`, `arguments` and `stack` outlive the child's use of them, since `CLONE_VFORK` stops this thread until
+    // the child execs or ends.
+    let answer = without_signals(|| unsafe { call_clone3(&arguments, (&raw mut *birth).cast()) });
     if answer < 0 {
         return Err(io::Error::from_raw_os_error(-answer as i32));
     }
@@ -253,6 +271,99 @@ fn clone3(order: &Order<'_>, birth: &mut Birth<'_>) -> io::Result<Process> {
         pid: answer as i32,
         pidfd: sys::own(pidfd.into())?,
     })
+}
+
+/// The older call, which cannot put the child into a cgroup or forget handlers; the child does both itself.
+fn clone2(order: &Order<'_>, birth: &mut Birth<'_>) -> io::Result<Process> {
+    let stack = Stack::new()?;
+    let mut pidfd: RawFd = -1;
+    let flags = order.flags | ALWAYS;
+    let birth: *mut libc::c_void = (&raw mut *birth).cast();
+    // SAFETY: as in `clone3`; the stack grows down from its end, which is aligned.
+    let pid = without_signals(|| unsafe {
+        libc::clone(
+            child::born,
+            stack.bottom.add(STACK).cast(),
+            flags,
+            birth,
+            &raw mut pidfd,
+        )
+    });
+    sys::check(pid.into())?;
+    Ok(Process {
+        pid,
+        pidfd: sys::own(pidfd.into())?,
+    })
+}
+
+/// Blocks signals meanwhile, so that none reaches a child before it is ready for it.
+fn without_signals<T>(work: impl FnOnce() -> T) -> T {
+    let all = !0u64;
+    let mut before = 0u64;
+    let size = size_of_val(&all);
+    // SAFETY: the kernel's set of signals is eight bytes.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const all,
+            &raw mut before,
+            size,
+        );
+    }
+    let answer = work();
+    let errno = io::Error::last_os_error().raw_os_error().unwrap_or(0);
+    // SAFETY: as above; errno is kept for whoever looks at it next.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const before,
+            std::ptr::null::<u8>(),
+            size,
+        );
+        *libc::__errno_location() = errno;
+    }
+    answer
+}
+
+/// A child's stack, with a page below it that nothing can be written to: an overflow must not reach our heap.
+struct Stack {
+    bottom: *mut u8,
+}
+
+const GUARD_PAGE: usize = 4096;
+
+impl Stack {
+    fn new() -> io::Result<Self> {
+        let length = STACK + GUARD_PAGE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
+        // SAFETY: a new mapping, checked before use, of which the first page is made inaccessible.
+        unsafe {
+            let memory = libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                -1,
+                0,
+            );
+            if memory == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            libc::mprotect(memory, GUARD_PAGE, libc::PROT_NONE);
+            Ok(Self {
+                bottom: memory.cast::<u8>().add(GUARD_PAGE),
+            })
+        }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`, no longer used by a child.
+        unsafe { libc::munmap(self.bottom.sub(GUARD_PAGE).cast(), STACK + GUARD_PAGE) };
+    }
 }
 
 /// `clone3`, with [`child::born`] as what the child does: no library offers it, since the child returns on another stack.
@@ -322,19 +433,24 @@ pub(crate) fn wait(process: &Process) -> Option<libc::rusage> {
 
 impl Process {
     /// Sends a signal to exactly this process.
-    pub(crate) fn signal(&self, signal: i32) {
-        let nothing = std::ptr::null::<u8>();
-        // SAFETY: a descriptor of ours and numbers.
-        unsafe {
-            libc::syscall(
-                libc::SYS_pidfd_send_signal,
-                self.pidfd.as_raw_fd(),
-                signal,
-                nothing,
-                0,
-            )
-        };
+    pub(crate) fn signal(&self, number: i32) {
+        signal(&self.pidfd, number);
     }
+}
+
+/// Sends a signal to exactly the process that this descriptor stands for.
+pub(crate) fn signal(pidfd: &OwnedFd, number: i32) {
+    let nothing = std::ptr::null::<u8>();
+    // SAFETY: a descriptor of ours and numbers.
+    unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            pidfd.as_raw_fd(),
+            number,
+            nothing,
+            0,
+        )
+    };
 }
 
 #[cfg(test)]

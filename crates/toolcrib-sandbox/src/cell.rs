@@ -5,16 +5,22 @@ use crate::{
     cgroup::Slot,
     child::Descriptors,
     proxy::Relay,
+    run::Cancel,
     sys,
+    watchdog::{self, Watched},
 };
 use std::{
     fs, io,
     os::fd::{AsRawFd, OwnedFd},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 /// The capacity of output pipes: room for a command to go on while we pass on what it said.
 const CAPACITY: i32 = 256 << 10;
+
+/// How long an init without a pid namespace has to end what it started.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The pipes of a run. The command's ends close once it exists.
 #[derive(Debug)]
@@ -28,7 +34,8 @@ pub(crate) struct Pipes {
 }
 
 impl Pipes {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// `user`: who the command will be, if not us; it may open its own pipes again by `/dev/stdout`.
+    pub(crate) fn new(user: Option<(u32, u32)>) -> io::Result<Self> {
         let (their_stdin, stdin) = sys::pipe()?;
         sys::nonblocking(&stdin)?;
         let (stdout, their_stdout) = sys::pipe()?;
@@ -42,6 +49,12 @@ impl Pipes {
             unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETPIPE_SZ, CAPACITY) };
         }
         sys::nonblocking(&report)?;
+        if let Some((uid, gid)) = user {
+            for fd in [&their_stdin, &their_stdout, &their_stderr] {
+                // SAFETY: numbers only.
+                sys::check(unsafe { libc::fchown(fd.as_raw_fd(), uid, gid) }.into())?;
+            }
+        }
         let theirs = [
             sys::high(&their_stdin)?,
             sys::high(&their_stdout)?,
@@ -133,37 +146,33 @@ impl Cell {
         &self.process.pidfd
     }
 
-    /// Ends every process. With a pid namespace the kernel does it; else init does, and if it cannot, the cgroup or a walk.
-    pub(crate) fn kill(&self) {
+    /// Has the run ended in time even while its own loop stands still.
+    pub(crate) fn watch(
+        &self,
+        deadline: Option<Instant>,
+        cancel: &Cancel,
+    ) -> io::Result<Arc<Watched>> {
+        let signal = if self.namespace {
+            libc::SIGKILL
+        } else {
+            libc::SIGTERM
+        };
+        watchdog::watch(&self.process, signal, deadline, cancel)
+    }
+
+    /// Ends every process. With a pid namespace the kernel does it; else init is asked to, and has until the time returned.
+    pub(crate) fn kill(&self) -> Option<Instant> {
         if self.namespace {
             self.process.signal(libc::SIGKILL);
+            None
         } else {
             self.process.signal(libc::SIGTERM);
+            Some(Instant::now() + PATIENCE)
         }
     }
 
-    /// Waits for the end of init, killing harder if need be, and returns what the run has used.
-    pub(crate) fn reap(&mut self) -> Option<libc::rusage> {
-        if self.reaped {
-            return None;
-        }
-        if !self.namespace {
-            self.end_tree();
-        }
-        self.reaped = true;
-        birth::wait(&self.process)
-    }
-
-    /// Without a pid namespace: gives init half a second, then kills what it has not.
-    fn end_tree(&self) {
-        let deadline = Instant::now() + Duration::from_millis(500);
-        while Instant::now() < deadline {
-            let mut ended = [sys::awaits(Some(self.ended()), libc::POLLIN)];
-            sys::poll(&mut ended, 50);
-            if ended[0].revents != 0 {
-                return;
-            }
-        }
+    /// Without a pid namespace, when init has not done it: kills all processes that can be found.
+    pub(crate) fn kill_harder(&self) {
         for pid in self.descendants() {
             // SAFETY: numbers only. A pid may have been reused within microseconds, which is why this is the last resort.
             unsafe { libc::kill(pid, libc::SIGKILL) };
@@ -174,7 +183,27 @@ impl Cell {
         self.process.signal(libc::SIGKILL);
     }
 
-    /// All processes of the run, as the host counts them.
+    /// Waits for the end of init, which has been asked to end or has ended, and returns what the run has used.
+    pub(crate) fn reap(&mut self) -> Option<libc::rusage> {
+        if self.reaped {
+            return None;
+        }
+        if !self.namespace {
+            let mut ended = [sys::awaits(Some(self.ended()), libc::POLLIN)];
+            sys::poll(&mut ended, PATIENCE.as_millis() as i32);
+            if ended[0].revents == 0 {
+                self.kill_harder();
+            }
+            // What a command that killed its init has left behind is still in its cgroup.
+            if let Some(slot) = &self.slot {
+                slot.kill();
+            }
+        }
+        self.reaped = true;
+        birth::wait(&self.process)
+    }
+
+    /// All processes of the run, init first, as the host counts them.
     pub(crate) fn descendants(&self) -> Vec<i32> {
         if let Some(slot) = &self.slot {
             return slot.pids();
@@ -196,7 +225,6 @@ impl Cell {
                 );
             }
         }
-        found.remove(0);
         found
     }
 }

@@ -205,7 +205,13 @@ impl Command {
         let set = |name: &OsStr| extra.iter().any(|(other, _)| name == *other);
         let mut variables = 0u32;
         for (name, value) in &self.environment {
-            if !set(name) && !name.is_empty() && !name.as_bytes().contains(&b'=') {
+            if name.is_empty() || name.as_bytes().contains(&b'=') {
+                let shown = name.to_string_lossy();
+                return Err(SandboxError::Invalid(format!(
+                    "`{shown}` cannot be the name of a variable"
+                )));
+            }
+            if !set(name) {
                 push(&[name, OsStr::new("="), value])?;
                 variables += 1;
             }
@@ -213,6 +219,11 @@ impl Command {
         for (name, value) in extra {
             push(&[OsStr::new(name), OsStr::new("="), OsStr::new(value)])?;
             variables += 1;
+        }
+        if u32::try_from(text.len()).is_err() {
+            return Err(SandboxError::Invalid(
+                "the command is longer than any kernel takes".to_owned(),
+            ));
         }
         let arguments = self.arguments.len() as u32 + 1;
         let mut wire = Vec::with_capacity(text.len() + 16);

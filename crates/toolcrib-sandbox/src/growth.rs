@@ -1,8 +1,9 @@
 //! Watches how much a run makes the disk fuller.
 //!
-//! No kernel limit covers this: a file-size limit says nothing about many files. Asking the file system how full it is
-//! costs next to nothing, so that is asked often; only when it says that the limit may have been passed are the files
-//! themselves counted: those changed since the start, and those already deleted that the run still holds open.
+//! No kernel limit covers this: a file-size limit says nothing about many files. Asking the file system how full it is,
+//! and the kernel how much each process has written, costs next to nothing, so that is asked often; only when one of them
+//! says that the limit may have been passed are the files themselves counted: those changed since the start, and those
+//! already deleted that the run still holds open or mapped.
 
 use crate::sys;
 use std::{
@@ -41,17 +42,24 @@ impl Growth {
         })
     }
 
-    /// Whether the run has passed its limit. `processes`: those of the run.
+    /// Whether the run has passed its limit. `processes`: all of the run.
+    ///
+    /// Three signs, none of which is proof: how much fuller the file systems are (others write and delete too), how much
+    /// the run has written (perhaps the same bytes again and again), and the files that can be found (not those it hides).
+    /// Two of them are.
     pub(crate) fn passed(&self, processes: impl FnOnce() -> Vec<i32>) -> bool {
-        let now = self
+        let fuller = self
             .before
             .values()
             .filter_map(|(path, before)| Some(used(path).ok()?.saturating_sub(*before)));
-        if now.sum::<u64>() <= self.limit {
-            return false;
+        let fuller = fuller.sum::<u64>() > self.limit;
+        let processes = processes();
+        let written = processes.iter().map(|pid| written(*pid)).sum::<u64>() > self.limit;
+        if fuller && written {
+            return true;
         }
-        let deleted: u64 = processes().iter().map(|pid| self.deleted(*pid)).sum();
-        deleted > self.limit || self.changed() + deleted > self.limit
+        let found = || self.changed() + processes.iter().map(|pid| self.deleted(*pid)).sum::<u64>();
+        (fuller || written) && found() > self.limit
     }
 
     /// Bytes of files that changed since the start. A file that was there before counts whole: the file system has
@@ -68,7 +76,7 @@ impl Growth {
                     queue.push_back(entry.path());
                 }
                 if metadata.ctime() >= self.began {
-                    bytes += metadata.blocks() * 512 / metadata.nlink().max(1);
+                    bytes += (metadata.blocks() * 512 / metadata.nlink().max(1)).max(EACH_FILE);
                 }
             }
             if bytes > self.limit {
@@ -78,7 +86,7 @@ impl Growth {
         bytes
     }
 
-    /// Bytes of files that a process has open and that have no name any more.
+    /// Bytes of files that a process has open or mapped and that have no name any more.
     fn deleted(&self, pid: i32) -> u64 {
         let open = fs::read_dir(format!("/proc/{pid}/fd"))
             .into_iter()
@@ -91,12 +99,52 @@ impl Growth {
                     && metadata.nlink() == 0
                     && self.before.contains_key(&metadata.dev())
             });
-        let unique: BTreeMap<u64, u64> = nameless
+        let mut bytes: BTreeMap<u64, u64> = nameless
             .map(|metadata| (metadata.ino(), metadata.blocks() * 512))
             .collect();
-        unique.values().sum()
+        // A mapping holds a file without a descriptor; how much of it, its length tells.
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        for (device, inode, length) in maps.lines().filter_map(deleted_mapping) {
+            if self.before.contains_key(&device) {
+                let known = bytes.entry(inode).or_default();
+                *known = length.max(*known);
+            }
+        }
+        bytes.values().sum()
     }
 }
+
+/// Bytes that a process, and those it has waited for, have written to disks.
+fn written(pid: i32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    let number = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().parse::<u64>().ok()
+    };
+    number("write_bytes:")
+        .unwrap_or(0)
+        .saturating_sub(number("cancelled_write_bytes:").unwrap_or(0))
+}
+
+/// Device, inode and length of a mapping of a deleted file, from a line of `/proc/PID/maps`.
+fn deleted_mapping(line: &str) -> Option<(u64, u64, u64)> {
+    if !line.ends_with(" (deleted)") {
+        return None;
+    }
+    let mut fields = line.split_whitespace();
+    let (from, to) = fields.next()?.split_once('-')?;
+    let (major, minor) = fields.nth(2)?.split_once(':')?;
+    let inode = fields.next()?.parse().ok()?;
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let device = libc::makedev(
+        u32::from_str_radix(major, 16).ok()?,
+        u32::from_str_radix(minor, 16).ok()?,
+    );
+    Some((device, inode, hex(to)?.checked_sub(hex(from)?)?))
+}
+
+/// What a file counts for at least: millions of empty ones fill a disk too.
+const EACH_FILE: u64 = 1024;
 
 /// Bytes used on the file system of a path.
 fn used(path: &Path) -> io::Result<u64> {
@@ -107,5 +155,6 @@ fn used(path: &Path) -> io::Result<u64> {
         (libc::statvfs(path.as_ptr(), &mut stat), stat)
     };
     sys::check(answer.into())?;
-    Ok((stat.f_blocks - stat.f_bfree) * stat.f_frsize)
+    let files = stat.f_files.saturating_sub(stat.f_ffree);
+    Ok(stat.f_blocks.saturating_sub(stat.f_bfree) * stat.f_frsize + files * EACH_FILE)
 }

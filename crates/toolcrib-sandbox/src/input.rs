@@ -51,10 +51,14 @@ impl Input<'_> {
         } = self
         {
             read.resize(64 << 10, 0);
-            let length = sys::read(&io::stdin(), read).ok().flatten().unwrap_or(0);
-            read.truncate(length);
+            let length = match sys::read(&io::stdin(), read) {
+                Ok(length) => length,
+                Err(_) => Some(0),
+            };
+            read.truncate(length.unwrap_or(0));
             *written = 0;
-            *ended = length == 0;
+            // Nothing for now is not the end.
+            *ended = length == Some(0);
         }
     }
 }

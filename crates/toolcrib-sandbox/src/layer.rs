@@ -28,6 +28,8 @@ pub enum Layer {
     MountNamespace,
     /// Names that other programs run later (`.git/hooks`, `.envrc` …) cannot be written or planted.
     ProtectedNames,
+    /// The same in repositories below the root: all of those near it were found.
+    NestedRepositories,
     /// Outside of what may be written not even modes, owners, times and attributes of files can be changed.
     ReadOnlyHost,
     /// `/proc` shows the run's own processes and is read-only.
@@ -76,6 +78,7 @@ impl Layer {
         Self::PidNamespace,
         Self::MountNamespace,
         Self::ProtectedNames,
+        Self::NestedRepositories,
         Self::ReadOnlyHost,
         Self::PrivateProc,
         Self::PrivateTmp,
@@ -108,6 +111,7 @@ impl Layer {
             Self::PidNamespace => "pid-namespace",
             Self::MountNamespace => "mount-namespace",
             Self::ProtectedNames => "protected-names",
+            Self::NestedRepositories => "nested-repositories",
             Self::ReadOnlyHost => "read-only-host",
             Self::PrivateProc => "private-proc",
             Self::PrivateTmp => "private-tmp",

@@ -51,6 +51,7 @@ mod support;
 mod sys;
 mod temporary;
 mod user;
+mod watchdog;
 
 pub use command::{Command, Stdin};
 pub use error::SandboxError;

@@ -86,13 +86,17 @@ const HOME: &[&str] = &[
     ".cargo/registry/cache",
     ".cargo/registry/index",
     ".cargo/registry/src",
+    ".config/git/attributes",
+    ".config/git/config",
+    ".config/git/ignore",
     ".deno/bin",
     ".gitconfig",
     ".local/bin",
     ".local/lib",
     ".local/share/mise",
     ".local/share/pnpm",
-    ".local/share/uv",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
     ".nix-profile",
     ".nvm",
     ".pyenv",
@@ -121,6 +125,16 @@ pub fn toolchains(home: &Path) -> Vec<PathBuf> {
         .map(|name| home.join(name))
         .filter(|path| path.exists())
         .collect()
+}
+
+/// Both, for the caller's home directory.
+pub(crate) fn readable() -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|home| home.is_absolute());
+    let mut paths = system();
+    paths.extend(home.iter().flat_map(|home| toolchains(home)));
+    paths
 }
 
 /// A readable path as the sandbox shows it: links as links, with what they lead to beside them.

@@ -131,7 +131,7 @@ pub struct Policy {
     pub level: Level,
     /// The directory the command may read and write.
     pub workspace: PathBuf,
-    /// More that may be read; [`Policy::new`] fills in programs, libraries and the harmless part of `/etc`.
+    /// More that may be read; [`Policy::new`] fills in programs, libraries, the harmless part of `/etc`, and toolchains.
     pub read: Vec<PathBuf>,
     /// More that may be written.
     pub write: Vec<PathBuf>,
@@ -148,12 +148,12 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy with the default limits, no network, and the system's programs to read.
+    /// A policy with the default limits, no network, and to read the system's programs and the caller's toolchains.
     pub fn new(level: Level, workspace: impl Into<PathBuf>) -> Self {
         Self {
             level,
             workspace: workspace.into(),
-            read: crate::paths::system(),
+            read: crate::paths::readable(),
             write: Vec::new(),
             network: Network::None,
             limits: Limits::default(),

@@ -14,7 +14,7 @@ use crate::{
     proxy,
     report::Report,
     run::{self, Cancel, Stream},
-    sandbox::Engine,
+    sandbox::{Engine, Sandbox},
     sys, temporary,
 };
 use std::{
@@ -23,16 +23,22 @@ use std::{
         unix::net::UnixDatagram,
     },
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// One policy, ready to run commands, one after another or at once.
 ///
-/// While it exists the workspace holds its placeholders (see [`crate::PROTECTED_NAMES`]); it sees the workspace's
-/// repositories as they were when it was made.
+/// While it exists the workspace holds its placeholders (see [`crate::PROTECTED_NAMES`]). Where a protected name has been
+/// replaced since the last run, the next one is planned anew.
 #[derive(Debug)]
 pub struct Prepared {
-    pub(crate) inner: Arc<Inner>,
+    sandbox: Sandbox,
+    policy: Policy,
+    inner: Mutex<Arc<Inner>>,
+    keeps_ready: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -41,33 +47,38 @@ pub(crate) struct Inner {
     pub(crate) policy: Policy,
     pub(crate) workspace: PathBuf,
     pub(crate) plan: Plan,
+    /// Where a run cannot have a `/tmp` of its own; then this is for one run only.
     pub(crate) temporary: Option<temporary::Directory>,
-    pub(crate) idle: Mutex<Vec<(Cell, Covers)>>,
+    pub(crate) used: AtomicBool,
+    pub(crate) idle: Mutex<Vec<Cell>>,
     pub(crate) guard: Option<Guard>,
 }
 
-/// What a cell's mounts cover, as it was when they were made: when its directories changed; device and inode of each name.
-pub(crate) type Covers = (Vec<Option<(i64, i64)>>, Vec<Option<(u64, u64)>>);
-
 impl Prepared {
+    pub(crate) fn new(sandbox: Sandbox, policy: Policy, inner: Inner) -> Self {
+        Self {
+            sandbox,
+            policy,
+            inner: Mutex::new(Arc::new(inner)),
+            keeps_ready: AtomicBool::new(false),
+        }
+    }
+
     /// Sets one sandbox up ahead of its command, so that the next run costs little more than the command's own start.
     /// Each run sets up the next.
     pub fn keep_ready(&self) -> Result<(), SandboxError> {
-        let inner = Arc::clone(&self.inner);
-        let made = self.inner.engine.midwife.call(move || inner.make());
+        let inner = self.current()?;
+        self.keeps_ready.store(true, Ordering::Relaxed);
+        let making = Arc::clone(&inner);
+        let made = inner.engine.midwife.call(move || making.make());
         let cell = made.map_err(|source| SandboxError::setup("a sandbox", source))??;
-        self.inner
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(cell);
+        lock(&inner.idle).push(cell);
         Ok(())
     }
 
     /// Whether a sandbox stands ready for the next command.
     pub fn is_ready(&self) -> bool {
-        let idle = self.inner.idle.lock();
-        !idle.unwrap_or_else(PoisonError::into_inner).is_empty()
+        !lock(&lock(&self.inner).idle).is_empty()
     }
 
     /// Runs a command, passing on its output as it comes; returns when its last process is gone.
@@ -77,17 +88,20 @@ impl Prepared {
         output: &mut dyn FnMut(Stream, &[u8]),
         cancel: &Cancel,
     ) -> Result<Report, SandboxError> {
-        let inner = &self.inner;
+        let inner = &self.for_a_run()?;
         let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
         let extra = inner.variables();
         let wire = command.wire(&program, &inner.workspace, &extra)?;
-        let (cell, ready) = match inner.take_ready() {
-            Some(cell) => (cell, true),
+        let cell = match inner.take_ready() {
+            Some(cell) => cell,
             None => inner.cell()?,
         };
         let (answer, namespaces) = run::supervise(inner, cell, command, &wire, output, cancel);
         // After the run, which should not have to share its cores with this.
-        let weak = ready.then(|| Arc::downgrade(inner));
+        let weak = self
+            .keeps_ready
+            .load(Ordering::Relaxed)
+            .then(|| Arc::downgrade(inner));
         inner.engine.midwife.send(move || {
             if let Some(inner) = weak {
                 refill(&inner);
@@ -99,72 +113,81 @@ impl Prepared {
 
     /// The layers that stand around every run of this policy.
     pub fn layers(&self) -> Vec<Layer> {
-        self.inner.layers()
+        lock(&self.inner).layers()
     }
 
     /// Layers that would stand if they could be had here.
-    pub fn not_enforced(&self) -> &[Missing] {
-        &self.inner.plan.not_enforced
+    pub fn not_enforced(&self) -> Vec<Missing> {
+        lock(&self.inner).plan.not_enforced.clone()
     }
+
+    /// The plan, made anew if the workspace no longer is what it was made for.
+    fn current(&self) -> Result<Arc<Inner>, SandboxError> {
+        let mut inner = lock(&self.inner);
+        if inner
+            .guard
+            .as_ref()
+            .is_some_and(|guard| !guard.is_current())
+        {
+            *inner = Arc::new(self.sandbox.plan(&self.policy)?);
+        }
+        Ok(Arc::clone(&inner))
+    }
+
+    /// The same; and every run has a temporary directory of its own.
+    fn for_a_run(&self) -> Result<Arc<Inner>, SandboxError> {
+        let inner = self.current()?;
+        if inner.temporary.is_none() || !inner.used.swap(true, Ordering::Relaxed) {
+            return Ok(inner);
+        }
+        let inner = Arc::new(self.sandbox.plan(&self.policy)?);
+        inner.used.store(true, Ordering::Relaxed);
+        Ok(inner)
+    }
+}
+
+/// More than the kernel can count to.
+const MOST_PIDS: u32 = 4_000_000;
+
+/// A lock whose holder never leaves things half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sets the next sandbox up, on the thread that makes them.
 fn refill(inner: &Weak<Inner>) {
     let Some(inner) = inner.upgrade() else { return };
-    if let Ok(cell) = inner.make() {
-        let mut idle = inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.push(cell);
-        drop(idle);
+    if lock(&inner.idle).is_empty()
+        && let Ok(cell) = inner.make()
+    {
+        lock(&inner.idle).push(cell);
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         // Before the guard takes its placeholders away.
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        lock(&self.idle).clear();
     }
 }
 
 impl Inner {
     fn take_ready(&self) -> Option<Cell> {
-        loop {
-            let (cell, covers) = self
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop()?;
-            // A protected file that the host has replaced since is not covered in that cell any more.
-            let Some(guard) = &self.guard else {
-                return Some(cell);
-            };
-            if covers.0 == guard.stamps() || covers.1 == guard.identities() {
-                return Some(cell);
-            }
-        }
+        lock(&self.idle).pop()
     }
 
-    fn covers(&self) -> Covers {
-        self.guard.as_ref().map_or_else(Covers::default, |guard| {
-            (guard.stamps(), guard.identities())
-        })
-    }
-
-    /// A sandbox without a command, made on the thread whose end would be its end; or the one that this thread was just about to
-    /// get ready, and then `true`.
-    fn cell(self: &Arc<Self>) -> Result<(Cell, bool), SandboxError> {
+    /// A sandbox without a command, made on the thread whose end would be its end; or the one that this thread was just
+    /// about to get ready.
+    fn cell(self: &Arc<Self>) -> Result<Cell, SandboxError> {
         let inner = Arc::clone(self);
-        let made = self.engine.midwife.call(move || match inner.take_ready() {
-            Some(cell) => Ok((cell, true)),
-            None => inner.make().map(|(cell, _)| (cell, false)),
-        });
+        let made = self
+            .engine
+            .midwife
+            .call(move || inner.take_ready().map_or_else(|| inner.make(), Ok));
         made.map_err(|source| SandboxError::setup("a sandbox", source))?
     }
 
-    fn make(&self) -> Result<(Cell, Covers), SandboxError> {
-        let covers = self.covers();
+    fn make(&self) -> Result<Cell, SandboxError> {
         let limits = CgroupLimits {
             memory: self
                 .policy
@@ -176,7 +199,7 @@ impl Inner {
                 .limits
                 .pids
                 .filter(|_| self.stands(Layer::PidsLimit))
-                .map(|pids| u64::from(pids) + 1),
+                .map(|pids| u64::from(pids.min(MOST_PIDS)) + 1),
         };
         let counted = self.policy.limits.cpu.is_some() && self.stands(Layer::CpuLimit);
         let slot = (limits.memory.is_some() || limits.pids.is_some() || counted)
@@ -184,7 +207,7 @@ impl Inner {
             .transpose()
             .map_err(|source| SandboxError::setup("a cgroup", source))?;
         let failed = |source| SandboxError::setup("pipes", source);
-        let pipes = Pipes::new().map_err(failed)?;
+        let pipes = Pipes::new(self.plan.user).map_err(failed)?;
         let mounts = self.trees()?;
         let trees: Vec<RawFd> = mounts.iter().map(AsRawFd::as_raw_fd).collect();
         let channel = match self.policy.network {
@@ -201,6 +224,7 @@ impl Inner {
             flags: self.plan.flags,
             cgroups: slot.as_ref().map_or(&[], |slot| slot.task_fds()),
             birthplace: slot.as_ref().and_then(|slot| slot.birthplace()),
+            all_cgroups: slot.as_ref().map_or(&[], |slot| slot.procs_fds()),
             trees: &trees,
             channel: theirs.as_ref().map_or(-1, AsRawFd::as_raw_fd),
             descriptors: pipes.descriptors(),
@@ -218,7 +242,7 @@ impl Inner {
                 proxy::receive(&ours).and_then(|listener| proxy::Relay::start(listener, address));
             cell.keep(relay.map_err(|source| SandboxError::setup("the way to the proxy", source))?);
         }
-        Ok((cell, covers))
+        Ok(cell)
     }
 
     /// Fresh mounts that show files as the run's own; a detached mount can be attached once only.
@@ -226,8 +250,8 @@ impl Inner {
         let Some((uid, gid)) = self.plan.user else {
             return Ok(Vec::new());
         };
-        let mount = |path: &PathBuf| {
-            self.engine.namespaces.mount(path, uid, gid).map_err(|error| SandboxError::Unavailable {
+        let mount = |(path, identity): &(PathBuf, (u64, u64))| {
+            self.engine.namespaces.mount(path, *identity, uid, gid).map_err(|error| SandboxError::Unavailable {
                 level: self.policy.level,
                 missing: Missing {
                     layer: Layer::OwnUser,
@@ -301,6 +325,7 @@ impl Inner {
             .iter()
             .filter_map(|step| step.layer)
             .collect();
+        layers.extend(&self.plan.also);
         layers.extend([Layer::Descriptors, Layer::Environment]);
         let flags = [
             (libc::CLONE_NEWPID, Layer::PidNamespace),

@@ -6,6 +6,7 @@
 
 use crate::sys;
 use std::{
+    collections::BTreeMap,
     io::{self, Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     os::{
@@ -13,7 +14,7 @@ use std::{
         unix::net::UnixDatagram,
     },
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -57,34 +58,54 @@ pub(crate) fn receive(channel: &UnixDatagram) -> io::Result<TcpListener> {
     }
 }
 
-/// Relays connections until dropped.
+/// Relays connections until dropped, and cuts them then.
 #[derive(Debug)]
 pub(crate) struct Relay {
-    stop: OwnedFd,
+    /// Closed when we are dropped, which the thread that accepts sees.
+    _stop: OwnedFd,
+    open: Arc<Connections>,
+}
+
+/// The connections that are being relayed, both ends of each.
+#[derive(Debug, Default)]
+struct Connections {
+    next: AtomicUsize,
+    open: Mutex<BTreeMap<usize, [TcpStream; 2]>>,
+}
+
+impl Connections {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, [TcpStream; 2]>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Relay {
     pub(crate) fn start(listener: TcpListener, to: SocketAddr) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        // The thread sees the end of this pipe when we are dropped.
         let (seen, stop) = sys::pipe()?;
+        let open = Arc::new(Connections::default());
+        let relay = Self {
+            _stop: stop,
+            open: Arc::clone(&open),
+        };
         thread::Builder::new()
             .name("toolcrib-relay".to_owned())
-            .spawn(move || accept(&listener, &seen, to))?;
-        Ok(Self { stop })
+            .spawn(move || accept(&listener, &seen, to, &open))?;
+        Ok(relay)
     }
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        let _ = &self.stop;
+        for stream in self.open.lock().values().flatten() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 }
 
-fn accept(listener: &TcpListener, stop: &OwnedFd, to: SocketAddr) {
-    let open = Arc::new(AtomicUsize::new(0));
+fn accept(listener: &TcpListener, stop: &OwnedFd, to: SocketAddr, open: &Arc<Connections>) {
     loop {
-        let full = open.load(Ordering::Acquire) >= MOST;
+        let full = open.lock().len() >= MOST;
         let mut ready = [
             sys::awaits(Some(stop), 0),
             sys::awaits((!full).then_some(listener), libc::POLLIN),
@@ -97,29 +118,31 @@ fn accept(listener: &TcpListener, stop: &OwnedFd, to: SocketAddr) {
             continue;
         }
         let Ok((inside, _)) = listener.accept() else {
+            // Out of descriptors, perhaps: not at once again.
+            sys::poll(&mut [sys::awaits(Some(stop), 0)], 50);
             continue;
         };
-        open.fetch_add(1, Ordering::AcqRel);
-        let counted = Arc::clone(&open);
-        let relayed = thread::Builder::new()
+        let open = Arc::clone(open);
+        // A thread that cannot be started drops the connection.
+        let _ = thread::Builder::new()
             .name("toolcrib-relay".to_owned())
             .spawn(move || {
-                let _ = relay(&inside, to);
-                counted.fetch_sub(1, Ordering::AcqRel);
+                let _ = relay(&inside, to, &open);
             });
-        if relayed.is_err() {
-            open.fetch_sub(1, Ordering::AcqRel);
-        }
     }
 }
 
-fn relay(inside: &TcpStream, to: SocketAddr) -> io::Result<()> {
+fn relay(inside: &TcpStream, to: SocketAddr, open: &Connections) -> io::Result<()> {
     inside.set_nonblocking(false)?;
     let outside = TcpStream::connect_timeout(&to, Duration::from_secs(10))?;
+    let number = open.next.fetch_add(1, Ordering::Relaxed);
+    open.lock()
+        .insert(number, [inside.try_clone()?, outside.try_clone()?]);
     thread::scope(|scope| {
         scope.spawn(|| copy(inside, &outside));
         copy(&outside, inside);
     });
+    open.lock().remove(&number);
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use crate::{
     prepared::Inner,
     report::{EndedBy, Report, Status},
     sys,
+    watchdog::Watched,
 };
 use std::{
     io,
@@ -45,6 +46,13 @@ impl Cancel {
         })
     }
 
+    /// Whether the wish was made.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        let mut ready = [sys::awaits(Some(&*self.event), libc::POLLIN)];
+        sys::poll(&mut ready, 0);
+        ready[0].revents != 0
+    }
+
     /// Ends the run, now or as soon as it starts.
     pub fn cancel(&self) {
         let _ = sys::write(&self.event, &1u64.to_ne_bytes());
@@ -53,6 +61,8 @@ impl Cancel {
 
 /// How much is read at once.
 const CHUNK: usize = 256 << 10;
+/// A pipe is as large as a piece; twice that is certain to empty it.
+const LAST_PIECES: usize = 2;
 /// How often limits that no descriptor tells of are looked at.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -63,6 +73,12 @@ struct Run<'a> {
     buffer: Vec<u8>,
     written: [u64; 2],
     ended_by: Option<EndedBy>,
+    /// When to stop waiting for an init that was asked to end everything.
+    patience: Option<Instant>,
+    /// From the first output on.
+    watched: Option<Arc<Watched>>,
+    deadline: Option<Instant>,
+    cancel: &'a Cancel,
     began: Instant,
     growth: Option<Growth>,
     input: Input<'a>,
@@ -121,6 +137,14 @@ fn conduct(
         buffer: Vec::new(),
         written: [0; 2],
         ended_by: None,
+        patience: None,
+        watched: None,
+        deadline: inner
+            .policy
+            .limits
+            .time
+            .and_then(|time| began.checked_add(time)),
+        cancel,
         began,
         growth,
         input,
@@ -133,7 +157,7 @@ fn conduct(
     }
     run.hand_over();
     run.feed();
-    run.watch(cancel);
+    run.watch();
     run.finish(command)
 }
 
@@ -172,61 +196,54 @@ impl Run<'_> {
         }
     }
 
-    /// Passes on what there is of one output; at its end the pipe is let go.
+    /// Passes on what there is of one output, one piece of it: limits are looked at between pieces. At the end the pipe is let go.
     fn pass_on(&mut self, stream: Stream) {
         let limit = self.inner.policy.limits.output;
-        let index = stream as usize;
-        loop {
-            let (pipe, written) = match stream {
-                Stream::Stdout => (&mut self.cell.stdout, &mut self.written[index]),
-                Stream::Stderr => (&mut self.cell.stderr, &mut self.written[index]),
-            };
-            let Some(fd) = pipe else { return };
-            if self.buffer.is_empty() {
-                // In one go: the allocator gets it zeroed from the kernel, page by page as it is used.
-                self.buffer = vec![0; CHUNK];
-            }
-            let length = match sys::read(fd, &mut self.buffer) {
-                Ok(None) => return,
-                Ok(Some(0)) | Err(_) => {
-                    *pipe = None;
-                    return;
-                }
-                Ok(Some(length)) => length,
-            };
-            let room = usize::try_from(limit - *written).unwrap_or(usize::MAX);
-            let taken = length.min(room);
-            *written += taken as u64;
-            if taken > 0 {
-                (self.output)(stream, self.buffer.get(..taken).unwrap_or(&[]));
-            }
-            if taken < length {
+        let written = &mut self.written[stream as usize];
+        let pipe = match stream {
+            Stream::Stdout => &mut self.cell.stdout,
+            Stream::Stderr => &mut self.cell.stderr,
+        };
+        let Some(fd) = pipe else { return };
+        if self.buffer.is_empty() {
+            // In one go: the allocator gets it zeroed from the kernel, page by page as it is used.
+            self.buffer = vec![0; CHUNK];
+        }
+        let length = match sys::read(fd, &mut self.buffer) {
+            Ok(None) => return,
+            Ok(Some(0)) | Err(_) => {
                 *pipe = None;
-                self.end(EndedBy::Output);
                 return;
             }
-            // A full read says that more may be waiting; anything less, that the pipe was emptied.
-            if length < CHUNK {
-                return;
+            Ok(Some(length)) => length,
+        };
+        let room = usize::try_from(limit - *written).unwrap_or(usize::MAX);
+        let taken = length.min(room);
+        *written += taken as u64;
+        if taken < length {
+            *pipe = None;
+        }
+        if taken > 0 {
+            if self.watched.is_none() {
+                self.watched = self.cell.watch(self.deadline, self.cancel).ok();
             }
+            (self.output)(stream, self.buffer.get(..taken).unwrap_or(&[]));
+        }
+        if taken < length {
+            self.end(EndedBy::Output);
         }
     }
 
     fn end(&mut self, reason: EndedBy) {
         if self.ended_by.is_none() {
             self.ended_by = Some(reason);
-            self.cell.kill();
+            self.patience = self.cell.kill();
         }
     }
 
     /// Until init has ended: moves bytes, and looks at what no descriptor tells of.
-    fn watch(&mut self, cancel: &Cancel) {
-        let deadline = self
-            .inner
-            .policy
-            .limits
-            .time
-            .and_then(|time| self.began.checked_add(time));
+    fn watch(&mut self) {
+        let deadline = self.deadline;
         let stdin = io::stdin();
         let ticking = self.growth.is_some() || self.cpu_limit().is_some();
         let mut tick = Instant::now() + TICK;
@@ -234,6 +251,7 @@ impl Run<'_> {
             let next = [
                 deadline.filter(|_| self.ended_by.is_none()),
                 ticking.then_some(tick),
+                self.patience,
             ]
             .into_iter()
             .flatten()
@@ -244,7 +262,7 @@ impl Run<'_> {
             });
             let cell = &self.cell;
             let hungry = self.input.is_hungry();
-            let cancelled = self.ended_by.is_none().then_some(&*cancel.event);
+            let cancelled = self.ended_by.is_none().then_some(&*self.cancel.event);
             let mut ready = [
                 sys::awaits(Some(cell.ended()), libc::POLLIN),
                 sys::awaits(cell.stdout.as_ref(), libc::POLLIN),
@@ -268,6 +286,7 @@ impl Run<'_> {
                 self.pass_on(Stream::Stderr);
             }
             if ended {
+                self.ended_by = self.ended_by.or_else(|| self.watched.as_ref()?.ended_by());
                 return;
             }
             if more {
@@ -287,6 +306,10 @@ impl Run<'_> {
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 self.end(EndedBy::Time);
+            }
+            if self.patience.is_some_and(|until| Instant::now() >= until) {
+                self.patience = None;
+                self.cell.kill_harder();
             }
             if ticking && Instant::now() >= tick {
                 self.look();
@@ -319,9 +342,11 @@ impl Run<'_> {
     fn finish(mut self, command: &Command) -> Result<Report, SandboxError> {
         let usage = self.cell.reap();
         let duration = self.began.elapsed();
-        // Once, not until the end: a process that escaped our kill must not hold the report up by holding a pipe.
-        self.pass_on(Stream::Stdout);
-        self.pass_on(Stream::Stderr);
+        // What fits into a pipe, not until its end: a process that escaped our kill must not hold the report up.
+        for _ in 0..LAST_PIECES {
+            self.pass_on(Stream::Stdout);
+            self.pass_on(Stream::Stderr);
+        }
         let mut said = [0u8; 16];
         let length = sys::read(&self.cell.report, &mut said)
             .ok()
@@ -352,13 +377,15 @@ impl Run<'_> {
             _ => Status::Signalled(libc::SIGKILL),
         };
         let slot = self.cell.slot.as_ref();
-        let oom = slot.is_some_and(|slot| slot.oom_kills() > 0);
-        // A process that ran into its own limit of CPU seconds was killed for that, not by chance.
+        // A command that did without the process that was killed was not ended by it.
+        let oom = status != Status::Exited(0) && slot.is_some_and(|slot| slot.oom_kills() > 0);
+        // A process at its own limit of CPU seconds gets SIGXCPU, and a second later SIGKILL.
         let cpu = self.cpu_limit().is_some_and(|limit| {
             let total = usage.map_or(Duration::ZERO, |usage| {
                 time(usage.ru_utime) + time(usage.ru_stime)
             });
-            matches!(status, Status::Signalled(libc::SIGKILL | libc::SIGXCPU)) && total >= limit
+            status == Status::Signalled(libc::SIGXCPU)
+                || (status == Status::Signalled(libc::SIGKILL) && total >= limit)
         });
         let ended_by = self
             .ended_by

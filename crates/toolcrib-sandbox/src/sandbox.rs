@@ -17,7 +17,7 @@ use std::{
     fs,
     os::fd::OwnedFd,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicBool},
 };
 
 /// Starts commands behind walls. Cheap to clone; made once, it has tried what this machine can enforce.
@@ -52,6 +52,8 @@ impl Sandbox {
     fn assemble(support: Support, cgroups: Cgroups) -> Result<Self, SandboxError> {
         let init = birth::init_program()
             .map_err(|source| SandboxError::setup("the init program in memory", source))?;
+        birth::probe_init(&init)
+            .map_err(|source| SandboxError::setup("starting a process", source))?;
         let midwife = Midwife::new().map_err(|source| SandboxError::setup("a thread", source))?;
         let namespaces = Namespaces::default();
         Ok(Self {
@@ -72,6 +74,11 @@ impl Sandbox {
 
     /// Makes a policy ready: refuses what cannot be enforced or makes no sense, before anything is started.
     pub fn prepare(&self, policy: &Policy) -> Result<Prepared, SandboxError> {
+        let inner = self.plan(policy)?;
+        Ok(Prepared::new(self.clone(), policy.clone(), inner))
+    }
+
+    pub(crate) fn plan(&self, policy: &Policy) -> Result<Inner, SandboxError> {
         policy.check()?;
         let engine = &self.engine;
         let unavailable = |missing: Missing| SandboxError::Unavailable {
@@ -111,17 +118,15 @@ impl Sandbox {
             directory,
             user_namespace,
         )?;
-        let inner = Inner {
+        Ok(Inner {
             engine: Arc::clone(engine),
             policy: policy.clone(),
             workspace,
             plan,
             temporary,
             guard,
+            used: AtomicBool::new(false),
             idle: Mutex::default(),
-        };
-        Ok(Prepared {
-            inner: Arc::new(inner),
         })
     }
 

@@ -9,7 +9,7 @@ use std::{
     fs, io,
     os::{
         fd::{AsRawFd, OwnedFd},
-        unix::fs::MetadataExt,
+        unix::fs::{MetadataExt, OpenOptionsExt},
     },
     path::Path,
     ptr::null,
@@ -32,15 +32,28 @@ impl Namespaces {
         self.mapped(format!("{uid} {uid} 1\n"), format!("{gid} {gid} 1\n"))
     }
 
-    /// A detached mount of `path` in which its owner's files belong to `uid` and `gid`.
-    pub(crate) fn mount(&self, path: &Path, uid: u32, gid: u32) -> io::Result<OwnedFd> {
-        let owner = fs::metadata(path)?;
+    /// A detached mount of `path` in which its owner's files belong to `uid` and `gid`; only if it still is what it was.
+    pub(crate) fn mount(
+        &self,
+        path: &Path,
+        identity: (u64, u64),
+        uid: u32,
+        gid: u32,
+    ) -> io::Result<OwnedFd> {
+        let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let found = fs::File::options()
+            .read(true)
+            .custom_flags(flags)
+            .open(path)?;
+        let owner = found.metadata()?;
+        if (owner.dev(), owner.ino()) != identity {
+            return Err(io::Error::from_raw_os_error(libc::ESTALE));
+        }
         let namespace = self.mapped(swap(owner.uid(), uid), swap(owner.gid(), gid))?;
-        let path = sys::c_path(path)?;
-        let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC;
-        // SAFETY: the path ends with null.
+        let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC | libc::AT_EMPTY_PATH;
+        // SAFETY: a descriptor of ours and an empty name.
         let tree = sys::own(unsafe {
-            libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)
+            libc::syscall(libc::SYS_open_tree, found.as_raw_fd(), c"".as_ptr(), flags)
         })?;
         let attributes: [u64; 4] = [
             MOUNT_ATTR_IDMAP | NOSUID_NODEV,
@@ -99,36 +112,35 @@ fn swap(one: u32, other: u32) -> String {
 
 /// Starts a process that does nothing in a new namespace, writes its maps, keeps the namespace and lets the process go.
 fn make(uids: &str, gids: &str) -> io::Result<OwnedFd> {
-    /// Waits to be killed, on a stack of its own, touching nothing.
-    extern "C" fn wait(_: *mut libc::c_void) -> i32 {
+    let nothing = null::<u8>();
+    // A plain fork, with its own copy of our memory: it lives beside us for a moment. Slow for a large process, and done once.
+    // SAFETY: numbers and nulls. The child makes nothing but system calls.
+    let pid = sys::check(unsafe {
+        libc::syscall(
+            libc::SYS_clone,
+            libc::CLONE_NEWUSER,
+            nothing,
+            nothing,
+            nothing,
+            nothing,
+        )
+    })? as i32;
+    if pid == 0 {
         loop {
-            // SAFETY: waits; touches no memory.
+            // SAFETY: in the child; both touch no memory of ours. It waits to be killed, by us or by our death.
             unsafe {
                 libc::syscall(
-                    libc::SYS_ppoll,
-                    null::<u8>(),
+                    libc::SYS_prctl,
+                    libc::PR_SET_PDEATHSIG,
+                    libc::SIGKILL,
                     0,
-                    null::<u8>(),
-                    null::<u8>(),
-                    8,
-                )
-            };
+                    0,
+                    0,
+                );
+                libc::syscall(libc::SYS_ppoll, nothing, 0, nothing, nothing, 8);
+            }
         }
     }
-    let mut stack = vec![0u128; 1024];
-    let flags = libc::CLONE_NEWUSER | libc::CLONE_VM | libc::CLONE_FILES;
-    // SAFETY: the stack is aligned, grows down from its end, and outlives the process, which is reaped below.
-    let pid = sys::check(
-        unsafe {
-            libc::clone(
-                wait,
-                stack.as_mut_ptr().add(stack.len()).cast(),
-                flags,
-                std::ptr::null_mut(),
-            )
-        }
-        .into(),
-    )? as i32;
     let namespace = (|| {
         fs::write(format!("/proc/{pid}/uid_map"), uids)?;
         fs::write(format!("/proc/{pid}/gid_map"), gids)?;
@@ -137,9 +149,10 @@ fn make(uids: &str, gids: &str) -> io::Result<OwnedFd> {
     // SAFETY: our own child, not yet reaped, so the number is still its.
     unsafe {
         libc::kill(pid, libc::SIGKILL);
-        libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL);
+        while libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL) < 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
     }
-    drop(stack);
     namespace
 }
 

@@ -9,7 +9,7 @@ use crate::config::{Config, ConfigError, NoHome, Surroundings};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions};
 use crate::record::replay::Replay;
 use crate::registry::{RegisterError, Registry};
-use crate::sandbox::{self, Level, Policy};
+use crate::sandbox::{Level, Policy};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The directory of the home that holds the call log.
@@ -205,9 +205,6 @@ impl Crib {
         let home = std::env::var_os("HOME")
             .map(PathBuf::from)
             .filter(|home| home.is_absolute());
-        if let Some(home) = &home {
-            policy.read.extend(sandbox::toolchains(home));
-        }
         for path in self.config.readable() {
             let path = match (path.strip_prefix("~/"), &home) {
                 (Some(rest), Some(home)) => home.join(rest),

@@ -20,6 +20,8 @@ use crate::output::Output;
 
 /// The exit code of everything that went wrong before the command ran.
 const SET_UP_FAILED: u8 = 125;
+/// How long a run that was told to end may hold us up, when all its processes are long gone.
+const STUCK: std::time::Duration = std::time::Duration::from_secs(3);
 /// How much of each output a JSON report holds.
 const CAPTURED: usize = 8 << 20;
 
@@ -187,9 +189,13 @@ fn cancel_on_signals(cancel: &Cancel) -> std::io::Result<Arc<AtomicU8>> {
                 for (mut signal, number) in waiting {
                     let (cancel, note) = (cancel.clone(), Arc::clone(&note));
                     tokio::spawn(async move {
-                        while signal.recv().await.is_some() {
+                        if signal.recv().await.is_some() {
                             note.store(number, Ordering::Relaxed);
                             cancel.cancel();
+                            // Whoever reads our output may have stopped doing so; nobody should have to
+                            // kill us for that.
+                            tokio::time::sleep(STUCK).await;
+                            std::process::exit(128 + i32::from(number));
                         }
                     });
                 }
@@ -226,7 +232,7 @@ fn document(report: &Report, code: i32, captured: &[Vec<u8>; 2]) -> Value {
         "pidsRefused": report.pids_refused,
         "layers": report.layers.iter().map(|layer| layer.name()).collect::<Vec<_>>(),
         "notEnforced": not_enforced,
-        "planted": report.planted,
+        "planted": report.planted.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
         "stdoutBytes": report.stdout_bytes,
         "stderrBytes": report.stderr_bytes,
         "stdout": String::from_utf8_lossy(stdout),
@@ -250,7 +256,7 @@ fn explain(report: &Report, output: &Output) {
         output.say(&format!("{} ended: {why}", output.bold("sandbox:")));
     }
     for path in &report.planted {
-        let path = path.display();
+        let path = toolcrib::model::text::visible(&path.to_string_lossy()).to_string();
         output.say(&format!(
             "{} look at `{path}` before another program runs it",
             output.bold("sandbox:")

@@ -1,6 +1,7 @@
 //! Tests of the binary from outside, as one program.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod attacks;
 mod calls;
 mod completions;
 mod config;
@@ -10,4 +11,5 @@ mod help;
 mod list;
 mod readme;
 mod run;
+mod sandbox;
 mod schema;

@@ -41,6 +41,7 @@ pub(super) struct Group {
     limits: CgroupLimits,
     /// A kill without `cgroup.kill` set the process limit to 0, whatever `limits` says.
     forks_stopped: AtomicBool,
+    was_killed: AtomicBool,
     /// A run had this slot, so the counters need not be at 0.
     is_used: bool,
 }
@@ -95,6 +96,7 @@ impl Group {
             kill_dir: None,
             limits: CgroupLimits::default(),
             forks_stopped: AtomicBool::new(false),
+            was_killed: AtomicBool::new(false),
             is_used: false,
             dirs,
         };
@@ -249,6 +251,7 @@ impl Group {
             .as_ref()
             .is_some_and(|dir| kill::at_once(dir).is_ok())
         {
+            self.was_killed.store(true, Ordering::Relaxed);
             return;
         }
         let Some(dir) = self.dirs.first() else { return };
@@ -261,6 +264,12 @@ impl Group {
         while kill::members_once(dir) > 0 && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// Whether `cgroup.kill` was used. The kernel (seen on 6.18) then kills at birth whoever is cloned into the group later,
+    /// so it must not be used again.
+    pub(super) fn was_killed(&self) -> bool {
+        self.was_killed.load(Ordering::Relaxed)
     }
 
     /// Ends every process and waits until none lives; says whether that came about. Unreaped ones may be left.

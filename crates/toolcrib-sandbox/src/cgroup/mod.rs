@@ -16,7 +16,7 @@ mod files;
 mod group;
 mod kill;
 mod limits;
-mod owner;
+pub(crate) mod owner;
 mod parse;
 mod pool;
 mod slot;

@@ -17,7 +17,7 @@ const SWEEP_PATIENCE: Duration = Duration::from_millis(250);
 
 /// A process, told apart from later ones with the same pid.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(crate) struct Owner {
     pid: i32,
     /// Clock ticks since boot.
     start: u64,
@@ -34,7 +34,7 @@ impl fmt::Display for Owner {
 
 impl Owner {
     /// This process.
-    pub(super) fn current() -> io::Result<Self> {
+    pub(crate) fn current() -> io::Result<Self> {
         let life = fs::read_to_string("/proc/self/stat")?;
         let life = parse::life(&life).ok_or_else(|| {
             io::Error::new(
@@ -51,7 +51,7 @@ impl Owner {
     }
 
     /// Reads a directory's name; `None` when it is not one of ours.
-    fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         let mut fields = name.strip_prefix("toolcrib-")?.split('-');
         let owner = Self {
             pid: fields.next()?.parse().ok().filter(|pid| *pid > 0)?,
@@ -62,7 +62,7 @@ impl Owner {
     }
 
     /// Whether this process is certainly gone, seen from pid namespace `here`.
-    fn is_dead(&self, here: u64) -> bool {
+    pub(crate) fn is_dead(&self, here: u64) -> bool {
         if self.namespace != here {
             return false;
         }
@@ -105,7 +105,7 @@ fn clear(dir: &Path) {
     }
 }
 
-fn own_namespace() -> io::Result<u64> {
+pub(crate) fn own_namespace() -> io::Result<u64> {
     let link = fs::read_link("/proc/self/ns/pid")?;
     // "pid:[4026531836]"
     let inode = link

@@ -62,7 +62,7 @@ impl Pool {
 
     /// Takes back the group of a run, ending what still runs in it.
     pub(super) fn give_back(&self, group: Group) {
-        if group.empty_out() {
+        if group.empty_out() && !group.was_killed() {
             let mut idle = lock(&self.idle);
             // Looked at under the lock, or `close` might have emptied the list just before.
             if !self.is_closed.load(Ordering::Acquire) && idle.len() < IDLE_MAX {

@@ -38,7 +38,6 @@ impl Slot {
     ///
     /// Write-only and close-on-exec. A child born in [`birthplace`](Self::birthplace) writes to
     /// [`task_fds`](Self::task_fds) instead.
-    #[cfg(test)]
     pub(crate) fn procs_fds(&self) -> &[RawFd] {
         self.group().entry_fds()
     }

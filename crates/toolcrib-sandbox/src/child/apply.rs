@@ -110,9 +110,16 @@ pub(super) fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 restrict(libc::AT_FDCWD, path.as_ptr(), flags, *attributes)?;
             }
             Op::CheckFolded { path } => {
-                let mut stat: libc::statvfs = std::mem::zeroed();
-                match ok(libc::statvfs(path.as_ptr(), &mut stat)) {
-                    Ok(_) if stat.f_flag & libc::ST_RDONLY == 0 => return Err(libc::EOPNOTSUPP),
+                // Not the C library's: that may allocate.
+                let mut stat: libc::statfs64 = std::mem::zeroed();
+                match ok(libc::syscall(
+                    libc::SYS_statfs,
+                    path.as_ptr(),
+                    &raw mut stat,
+                )) {
+                    Ok(_) if stat.f_flags as u64 & libc::ST_RDONLY == 0 => {
+                        return Err(libc::EOPNOTSUPP);
+                    }
                     Ok(_) | Err(libc::ENOENT) => {}
                     Err(errno) => return Err(errno),
                 }
@@ -144,9 +151,11 @@ pub(super) fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 ok(libc::syscall(libc::SYS_setresuid, *uid, *uid, *uid))?;
             }
             Op::Limit { resource, value } => {
+                // Of CPU seconds the soft limit tells (SIGXCPU), the hard one kills.
+                let more = u64::from(*resource == libc::RLIMIT_CPU);
                 let limit = libc::rlimit64 {
                     rlim_cur: *value,
-                    rlim_max: *value,
+                    rlim_max: value.saturating_add(more),
                 };
                 ok(libc::syscall(
                     libc::SYS_prlimit64,

@@ -99,6 +99,14 @@ fn live(birth: &mut Birth<'_>) -> Done {
             libc::umask(0),
         )
     };
+    // Without a pid namespace init has to find what it started; where it will be, it may not open this any more.
+    let children = if birth.namespace {
+        -1
+    } else {
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+        // SAFETY: a constant string.
+        ok(unsafe { libc::open(c"/proc/thread-self/children".as_ptr(), flags) })? as c_int
+    };
     for procs in birth.cgroups {
         // SAFETY: one byte of a constant. "0" is the writer itself.
         ok(unsafe { libc::write(*procs, c"0".as_ptr().cast(), 1) } as i64)?;
@@ -125,7 +133,12 @@ fn live(birth: &mut Birth<'_>) -> Done {
         // SAFETY: numbers only; the sources are all above 9 (`sys::high`), so that none is overwritten.
         ok(unsafe { libc::dup2(fd, number as c_int) })?;
     }
-    let first = birth.descriptors.len() as u32;
+    let mut first = birth.descriptors.len() as u32;
+    if children >= 0 {
+        // SAFETY: numbers only.
+        ok(unsafe { libc::dup2(children, first as c_int) })?;
+        first += 1;
+    }
     let init = birth.init as u32;
     // SAFETY: numbers only. Everything but the five and the init program is closed, also what the caller forgot to mark.
     unsafe {
@@ -159,7 +172,7 @@ fn default_signals() {
     let size = size_of_val(&none);
     // SAFETY: the kernel's action is four words, all zero for the default; its set of signals is eight bytes.
     unsafe {
-        for signal in 1..=31 {
+        for signal in 1..=64 {
             libc::syscall(
                 libc::SYS_rt_sigaction,
                 signal,

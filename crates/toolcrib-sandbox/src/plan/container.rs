@@ -40,8 +40,17 @@ impl Planner<'_> {
     fn root(&mut self, guard: Option<&Guard>) -> Result<(), SandboxError> {
         const ROOT: &str = "/tmp";
         let writable = self.writable()?;
-        let mut readable: Vec<PathBuf> = self.policy.read.clone();
-        readable.retain(|path| !writable.iter().any(|above| path.starts_with(above)));
+        let beneath = |path: &PathBuf| {
+            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            writable.iter().any(|above| real.starts_with(above))
+        };
+        let readable: Vec<PathBuf> = self
+            .policy
+            .read
+            .iter()
+            .filter(|path| !beneath(path))
+            .cloned()
+            .collect();
         let shown = paths::shown(&readable);
         let mut copies = Vec::new();
         for item in &shown {

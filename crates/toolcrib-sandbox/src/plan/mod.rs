@@ -1,8 +1,8 @@
 //! From a policy to the steps of the child: which layers, in which order.
 //!
-//! The order matters. Mounts come first, while there is power to make them; then limits; then the uid, the capabilities
-//! and the right to gain new ones go; Landlock comes after the last mount, since it binds to what is there; seccomp is
-//! last, since it refuses most of what came before.
+//! The order matters. Mounts come first, while there is power to make them; then the uid, the capabilities and the right to
+//! gain new ones go; Landlock comes after the last mount, since it binds to what is there; limits after the last file was
+//! opened; seccomp is last, since it refuses most of what came before.
 
 mod container;
 mod mounts;
@@ -42,10 +42,12 @@ pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     /// Namespaces to be born into.
     pub(crate) flags: i32,
+    /// Layers that stand by what other steps do.
+    pub(crate) also: Vec<Layer>,
     /// Layers that would have been nice to have.
     pub(crate) not_enforced: Vec<Missing>,
     /// Paths whose files are shown as the run's own: a mapped mount for each, in this order.
-    pub(crate) mapped: Vec<PathBuf>,
+    pub(crate) mapped: Vec<(PathBuf, (u64, u64))>,
     /// The uid and gid of the run where they are not the caller's.
     pub(crate) user: Option<(u32, u32)>,
     /// Whether `/tmp` is the run's own; else a directory is made for each run.
@@ -77,6 +79,7 @@ pub(crate) fn plan(
     let plan = Plan {
         steps: Vec::new(),
         flags: 0,
+        also: Vec::new(),
         not_enforced: Vec::new(),
         mapped: Vec::new(),
         user: None,
@@ -98,9 +101,10 @@ pub(crate) fn plan(
         Level::Process => planner.process(guard)?,
         Level::Container => planner.container(guard)?,
     }
-    planner.limits();
     if policy.level > Level::None {
         planner.wall(temporary, user_namespace)?;
+    } else {
+        planner.limits();
     }
     Ok(planner.plan)
 }
@@ -174,8 +178,11 @@ impl Planner<'_> {
 
     fn limits(&mut self) {
         let limits = self.policy.limits.clone();
+        // Where all processes are counted together, that limit is to be the one that is noticed.
+        let counted = self.support.check(Layer::CpuLimit).is_ok();
         let mut bounds = vec![
-            (Layer::ResourceLimits, libc::RLIMIT_CORE, Some(0)),
+            // Not 0, which does not keep the kernel from starting a handler of core dumps: 1 does, and is too little for a file.
+            (Layer::ResourceLimits, libc::RLIMIT_CORE, Some(1)),
             (
                 Layer::ResourceLimits,
                 libc::RLIMIT_NOFILE,
@@ -186,7 +193,9 @@ impl Planner<'_> {
             (
                 Layer::WeakCpuLimit,
                 libc::RLIMIT_CPU,
-                limits.cpu.map(|cpu| cpu.as_secs_f64().ceil() as u64),
+                limits.cpu.map(|cpu| {
+                    (cpu.as_secs_f64().ceil() as u64).saturating_add(u64::from(counted))
+                }),
             ),
         ];
         if limits.memory.is_some() && !self.has(Layer::MemoryLimit) {
@@ -206,7 +215,7 @@ impl Planner<'_> {
                 bounds.push((
                     Layer::PidsLimit,
                     libc::RLIMIT_NPROC,
-                    Some(u64::from(pids) + 1),
+                    Some(u64::from(pids.min(4_000_000)) + 1),
                 ));
             } else {
                 self.has(Layer::PidsLimit);
@@ -238,6 +247,8 @@ impl Planner<'_> {
         self.stand(Layer::Capabilities, Op::DropCapabilities);
         self.stand(Layer::NoNewPrivileges, Op::NoNewPrivileges);
         self.landlock(temporary)?;
+        // After the last step that opens files: the caller may have more of them open than the command may.
+        self.limits();
         let own_network = self.plan.flags & libc::CLONE_NEWNET != 0;
         let sockets = if own_network || self.policy.network == Network::Full {
             Sockets::Internet
@@ -255,6 +266,10 @@ impl Planner<'_> {
     }
 
     fn landlock(&mut self, temporary: Option<&Path>) -> Result<(), SandboxError> {
+        let writable = self.writable()?;
+        for path in &self.policy.read {
+            self.resolved(path, "readable path")?;
+        }
         let mut readable = self.policy.read.clone();
         let mut allow =
             |path: &Path, access: u64, role: &'static str| -> Result<(), SandboxError> {
@@ -278,11 +293,9 @@ impl Planner<'_> {
         for path in &self.policy.read {
             allow(path, landlock::READ, "readable path")?;
         }
-        for path in
-            std::iter::once(self.workspace).chain(self.policy.write.iter().map(PathBuf::as_path))
-        {
+        for path in &writable {
             allow(path, landlock::WRITE, "writable path")?;
-            readable.push(path.to_owned());
+            readable.push(path.clone());
         }
         if let Some(path) = temporary {
             allow(path, landlock::WRITE, "temporary directory")?;

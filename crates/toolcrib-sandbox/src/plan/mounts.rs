@@ -5,7 +5,7 @@ use crate::{
     child::{Beneath, Op, Rule, SLOTS},
     error::SandboxError,
     landlock,
-    layer::Layer,
+    layer::{Layer, Missing},
     protect::{Cover, Guard},
 };
 use std::{
@@ -28,7 +28,11 @@ impl Planner<'_> {
                 tree: self.plan.mapped.len(),
                 target,
             });
-            self.plan.mapped.push(path);
+            let metadata = fs::symlink_metadata(&path)
+                .map_err(|source| unusable("writable path", &path, source))?;
+            self.plan
+                .mapped
+                .push((path, (metadata.dev(), metadata.ino())));
         }
         Ok(())
     }
@@ -36,14 +40,45 @@ impl Planner<'_> {
     pub(super) fn writable(&self) -> Result<Vec<PathBuf>, SandboxError> {
         let mut paths = vec![self.workspace.to_owned()];
         for path in &self.policy.write {
-            let path = path
-                .canonicalize()
-                .map_err(|source| unusable("writable path", path, source))?;
-            if !path.starts_with(self.workspace) {
-                paths.push(path);
+            let real = self.resolved(path, "writable path")?;
+            let system = ["/proc", "/sys", "/dev"]
+                .iter()
+                .any(|system| real.starts_with(system));
+            if real == Path::new("/") || (system && !real.starts_with("/dev/shm")) {
+                let text = format!(
+                    "`{}` cannot be writable behind a wall; name a directory of files",
+                    path.display()
+                );
+                return Err(SandboxError::Invalid(text));
+            }
+            if !real.starts_with(self.workspace) {
+                paths.push(real);
             }
         }
         Ok(paths)
+    }
+
+    /// Where a path of the policy leads. One that begins in the workspace must stay there: a link on the way may have been put
+    /// there by an earlier run.
+    pub(super) fn resolved(
+        &self,
+        path: &Path,
+        role: &'static str,
+    ) -> Result<PathBuf, SandboxError> {
+        let real = path
+            .canonicalize()
+            .map_err(|source| unusable(role, path, source))?;
+        let begins_inside =
+            path.starts_with(self.workspace) || path.starts_with(&self.policy.workspace);
+        if begins_inside && !real.starts_with(self.workspace) {
+            let text = format!(
+                "`{}` leads out of the workspace by a link; if that is meant, name `{}`",
+                path.display(),
+                real.display()
+            );
+            return Err(SandboxError::Invalid(text));
+        }
+        Ok(real)
     }
 
     /// Copies a mount into a slot, to be attached after the place it comes from may have been covered.
@@ -73,6 +108,14 @@ impl Planner<'_> {
         root: &str,
     ) -> Result<(), SandboxError> {
         let Some(guard) = guard else { return Ok(()) };
+        if !guard.is_complete() {
+            self.plan.not_enforced.push(Missing {
+                layer: Layer::NestedRepositories,
+                reason: "the workspace has more directories than are searched for repositories"
+                    .to_owned(),
+                fix: "use a smaller workspace, or name what to protect".to_owned(),
+            });
+        }
         let mut empty: Option<CString> = None;
         for covered in guard.covered() {
             let path = inside(root, &covered.path)?;
@@ -111,6 +154,9 @@ impl Planner<'_> {
         {
             let path = inside(root, &above.join(name.to_uppercase()))?;
             self.stand(Layer::ProtectedNames, Op::CheckFolded { path });
+            if guard.is_complete() {
+                self.plan.also.push(Layer::NestedRepositories);
+            }
         }
         Ok(())
     }

@@ -34,7 +34,17 @@ impl Planner<'_> {
             self.read_only_host()?;
             self.protect(guard, "")?;
         } else {
-            self.lost(Layer::ReadOnlyHost, Layer::MountNamespace);
+            for layer in [Layer::ReadOnlyHost, Layer::PrivateTmp] {
+                self.lost(layer, Layer::MountNamespace);
+            }
+            if self
+                .plan
+                .not_enforced
+                .iter()
+                .all(|missing| missing.layer != Layer::PrivateProc)
+            {
+                self.lost(Layer::PrivateProc, Layer::MountNamespace);
+            }
             if self.policy.protect || !self.policy.protected.is_empty() {
                 self.lost(Layer::ProtectedNames, Layer::MountNamespace);
             }

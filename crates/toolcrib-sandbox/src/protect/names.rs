@@ -4,6 +4,8 @@ use std::{
     collections::VecDeque,
     ffi::OsStr,
     fs,
+    io::Read,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -26,6 +28,10 @@ pub const PROTECTED_NAMES: &[&str] = &[
     ".vscode",
     ".idea",
     ".zed",
+    ".cursor",
+    ".claude",
+    ".mcp.json",
+    ".devcontainer",
     ".exrc",
     ".nvim.lua",
     ".nvimrc",
@@ -46,10 +52,16 @@ pub(super) const EDITOR_FILES: &[(&str, &[&str])] = &[
         ],
     ),
     (".zed", &["tasks.json", "settings.json", "debug.json"]),
+    (".cursor", &["mcp.json", "hooks.json", "environment.json"]),
+    (
+        ".claude",
+        &["settings.json", "settings.local.json", "hooks"],
+    ),
+    (".devcontainer", &["devcontainer.json"]),
 ];
 
 /// Directories looked at when repositories below the root are searched for, and how deep.
-const SEARCH: (usize, usize) = (512, 3);
+const SEARCH: (usize, usize) = (2048, 3);
 
 /// Whether a program on a file system that folds case would take this for a protected name.
 pub(super) fn is_protected_name(name: &OsStr) -> bool {
@@ -63,29 +75,33 @@ pub(super) fn is_protected_name(name: &OsStr) -> bool {
     })
 }
 
-/// Visits protected names near the root, breadth first, within the bounds of [`SEARCH`], and returns the directories it
-/// looked into; those with a protected name, and links, are not among them.
-pub(super) fn walk(root: &Path, visit: &mut dyn FnMut(&Path, &fs::Metadata)) -> Vec<PathBuf> {
+/// Visits protected names near the root, breadth first, within the bounds of [`SEARCH`]; returns the directories it looked
+/// into (those with a protected name, and links, are not among them), and whether that was all of them.
+///
+/// A directory that git would take for a bare repository is visited too, by its `HEAD`: git reads its configuration when it
+/// finds none in a `.git`.
+pub(super) fn walk(
+    root: &Path,
+    visit: &mut dyn FnMut(&Path, &fs::Metadata),
+) -> (Vec<PathBuf>, bool) {
     let mut visited = Vec::new();
     let mut queue = VecDeque::from([(root.to_owned(), 0)]);
-    let (mut left, deepest) = SEARCH;
+    let (most, deepest) = SEARCH;
     while let Some((directory, depth)) = queue.pop_front() {
-        if left == 0 {
-            break;
+        if visited.len() == most {
+            return (visited, false);
         }
-        left -= 1;
-        let Ok(entries) = fs::read_dir(&directory) else {
-            continue;
-        };
-        for entry in entries.flatten() {
+        let mut bare = 0;
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let interesting = is_protected_name(&name);
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if interesting && let Ok(metadata) = entry.metadata() {
+            let protected = is_protected_name(&name);
+            if protected && let Ok(metadata) = entry.metadata() {
                 visit(&entry.path(), &metadata);
             }
+            bare += usize::from(name == "HEAD" || name == "objects" || name == "refs");
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_directory
-                && !interesting
+                && !protected
                 && depth < deepest
                 && name != "node_modules"
                 && name != "target"
@@ -93,45 +109,111 @@ pub(super) fn walk(root: &Path, visit: &mut dyn FnMut(&Path, &fs::Metadata)) -> 
                 queue.push_back((entry.path(), depth + 1));
             }
         }
+        let head = directory.join("HEAD");
+        if bare == 3
+            && let Ok(metadata) = head.symlink_metadata()
+        {
+            visit(&head, &metadata);
+        }
         visited.push(directory);
     }
-    visited
+    (visited, true)
 }
 
-/// The `.git` directories of repositories below the root.
-pub(super) fn repositories(root: &Path) -> Vec<PathBuf> {
+/// The `.git`s of repositories below the root, directories or files; and whether there was time to look everywhere.
+pub(super) fn repositories(root: &Path) -> (Vec<PathBuf>, bool) {
     let mut found = Vec::new();
-    walk(root, &mut |path, metadata| {
-        if path.file_name() == Some(OsStr::new(".git"))
-            && metadata.is_dir()
-            && path.parent() != Some(root)
-        {
+    let (_, complete) = walk(root, &mut |path, _| {
+        if path.file_name() == Some(OsStr::new(".git")) && path.parent() != Some(root) {
             found.push(path.to_owned());
         }
     });
+    (found, complete)
+}
+
+/// Where a `.git` file says that the repository is.
+pub(super) fn git_directory(file: &Path) -> Option<PathBuf> {
+    let text = read_small(file)?;
+    let target = text.trim().strip_prefix("gitdir:")?.trim();
+    Some(file.parent()?.join(target))
+}
+
+/// The repositories of submodules: directories with a `HEAD`, whose names may have slashes in them.
+pub(super) fn modules(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut queue: VecDeque<(PathBuf, usize)> = entries(path).map(|path| (path, 0)).collect();
+    while let Some((path, depth)) = queue.pop_front() {
+        // A link in here would be somebody's way to have us cover what lies elsewhere.
+        if !path
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_dir())
+        {
+            continue;
+        }
+        if path.join("HEAD").exists() {
+            found.push(path);
+        } else if depth < SEARCH.1 {
+            queue.extend(entries(&path).map(|path| (path, depth + 1)));
+        }
+        if found.len() >= MOST_ENTRIES {
+            break;
+        }
+    }
     found
 }
 
-pub(super) fn subdirectories(path: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(path)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .take(64)
+/// What is in a directory, up to a bound.
+pub(super) fn entries(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).take(MOST_ENTRIES)
 }
 
-/// `core.hooksPath` of a git configuration, resolved against the work tree.
-pub(super) fn hooks_path(config: &Path, git: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(config).ok()?;
-    let value = text.lines().find_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        name.trim()
-            .eq_ignore_ascii_case("hookspath")
-            .then(|| value.trim().trim_matches('"').to_owned())
-    })?;
-    git.parent()?.join(value).canonicalize().ok()
+const MOST_ENTRIES: usize = 256;
+
+/// Paths that a git configuration makes git run or read: `core.hooksPath`, and `path` of `include` and `includeIf`.
+pub(super) fn configured_paths(config: &Path, git: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut section = String::new();
+    for line in read_small(config)
+        .unwrap_or_default()
+        .lines()
+        .map(str::trim)
+    {
+        if line.starts_with('[') {
+            section = line.to_ascii_lowercase();
+        }
+        // A key may stand on the line of its section.
+        let line = line.rsplit_once(']').map_or(line, |(_, rest)| rest);
+        let Some((name, value)) = line.split_once('=') else {
+            continue;
+        };
+        let value = value.trim().trim_matches('"');
+        let name = name.trim().to_ascii_lowercase();
+        // Hooks are sought from the work tree, included files from where the configuration is.
+        if name == "hookspath" {
+            found.extend(git.parent().map(|tree| tree.join(value)));
+        } else if name == "path" && section.starts_with("[include") {
+            found.push(git.join(value));
+        }
+    }
+    found
+}
+
+/// Reads a file of a hostile workspace: not a pipe that nobody writes to, not a device, and not more than a megabyte.
+fn read_small(path: &Path) -> Option<String> {
+    const MOST: u64 = 1 << 20;
+    let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
+    let file = fs::File::options()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.take(MOST).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 #[cfg(test)]
@@ -156,20 +238,22 @@ mod tests {
     }
 
     #[test]
-    fn hooks_kept_in_the_work_tree_are_found() {
+    fn paths_that_git_runs_or_reads_are_found() {
         let dir = tempfile::tempdir().expect("a directory");
-        let git = dir.path().join(".git");
-        fs::create_dir_all(dir.path().join(".husky/_")).expect("hooks");
-        fs::create_dir(&git).expect("a repository");
-        fs::write(
-            git.join("config"),
-            "[core]\n\tbare = false\n\thooksPath = \".husky/_\"\n",
-        )
-        .expect("a configuration");
-        let found = hooks_path(&git.join("config"), &git).expect("hooks");
+        let config = dir.path().join("config");
+        let text = "[core]\n\tbare = false\n\thooksPath = \".husky/_\"\n[include] path = ../more\n[user]\n\tpath = no\n";
+        fs::write(&config, text).expect("a configuration");
+        let git = Path::new("/ws/.git");
+        let found = configured_paths(&config, git);
         assert_eq!(
             found,
-            dir.path().canonicalize().expect("a path").join(".husky/_")
+            [Path::new("/ws/.husky/_"), Path::new("/ws/.git/../more")]
         );
+    }
+
+    #[test]
+    fn a_configuration_that_is_no_file_is_not_waited_for() {
+        assert_eq!(read_small(Path::new("/dev/zero")), None);
+        assert_eq!(read_small(Path::new("/nowhere")), None);
     }
 }

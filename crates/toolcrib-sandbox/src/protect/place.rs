@@ -19,9 +19,12 @@ const MODE: u32 = 0o1555;
 const STICKY: u32 = 0o1000;
 const ANY_WRITE: u32 = 0o222;
 
-/// Whether this is a placeholder, ours or one that a killed run has left.
-pub(super) fn is_placeholder(metadata: &fs::Metadata) -> bool {
+/// Whether this is a placeholder, ours or one that a killed run has left. A directory with something in it is none,
+/// whatever its mode.
+pub(super) fn is_placeholder(path: &Path, metadata: &fs::Metadata) -> bool {
     looks_like_one(metadata.mode(), metadata.len())
+        && (!metadata.is_dir()
+            || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()))
 }
 
 fn looks_like_one(mode: u32, length: u64) -> bool {

@@ -2,8 +2,10 @@
 
 use super::{names::walk, place::is_placeholder};
 use std::{
+    fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
 /// Seconds and nanoseconds of a directory's last change.
@@ -17,8 +19,8 @@ type State = (u64, i64, i64, u64);
 pub(super) struct Watch {
     /// Protected names that nothing keeps from being changed.
     watched: Vec<(PathBuf, Option<State>)>,
-    /// Protected names near the root, by inode.
-    known: Vec<(PathBuf, u64)>,
+    /// Protected names near the root, by inode and birth (a new file often gets the inode of one just removed).
+    known: Vec<(PathBuf, u64, Changed)>,
     /// Directories near the root and when they last changed: where nothing changed, nothing was planted.
     directories: Vec<(PathBuf, Option<Changed>)>,
 }
@@ -26,9 +28,9 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn look(root: &Path, watched: Vec<PathBuf>) -> Self {
         let mut known = Vec::new();
-        let directories = walk(root, &mut |path, metadata| {
-            if !is_placeholder(metadata) {
-                known.push((path.to_owned(), metadata.ino()));
+        let (directories, _) = walk(root, &mut |path, metadata| {
+            if !is_placeholder(path, metadata) {
+                known.push((path.to_owned(), metadata.ino(), born(metadata)));
             }
         });
         Self {
@@ -60,7 +62,7 @@ impl Watch {
         }
         let now = Self::look(root, self.watched.drain(..).map(|(path, _)| path).collect());
         let new = now.known.iter().filter(|name| !self.known.contains(name));
-        found.extend(new.map(|(path, _)| path.clone()));
+        found.extend(new.map(|(path, ..)| path.clone()));
         *self = now;
         found.sort();
         found.dedup();
@@ -68,15 +70,26 @@ impl Watch {
     }
 }
 
+/// When a file was made, or nothing where the file system does not say.
+fn born(metadata: &fs::Metadata) -> Changed {
+    let born = metadata
+        .created()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    born.map_or((0, 0), |since| {
+        (since.as_secs() as i64, i64::from(since.subsec_nanos()))
+    })
+}
+
 fn state(path: &Path) -> Option<State> {
     let metadata = path
         .symlink_metadata()
         .ok()
-        .filter(|metadata| !is_placeholder(metadata))?;
+        .filter(|metadata| !is_placeholder(path, metadata))?;
     Some((
         metadata.ino(),
-        metadata.mtime(),
-        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
         metadata.len(),
     ))
 }
@@ -84,5 +97,6 @@ fn state(path: &Path) -> Option<State> {
 /// When a directory last changed.
 pub(super) fn changed(directory: &Path) -> Option<Changed> {
     let metadata = directory.symlink_metadata().ok()?;
-    Some((metadata.mtime(), metadata.mtime_nsec()))
+    // Not the time of modification, which the command can set back.
+    Some((metadata.ctime(), metadata.ctime_nsec()))
 }

@@ -1,0 +1,287 @@
+//! Finds what is to be covered, following what git, links and editors would follow.
+
+use super::{
+    Cover, Covered,
+    names::{self, EDITOR_FILES, PROTECTED_NAMES},
+    place,
+};
+use crate::{policy::Policy, sys};
+use std::{
+    fs, io,
+    os::{fd::OwnedFd, unix::fs::MetadataExt},
+    path::{Path, PathBuf},
+};
+
+/// How many links are followed from one to the next.
+const LINKS: usize = 8;
+
+pub(super) struct Finder<'a> {
+    root: &'a Path,
+    lock: &'a OwnedFd,
+    /// Whether mounts can be made, and placeholders for them.
+    mounts: bool,
+    covered: Vec<Covered>,
+    placeholders: Vec<PathBuf>,
+    /// Whether all directories near the root were looked into.
+    complete: bool,
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(root: &'a Path, lock: &'a OwnedFd, mounts: bool) -> Self {
+        Self {
+            root,
+            lock,
+            mounts,
+            covered: Vec::new(),
+            placeholders: Vec::new(),
+            complete: true,
+        }
+    }
+
+    /// What to mount; which placeholders were made, relative to the root; whether every repository near it was found.
+    pub(super) fn into_found(self) -> (Vec<Covered>, Vec<PathBuf>, bool) {
+        (self.covered, self.placeholders, self.complete)
+    }
+
+    pub(super) fn find(&mut self, policy: &Policy) -> io::Result<()> {
+        if policy.protect {
+            for name in PROTECTED_NAMES {
+                self.name(name, &self.root.join(name), LINKS)?;
+            }
+            let (repositories, complete) = names::repositories(self.root);
+            self.complete = complete;
+            for git in repositories {
+                self.pin_above(&git);
+                self.git(&git)?;
+            }
+        }
+        for path in &policy.protected {
+            let inside = self.settled(path)?.ok_or_else(|| {
+                let text = format!("the protected path `{}` is not in it", path.display());
+                io::Error::new(io::ErrorKind::InvalidInput, text)
+            })?;
+            self.whole(&inside)?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, path: &Path, cover: Cover) {
+        if !self.covered.iter().any(|covered| covered.path == path) {
+            self.covered.push(Covered {
+                path: path.to_owned(),
+                cover,
+            });
+        }
+    }
+
+    /// A protected name of the root, or what a link of that name leads to.
+    fn name(&mut self, name: &str, path: &Path, links: usize) -> io::Result<()> {
+        let Some(metadata) = real(path)? else {
+            return self.place_first_missing(path);
+        };
+        if metadata.is_symlink() {
+            // The link stays where it is; what it leads to, if that can be written at all, is protected in its place.
+            self.push(path, Cover::ReadOnly);
+            let target = path.parent().unwrap_or(self.root).join(path.read_link()?);
+            return match self.settled(&target)? {
+                Some(target) if links > 0 => {
+                    self.pin_above(&target);
+                    self.name(name, &target, links - 1)
+                }
+                _ => Ok(()),
+            };
+        }
+        if name == ".git" {
+            return self.git(path);
+        }
+        let files = EDITOR_FILES.iter().find(|(editor, _)| *editor == name);
+        match files.filter(|_| metadata.is_dir()) {
+            Some((_, files)) => {
+                self.push(path, Cover::Pinned);
+                files
+                    .iter()
+                    .try_for_each(|file| self.whole(&path.join(file)))
+            }
+            None => {
+                self.push(path, Cover::ReadOnly);
+                Ok(())
+            }
+        }
+    }
+
+    /// A `.git`: a directory, or a file that says where it is.
+    fn git(&mut self, path: &Path) -> io::Result<()> {
+        match real(path)? {
+            Some(metadata) if metadata.is_dir() => self.repository(path),
+            Some(_) => {
+                self.push(path, Cover::ReadOnly);
+                match names::git_directory(path)
+                    .map(|target| self.settled(&target))
+                    .transpose()?
+                    .flatten()
+                {
+                    Some(target) if target.is_dir() => {
+                        self.pin_above(&target);
+                        self.repository(&target)
+                    }
+                    _ => Ok(()),
+                }
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Hooks, configuration, and where git is told that its configuration lies elsewhere.
+    fn repository(&mut self, git: &Path) -> io::Result<()> {
+        if self.covered.iter().any(|covered| covered.path == git) {
+            return Ok(());
+        }
+        self.push(git, Cover::Pinned);
+        self.whole(&git.join("hooks"))?;
+        // Git reads these when they are there, so a directory would break it; a file that says what git assumes anyway
+        // does not.
+        for (name, text) in [
+            ("config", ""),
+            ("config.worktree", ""),
+            ("commondir", ".\n"),
+        ] {
+            let path = git.join(name);
+            match real(&path)? {
+                Some(_) => self.whole(&path)?,
+                None => self.made(&path, Cover::ReadOnly, |root, path| {
+                    place::file(root, path, text)
+                })?,
+            }
+        }
+        // A person who keeps hooks in the work tree (`core.hooksPath`) runs them just the same, and a file that the
+        // configuration includes is a part of it.
+        for path in names::configured_paths(&git.join("config"), git) {
+            if let Some(path) = self.settled(&path)?
+                && path != self.root
+                // A repository further down has no say about what lies outside of it.
+                && git.parent().is_some_and(|tree| path.starts_with(tree))
+            {
+                self.pin_above(&path);
+                self.whole(&path)?;
+            }
+        }
+        for module in names::modules(&git.join("modules")) {
+            self.pin_above(&module);
+            self.repository(&module)?;
+        }
+        Ok(())
+    }
+
+    /// A path with all beneath, there or not; of a link also what it leads to.
+    fn whole(&mut self, path: &Path) -> io::Result<()> {
+        self.name("", path, LINKS)
+    }
+
+    /// Where a path really is, if that is in the root: its deepest directory that exists, resolved, and the rest as it is.
+    fn settled(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+        let mut rest = Vec::new();
+        let mut at = path;
+        loop {
+            let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
+                return Ok(None);
+            };
+            rest.push(name);
+            at = parent;
+            if let Ok(real) = at.canonicalize() {
+                let whole = rest.iter().rev().fold(real, |path, name| path.join(name));
+                return Ok(whole.starts_with(self.root).then_some(whole));
+            }
+        }
+    }
+
+    /// Keeps the directories between the root and a path where they are, so that the path cannot come to mean another.
+    fn pin_above(&mut self, path: &Path) {
+        let above: Vec<&Path> = path
+            .ancestors()
+            .skip(1)
+            .take_while(|above| above.starts_with(self.root) && *above != self.root)
+            .filter(|above| above.is_dir())
+            .collect();
+        for path in above.into_iter().rev() {
+            self.push(path, Cover::Pinned);
+        }
+    }
+
+    /// An empty directory where a path begins to be missing: beneath it nothing can be made.
+    fn place_first_missing(&mut self, path: &Path) -> io::Result<()> {
+        let above: Vec<&Path> = path
+            .ancestors()
+            .take_while(|above| *above != self.root)
+            .collect();
+        for path in above.into_iter().rev() {
+            if real(path)?.is_none() {
+                return self.made(path, Cover::Placeholder, place::directory);
+            }
+        }
+        Ok(())
+    }
+
+    fn made(
+        &mut self,
+        path: &Path,
+        cover: Cover,
+        make: impl FnOnce(&OwnedFd, &Path) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Some(relative) = path.strip_prefix(self.root).ok().filter(|_| self.mounts) else {
+            return Ok(());
+        };
+        match make(self.lock, relative) {
+            Ok(()) => {
+                self.placeholders.push(relative.to_owned());
+                self.push(path, cover);
+                Ok(())
+            }
+            Err(error) if is_out_of_reach(path, &error) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(closed(path)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What is at a path, without following a link there; a placeholder that somebody left counts as nothing.
+///
+/// What cannot be looked at is an error: a run may have closed a directory to hide from the next one what it will open again.
+fn real(path: &Path) -> io::Result<Option<fs::Metadata>> {
+    match path.symlink_metadata() {
+        Ok(metadata) if place::is_placeholder(path, &metadata) => Ok(None),
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(closed(path)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Why a protected name cannot be looked after.
+fn closed(path: &Path) -> io::Error {
+    let text = format!(
+        "`{}` is to be protected and cannot be reached; open its directory to yourself (chmod u+rwx)",
+        path.display()
+    );
+    io::Error::new(io::ErrorKind::PermissionDenied, text)
+}
+
+/// Whether nobody with our rights could make anything in the directory of this path: not even after changing its mode.
+fn is_out_of_reach(path: &Path, error: &io::Error) -> bool {
+    match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotADirectory => true,
+        io::ErrorKind::PermissionDenied => {
+            let owner = path
+                .parent()
+                .and_then(|parent| parent.symlink_metadata().ok());
+            owner.is_some_and(|owner| owner.uid() != sys::uid())
+        }
+        _ => false,
+    }
+}

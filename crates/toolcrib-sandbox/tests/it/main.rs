@@ -1,0 +1,17 @@
+//! The wall against a real kernel: every test attacks or overloads it, as root and as an ordinary user.
+#![expect(clippy::unwrap_used, reason = "a test that fails says where")]
+
+mod bad_input;
+mod holes;
+mod lifetimes;
+mod limits;
+mod network;
+mod no_namespaces;
+mod output;
+mod protected;
+mod protected_repositories;
+mod proxy;
+mod random_kills;
+mod runner;
+mod stage;
+mod users;
