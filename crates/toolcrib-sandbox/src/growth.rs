@@ -58,6 +58,10 @@ impl Growth {
         if fuller && written {
             return true;
         }
+        // A file without a name or a descriptor cannot be measured by everybody; to hide one is sign enough.
+        if fuller && processes.iter().any(|pid| self.hides(*pid)) {
+            return true;
+        }
         let found = || self.changed() + processes.iter().map(|pid| self.deleted(*pid)).sum::<u64>();
         (fuller || written) && found() > self.limit
     }
@@ -86,7 +90,7 @@ impl Growth {
         bytes
     }
 
-    /// Bytes of files that a process has open or mapped and that have no name any more.
+    /// Bytes of files that a process has open and that have no name any more.
     fn deleted(&self, pid: i32) -> u64 {
         let open = fs::read_dir(format!("/proc/{pid}/fd"))
             .into_iter()
@@ -99,18 +103,18 @@ impl Growth {
                     && metadata.nlink() == 0
                     && self.before.contains_key(&metadata.dev())
             });
-        let mut bytes: BTreeMap<u64, u64> = nameless
+        let unique: BTreeMap<u64, u64> = nameless
             .map(|metadata| (metadata.ino(), metadata.blocks() * 512))
             .collect();
-        // A mapping holds a file without a descriptor; how much of it, its length tells.
+        unique.values().sum()
+    }
+
+    /// Whether a process has a file mapped that has no name any more.
+    fn hides(&self, pid: i32) -> bool {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-        for (device, inode, length) in maps.lines().filter_map(deleted_mapping) {
-            if self.before.contains_key(&device) {
-                let known = bytes.entry(inode).or_default();
-                *known = length.max(*known);
-            }
-        }
-        bytes.values().sum()
+        maps.lines()
+            .filter_map(deleted_mapping)
+            .any(|device| self.before.contains_key(&device))
     }
 }
 
@@ -126,21 +130,12 @@ fn written(pid: i32) -> u64 {
         .saturating_sub(number("cancelled_write_bytes:").unwrap_or(0))
 }
 
-/// Device, inode and length of a mapping of a deleted file, from a line of `/proc/PID/maps`.
-fn deleted_mapping(line: &str) -> Option<(u64, u64, u64)> {
-    if !line.ends_with(" (deleted)") {
-        return None;
-    }
-    let mut fields = line.split_whitespace();
-    let (from, to) = fields.next()?.split_once('-')?;
-    let (major, minor) = fields.nth(2)?.split_once(':')?;
-    let inode = fields.next()?.parse().ok()?;
-    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
-    let device = libc::makedev(
-        u32::from_str_radix(major, 16).ok()?,
-        u32::from_str_radix(minor, 16).ok()?,
-    );
-    Some((device, inode, hex(to)?.checked_sub(hex(from)?)?))
+/// The device of a mapping of a deleted file, from a line of `/proc/PID/maps`.
+fn deleted_mapping(line: &str) -> Option<u64> {
+    let device = line.strip_suffix(" (deleted)")?.split_whitespace().nth(3)?;
+    let (major, minor) = device.split_once(':')?;
+    let number = |text: &str| u32::from_str_radix(text, 16).ok();
+    Some(libc::makedev(number(major)?, number(minor)?))
 }
 
 /// What a file counts for at least: millions of empty ones fill a disk too.

@@ -107,9 +107,11 @@ fn two_processes_together_over_the_memory_limit_are_killed() {
     eventually("an OOM kill", || slot.oom_kills() > 0);
     assert!(slot.peak_memory().is_none_or(|peak| peak <= 64 * MB));
     assert!(slot.cpu_time().is_none_or(|used| used > Duration::ZERO));
-    slot.kill();
-    one.wait().unwrap();
-    two.wait().unwrap();
+    // The kernel may have killed either already.
+    for hog in [&mut one, &mut two] {
+        let _ = hog.kill();
+        hog.wait().unwrap();
+    }
     let first = dirs(&slot);
     eventually("all reaped by init", || {
         let counts = first.iter().map(|dir| dir.join("pids.current"));
@@ -291,19 +293,20 @@ fn kill_ends_a_tree(slot: &Slot) {
 }
 
 #[test]
-fn a_dropped_slot_is_emptied_and_used_again_once_all_is_reaped() {
-    let cgroups = cgroups_or_skip!("a_dropped_slot_is_emptied_and_used_again_once_all_is_reaped");
+fn a_slot_dropped_with_a_process_in_it_is_emptied_and_not_used_again() {
+    let cgroups =
+        cgroups_or_skip!("a_slot_dropped_with_a_process_in_it_is_emptied_and_not_used_again");
     let take = || cgroups.take(&limits(64, 8)).unwrap();
     let slot = take();
     let first = dirs(&slot);
     let mut child = shell(&slot, "exec sleep 60");
     drop(slot);
-    // Killed, but a zombie until we wait for it: it would count against the next run's limit.
+    // The kernel kills at birth whoever is cloned into a group that was killed once.
     let other = take();
     assert_ne!(dirs(&other), first);
     assert!(!child.wait().unwrap().success());
     let again = take();
-    assert_eq!(dirs(&again), first);
+    assert_ne!(dirs(&again), first);
     drop((again, other));
     cgroups.close();
     assert!(first.iter().all(|dir| !dir.exists()));

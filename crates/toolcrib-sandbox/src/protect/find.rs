@@ -50,8 +50,9 @@ impl<'a> Finder<'a> {
             }
             let (repositories, complete) = names::repositories(self.root);
             self.complete = complete;
+            // The directories above them are not pinned: a pinned one is a mount of its own, across which nothing can be renamed,
+            // and that would break builds. A repository moved away with its directory, and one put in its place, is reported.
             for git in repositories {
-                self.pin_above(&git);
                 self.git(&git)?;
             }
         }

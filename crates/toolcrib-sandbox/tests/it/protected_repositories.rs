@@ -234,7 +234,7 @@ fn git_works_and_sees_no_placeholder() {
 }
 
 #[test]
-fn git_works_although_its_users_settings_cannot_be_read() {
+fn git_reads_the_settings_of_its_user() {
     as_root_and_nobody(|| {
         for level in WALLS {
             let stage = Stage::new();
@@ -242,7 +242,11 @@ fn git_works_although_its_users_settings_cannot_be_read() {
             fs::write(stage.outside.join(".gitconfig"), "[user]\nname = me\n").unwrap();
             let command = bash("git status --porcelain && git log --oneline | wc -l")
                 .env("HOME", &stage.outside);
-            let ran = stage.run(&stage.policy(level), &command).unwrap();
+            let mut policy = stage.policy(level);
+            policy
+                .read
+                .extend(toolcrib_sandbox::toolchains(&stage.outside));
+            let ran = stage.run(&policy, &command).unwrap();
             assert_eq!(ran.stdout, "1\n", "{level}: {ran:?}");
         }
     });
