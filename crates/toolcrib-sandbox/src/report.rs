@@ -25,7 +25,7 @@ pub enum EndedBy {
     Cancelled,
     /// The limit of stdout or stderr.
     Output,
-    /// The limit of memory: the kernel killed at least one process.
+    /// The limit of memory: the kernel killed at least one process, even if the command went on without it.
     Memory,
     /// The limit of CPU time.
     Cpu,

@@ -377,16 +377,16 @@ impl Run<'_> {
             _ => Status::Signalled(libc::SIGKILL),
         };
         let slot = self.cell.slot.as_ref();
-        // A command that did without the process that was killed was not ended by it.
-        let oom = status != Status::Exited(0) && slot.is_some_and(|slot| slot.oom_kills() > 0);
-        // A process at its own limit of CPU seconds gets SIGXCPU, and a second later SIGKILL.
-        let cpu = self.cpu_limit().is_some_and(|limit| {
-            let total = usage.map_or(Duration::ZERO, |usage| {
-                time(usage.ru_utime) + time(usage.ru_stime)
+        // Whatever the command makes of it: a pipeline may end well although a part of it was killed.
+        let oom = slot.is_some_and(|slot| slot.oom_kills() > 0);
+        // A process at its own limit of CPU seconds is killed, by a count that runs a little ahead of the one we get.
+        let cpu = status == Status::Signalled(libc::SIGKILL)
+            && self.cpu_limit().is_some_and(|limit| {
+                let used = usage.map_or(Duration::ZERO, |usage| {
+                    time(usage.ru_utime) + time(usage.ru_stime)
+                });
+                used >= limit.mul_f64(0.7)
             });
-            status == Status::Signalled(libc::SIGXCPU)
-                || (status == Status::Signalled(libc::SIGKILL) && total >= limit)
-        });
         let ended_by = self
             .ended_by
             .or(oom.then_some(EndedBy::Memory))

@@ -256,7 +256,7 @@ fn explain(report: &Report, output: &Output) {
         output.say(&format!("{} ended: {why}", output.bold("sandbox:")));
     }
     for path in &report.planted {
-        let path = toolcrib::model::text::visible(&path.to_string_lossy()).to_string();
+        let path = toolcrib::model::text::visible(&path.to_string_lossy()).replace('\n', "\\n");
         output.say(&format!(
             "{} look at `{path}` before another program runs it",
             output.bold("sandbox:")

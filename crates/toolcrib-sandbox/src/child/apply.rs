@@ -151,11 +151,9 @@ pub(super) fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 ok(libc::syscall(libc::SYS_setresuid, *uid, *uid, *uid))?;
             }
             Op::Limit { resource, value } => {
-                // Of CPU seconds the soft limit tells (SIGXCPU), the hard one kills.
-                let more = u64::from(*resource == libc::RLIMIT_CPU);
                 let limit = libc::rlimit64 {
                     rlim_cur: *value,
-                    rlim_max: value.saturating_add(more),
+                    rlim_max: *value,
                 };
                 ok(libc::syscall(
                     libc::SYS_prlimit64,

@@ -13,7 +13,7 @@ use std::{
     ffi::CString,
     fs,
     os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 impl Planner<'_> {
@@ -65,6 +65,7 @@ impl Planner<'_> {
         path: &Path,
         role: &'static str,
     ) -> Result<PathBuf, SandboxError> {
+        let path = &without_dots(path);
         let real = path
             .canonicalize()
             .map_err(|source| unusable(role, path, source))?;
@@ -250,4 +251,18 @@ impl Planner<'_> {
         });
         Ok(())
     }
+}
+
+/// A path with each `..` taken as a step back, whatever links there are.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                whole.pop();
+            }
+            other => whole.push(other),
+        }
+    }
+    whole
 }
