@@ -181,8 +181,7 @@ impl Planner<'_> {
         // Where all processes are counted together, that limit is to be the one that is noticed.
         let counted = self.support.check(Layer::CpuLimit).is_ok();
         let mut bounds = vec![
-            // Not 0, which does not keep the kernel from starting a handler of core dumps: 1 does, and is too little for a file.
-            (Layer::ResourceLimits, libc::RLIMIT_CORE, Some(1)),
+            (Layer::ResourceLimits, libc::RLIMIT_CORE, Some(0)),
             (
                 Layer::ResourceLimits,
                 libc::RLIMIT_NOFILE,
