@@ -36,6 +36,21 @@ need() {
     command -v "cargo-$1" >/dev/null || cargo install "cargo-$1" --version "$2" --locked --debug
 }
 
+# Fetches programs that tests and benchmarks use. A test without its program says SKIPPED and why.
+programs() {
+    local program missing=()
+    for program in bwrap:bubblewrap curl:curl git:git python3:python3 setpriv:util-linux script:bsdutils ps:procps; do
+        command -v "${program%%:*}" >/dev/null || missing+=("${program##*:}")
+    done
+    [ "${#missing[@]}" -eq 0 ] && return 0
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        skip "programs" "${missing[*]} cannot be installed here; tests that need them say so"
+        return 0
+    fi
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+        skip "programs" "installing ${missing[*]} failed; tests that need them say so"
+}
+
 fuzz() {
     local target
     for target in $(sed -n 's/^name = "\(.*\)"$/\1/p' fuzz/Cargo.toml | tail -n +2); do
@@ -65,6 +80,7 @@ if wanted clippy; then
     cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
     part clippy cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 fi
+if wanted test || wanted bench; then programs; fi
 if wanted test; then
     need nextest $NEXTEST
     part test cargo nextest run --workspace --all-features --locked

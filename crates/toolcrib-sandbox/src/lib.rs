@@ -15,8 +15,8 @@
 //! machine lacks is an error that names it, before anything is started; a level is never lowered. What is nice to have
 //! and missing is in the [`Report`].
 //!
-//! How it works, in the order of a run: the parent prepares every string, rule and filter ([`plan`]); a child that shares
-//! its memory makes nothing but system calls ([`child`]) and becomes a tiny init (`init/main.rs`); that starts the
+//! How it works, in the order of a run: the parent prepares every string, rule and filter (`plan`); a child that shares
+//! its memory makes nothing but system calls (`child`) and becomes a tiny init (`init/main.rs`); that starts the
 //! command, and its end is the end of every process of the run.
 
 #[cfg(not(all(
