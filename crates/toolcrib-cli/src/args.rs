@@ -203,14 +203,14 @@ pub(crate) struct SchemaArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  toolcrib sandbox -- make test                     in the workspace, no network, nothing else writable
+  toolcrib sandbox -- make test                 no network, nothing but the workspace writable
   toolcrib sandbox --isolation container -- python3 untrusted.py
   toolcrib sandbox --memory 512MB --timeout 5s --pids 64 -- bash -c 'yes | sort'
-  toolcrib sandbox --json -- true                   what stood around it, and what did not
+  toolcrib sandbox --json -- true               what stood around it, and what did not
 
 Exits with the command's code; 124 when time ran out, 125 when the sandbox could not be set up,
-128 and the signal when the command was killed. `toolcrib doctor` says which levels this machine has;
-docs/security.md says what each protects.")]
+128 and the signal when the command was killed. `toolcrib doctor` says which levels this machine
+has, docs/security.md what each protects.")]
 pub(crate) struct SandboxArgs {
     /// How strong the wall is; a level that cannot be had is an error, never lowered
     #[arg(long, value_name = "LEVEL", default_value = "process", value_parser = ["none", "process", "container"])]
