@@ -15,6 +15,7 @@ fn help_of_every_command_is_as_it_was_reviewed() {
         "config",
         "explain",
         "doctor",
+        "sandbox",
         "completions",
     ] {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
