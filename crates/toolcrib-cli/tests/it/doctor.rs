@@ -63,3 +63,23 @@ fn a_home_others_can_read_is_a_warning() {
     let findings = test.run(&["doctor", "--json"]).exits(0).json();
     assert_eq!(status(&findings, "home"), "warning");
 }
+
+#[test]
+fn the_levels_of_isolation_are_tried_and_told() {
+    let ran = Test::new().run(&["--json", "doctor"]).exits(0).json();
+    for level in ["process", "container"] {
+        let finding = ran
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|finding| finding["check"] == level)
+            .unwrap_or_else(|| panic!("nothing about {level}: {ran}"));
+        let told = finding["message"].as_str().unwrap();
+        assert!(told.contains(&format!("isolation `{level}`")), "{finding}");
+        // What is missing comes with what would bring it.
+        assert!(
+            finding["status"] == "ok" || !finding["fix"].as_str().unwrap().is_empty(),
+            "{finding}"
+        );
+    }
+}
