@@ -233,3 +233,44 @@ fn die_with_parent(birth: &Birth<'_>, stat: c_int) -> Done {
         Err(libc::ESRCH)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_whose_parent_is_another_does_not_start() {
+        let progress = Progress::default();
+        let mut birth = Birth {
+            cgroups: &[],
+            steps: &[],
+            trees: &[],
+            channel: -1,
+            descriptors: [-1; 5],
+            init: -1,
+            namespace: true,
+            // SAFETY: asks for a number.
+            parent: unsafe { libc::getppid() },
+            probe: true,
+            progress: &progress,
+            slots: [-1; SLOTS],
+        };
+        let mut ask = |parent: i32| {
+            birth.parent += parent;
+            // SAFETY: constant strings and numbers; the wish is taken back, since it is this test's own thread that made it.
+            unsafe {
+                let stat = libc::open(c"/proc/self/stat".as_ptr(), libc::O_RDONLY);
+                let answer = die_with_parent(&birth, stat);
+                libc::prctl(libc::PR_SET_PDEATHSIG, 0, 0, 0, 0);
+                libc::close(stat);
+                answer
+            }
+        };
+        assert_eq!(ask(0), Ok(()));
+        assert_eq!(
+            ask(1),
+            Err(libc::ESRCH),
+            "it died meanwhile, and another took us over"
+        );
+    }
+}

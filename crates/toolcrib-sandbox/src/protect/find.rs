@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The most names that are covered: each costs a mount.
+const MOST_COVERED: usize = 1024;
 /// How many links are followed from one to the next.
 const LINKS: usize = 8;
 
@@ -53,7 +55,7 @@ impl<'a> Finder<'a> {
             // The directories above them are not pinned: a pinned one is a mount of its own, across which nothing can be renamed,
             // and that would break builds. A repository moved away with its directory, and one put in its place, is reported.
             for git in repositories {
-                self.git(&git)?;
+                self.name(".git", &git, LINKS)?;
             }
         }
         for path in &policy.protected {
@@ -64,6 +66,17 @@ impl<'a> Finder<'a> {
             self.whole(&inside)?;
         }
         Ok(())
+    }
+
+    /// Too many names to cover are refused: rather no run than one whose next names are uncovered.
+    fn bounded(&self) -> io::Result<()> {
+        if self.covered.len() < MOST_COVERED {
+            return Ok(());
+        }
+        let text = format!(
+            "more than {MOST_COVERED} names in it are to be protected; look for planted repositories"
+        );
+        Err(io::Error::other(text))
     }
 
     fn push(&mut self, path: &Path, cover: Cover) {
@@ -77,6 +90,7 @@ impl<'a> Finder<'a> {
 
     /// A protected name of the root, or what a link of that name leads to.
     fn name(&mut self, name: &str, path: &Path, links: usize) -> io::Result<()> {
+        self.bounded()?;
         let Some(metadata) = real(path)? else {
             return self.place_first_missing(path);
         };
@@ -85,7 +99,7 @@ impl<'a> Finder<'a> {
             self.push(path, Cover::ReadOnly);
             let target = path.parent().unwrap_or(self.root).join(path.read_link()?);
             return match self.settled(&target)? {
-                Some(target) if links > 0 => {
+                Some(target) if links > 0 && target != self.root => {
                     self.pin_above(&target);
                     self.name(name, &target, links - 1)
                 }
@@ -116,24 +130,28 @@ impl<'a> Finder<'a> {
             Some(metadata) if metadata.is_dir() => self.repository(path),
             Some(_) => {
                 self.push(path, Cover::ReadOnly);
-                match names::git_directory(path)
-                    .map(|target| self.settled(&target))
-                    .transpose()?
-                    .flatten()
-                {
-                    Some(target) if target.is_dir() => {
-                        self.pin_above(&target);
-                        self.repository(&target)
-                    }
-                    _ => Ok(()),
-                }
+                names::git_directory(path).map_or(Ok(()), |target| self.elsewhere(&target))
             }
             None => Ok(()),
         }
     }
 
+    /// A repository that a file names, if it is in the root.
+    fn elsewhere(&mut self, target: &Path) -> io::Result<()> {
+        let Ok(target) = target.canonicalize() else {
+            return Ok(());
+        };
+        let known = self.covered.iter().any(|covered| covered.path == target);
+        if known || !target.is_dir() || !target.starts_with(self.root) || target == self.root {
+            return Ok(());
+        }
+        self.pin_above(&target);
+        self.repository(&target)
+    }
+
     /// Hooks, configuration, and where git is told that its configuration lies elsewhere.
     fn repository(&mut self, git: &Path) -> io::Result<()> {
+        self.bounded()?;
         if self.covered.iter().any(|covered| covered.path == git) {
             return Ok(());
         }
@@ -154,21 +172,31 @@ impl<'a> Finder<'a> {
                 })?,
             }
         }
+        // A worktree's part says where the rest is.
+        if let Some(common) = names::read_small(&git.join("commondir")) {
+            self.elsewhere(&git.join(common.trim_end()))?;
+        }
         // A person who keeps hooks in the work tree (`core.hooksPath`) runs them just the same, and a file that the
         // configuration includes is a part of it.
-        for path in names::configured_paths(&git.join("config"), git) {
-            if let Some(path) = self.settled(&path)?
-                && path != self.root
-                // A repository further down has no say about what lies outside of it.
-                && git.parent().is_some_and(|tree| path.starts_with(tree))
-            {
-                self.pin_above(&path);
-                self.whole(&path)?;
+        for config in ["config", "config.worktree"] {
+            for path in names::configured_paths(&git.join(config), git) {
+                if let Some(path) = self.settled(&path)?
+                    // A repository further down has no say about what lies outside of it.
+                    && git.parent().is_some_and(|tree| path.starts_with(tree) && path != tree)
+                {
+                    self.pin_above(&path);
+                    self.whole(&path)?;
+                }
             }
         }
-        for module in names::modules(&git.join("modules")) {
-            self.pin_above(&module);
-            self.repository(&module)?;
+        for beneath in ["modules", "worktrees"] {
+            let directory = git.join(beneath);
+            for module in
+                names::modules(&directory).map_err(|error| unreadable(&directory, error))?
+            {
+                self.pin_above(&module);
+                self.repository(&module)?;
+            }
         }
         Ok(())
     }
@@ -261,6 +289,15 @@ fn real(path: &Path) -> io::Result<Option<fs::Metadata>> {
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(closed(path)),
         Err(error) => Err(error),
+    }
+}
+
+/// The same for a directory that cannot be looked into.
+fn unreadable(path: &Path, error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        closed(path)
+    } else {
+        error
     }
 }
 

@@ -57,13 +57,17 @@ fn flock(file: &fs::File, how: i32) -> io::Result<()> {
     sys::check(unsafe { libc::flock(file.as_raw_fd(), how | libc::LOCK_NB) }.into()).map(drop)
 }
 
-/// A directory that is ours alone.
+/// A directory that is ours alone: the same one whatever the environment says, as long as it can be had.
 fn directory() -> io::Result<PathBuf> {
-    let base = env::var_os("XDG_RUNTIME_DIR")
+    let runtime = env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
-        .filter(|path| path.is_absolute() && path.is_dir());
-    let base = base.unwrap_or_else(|| PathBuf::from("/tmp"));
-    make(&base).or_else(|_| make(&env::temp_dir()))
+        .filter(|path| path.is_absolute());
+    let home = env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    make(Path::new("/tmp"))
+        .or_else(|error| runtime.map_or(Err(error), |base| make(&base)))
+        .or_else(|error| home.map_or(Err(error), |base| make(&base)))
 }
 
 fn make(base: &Path) -> io::Result<PathBuf> {

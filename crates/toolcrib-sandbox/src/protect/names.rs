@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     ffi::OsStr,
     fs,
-    io::Read,
+    io::{self, Read},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
@@ -78,27 +78,38 @@ pub(super) fn is_protected_name(name: &OsStr) -> bool {
 /// Visits protected names near the root, breadth first, within the bounds of [`SEARCH`]; returns the directories it looked
 /// into (those with a protected name, and links, are not among them), and whether that was all of them.
 ///
-/// A directory that git would take for a bare repository is visited too, by its `HEAD`: git reads its configuration when it
-/// finds none in a `.git`.
+/// A directory that git would take for a bare repository (`HEAD` with `objects` and `refs`, or with `commondir`) is visited too,
+/// by its `HEAD`: git reads its configuration when it finds none in a `.git`.
 pub(super) fn walk(
     root: &Path,
     visit: &mut dyn FnMut(&Path, &fs::Metadata),
 ) -> (Vec<PathBuf>, bool) {
     let mut visited = Vec::new();
+    let mut complete = true;
     let mut queue = VecDeque::from([(root.to_owned(), 0)]);
     let (most, deepest) = SEARCH;
     while let Some((directory, depth)) = queue.pop_front() {
         if visited.len() == most {
             return (visited, false);
         }
-        let mut bare = 0;
-        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+        let mut bare = (false, 0);
+        let entries = fs::read_dir(&directory);
+        // What is closed to us now may be opened by the command, which is its owner too.
+        complete &= !entries
+            .as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+        for entry in entries.into_iter().flatten().flatten() {
             let name = entry.file_name();
             let protected = is_protected_name(&name);
             if protected && let Ok(metadata) = entry.metadata() {
                 visit(&entry.path(), &metadata);
             }
-            bare += usize::from(name == "HEAD" || name == "objects" || name == "refs");
+            match name.to_str() {
+                Some("HEAD") => bare.0 = true,
+                Some("objects" | "refs") => bare.1 += 1,
+                Some("commondir") => bare.1 += 2,
+                _ => {}
+            }
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_directory
                 && !protected
@@ -110,14 +121,15 @@ pub(super) fn walk(
             }
         }
         let head = directory.join("HEAD");
-        if bare == 3
+        if bare.0
+            && bare.1 >= 2
             && let Ok(metadata) = head.symlink_metadata()
         {
             visit(&head, &metadata);
         }
         visited.push(directory);
     }
-    (visited, true)
+    (visited, complete)
 }
 
 /// The `.git`s of repositories below the root, directories or files; and whether there was time to look everywhere.
@@ -138,29 +150,46 @@ pub(super) fn git_directory(file: &Path) -> Option<PathBuf> {
     Some(file.parent()?.join(target))
 }
 
-/// The repositories of submodules: directories with a `HEAD`, whose names may have slashes in them.
-pub(super) fn modules(path: &Path) -> Vec<PathBuf> {
+/// The repositories beneath `.git/modules` (whose names may have slashes in them), told by what git keeps in one; an error when
+/// a directory cannot be looked into or there are more than anybody has.
+pub(super) fn modules(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let mut queue: VecDeque<(PathBuf, usize)> = entries(path).map(|path| (path, 0)).collect();
-    while let Some((path, depth)) = queue.pop_front() {
-        // A link in here would be somebody's way to have us cover what lies elsewhere.
-        if !path
-            .symlink_metadata()
-            .is_ok_and(|metadata| metadata.is_dir())
-        {
-            continue;
-        }
-        if path.join("HEAD").exists() {
-            found.push(path);
-        } else if depth < SEARCH.1 {
-            queue.extend(entries(&path).map(|path| (path, depth + 1)));
-        }
-        if found.len() >= MOST_ENTRIES {
-            break;
+    let mut queue = VecDeque::from([path.to_owned()]);
+    let mut seen = 0;
+    while let Some(directory) = queue.pop_front() {
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let entry = entry?;
+            // A link in here would be somebody's way to have us cover what lies elsewhere.
+            if !entry.file_type()?.is_dir() {
+                continue;
+            }
+            seen += 1;
+            if seen > MOST_MODULES {
+                return Err(io::Error::other(format!(
+                    "`{}` holds too many directories",
+                    path.display()
+                )));
+            }
+            let path = entry.path();
+            let is_repository = ["HEAD", "config", "objects"]
+                .iter()
+                .any(|name| path.join(name).symlink_metadata().is_ok());
+            if is_repository {
+                found.push(path);
+            } else {
+                queue.push_back(path);
+            }
         }
     }
-    found
+    Ok(found)
 }
+
+const MOST_MODULES: usize = 1024;
 
 /// What is in a directory, up to a bound.
 pub(super) fn entries(path: &Path) -> impl Iterator<Item = PathBuf> {
@@ -170,9 +199,18 @@ pub(super) fn entries(path: &Path) -> impl Iterator<Item = PathBuf> {
 
 const MOST_ENTRIES: usize = 256;
 
-/// Paths that a git configuration makes git run or read: `core.hooksPath`, and `path` of `include` and `includeIf`.
+/// Paths that a git configuration makes git run or read: `core.hooksPath`, and `path` of `include` and `includeIf`, also in the
+/// files that it includes.
 pub(super) fn configured_paths(config: &Path, git: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
+    collect_paths(config, git, INCLUDES, &mut found);
+    found
+}
+
+/// How deep included files are followed; git's own bound.
+const INCLUDES: usize = 10;
+
+fn collect_paths(config: &Path, git: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let mut section = String::new();
     for line in read_small(config)
         .unwrap_or_default()
@@ -187,20 +225,36 @@ pub(super) fn configured_paths(config: &Path, git: &Path) -> Vec<PathBuf> {
         let Some((name, value)) = line.split_once('=') else {
             continue;
         };
-        let value = value.trim().trim_matches('"');
+        let value = value
+            .split([';', '#'])
+            .next()
+            .unwrap_or("")
+            .trim()
+            .trim_matches('"');
         let name = name.trim().to_ascii_lowercase();
         // Hooks are sought from the work tree, included files from where the configuration is.
-        if name == "hookspath" {
-            found.extend(git.parent().map(|tree| tree.join(value)));
-        } else if name == "path" && section.starts_with("[include") {
-            found.push(git.join(value));
+        let base = match name.as_str() {
+            "hookspath" => git.parent(),
+            "path" if section.starts_with("[include") => config.parent(),
+            _ => None,
+        };
+        let (Some(base), true) = (base, found.len() < MOST_ENTRIES) else {
+            continue;
+        };
+        let path = match (value.strip_prefix("~/"), std::env::var_os("HOME")) {
+            (Some(rest), Some(home)) => Path::new(&home).join(rest),
+            _ => base.join(value),
+        };
+        let included = name == "path" && depth > 0 && !found.contains(&path);
+        found.push(path.clone());
+        if included {
+            collect_paths(&path, git, depth - 1, found);
         }
     }
-    found
 }
 
 /// Reads a file of a hostile workspace: not a pipe that nobody writes to, not a device, and not more than a megabyte.
-fn read_small(path: &Path) -> Option<String> {
+pub(super) fn read_small(path: &Path) -> Option<String> {
     const MOST: u64 = 1 << 20;
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
     let file = fs::File::options()
@@ -243,11 +297,10 @@ mod tests {
         let config = dir.path().join("config");
         let text = "[core]\n\tbare = false\n\thooksPath = \".husky/_\"\n[include] path = ../more\n[user]\n\tpath = no\n";
         fs::write(&config, text).expect("a configuration");
-        let git = Path::new("/ws/.git");
-        let found = configured_paths(&config, git);
+        let found = configured_paths(&config, Path::new("/ws/.git"));
         assert_eq!(
             found,
-            [Path::new("/ws/.husky/_"), Path::new("/ws/.git/../more")]
+            [PathBuf::from("/ws/.husky/_"), dir.path().join("../more")]
         );
     }
 

@@ -3,6 +3,7 @@
 //! The workspace is hostile ground: another run may be swapping links in while we work. So every step starts from the
 //! workspace's own descriptor, follows no link, and makes only what is new.
 
+use super::names::read_small;
 use crate::sys;
 use std::{
     ffi::{CString, OsStr},
@@ -23,8 +24,11 @@ const ANY_WRITE: u32 = 0o222;
 /// whatever its mode.
 pub(super) fn is_placeholder(path: &Path, metadata: &fs::Metadata) -> bool {
     looks_like_one(metadata.mode(), metadata.len())
-        && (!metadata.is_dir()
-            || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()))
+        && if metadata.is_dir() {
+            fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+        } else {
+            read_small(path).is_some_and(|text| text.is_empty() || text == ".\n")
+        }
 }
 
 fn looks_like_one(mode: u32, length: u64) -> bool {
@@ -67,7 +71,8 @@ pub(super) fn remove(root: &OwnedFd, path: &Path) -> io::Result<()> {
         let mut stat: libc::stat = std::mem::zeroed();
         let flags = libc::AT_SYMLINK_NOFOLLOW;
         sys::check(libc::fstatat(parent.as_raw_fd(), name.as_ptr(), &mut stat, flags).into())?;
-        if !looks_like_one(stat.st_mode, stat.st_size as u64) {
+        // Another user's are another user's to remove: a run of theirs may need them.
+        if !looks_like_one(stat.st_mode, stat.st_size as u64) || stat.st_uid != sys::uid() {
             return Ok(());
         }
         let directory = stat.st_mode & libc::S_IFMT == libc::S_IFDIR;

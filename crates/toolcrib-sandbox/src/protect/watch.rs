@@ -70,8 +70,11 @@ impl Watch {
     }
 }
 
-/// When a file was made, or nothing where the file system does not say.
+/// When a file last changed; of a directory, which changes with everything in it, when it was made.
 fn born(metadata: &fs::Metadata) -> Changed {
+    if !metadata.is_dir() {
+        return (metadata.ctime(), metadata.ctime_nsec());
+    }
     let born = metadata
         .created()
         .ok()

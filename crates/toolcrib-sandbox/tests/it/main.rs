@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails says where")]
 
 mod bad_input;
+mod edges;
 mod holes;
 mod lifetimes;
 mod limits;
