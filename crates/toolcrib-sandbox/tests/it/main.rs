@@ -10,6 +10,7 @@ mod network;
 mod no_namespaces;
 mod output;
 mod protected;
+mod protected_odd;
 mod protected_repositories;
 mod proxy;
 mod random_kills;
