@@ -245,6 +245,12 @@ fn collect_paths(config: &Path, git: &Path, depth: usize, found: &mut Vec<PathBu
             (Some(rest), Some(home)) => Path::new(&home).join(rest),
             _ => base.join(value),
         };
+        // Husky keeps what its hooks run beside them.
+        let path = if name == "hookspath" && path.ends_with("_") {
+            path.parent().map_or(path.clone(), Path::to_owned)
+        } else {
+            path
+        };
         let included = name == "path" && depth > 0 && !found.contains(&path);
         found.push(path.clone());
         if included {
@@ -300,7 +306,7 @@ mod tests {
         let found = configured_paths(&config, Path::new("/ws/.git"));
         assert_eq!(
             found,
-            [PathBuf::from("/ws/.husky/_"), dir.path().join("../more")]
+            [PathBuf::from("/ws/.husky"), dir.path().join("../more")]
         );
     }
 
