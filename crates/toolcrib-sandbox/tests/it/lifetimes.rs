@@ -5,7 +5,12 @@ use crate::{
     stage::{Stage, as_root_and_nobody, bash, eventually, marked, token},
 };
 use std::{
-    fs, thread,
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 use toolcrib_sandbox::{Cancel, Command, EndedBy, Level, Policy, Status, Stdin};
@@ -98,8 +103,12 @@ fn cancel(stage: &Stage, level: Level) {
     let cancel = Cancel::new().unwrap();
     let wish = cancel.clone();
     let word = token.clone();
+    let spoke = Arc::new(AtomicBool::new(false));
+    let heard = Arc::clone(&spoke);
     let canceller = thread::spawn(move || {
-        let grown = eventually(Duration::from_secs(10), || marked(&word).len() >= 6);
+        let grown = eventually(Duration::from_secs(10), || {
+            heard.load(Ordering::Relaxed) && marked(&word).len() >= 6
+        });
         let at = Instant::now();
         wish.cancel();
         (grown, at)
@@ -109,7 +118,10 @@ fn cancel(stage: &Stage, level: Level) {
     let report = prepared
         .run(
             &bash(&stubborn(&token)),
-            &mut |_, bytes| output.extend_from_slice(bytes),
+            &mut |_, bytes| {
+                output.extend_from_slice(bytes);
+                spoke.store(true, Ordering::Relaxed);
+            },
             &cancel,
         )
         .unwrap();
