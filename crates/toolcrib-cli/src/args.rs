@@ -158,6 +158,12 @@ pub(crate) struct RunArgs {
     pub(crate) exit_code: bool,
 }
 
+/// Reads an address; the error says how to write one.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write an IP address and a port, as in 127.0.0.1:3128".to_owned())
+}
+
 fn shapes() -> PossibleValuesParser {
     PossibleValuesParser::new(ResultShape::ALL.iter().map(|shape| shape.as_str()))
 }
@@ -219,7 +225,7 @@ pub(crate) struct SandboxArgs {
     #[arg(long)]
     pub(crate) network: bool,
     /// Allow this one address instead, by way of http_proxy and https_proxy
-    #[arg(long, value_name = "IP:PORT", conflicts_with = "network")]
+    #[arg(long, value_name = "IP:PORT", value_parser = address, conflicts_with = "network")]
     pub(crate) proxy: Option<SocketAddr>,
     /// Also let it read this file or directory
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
