@@ -148,6 +148,7 @@ pub mod registry;
 pub mod rules;
 pub mod sandbox;
 pub mod schema;
+pub mod shell;
 pub mod storage;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -4,6 +4,8 @@
 //! looked for in the text of the arguments. Engines that parse shell commands plug in behind the
 //! same [`Rules`] trait.
 
+use std::path::Path;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,7 +16,14 @@ use crate::model::spec::ToolSpec;
 /// Judges calls.
 pub trait Rules: Send + Sync + 'static {
     /// Judges one call, after its arguments were validated.
-    fn judge(&self, tool: &ToolSpec, args: &JsonObject) -> Judgement;
+    fn judge(&self, tool: &ToolSpec, args: &JsonObject, cx: &RuleContext<'_>) -> Judgement;
+}
+
+/// What rules may know of the place a call would run in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RuleContext<'a> {
+    /// Where the workspace is on the host, without links.
+    pub workspace: Option<&'a Path>,
 }
 
 /// What the rules say about a call.
@@ -174,7 +183,7 @@ impl RuleSet {
 }
 
 impl Rules for RuleSet {
-    fn judge(&self, tool: &ToolSpec, args: &JsonObject) -> Judgement {
+    fn judge(&self, tool: &ToolSpec, args: &JsonObject, _cx: &RuleContext<'_>) -> Judgement {
         Judgement::of(
             self.0
                 .iter()
@@ -199,6 +208,7 @@ mod tests {
         rules.judge(
             &ToolSpec::new(WireName::parse(tool).unwrap(), "x", schema),
             &args,
+            &RuleContext::default(),
         )
     }
 

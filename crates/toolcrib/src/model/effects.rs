@@ -151,6 +151,13 @@ impl Approval {
         self
     }
 
+    /// Shows what would change in a file.
+    #[must_use]
+    pub fn with_diff(mut self, diff: impl Into<String>) -> Self {
+        self.diff = Some(diff.into());
+        self
+    }
+
     /// Records what the decision rests on.
     #[must_use]
     pub fn with_basis(mut self, basis: impl Into<serde_json::Value>) -> Self {

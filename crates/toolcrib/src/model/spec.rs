@@ -34,10 +34,33 @@ pub struct ToolSpec {
     pub effects: Effects,
     /// Other spellings of parameters, as (accepted, published).
     pub synonyms: Vec<(String, String)>,
+    /// What parameters are about, as (published name, role), for rules, approvals and grants; a parameter without a role is
+    /// plain data to them.
+    pub roles: Vec<(String, Role)>,
     /// Categories for search.
     pub tags: Vec<String>,
     /// The limits the tool itself sets.
     pub limits: LimitsPatch,
+}
+
+/// What a parameter is about: how rules read its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// The text of a bash command.
+    Shell,
+    /// A program; its language is the value of another parameter, and bash is read like [`Role::Shell`].
+    Code {
+        /// The parameter that names the language.
+        language: String,
+    },
+    /// The directory, relative to the workspace, that shell text or code starts in.
+    Directory,
+    /// A path in the workspace that is read.
+    ReadPath,
+    /// A path in the workspace that is made, changed or removed.
+    WritePath,
+    /// A URL that is asked.
+    Url,
 }
 
 impl ToolSpec {
@@ -60,6 +83,7 @@ impl ToolSpec {
             output_schema: None,
             effects: Effects::UNKNOWN,
             synonyms: Vec::new(),
+            roles: Vec::new(),
             tags: Vec::new(),
             limits: LimitsPatch::default(),
         }

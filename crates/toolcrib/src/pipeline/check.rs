@@ -12,8 +12,9 @@ use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
 use crate::registry::Entry;
-use crate::rules::Judgement;
+use crate::rules::{Judgement, RuleContext};
 use crate::schema::{Fault, Rejected};
+use crate::workspace::Workspace;
 
 /// A call whose arguments are valid and that no rule denies.
 pub(super) struct Checked {
@@ -78,7 +79,11 @@ pub(super) fn check(
         }
     };
     trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
-    let judgement = call.inner.policy.rules.judge(spec, &args);
+    let policy = &call.inner.policy;
+    let cx = RuleContext {
+        workspace: policy.workspace.as_deref().map(Workspace::root),
+    };
+    let judgement = policy.rules.judge(spec, &args, &cx);
     if judgement.verdict == Verdict::Deny {
         return Err(blocked(&entry, &judgement));
     }

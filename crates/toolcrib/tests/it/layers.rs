@@ -7,7 +7,16 @@ use std::path::Path;
 /// The layers, lowest first. Modules of one layer may use each other, except where `strangers`.
 const LAYERS: &[(&[&str], Strangers)] = &[
     (
-        &["model", "tool", "schema", "workspace", "storage", "sandbox"],
+        &[
+            "model",
+            "tool",
+            "schema",
+            "workspace",
+            "storage",
+            "sandbox",
+            "shell",
+            "expr",
+        ],
         Strangers::No,
     ),
     (
