@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::approval::{Approver, DenyAll};
-use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions};
+use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
 use crate::config::{Config, ConfigError, NoHome, Surroundings};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions};
 use crate::record::replay::Replay;
@@ -112,6 +112,17 @@ impl CribOptions {
             list: ListOptions {
                 max_entries: config.list_entries(),
             },
+            sandbox: SandboxSettings {
+                shell: config.shell_isolation(),
+                code: config.code_isolation(),
+                network: config.sandbox_network(),
+                options: SandboxOptions {
+                    readable: readable(&config),
+                    memory: config.sandbox_memory(),
+                    pids: config.sandbox_processes(),
+                    sandbox: None,
+                },
+            },
             no_workspace,
         })?;
         let warnings = switch_off(&registry, &config.disabled_tools());
@@ -123,6 +134,23 @@ impl CribOptions {
             warnings,
         })
     }
+}
+
+/// The paths of the setting `readable` that are there; a configuration may be shared by machines that differ.
+fn readable(config: &Config) -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|home| home.is_absolute());
+    let place = |path: String| match path.strip_prefix("~/") {
+        Some(rest) => home.as_ref().map(|home| home.join(rest)),
+        None => Some(PathBuf::from(path)),
+    };
+    config
+        .readable()
+        .into_iter()
+        .filter_map(place)
+        .filter(|path| path.is_absolute() && path.exists())
+        .collect()
 }
 
 /// Switches tools off; says which names are no tool's. No error: a tool that is gone must not stop
@@ -202,20 +230,7 @@ impl Crib {
     /// home directory and what `readable` names, reach nothing. `None` without a workspace.
     pub fn policy(&self, level: Level) -> Option<Policy> {
         let mut policy = Policy::new(level, self.workspace_path()?);
-        let home = std::env::var_os("HOME")
-            .map(PathBuf::from)
-            .filter(|home| home.is_absolute());
-        for path in self.config.readable() {
-            let path = match (path.strip_prefix("~/"), &home) {
-                (Some(rest), Some(home)) => home.join(rest),
-                (Some(_), None) => continue,
-                (None, _) => PathBuf::from(path),
-            };
-            // What is not there allows nothing; a configuration may be shared by machines that differ.
-            if path.is_absolute() && path.exists() {
-                policy.read.push(path);
-            }
-        }
+        policy.read.extend(readable(&self.config));
         Some(policy)
     }
 

@@ -119,6 +119,10 @@ fn spec(options: &ListOptions) -> ToolSpec {
     spec.bundle = Slug::parse("core").expect("a valid slug");
     spec.title = Some("List directory".to_owned());
     spec.effects = Effects::READ;
+    spec.examples = vec![
+        json!({"path": "."}),
+        json!({"path": "src", "recursive": true}),
+    ];
     spec.limits = LimitsPatch {
         timeout_ms: Some(30_000),
         // Room for every entry, long paths too: a listing is cut here and nowhere else.

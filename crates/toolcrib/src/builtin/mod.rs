@@ -2,20 +2,47 @@
 
 mod list_directory;
 mod read_file;
+mod reference;
+mod run_code;
+mod shell;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
+pub use crate::process::SandboxOptions;
 pub use list_directory::ListOptions;
 pub use read_file::ReadOptions;
+pub use reference::reference;
 
 use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::Approval;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::process::{MAX_ARGUMENT, Runner, Wall};
 use crate::registry::{RegisterError, Registration, Registry, Source};
+use crate::sandbox::Level;
+use crate::schema::Fault;
 use crate::tool::Tool;
 use list_directory::ListDirectory;
 use read_file::ReadFile;
+use run_code::RunCode;
+use shell::Shell;
+
+/// What can be set about tools that run programs.
+#[derive(Debug, Clone, Default)]
+pub struct SandboxSettings {
+    /// The level of `shell` (`sandbox.shell`); `process` if not said.
+    pub shell: Option<Level>,
+    /// The level of `run_code` (`sandbox.code`); if not said `container`, or `process` where that cannot be had.
+    pub code: Option<Level>,
+    /// Whether programs may use the network (`sandbox.network`).
+    pub network: bool,
+    /// What they may read and use.
+    pub options: SandboxOptions,
+}
 
 /// What can be set about the built-in tools.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +51,8 @@ pub struct BuiltinOptions {
     pub read: ReadOptions,
     /// For `list_directory`.
     pub list: ListOptions,
+    /// For `shell` and `run_code`.
+    pub sandbox: SandboxSettings,
     /// Why there is no workspace, which file tools need.
     pub no_workspace: Option<String>,
 }
@@ -44,9 +73,12 @@ impl Registry {
                     .unwrap_or_else(|| "there is no workspace".to_owned()),
             ),
         };
-        let tools: [Arc<dyn Tool>; 2] = [
+        let runner = Arc::new(Runner::new(options.sandbox.options.clone()));
+        let tools: [Arc<dyn Tool>; 4] = [
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(ReadFile::new(options.read)),
+            Arc::new(Shell::new(&options.sandbox, Arc::clone(&runner))),
+            Arc::new(RunCode::new(&options.sandbox, runner)),
         ];
         let unavailable = |tool| {
             (
@@ -65,4 +97,63 @@ impl Registry {
 fn arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError> {
     serde_json::from_value(args.into())
         .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, error.to_string()))
+}
+
+/// A fault the schema cannot express, told like those it can.
+fn invalid(tool: &str, pointer: &str, message: &str) -> ToolError {
+    let text = format!("invalid arguments for `{tool}`: `{pointer}` {message}");
+    let fault = Fault {
+        pointer: pointer.to_owned(),
+        message: message.to_owned(),
+    };
+    ToolError::new(ErrorCode::InvalidArguments, text).with_detail("faults", json!([fault]))
+}
+
+/// Whether a program can be given this text as an argument.
+fn fits(tool: &str, pointer: &str, text: &str) -> Result<(), ToolError> {
+    if text.contains('\0') {
+        return Err(invalid(
+            tool,
+            pointer,
+            "holds a NUL character, which no program can be given",
+        ));
+    }
+    if text.len() > MAX_ARGUMENT {
+        let message = format!(
+            "is {} bytes long, and a program can be given {MAX_ARGUMENT}; write it to a file and run that",
+            text.len()
+        );
+        return Err(invalid(tool, pointer, &message));
+    }
+    Ok(())
+}
+
+/// Where a directory of the workspace is on the host; the sandbox, not this, keeps a program from leaving it.
+fn directory(cx: &CallContext, path: &str) -> Result<PathBuf, ToolError> {
+    let workspace = cx.workspace()?;
+    workspace.place_of(&workspace.path(path)?)
+}
+
+/// The wall in words.
+fn behind(wall: &Wall) -> String {
+    let network = if wall.network {
+        "with network"
+    } else {
+        "without network"
+    };
+    match wall.level {
+        Level::None => "without any isolation".to_owned(),
+        Level::Process => format!("in the sandbox, {network}"),
+        Level::Container => format!("in a container, {network}"),
+    }
+}
+
+/// What stands behind a wall may run; without one a person is asked every time.
+fn approval_of(wall: &Wall) -> Approval {
+    match wall.level {
+        Level::None => {
+            Approval::ask("the setting `sandbox` says `none`: nothing would hold the program back")
+        }
+        Level::Process | Level::Container => Approval::allow(),
+    }
 }

@@ -18,8 +18,9 @@ pub use places::{NoHome, NoWorkspace, Surroundings};
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
 use crate::model::error::ErrorCode;
-use crate::model::limits::LimitsPatch;
+use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
+use crate::sandbox::Level;
 use crate::workspace::Workspace;
 
 /// A project's own settings, in its workspace.
@@ -250,6 +251,36 @@ impl Config {
     /// `readable`.
     pub fn readable(&self) -> Vec<String> {
         self.words("readable")
+    }
+
+    /// `sandbox.shell`.
+    pub fn shell_isolation(&self) -> Option<Level> {
+        self.level("sandbox.shell")
+    }
+
+    /// `sandbox.code`.
+    pub fn code_isolation(&self) -> Option<Level> {
+        self.level("sandbox.code")
+    }
+
+    fn level(&self, key: &str) -> Option<Level> {
+        self.value(key).as_str().and_then(|word| word.parse().ok())
+    }
+
+    /// `sandbox.network`.
+    pub fn sandbox_network(&self) -> bool {
+        self.value("sandbox.network") == "full"
+    }
+
+    /// `sandbox.memoryMb`, in bytes.
+    pub fn sandbox_memory(&self) -> Option<u64> {
+        self.number("sandbox.memoryMb").map(|mb| mb * MB)
+    }
+
+    /// `sandbox.maxProcesses`.
+    pub fn sandbox_processes(&self) -> Option<u32> {
+        self.number("sandbox.maxProcesses")
+            .and_then(|number| u32::try_from(number).ok())
     }
 
     /// `disabledTools`.

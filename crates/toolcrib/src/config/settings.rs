@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::model::limits::{Limits, MB};
+use crate::model::text;
 
 /// One setting.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub enum Kind {
     Path,
     /// A list of words; in the environment separated by commas.
     Words,
+    /// One of these words, loosest first, or nothing.
+    Choice(&'static [&'static str]),
 }
 
 /// What a project's own file may do: a cloned repository must not loosen anything.
@@ -43,6 +46,8 @@ pub enum ProjectMay {
     NotSet,
     /// Make it smaller.
     Lower,
+    /// Choose a stricter word.
+    Tighten,
     /// Add to the list.
     Extend,
     /// Take from the list; an empty list means everything, so the first list narrows.
@@ -57,6 +62,9 @@ const BYTES: Kind = Kind::Integer {
     min: 1024,
     max: 1024 * MB,
 };
+
+/// Levels of isolation.
+const LEVELS: Kind = Kind::Choice(&["none", "process", "container"]);
 
 /// The longest list of words.
 const MAX_WORDS: usize = 1000;
@@ -83,6 +91,47 @@ pub static SETTINGS: &[Setting] = &[
         default: || json!([]),
         project: ProjectMay::NotSet,
         effect: "Paths outside the workspace that sandboxed commands may read, besides programs, libraries and the toolchains that are found by themselves; `~/` is the home directory. See docs/security.md.",
+    },
+    Setting {
+        key: "sandbox.shell",
+        kind: LEVELS,
+        default: || json!("process"),
+        project: ProjectMay::Tighten,
+        effect: "The isolation of `shell`: a level that cannot be had here refuses the call. With `none` every call asks. See docs/security.md.",
+    },
+    Setting {
+        key: "sandbox.code",
+        kind: LEVELS,
+        default: || Value::Null,
+        project: ProjectMay::Tighten,
+        effect: "The isolation of `run_code`. Unset: `container`, or `process` where that cannot be had; a level that is named here is never lowered.",
+    },
+    Setting {
+        key: "sandbox.network",
+        kind: Kind::Choice(&["full", "none"]),
+        default: || json!("none"),
+        project: ProjectMay::Tighten,
+        effect: "What programs that `shell` and `run_code` start can reach: nothing, or whatever this machine reaches over IP.",
+    },
+    Setting {
+        key: "sandbox.memoryMb",
+        kind: Kind::Integer {
+            min: 16,
+            max: 1024 * 1024,
+        },
+        default: || json!(2048),
+        project: ProjectMay::Lower,
+        effect: "How much memory the programs of one call may have together, in MB.",
+    },
+    Setting {
+        key: "sandbox.maxProcesses",
+        kind: Kind::Integer {
+            min: 1,
+            max: 1_000_000,
+        },
+        default: || json!(512),
+        project: ProjectMay::Lower,
+        effect: "How many processes and threads one call may have at once.",
     },
     Setting {
         key: "disabledTools",
@@ -213,6 +262,10 @@ impl Setting {
             }
             (Kind::Words, Value::Array(words)) if words.iter().all(Value::is_string) => Ok(value),
             (Kind::Words, _) => Err("must be a list of words".to_owned()),
+            (Kind::Choice(words), Value::String(word)) if words.contains(&word.as_str()) => {
+                Ok(value)
+            }
+            (Kind::Choice(words), _) => Err(format!("must be {}", text::or_list(words))),
         }
     }
 
@@ -223,7 +276,7 @@ impl Setting {
                 Ok(number) => json!(number),
                 Err(_) => json!(text),
             },
-            Kind::Path => json!(text),
+            Kind::Path | Kind::Choice(_) => json!(text),
             Kind::Words => text
                 .split(',')
                 .map(str::trim)
@@ -241,6 +294,20 @@ impl Setting {
                 (Some(current), Some(wanted)) => Ok(current.min(wanted).into()),
                 _ => Ok(wanted),
             },
+            ProjectMay::Tighten => {
+                let Kind::Choice(words) = self.kind else {
+                    return Ok(wanted);
+                };
+                let strictness =
+                    |value: &Value| words.iter().position(|word| value.as_str() == Some(word));
+                // What is unset is as strict as can be had, so that only the strictest word is sure to be no looser.
+                let current_is = strictness(current).unwrap_or(words.len() - 1);
+                Ok(if strictness(&wanted) >= Some(current_is) {
+                    wanted
+                } else {
+                    current.clone()
+                })
+            }
             ProjectMay::Extend => {
                 let mut words = current.as_array().cloned().unwrap_or_default();
                 for word in wanted.as_array().into_iter().flatten() {
@@ -299,6 +366,7 @@ pub fn reference() -> String {
             Kind::Integer { min, max } => format!("whole number, {min} to {max}"),
             Kind::Path => "path".to_owned(),
             Kind::Words => "list of words".to_owned(),
+            Kind::Choice(words) => text::or_list(words),
         };
         let default = match (setting.default)() {
             Value::Null => "unset".to_owned(),
@@ -307,6 +375,7 @@ pub fn reference() -> String {
         let project = match setting.project {
             ProjectMay::NotSet => "not set it",
             ProjectMay::Lower => "lower it",
+            ProjectMay::Tighten => "make it stricter",
             ProjectMay::Extend => "add to it",
             ProjectMay::Narrow => "take from it",
         };
@@ -385,5 +454,17 @@ mod tests {
             Ok(json!(["md"]))
         );
         assert!(tighten("readExtensions", json!(["md"]), json!(["key"])).is_err());
+        for (current, wanted, result) in [
+            (json!("process"), json!("container"), json!("container")),
+            (json!("process"), json!("none"), json!("process")),
+            (Value::Null, json!("process"), Value::Null),
+            (Value::Null, json!("container"), json!("container")),
+        ] {
+            assert_eq!(tighten("sandbox.code", current, wanted), Ok(result));
+        }
+        assert_eq!(
+            tighten("sandbox.network", json!("none"), json!("full")),
+            Ok(json!("none"))
+        );
     }
 }

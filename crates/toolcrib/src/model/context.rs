@@ -1,10 +1,12 @@
 //! What a running tool may use: [`CallContext`].
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::JsonObject;
@@ -13,7 +15,7 @@ use super::error::{ErrorCode, ToolError};
 use super::event::{EventKind, EventLog, OutputStream};
 use super::ids::CallId;
 use super::limits::Limits;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, SandboxUse};
 use super::spec::ToolSpec;
 use crate::workspace::Workspace;
 
@@ -37,6 +39,33 @@ pub(crate) struct Inner {
     pub(crate) depth: u8,
     pub(crate) basis: Option<Value>,
     pub(crate) partial: Mutex<JsonObject>,
+    pub(crate) notes: Mutex<Notes>,
+    pub(crate) endings: Arc<Endings>,
+}
+
+/// What a tool says about its own run, for the outcome's metadata.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    pub(crate) sandbox: Option<SandboxUse>,
+    pub(crate) truncated: bool,
+}
+
+/// How much of what a call started has yet to end.
+#[derive(Debug, Default)]
+pub(crate) struct Endings {
+    left: AtomicUsize,
+    changed: Notify,
+}
+
+/// Something that ends by itself when its call does; held until it has. An outcome waits for it, for a while.
+#[derive(Debug)]
+pub(crate) struct Ending(Arc<Endings>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.left.fetch_sub(1, Ordering::Release);
+        self.0.changed.notify_waiters();
+    }
 }
 
 impl CallContext {
@@ -113,6 +142,41 @@ impl CallContext {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(key.into(), value.into());
+    }
+
+    /// Says what wall stood around the tool's program.
+    pub(crate) fn note_sandbox(&self, sandbox: SandboxUse) {
+        self.notes().sandbox = Some(sandbox);
+    }
+
+    /// Says that the output is not all there was.
+    pub fn note_truncated(&self) {
+        self.notes().truncated = true;
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn take_notes(&self) -> Notes {
+        std::mem::take(&mut *self.notes())
+    }
+
+    /// Announces something that has to end before the outcome of a cancelled call is known.
+    pub(crate) fn ending(&self) -> Ending {
+        self.0.endings.left.fetch_add(1, Ordering::Relaxed);
+        Ending(Arc::clone(&self.0.endings))
+    }
+
+    /// Resolves when everything announced has ended.
+    pub(crate) async fn all_ended(&self) {
+        loop {
+            let changed = self.0.endings.changed.notified();
+            if self.0.endings.left.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            changed.await;
+        }
     }
 
     pub(crate) fn take_partial(&self) -> JsonObject {

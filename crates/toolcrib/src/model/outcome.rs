@@ -87,6 +87,24 @@ pub struct ApprovalTrail {
     pub modified: bool,
 }
 
+/// The wall a tool's program ran behind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxUse {
+    /// The level that was asked for.
+    pub requested: String,
+    /// The level it was.
+    pub level: String,
+    /// The layers that stood.
+    pub layers: Vec<String>,
+    /// Layers that would have stood if this machine had them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_enforced: Vec<String>,
+    /// Files that other programs run later, which the run made where nothing kept it from doing so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<String>,
+}
+
 /// What a call came to. There is always one: errors, panics and timeouts are outcomes too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -104,6 +122,9 @@ pub struct Outcome {
     pub timing: Timing,
     /// How approval went, if it was needed.
     pub approval: Option<ApprovalTrail>,
+    /// The wall around it, if it ran a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxUse>,
     /// Whether the output was cut to its limit.
     pub truncated: bool,
 }

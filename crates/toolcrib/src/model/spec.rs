@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::effects::Effects;
 use super::limits::LimitsPatch;
 use super::names::{Slug, Version, WireName};
@@ -37,6 +39,10 @@ pub struct ToolSpec {
     /// What parameters are about, as (published name, role), for rules, approvals and grants; a parameter without a role is
     /// plain data to them.
     pub roles: Vec<(String, Role)>,
+    /// When the tool itself has a person asked, in words; `None`: never.
+    pub asks: Option<String>,
+    /// Arguments that show how it is used.
+    pub examples: Vec<Value>,
     /// Categories for search.
     pub tags: Vec<String>,
     /// The limits the tool itself sets.
@@ -84,6 +90,8 @@ impl ToolSpec {
             effects: Effects::UNKNOWN,
             synonyms: Vec::new(),
             roles: Vec::new(),
+            asks: None,
+            examples: Vec::new(),
             tags: Vec::new(),
             limits: LimitsPatch::default(),
         }

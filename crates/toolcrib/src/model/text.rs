@@ -107,6 +107,13 @@ pub fn shorten(text: &str, max: usize) -> String {
     format!("{}…", visible(&text[..text.floor_char_boundary(max)]))
 }
 
+/// The mark in place of what was left out of a text. It carries a fresh random number, so that no output can contain it by
+/// design.
+pub(crate) fn left_out(bytes: u64) -> String {
+    let number = uuid::Uuid::now_v7().simple().to_string();
+    format!("\n[toolcrib {}: {bytes} bytes left out]\n", &number[12..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
@@ -15,7 +16,11 @@ use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::event::EventKind;
 use crate::model::limits::Limits;
 use crate::model::outcome::ToolOutput;
+use crate::model::text::left_out;
 use crate::registry::{Entry, Inner};
+
+/// How long a call that is over waits for what it started to end.
+const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// A whole output may be this many times as long as one text in it.
 const MAX_TEXTS: u64 = 16;
@@ -42,15 +47,22 @@ pub(super) async fn finish(
         depth: call.depth,
         basis,
         partial: Mutex::default(),
+        notes: Mutex::default(),
+        endings: Arc::default(),
     });
     // `call` itself is the tool's code too: it may panic before it returns a future.
     let running =
         AssertUnwindSafe(async { entry.tool.call(args, cx.clone()).await }).catch_unwind();
     let ended =
         tokio::time::timeout_at(deadline.into(), call.cancel.run_until_cancelled(running)).await;
-    trace.execution_ends();
     // The call is over: whatever the tool left running in the background learns of it.
     call.cancel.cancel();
+    if !matches!(ended, Ok(Some(_))) {
+        // Processes are ended before the outcome says so, and what they printed is part of it.
+        let _ = tokio::time::timeout(PATIENCE, cx.all_ended()).await;
+    }
+    trace.execution_ends();
+    trace.notes(cx.take_notes());
     let result = match ended {
         Ok(Some(Ok(result))) => result,
         Ok(Some(Err(panic))) => Err(ToolError::failed(format!(
@@ -165,8 +177,7 @@ fn check_output(
     }
 }
 
-/// Keeps head and tail of a text. The mark between them carries a fresh random number, so that no
-/// output can contain it by design.
+/// Keeps head and tail of a text.
 fn shorten_text(text: &mut String, max: u64) -> bool {
     let max = usize::try_from(max).unwrap_or(usize::MAX);
     if text.len() <= max {
@@ -174,14 +185,8 @@ fn shorten_text(text: &mut String, max: u64) -> bool {
     }
     let head = text.floor_char_boundary(max / 2);
     let tail = text.ceil_char_boundary(text.len() - (max - max / 2));
-    let mark = uuid::Uuid::now_v7().simple().to_string();
-    let left_out = tail - head;
-    *text = format!(
-        "{}\n[toolcrib {}: {left_out} bytes left out]\n{}",
-        &text[..head],
-        &mark[12..],
-        &text[tail..]
-    );
+    let mark = left_out((tail - head) as u64);
+    *text = format!("{}{mark}{}", &text[..head], &text[tail..]);
     true
 }
 

@@ -10,10 +10,13 @@ use tokio_util::sync::CancellationToken;
 use super::Begun;
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
+use crate::model::context::Notes;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::{EventKind, EventLog};
 use crate::model::ids::CallId;
-use crate::model::outcome::{ApprovalTrail, Origin, Outcome, Timing, ToolOutput, milliseconds};
+use crate::model::outcome::{
+    ApprovalTrail, Origin, Outcome, SandboxUse, Timing, ToolOutput, milliseconds,
+};
 use crate::model::text;
 use crate::record::CallRecord;
 use crate::registry::{Entry, Inner};
@@ -33,6 +36,7 @@ pub(super) struct Trace<'a> {
     origin: Option<Origin>,
     parameters: JsonObject,
     approval: Option<ApprovalTrail>,
+    sandbox: Option<SandboxUse>,
     truncated: bool,
     started_at: Timestamp,
     started: Instant,
@@ -73,6 +77,7 @@ impl<'a> Trace<'a> {
             origin: None,
             parameters: JsonObject::new(),
             approval: None,
+            sandbox: None,
             truncated: false,
             started_at: Timestamp::now(),
             started: Instant::now(),
@@ -102,6 +107,12 @@ impl<'a> Trace<'a> {
         self.truncated = true;
     }
 
+    /// What the tool said about its own run.
+    pub(super) fn notes(&mut self, notes: Notes) {
+        self.truncated |= notes.truncated;
+        self.sandbox = notes.sandbox;
+    }
+
     pub(super) fn execution_starts(&mut self) {
         self.execution = Some((Instant::now(), None));
     }
@@ -128,6 +139,7 @@ impl<'a> Trace<'a> {
             result,
             timing,
             approval: self.approval.take(),
+            sandbox: self.sandbox.take(),
             truncated: self.truncated,
         }
     }

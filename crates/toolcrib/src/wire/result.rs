@@ -99,6 +99,9 @@ fn tagged(outcome: &Outcome) -> Value {
     if outcome.truncated {
         set("truncated", true.into());
     }
+    if let Some(sandbox) = &outcome.sandbox {
+        set("sandbox", json!(sandbox));
+    }
     match &outcome.result {
         Ok(output) => json!({"ok": true, "value": output.value, "metadata": metadata}),
         Err(error) => json!({"ok": false, "error": error, "metadata": metadata}),

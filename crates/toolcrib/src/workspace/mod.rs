@@ -26,7 +26,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
@@ -181,6 +181,14 @@ impl Workspace {
             .open(self.root.as_fd(), parent.as_bytes(), flags, Links::Follow)
             .map_err(|errno| path.fault("open the directory of", errno))?;
         Ok((fd, name.into()))
+    }
+
+    /// Where a directory is on the host, links followed: for starting programs in it.
+    pub(crate) fn place_of(&self, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
+        let fd = self.open_dir(path)?;
+        let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        std::fs::read_link(link)
+            .map_err(|error| ToolError::failed(format!("cannot find `{path}`")).caused_by(error))
     }
 
     /// Looks at what the path leads to, links followed.

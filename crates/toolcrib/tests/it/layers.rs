@@ -16,6 +16,7 @@ const LAYERS: &[(&[&str], Strangers)] = &[
             "sandbox",
             "shell",
             "expr",
+            "process",
         ],
         Strangers::No,
     ),

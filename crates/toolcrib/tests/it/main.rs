@@ -7,6 +7,7 @@ mod golden;
 mod layers;
 mod paths;
 mod pipeline;
+mod programs;
 mod properties;
 mod seeds;
 mod storage;

@@ -20,6 +20,7 @@ fn outcome(id: &str, value: &str) -> Outcome {
             total: zero,
         },
         approval: None,
+        sandbox: None,
         truncated: false,
     }
 }

@@ -30,6 +30,7 @@ fn outcome(result: Result<ToolOutput, ToolError>) -> Outcome {
             total: Duration::from_nanos(1_501_234_568),
         },
         approval: None,
+        sandbox: None,
         truncated: false,
     }
 }

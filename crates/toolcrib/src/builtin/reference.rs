@@ -1,0 +1,176 @@
+//! docs/tools.md: the reference of the built-in tools, made from the tools themselves.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::BuiltinOptions;
+use crate::model::spec::ToolSpec;
+use crate::registry::{Entry, Registry};
+
+/// The page.
+pub fn reference() -> String {
+    let registry = Registry::new();
+    registry
+        .register_builtins_with(BuiltinOptions::default())
+        .expect("an empty registry takes the built-ins");
+    let mut page = String::from(concat!(
+        "# Built-in tools\n\n",
+        "The tools of the bundle `core`. `toolcrib show TOOL` prints the same for one of them, `toolcrib schema` the JSON Schemas.\n",
+        "Parameters may be written in other casings (`create_dirs`, `createDirs`); paths are relative to the workspace, or absolute and\n",
+        "beneath it. What is asked about and what is refused also depends on the [rules](rules.md); see [approvals](approvals.md) for who is asked.\n\n",
+        "| tool | also called | effects | a person is asked |\n|---|---|---|---|\n",
+    ));
+    let entries = registry.entries();
+    for entry in &entries {
+        let spec = entry.spec();
+        let _ = writeln!(
+            page,
+            "| [`{name}`](#{name}) | {} | {} | {} |",
+            list(spec.aliases.iter().map(|alias| alias.as_str())),
+            spec.effects.tags().join(", "),
+            spec.asks.as_deref().unwrap_or("never"),
+            name = spec.name,
+        );
+    }
+    for entry in &entries {
+        section(&mut page, entry);
+    }
+    page
+}
+
+fn section(page: &mut String, entry: &Entry) {
+    let spec = entry.spec();
+    let _ = write!(page, "\n## {}\n\n{}\n\n", spec.name, spec.description);
+    if !spec.synonyms.is_empty() {
+        let others = spec
+            .synonyms
+            .iter()
+            .map(|(accepted, published)| format!("`{accepted}` for `{published}`"));
+        let others: Vec<String> = others.collect();
+        let _ = write!(page, "Also accepted: {}.\n\n", others.join(", "));
+    }
+    let limits = entry.limits();
+    let _ = write!(
+        page,
+        "A person is asked: {}. Time: {} s. Longest text in the output: {} bytes.\n\n",
+        spec.asks.as_deref().unwrap_or("never"),
+        limits.timeout.as_secs(),
+        limits.max_output_bytes
+    );
+    page.push_str("| parameter | type | description |\n|---|---|---|\n");
+    properties(page, spec.input_schema.as_value());
+    if let Some(output) = &spec.output_schema {
+        page.push_str("\n| returns | type | description |\n|---|---|---|\n");
+        properties(page, output.as_value());
+    }
+    for example in &spec.examples {
+        let _ = write!(
+            page,
+            "\n```json\n{{\"name\": \"{}\", \"arguments\": {example}}}\n```\n",
+            spec.name
+        );
+    }
+    examples_on_the_command_line(page, spec);
+}
+
+fn examples_on_the_command_line(page: &mut String, spec: &ToolSpec) {
+    let Some(Value::Object(example)) = spec.examples.first() else {
+        return;
+    };
+    let words: Vec<String> = example
+        .iter()
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={}", quoted(text)),
+            other => format!("{name}={}", quoted(&other.to_string())),
+        })
+        .collect();
+    let _ = write!(
+        page,
+        "\n```text\n$ toolcrib run {} {}\n```\n",
+        spec.name,
+        words.join(" ")
+    );
+}
+
+/// A word as a shell takes it.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+fn properties(page: &mut String, schema: &Value) {
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let optional = if required.contains(&name.as_str()) {
+            ""
+        } else {
+            ", optional"
+        };
+        let mut words = property["description"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        for (key, what) in [("enum", "One of"), ("default", "Default")] {
+            match property.get(key) {
+                Some(Value::Array(values)) => {
+                    let values: Vec<String> =
+                        values.iter().map(|value| format!("`{value}`")).collect();
+                    let _ = write!(words, ". {what} {}", values.join(", "));
+                }
+                Some(value) => {
+                    let _ = write!(words, ". {what} `{value}`");
+                }
+                None => {}
+            }
+        }
+        let kind = property["type"].as_str().unwrap_or("any");
+        let _ = writeln!(
+            page,
+            "| `{name}` | {kind}{optional} | {} |",
+            words.replace('|', "\\|")
+        );
+    }
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::call::CallRequest;
+
+    #[test]
+    fn every_built_in_says_what_it_does_and_shows_an_example_it_takes() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = crate::workspace::Workspace::open(directory.path()).unwrap();
+        let registry = Registry::builder().workspace(workspace).build();
+        registry.register_builtins().unwrap();
+        for entry in registry.entries() {
+            let spec = entry.spec();
+            assert!(!spec.effects.is_unknown(), "{}", spec.name);
+            assert!(!spec.examples.is_empty(), "{}", spec.name);
+            for example in &spec.examples {
+                let Value::Object(args) = example else {
+                    panic!("{}: {example}", spec.name)
+                };
+                let request = CallRequest::new(spec.name.as_str()).args(args.clone());
+                if let Err(error) = registry.plan(request) {
+                    panic!("{}: {error}", spec.name);
+                }
+            }
+        }
+    }
+}

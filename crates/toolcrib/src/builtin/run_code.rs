@@ -1,0 +1,197 @@
+//! `run_code`: a program in Python or bash, given as text, behind the strongest wall there is here (S2).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::SandboxSettings;
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::{Approval, Effects};
+use crate::model::error::ToolError;
+use crate::model::limits::LimitsPatch;
+use crate::model::names::{Slug, WireName};
+use crate::model::outcome::ToolOutput;
+use crate::model::spec::{Role, ToolSpec};
+use crate::process::{self, Runner, Wall};
+use crate::sandbox::{Command, Level};
+use crate::schema::Schema;
+use crate::tool::Tool;
+use crate::workspace::Workspace;
+
+/// How long a program may run when nothing is said, and the most that can be asked for, in seconds.
+const TIMEOUT: u64 = 60;
+const MAX_TIMEOUT: u64 = 600;
+
+/// The tool.
+pub(crate) struct RunCode {
+    spec: Arc<ToolSpec>,
+    runner: Arc<Runner>,
+    wall: Wall,
+}
+
+impl RunCode {
+    pub(crate) fn new(settings: &SandboxSettings, runner: Arc<Runner>) -> Self {
+        RunCode {
+            spec: Arc::new(spec()),
+            runner,
+            wall: Wall {
+                level: settings.code.unwrap_or(Level::Container),
+                may_fall_back: settings.code.is_none(),
+                network: settings.network,
+            },
+        }
+    }
+}
+
+fn spec() -> ToolSpec {
+    let input = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["language", "code"],
+        "properties": {
+            "language": {"type": "string", "enum": ["python", "bash"], "description": "The language of the code"},
+            "code": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": process::MAX_ARGUMENT,
+                "description": "The program to run"
+            },
+            "args": {
+                "type": "array",
+                "items": {"type": "string"},
+                "maxItems": 1000,
+                "description": "Command-line arguments: sys.argv[1:] in Python, $1 and on in bash"
+            },
+            "env": {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "maxProperties": 200,
+                "description": "Environment variables to set"
+            },
+            "timeout": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": MAX_TIMEOUT,
+                "default": TIMEOUT,
+                "description": "How long it may run, in seconds"
+            }
+        }
+    });
+    let mut spec = ToolSpec::new(
+        WireName::parse("run_code").expect("a valid name"),
+        "Run a Python or bash program in a sandbox: it can read and write the workspace, nothing else of this machine, and reach no \
+         network; memory, processes and time are limited. Returns what it printed and its exit code.",
+        Schema::stored(input).expect("a valid schema"),
+    );
+    spec.roles = vec![(
+        "code".to_owned(),
+        Role::Code {
+            language: "language".to_owned(),
+        },
+    )];
+    spec.examples = vec![
+        json!({"language": "python", "code": "print(sum(range(10)))"}),
+        json!({"language": "bash", "code": "echo \"hello $1\"", "args": ["world"], "timeout": 5}),
+    ];
+    spec.output_schema = Some(Arc::new(
+        Schema::stored(process::output_schema()).expect("a valid schema"),
+    ));
+    spec.bundle = Slug::parse("core").expect("a valid slug");
+    spec.title = Some("Run code".to_owned());
+    spec.effects = Effects::READ.and(Effects::WRITE).and(Effects::RUN);
+    spec.limits = LimitsPatch {
+        timeout_ms: Some(MAX_TIMEOUT * 1000),
+        ..LimitsPatch::default()
+    };
+    spec
+}
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    language: Language,
+    code: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    timeout: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Language {
+    Python,
+    Bash,
+}
+
+impl Tool for RunCode {
+    fn spec(&self) -> Arc<ToolSpec> {
+        self.spec.clone()
+    }
+
+    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+        let word = |name: &str| args.get(name).and_then(|value| value.as_str());
+        let lines = word("code").map_or(0, |code| code.lines().count());
+        let lines = match lines {
+            1 => "one line".to_owned(),
+            lines => format!("{lines} lines"),
+        };
+        let effect = format!(
+            "run {lines} of {} {}",
+            word("language").unwrap_or("code"),
+            super::behind(&self.wall)
+        );
+        super::approval_of(&self.wall).with_effect(effect)
+    }
+
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args: Args = super::arguments(args)?;
+            let (command, timeout) = command(args)?;
+            let finished = self
+                .runner
+                .run(&cx, self.wall, command, Some(timeout))
+                .await?;
+            Ok(finished.into_output())
+        })
+    }
+}
+
+fn command(args: Args) -> Result<(Command, Duration), ToolError> {
+    super::fits("run_code", "/code", &args.code)?;
+    for (index, argument) in args.args.iter().enumerate() {
+        super::fits("run_code", &format!("/args/{index}"), argument)?;
+    }
+    let mut command = match args.language {
+        // `-u`: what it prints is seen when it is printed, also if the program is ended.
+        Language::Python => Command::new("python3").args(["-u", "-c", &args.code]),
+        // The word after the code is its `$0`.
+        Language::Bash => Command::new("bash").args(["-c", "--", &args.code, "bash"]),
+    };
+    command = command.args(&args.args);
+    for (name, value) in &args.env {
+        let pointer = format!("/env/{}", name.replace('~', "~0").replace('/', "~1"));
+        super::fits("run_code", &pointer, value)?;
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(super::invalid(
+                "run_code",
+                &pointer,
+                "is no name for an environment variable",
+            ));
+        }
+        command = command.env(name, value);
+    }
+    let seconds = args.timeout.unwrap_or(TIMEOUT as f64);
+    let timeout = Duration::try_from_secs_f64(seconds)
+        .map_err(|_| super::invalid("run_code", "/timeout", "is no number of seconds"))?;
+    Ok((command, timeout.max(Duration::from_millis(1))))
+}

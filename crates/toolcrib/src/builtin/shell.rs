@@ -1,0 +1,140 @@
+//! `shell`: a bash command in the workspace, behind the sandbox (S1; S3 `execute_bash`).
+//!
+//! Rules judge the command as it is written (`rules`); whatever they think, it cannot touch anything but the workspace.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::SandboxSettings;
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::{Approval, Effects};
+use crate::model::error::ToolError;
+use crate::model::limits::{LimitsPatch, as_millis};
+use crate::model::names::{Slug, WireName};
+use crate::model::outcome::ToolOutput;
+use crate::model::spec::{Role, ToolSpec};
+use crate::model::text;
+use crate::process::{self, Runner, Wall};
+use crate::sandbox::{Command, Level};
+use crate::schema::Schema;
+use crate::tool::Tool;
+use crate::workspace::Workspace;
+
+/// How long a command may run (S1, S3).
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The tool.
+pub(crate) struct Shell {
+    spec: Arc<ToolSpec>,
+    runner: Arc<Runner>,
+    wall: Wall,
+}
+
+impl Shell {
+    pub(crate) fn new(settings: &SandboxSettings, runner: Arc<Runner>) -> Self {
+        Shell {
+            spec: Arc::new(spec()),
+            runner,
+            wall: Wall {
+                level: settings.shell.unwrap_or(Level::Process),
+                may_fall_back: false,
+                network: settings.network,
+            },
+        }
+    }
+}
+
+fn spec() -> ToolSpec {
+    let input = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["command"],
+        "properties": {
+            "command": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": process::MAX_ARGUMENT,
+                "description": "The bash command to execute; pipes, loops and several lines are fine"
+            },
+            "cwd": {
+                "type": "string",
+                "description": "Directory to run it in, relative to the workspace; the workspace itself if left out"
+            }
+        }
+    });
+    let mut spec = ToolSpec::new(
+        WireName::parse("shell").expect("a valid name"),
+        "Execute a bash command in the workspace. It runs in a sandbox: it can read programs and libraries, read and write the \
+         workspace, and reach no network. Returns what it printed and its exit code, which is not an error if it is not 0.",
+        Schema::stored(input).expect("a valid schema"),
+    );
+    spec.aliases = vec![WireName::parse("execute_bash").expect("a valid name")];
+    spec.synonyms = vec![("working_directory".to_owned(), "cwd".to_owned())];
+    spec.roles = vec![
+        ("command".to_owned(), Role::Shell),
+        ("cwd".to_owned(), Role::Directory),
+    ];
+    spec.examples = vec![
+        json!({"command": "ls -la"}),
+        json!({"command": "grep -rn TODO . | head -20", "cwd": "src"}),
+    ];
+    spec.output_schema = Some(Arc::new(
+        Schema::stored(process::output_schema()).expect("a valid schema"),
+    ));
+    spec.bundle = Slug::parse("core").expect("a valid slug");
+    spec.title = Some("Shell".to_owned());
+    spec.effects = Effects::READ.and(Effects::WRITE).and(Effects::RUN);
+    spec.limits = LimitsPatch {
+        timeout_ms: Some(as_millis(TIMEOUT)),
+        ..LimitsPatch::default()
+    };
+    spec
+}
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    command: String,
+    cwd: Option<String>,
+}
+
+impl Tool for Shell {
+    fn spec(&self) -> Arc<ToolSpec> {
+        self.spec.clone()
+    }
+
+    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+        let command = args
+            .get("command")
+            .and_then(|command| command.as_str())
+            .unwrap_or_default();
+        let effect = format!(
+            "run `{}` {}",
+            text::shorten(command, 2000),
+            super::behind(&self.wall)
+        );
+        super::approval_of(&self.wall).with_effect(effect)
+    }
+
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args: Args = super::arguments(args)?;
+            super::fits("shell", "/command", &args.command)?;
+            // `--`: a command that starts with a dash is no option of bash.
+            let mut command = Command::new("bash").args(["-c", "--", &args.command]);
+            if let Some(cwd) = &args.cwd {
+                command = command.directory(super::directory(&cx, cwd)?);
+            }
+            let finished = self.runner.run(&cx, self.wall, command, None).await?;
+            Ok(finished.into_output())
+        })
+    }
+}

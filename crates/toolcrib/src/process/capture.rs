@@ -1,0 +1,229 @@
+//! What a command prints: passed on as text piece by piece, and kept up to a limit, head and tail.
+
+use std::collections::VecDeque;
+
+use crate::model::context::CallContext;
+use crate::model::event::OutputStream;
+use crate::model::text::left_out;
+use crate::sandbox::Stream;
+
+/// Both streams of a command.
+pub(super) struct Capture<'a> {
+    cx: &'a CallContext,
+    kept: [Kept; 2],
+    /// The beginning of a character whose rest has not come yet.
+    pending: [Vec<u8>; 2],
+}
+
+impl<'a> Capture<'a> {
+    pub(super) fn new(cx: &'a CallContext) -> Self {
+        let limit = usize::try_from(cx.limits().max_output_bytes).unwrap_or(usize::MAX);
+        Capture {
+            cx,
+            kept: [Kept::new(limit), Kept::new(limit)],
+            pending: [Vec::new(), Vec::new()],
+        }
+    }
+
+    pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let index = stream as usize;
+        self.kept[index].push(bytes);
+        let pending = &mut self.pending[index];
+        let whole = if pending.is_empty() {
+            whole_characters(bytes)
+        } else {
+            pending.extend_from_slice(bytes);
+            whole_characters(pending)
+        };
+        let (text, rest) = if pending.is_empty() {
+            (
+                String::from_utf8_lossy(&bytes[..whole]).into_owned(),
+                bytes[whole..].to_vec(),
+            )
+        } else {
+            (
+                String::from_utf8_lossy(&pending[..whole]).into_owned(),
+                pending[whole..].to_vec(),
+            )
+        };
+        *pending = rest;
+        self.emit(stream, text);
+    }
+
+    /// What was kept of stdout and stderr. Says to the call whether something was left out.
+    pub(super) fn finish(mut self) -> [String; 2] {
+        for (stream, index) in [(Stream::Stdout, 0), (Stream::Stderr, 1)] {
+            let rest = std::mem::take(&mut self.pending[index]);
+            self.emit(stream, String::from_utf8_lossy(&rest).into_owned());
+        }
+        let cx = self.cx;
+        self.kept.map(|kept| {
+            let (text, cut) = kept.into_text();
+            if cut {
+                cx.note_truncated();
+            }
+            text
+        })
+    }
+
+    fn emit(&self, stream: Stream, text: String) {
+        if !text.is_empty() {
+            let stream = match stream {
+                Stream::Stdout => OutputStream::Stdout,
+                Stream::Stderr => OutputStream::Stderr,
+            };
+            self.cx.emit_output(stream, text);
+        }
+    }
+}
+
+/// How many bytes can be shown now: all but the beginning of a character at the end.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let start = bytes.len().saturating_sub(3);
+    let last = bytes[start..]
+        .iter()
+        .rposition(|byte| byte & 0b1100_0000 != 0b1000_0000)
+        .map(|at| start + at);
+    match last {
+        Some(at) if bytes.len() - at < width(bytes[at]) => at,
+        _ => bytes.len(),
+    }
+}
+
+fn width(first: u8) -> usize {
+    match first {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 1,
+    }
+}
+
+/// The head and the tail of a stream.
+struct Kept {
+    limit: usize,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: u64,
+}
+
+/// Room for the mark between head and tail.
+const MARK: usize = 80;
+
+impl Kept {
+    fn new(limit: usize) -> Self {
+        Kept {
+            limit,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = (self.limit / 2).saturating_sub(self.head.len());
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(first);
+        let most = self.limit - self.limit / 2;
+        let rest = &rest[rest.len().saturating_sub(most)..];
+        let excess = (self.tail.len() + rest.len()).saturating_sub(most);
+        self.tail.drain(..excess);
+        self.tail.extend(rest);
+    }
+
+    /// The text, and whether something is missing from it.
+    fn into_text(self) -> (String, bool) {
+        let (head, tail) = (self.head, Vec::from(self.tail));
+        let dropped = self.total - (head.len() + tail.len()) as u64;
+        let mut text = String::from_utf8_lossy(&head).into_owned();
+        if dropped == 0 {
+            // Looked at together: a character may lie across the two.
+            if !tail.is_empty() {
+                let whole = [head.as_slice(), &tail].concat();
+                text = String::from_utf8_lossy(&whole).into_owned();
+            }
+            if text.len() <= self.limit {
+                return (text, false);
+            }
+        }
+        // Bytes that are no text take more room as text, so what is kept is measured again.
+        let tail = if dropped == 0 {
+            text.clone()
+        } else {
+            String::from_utf8_lossy(&tail).into_owned()
+        };
+        let room = self.limit.saturating_sub(MARK) / 2;
+        text.truncate(text.floor_char_boundary(room));
+        let from = tail.ceil_char_boundary(tail.len().saturating_sub(room));
+        let shown = (text.len() + tail.len() - from) as u64;
+        let mark = left_out(self.total.saturating_sub(shown));
+        (format!("{text}{mark}{}", &tail[from..]), true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(limit: usize, chunks: &[&[u8]]) -> (String, bool) {
+        let mut kept = Kept::new(limit);
+        for chunk in chunks {
+            kept.push(chunk);
+        }
+        kept.into_text()
+    }
+
+    #[test]
+    fn what_fits_is_kept_as_it_is() {
+        assert_eq!(
+            kept(10, &[b"01234", b"56789"]),
+            ("0123456789".to_owned(), false)
+        );
+        assert_eq!(
+            kept(4, &["é".as_bytes(), "é".as_bytes()]),
+            ("éé".to_owned(), false)
+        );
+        assert_eq!(kept(4, &[b"a\xc3", b"\xa9b"]), ("aéb".to_owned(), false));
+        assert_eq!(kept(4, &[]), (String::new(), false));
+    }
+
+    #[test]
+    fn of_more_the_head_and_the_tail_are_kept_within_the_limit() {
+        let long = "x".repeat(5000);
+        let chunks: Vec<&[u8]> = vec![b"HEAD", long.as_bytes(), b"TAIL"];
+        let (text, cut) = kept(1000, &chunks);
+        assert!(cut && text.len() <= 1000, "{}", text.len());
+        assert!(text.starts_with("HEAD") && text.ends_with("TAIL"), "{text}");
+        assert!(text.contains("bytes left out]"), "{text}");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_stay_within_the_limit_as_text() {
+        let noise = vec![0xff; 900];
+        let (text, cut) = kept(1000, &[&noise]);
+        assert!(cut && text.len() <= 1000, "{}", text.len());
+    }
+
+    #[test]
+    fn a_flood_keeps_memory_bounded() {
+        let mut kept = Kept::new(1000);
+        for _ in 0..10_000 {
+            kept.push(&[b'y'; 4096]);
+        }
+        assert!(kept.head.len() + kept.tail.len() <= 1000);
+        assert!(kept.tail.capacity() < 10_000);
+    }
+
+    #[test]
+    fn a_character_is_not_shown_before_it_is_whole() {
+        assert_eq!(whole_characters("aé".as_bytes()), 3);
+        assert_eq!(whole_characters(b"a\xc3"), 1);
+        assert_eq!(whole_characters(b"a\xe2\x82"), 1);
+        assert_eq!(whole_characters(b"\xf0\x9f\x98"), 0);
+        // No beginning of anything: shown as what it is.
+        assert_eq!(whole_characters(b"a\xff"), 2);
+        assert_eq!(whole_characters(b"\x80\x80\x80\x80"), 4);
+        assert_eq!(whole_characters(b""), 0);
+    }
+}
