@@ -20,7 +20,7 @@ use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
+use crate::model::spec::{Role, ToolSpec};
 use crate::schema::Schema;
 use crate::tool::Tool;
 use walk::{Listing, Reach, list};
@@ -119,6 +119,7 @@ fn spec(options: &ListOptions) -> ToolSpec {
     spec.bundle = Slug::parse("core").expect("a valid slug");
     spec.title = Some("List directory".to_owned());
     spec.effects = Effects::READ;
+    spec.roles = vec![("path".to_owned(), Role::ReadPath)];
     spec.limits = LimitsPatch {
         timeout_ms: Some(30_000),
         // Room for every entry, long paths too: a listing is cut here and nowhere else.

@@ -1,7 +1,10 @@
 //! The compiled-in tools, one file each: spec, arguments, body and tests together.
 
+mod delete_file;
 mod list_directory;
+mod move_file;
 mod read_file;
+mod write_file;
 
 use std::sync::Arc;
 
@@ -12,10 +15,15 @@ pub use read_file::ReadOptions;
 
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::limits::MB;
 use crate::registry::{RegisterError, Registration, Registry, Source};
+use crate::schema::Fault;
 use crate::tool::Tool;
+use delete_file::DeleteFile;
 use list_directory::ListDirectory;
+use move_file::MoveFile;
 use read_file::ReadFile;
+use write_file::WriteFile;
 
 /// What can be set about the built-in tools.
 #[derive(Debug, Clone, Default)]
@@ -44,9 +52,12 @@ impl Registry {
                     .unwrap_or_else(|| "there is no workspace".to_owned()),
             ),
         };
-        let tools: [Arc<dyn Tool>; 2] = [
+        let tools: [Arc<dyn Tool>; 5] = [
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(ReadFile::new(options.read)),
+            Arc::new(WriteFile::new()),
+            Arc::new(DeleteFile::new()),
+            Arc::new(MoveFile::new()),
         ];
         let unavailable = |tool| {
             (
@@ -65,4 +76,56 @@ impl Registry {
 fn arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError> {
     serde_json::from_value(args.into())
         .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, error.to_string()))
+}
+
+/// A fault the schema cannot express, told like those it can.
+fn invalid(tool: &str, pointer: &str, message: &str) -> ToolError {
+    let text = format!("invalid arguments for `{tool}`: `{pointer}` {message}");
+    let fault = Fault {
+        pointer: pointer.to_owned(),
+        message: message.to_owned(),
+    };
+    ToolError::new(ErrorCode::InvalidArguments, text)
+        .with_detail("faults", serde_json::json!([fault]))
+}
+
+/// A size as a person says it.
+fn size_in_words(bytes: u64) -> String {
+    const KB: u64 = 1024;
+    const GB: u64 = 1024 * MB;
+    let in_units = |unit: u64, name: &str| {
+        let tenths = bytes.saturating_mul(10) / unit;
+        match (tenths / 10, tenths % 10) {
+            (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {name}"),
+            (whole, _) => format!("{whole} {name}"),
+        }
+    };
+    match bytes {
+        1 => "1 byte".to_owned(),
+        0..KB => format!("{bytes} bytes"),
+        KB..MB => in_units(KB, "KB"),
+        MB..GB => in_units(MB, "MB"),
+        GB.. => in_units(GB, "GB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_in_few_digits() {
+        for (bytes, words) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1023 bytes"),
+            (1024, "1 KB"),
+            (1536, "1.5 KB"),
+            (49_300, "48 KB"),
+            (MB, "1 MB"),
+            (10 << 30, "10 GB"),
+        ] {
+            assert_eq!(size_in_words(bytes), words);
+        }
+    }
 }

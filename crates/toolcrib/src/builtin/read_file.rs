@@ -22,9 +22,9 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
+use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
-use crate::schema::{Fault, Schema};
+use crate::schema::Schema;
 use crate::tool::Tool;
 use crate::workspace::{Metadata, Workspace, WorkspacePath};
 
@@ -101,6 +101,7 @@ fn spec() -> ToolSpec {
     spec.bundle = Slug::parse("core").expect("a valid slug");
     spec.title = Some("Read file".to_owned());
     spec.effects = Effects::READ;
+    spec.roles = vec![("path".to_owned(), Role::ReadPath)];
     spec.limits = LimitsPatch {
         timeout_ms: Some(30_000),
         // Room for the longest content there can be: what was read must not be cut again.
@@ -184,14 +185,8 @@ impl Args {
     }
 }
 
-/// A fault the schema cannot express, told like those it can.
 fn invalid(pointer: &str, message: &str) -> ToolError {
-    let text = format!("invalid arguments for `read_file`: `{pointer}` {message}");
-    let fault = Fault {
-        pointer: pointer.to_owned(),
-        message: message.to_owned(),
-    };
-    ToolError::new(ErrorCode::InvalidArguments, text).with_detail("faults", json!([fault]))
+    super::invalid("read_file", pointer, message)
 }
 
 fn check_extension(path: &WorkspacePath, allowed: &[String]) -> Result<(), ToolError> {

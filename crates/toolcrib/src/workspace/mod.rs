@@ -17,8 +17,14 @@
 //! arguments are JSON text.
 
 mod beneath;
+mod identity;
 mod metadata;
 mod path;
+mod remove;
+mod rename;
+mod spot;
+mod tree;
+mod write;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -30,8 +36,13 @@ use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
+pub(crate) use identity::{Identity, Old};
 pub use metadata::{EntryKind, Metadata};
 pub use path::WorkspacePath;
+pub(crate) use remove::{MAX_COUNTED, Removable, Tally, Watch};
+pub(crate) use rename::{Movable, Move};
+pub(crate) use spot::MissingDirs;
+pub(crate) use write::Replaces;
 
 use crate::model::error::{ErrorCode, ToolError};
 use beneath::{Links, Resolver};
