@@ -87,8 +87,12 @@ impl<'a> Finder<'a> {
         }
         let root = self.root;
         for directory in path.ancestors().take_while(|above| above.starts_with(root)) {
-            if directory != root && directory != path && directory.is_dir() {
-                self.name(".git", &directory.join(".git"), LINKS)?;
+            if directory != root && directory != path {
+                let git = directory.join(".git");
+                match real(&git)? {
+                    Some(_) => self.name(".git", &git, LINKS)?,
+                    None => self.push(&git, Cover::Placeholder),
+                }
             }
             if names::is_repository(directory) {
                 self.repository(directory)?;

@@ -221,15 +221,11 @@ fn keep_attributes(file: &File, old: &Old) -> Result<(), Errno> {
 fn keep_extended(file: &File, old: &File) -> Result<(), Errno> {
     /// The largest list and the largest value of Linux.
     const MAX: usize = 64 * 1024;
-    let unsupported = |errno| matches!(errno, Errno::NOTSUP | Errno::NOSYS);
-    match flistxattr(old, &mut [0_u8; 0][..]) {
-        Ok(0) => return Ok(()),
-        Ok(_) => {}
-        Err(errno) if unsupported(errno) => return Ok(()),
-        Err(errno) => return Err(errno),
-    }
     let mut list = vec![0; MAX];
-    let length = flistxattr(old, &mut list[..])?;
+    let length = match flistxattr(old, &mut list[..]) {
+        Ok(0) | Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(()),
+        listed => listed?,
+    };
     let mut value = vec![0; MAX];
     for name in list[..length].split(|byte| *byte == 0) {
         if name == b"system.posix_acl_access" || name.starts_with(b"user.") {
