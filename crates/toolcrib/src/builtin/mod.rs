@@ -1,12 +1,15 @@
 //! The compiled-in tools, one file each: spec, arguments, body and tests together.
 
+mod delete_file;
 mod list_directory;
+mod move_file;
+mod programs;
 mod read_file;
 mod reference;
 mod run_code;
 mod shell;
+mod write_file;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -14,35 +17,24 @@ use serde_json::json;
 
 pub use crate::process::SandboxOptions;
 pub use list_directory::ListOptions;
+pub use programs::SandboxSettings;
 pub use read_file::ReadOptions;
 pub use reference::reference;
 
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
-use crate::model::effects::Approval;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::process::{MAX_ARGUMENT, Runner, Wall};
+use crate::model::limits::MB;
+use crate::process::Runner;
 use crate::registry::{RegisterError, Registration, Registry, Source};
-use crate::sandbox::Level;
 use crate::schema::Fault;
 use crate::tool::Tool;
+use delete_file::DeleteFile;
 use list_directory::ListDirectory;
+use move_file::MoveFile;
 use read_file::ReadFile;
 use run_code::RunCode;
 use shell::Shell;
-
-/// What can be set about tools that run programs.
-#[derive(Debug, Clone, Default)]
-pub struct SandboxSettings {
-    /// The level of `shell` (`sandbox.shell`); `process` if not said.
-    pub shell: Option<Level>,
-    /// The level of `run_code` (`sandbox.code`); if not said `container`, or `process` where that cannot be had.
-    pub code: Option<Level>,
-    /// Whether programs may use the network (`sandbox.network`).
-    pub network: bool,
-    /// What they may read and use.
-    pub options: SandboxOptions,
-}
+use write_file::WriteFile;
 
 /// What can be set about the built-in tools.
 #[derive(Debug, Clone, Default)]
@@ -74,9 +66,12 @@ impl Registry {
             ),
         };
         let runner = Arc::new(Runner::new(options.sandbox.options.clone()));
-        let tools: [Arc<dyn Tool>; 4] = [
+        let tools: [Arc<dyn Tool>; 7] = [
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(ReadFile::new(options.read)),
+            Arc::new(WriteFile::new()),
+            Arc::new(DeleteFile::new()),
+            Arc::new(MoveFile::new()),
             Arc::new(Shell::new(&options.sandbox, Arc::clone(&runner))),
             Arc::new(RunCode::new(&options.sandbox, runner)),
         ];
@@ -109,51 +104,43 @@ fn invalid(tool: &str, pointer: &str, message: &str) -> ToolError {
     ToolError::new(ErrorCode::InvalidArguments, text).with_detail("faults", json!([fault]))
 }
 
-/// Whether a program can be given this text as an argument.
-fn fits(tool: &str, pointer: &str, text: &str) -> Result<(), ToolError> {
-    if text.contains('\0') {
-        return Err(invalid(
-            tool,
-            pointer,
-            "holds a NUL character, which no program can be given",
-        ));
-    }
-    if text.len() > MAX_ARGUMENT {
-        let message = format!(
-            "is {} bytes long, and a program can be given {MAX_ARGUMENT}; write it to a file and run that",
-            text.len()
-        );
-        return Err(invalid(tool, pointer, &message));
-    }
-    Ok(())
-}
-
-/// Where a directory of the workspace is on the host; the sandbox, not this, keeps a program from leaving it.
-fn directory(cx: &CallContext, path: &str) -> Result<PathBuf, ToolError> {
-    let workspace = cx.workspace()?;
-    workspace.place_of(&workspace.path(path)?)
-}
-
-/// The wall in words.
-fn behind(wall: &Wall) -> String {
-    let network = if wall.network {
-        "with network"
-    } else {
-        "without network"
-    };
-    match wall.level {
-        Level::None => "without any isolation".to_owned(),
-        Level::Process => format!("in the sandbox, {network}"),
-        Level::Container => format!("in a container, {network}"),
-    }
-}
-
-/// What stands behind a wall may run; without one a person is asked every time.
-fn approval_of(wall: &Wall) -> Approval {
-    match wall.level {
-        Level::None => {
-            Approval::ask("the setting `sandbox` says `none`: nothing would hold the program back")
+/// A size as a person says it.
+fn size_in_words(bytes: u64) -> String {
+    const KB: u64 = 1024;
+    const GB: u64 = 1024 * MB;
+    let in_units = |unit: u64, name: &str| {
+        let tenths = bytes.saturating_mul(10) / unit;
+        match (tenths / 10, tenths % 10) {
+            (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {name}"),
+            (whole, _) => format!("{whole} {name}"),
         }
-        Level::Process | Level::Container => Approval::allow(),
+    };
+    match bytes {
+        1 => "1 byte".to_owned(),
+        0..KB => format!("{bytes} bytes"),
+        KB..MB => in_units(KB, "KB"),
+        MB..GB => in_units(MB, "MB"),
+        GB.. => in_units(GB, "GB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_in_few_digits() {
+        for (bytes, words) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1023 bytes"),
+            (1024, "1 KB"),
+            (1536, "1.5 KB"),
+            (49_300, "48 KB"),
+            (MB, "1 MB"),
+            (10 << 30, "10 GB"),
+        ] {
+            assert_eq!(size_in_words(bytes), words);
+        }
     }
 }
