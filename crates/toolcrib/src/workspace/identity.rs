@@ -18,7 +18,7 @@ use crate::model::limits::MB;
 /// times, which say whether the rest was written to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Identity {
+pub struct Identity {
     device: u64,
     inode: u64,
     kind: String,
@@ -66,13 +66,13 @@ impl Identity {
 
 /// A file that is to be replaced.
 #[derive(Debug)]
-pub(crate) struct Old {
+pub struct Old {
     /// Which file it is.
-    pub(crate) identity: Identity,
+    pub identity: Identity,
     /// Its size in bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// All of it, unless it is longer than [`MAX_READ`](Self::MAX_READ) or cannot be read.
-    pub(crate) content: Option<Vec<u8>>,
+    pub content: Option<Vec<u8>>,
     pub(super) stat: Stat,
     /// Open for reading, if that is allowed.
     pub(super) file: Option<File>,
@@ -80,7 +80,7 @@ pub(crate) struct Old {
 
 impl Old {
     /// How much of a file is read to tell it from another, and to show what changes.
-    pub(crate) const MAX_READ: u64 = MB;
+    pub const MAX_READ: u64 = MB;
 }
 
 impl Spot {

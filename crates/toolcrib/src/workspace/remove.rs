@@ -19,32 +19,36 @@ use super::{EntryKind, Metadata, Workspace, WorkspacePath};
 use crate::model::error::{ErrorCode, ToolError};
 
 /// How many entries of a tree are counted and told from others before anybody is asked.
-pub(crate) const MAX_COUNTED: u64 = 20_000;
+pub const MAX_COUNTED: u64 = 20_000;
 
 /// Something that can be removed.
 #[derive(Debug)]
-pub(crate) struct Removable {
-    pub(crate) kind: EntryKind,
-    pub(crate) size: u64,
+pub struct Removable {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its own size in bytes.
+    pub size: u64,
     /// Of a directory: what is in it.
-    pub(crate) tally: Option<Tally>,
+    pub tally: Option<Tally>,
     /// Which file it is, or which directory with what in it.
-    pub(crate) identity: Identity,
+    pub identity: Identity,
 }
 
 /// What is in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Everything but directories.
-    pub(crate) files: u64,
-    pub(crate) directories: u64,
-    pub(crate) bytes: u64,
+    pub files: u64,
+    /// Directories, itself not counted.
+    pub directories: u64,
+    /// The sizes of the files together.
+    pub bytes: u64,
     /// Whether that is all.
-    pub(crate) is_complete: bool,
+    pub is_complete: bool,
 }
 
 /// Who wants a removal: told of what was removed, asked whether to go on.
-pub(crate) trait Watch {
+pub trait Watch {
     /// One more is gone; its path is relative to the workspace, as far as it is text to the caller.
     fn removed(&mut self, path: &[u8]);
     /// Whether to stop.
@@ -53,13 +57,13 @@ pub(crate) trait Watch {
 
 impl Workspace {
     /// Looks at what removing a path would remove.
-    pub(crate) fn to_remove(&self, path: &WorkspacePath) -> Result<Removable, ToolError> {
+    pub fn to_remove(&self, path: &WorkspacePath) -> Result<Removable, ToolError> {
         let spot = self.spot(path, "delete")?;
         examine(&spot, path, Some(MAX_COUNTED), &|| false)
     }
 
     /// Removes a file, a link, or a directory with all that is in it, if it is what was approved.
-    pub(crate) fn remove(
+    pub fn remove(
         &self,
         path: &WorkspacePath,
         approved: &Identity,

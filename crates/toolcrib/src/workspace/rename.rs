@@ -22,24 +22,26 @@ const MAX_LOOKED_AT: usize = 20_000;
 
 /// What a move moves, and what it replaces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Move {
+pub struct Move {
     from: Identity,
     /// `None` if there was nothing of the new name.
-    pub(crate) over: Option<Identity>,
+    over: Option<Identity>,
 }
 
 /// A move as it would go now.
 #[derive(Debug)]
-pub(crate) struct Movable {
-    pub(crate) kind: EntryKind,
-    pub(crate) is: Move,
+pub struct Movable {
+    /// What moves.
+    pub kind: EntryKind,
+    /// Which file moves, and over which.
+    pub is: Move,
     /// Kind and size of what would be replaced.
-    pub(crate) over: Option<(EntryKind, u64)>,
+    pub over: Option<(EntryKind, u64)>,
 }
 
 impl Workspace {
     /// Looks at what a move would do.
-    pub(crate) fn to_rename(
+    pub fn to_rename(
         &self,
         from: &WorkspacePath,
         to: &WorkspacePath,
@@ -49,7 +51,7 @@ impl Workspace {
     }
 
     /// Moves what was approved, over what was approved to be replaced.
-    pub(crate) fn rename(
+    pub fn rename(
         &self,
         from: &WorkspacePath,
         to: &WorkspacePath,

@@ -30,7 +30,7 @@ pub(crate) struct Spot {
 
 /// What becomes of directories that are missing on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MissingDirs {
+pub enum MissingDirs {
     /// They are an error.
     Refuse,
     /// They are made.

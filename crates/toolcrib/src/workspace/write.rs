@@ -29,7 +29,7 @@ use crate::model::error::{ErrorCode, ToolError};
 
 /// What a file may replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Replaces {
+pub enum Replaces {
     /// Nothing: the file must be new.
     Nothing,
     /// This file as it was, and no other.
@@ -38,7 +38,7 @@ pub(crate) enum Replaces {
 
 impl Workspace {
     /// Looks at the file that writing to a path would replace, if there is one.
-    pub(crate) fn file_to_replace(
+    pub fn file_to_replace(
         &self,
         path: &WorkspacePath,
         missing: MissingDirs,
@@ -61,7 +61,7 @@ impl Workspace {
     ///
     /// On error the file is as it was, with one exception: when its directory cannot be synced,
     /// a replaced file has its new content, which is not known to be on the disk.
-    pub(crate) fn write_file(
+    pub fn write_file(
         &self,
         path: &WorkspacePath,
         bytes: &[u8],
