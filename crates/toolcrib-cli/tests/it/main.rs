@@ -10,6 +10,7 @@ mod harness;
 mod help;
 mod list;
 mod readme;
+mod rules;
 mod run;
 mod sandbox;
 mod schema;

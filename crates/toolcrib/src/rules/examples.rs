@@ -157,7 +157,7 @@ pub(super) fn check(rule: &Rule, examples: &[Example]) -> Vec<String> {
         }
         match (example.matches, findings.first()) {
             (true, None) => {
-                problems.push(format!("the example `{shown}` must match, and does not"))
+                problems.push(format!("the example `{shown}` must match, and does not"));
             }
             (false, Some(finding)) => {
                 let about = finding.about.as_deref().unwrap_or("it");

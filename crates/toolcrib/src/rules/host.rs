@@ -190,7 +190,7 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<String> {
     match command.name {
         "curl" | "wget" | "http" | "https" | "ssh" | "sftp" | "nc" | "ncat" | "netcat"
         | "telnet" | "ping" | "dig" | "nslookup" | "host" | "nmap" | "mosh" | "ftp" | "socat" => {
-            hosts.extend(operands().filter(plain).filter_map(host_in))
+            hosts.extend(operands().filter(plain).filter_map(host_in));
         }
         "scp" | "rsync" | "git" => hosts.extend(
             operands()

@@ -8,6 +8,7 @@ mod layers;
 mod paths;
 mod pipeline;
 mod properties;
+mod rules;
 mod seeds;
 mod storage;
 mod syscalls;
