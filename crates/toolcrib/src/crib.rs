@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::approval::{Approver, DenyAll};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
-use crate::config::{Config, ConfigError, NoHome, Surroundings};
+use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions};
 use crate::record::replay::Replay;
 use crate::registry::{RegisterError, Registry};
+use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -83,6 +84,8 @@ impl CribOptions {
         if let Some(workspace) = &workspace {
             config.tighten_by_project(workspace)?;
         }
+        let (rules, mut warnings) = load_rules(&home, workspace.as_ref(), &config.disabled_rules())
+            .map_err(ConfigError::from)?;
         let call_log = Arc::new(CallLog::with_options(
             home.join(CALLS),
             CallLogOptions {
@@ -93,6 +96,7 @@ impl CribOptions {
             },
         ));
         let mut builder = Registry::builder()
+            .rules(rules.clone())
             .shared_approver(self.approver)
             .recorder(Arc::clone(&call_log) as _)
             .replay(Replay::in_directory(
@@ -125,10 +129,11 @@ impl CribOptions {
             },
             no_workspace,
         })?;
-        let warnings = switch_off(&registry, &config.disabled_tools());
+        warnings.extend(switch_off(&registry, &config.disabled_tools()));
         Ok(Crib {
             home,
             config,
+            rules,
             registry,
             call_log,
             warnings,
@@ -185,6 +190,7 @@ pub enum OpenError {
 pub struct Crib {
     home: PathBuf,
     config: Config,
+    rules: RuleSet,
     registry: Registry,
     call_log: Arc<CallLog>,
     warnings: Vec<String>,
@@ -204,6 +210,11 @@ impl Crib {
     /// The settings in force.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> &RuleSet {
+        &self.rules
     }
 
     /// What is odd about the settings without making them unusable.

@@ -6,6 +6,7 @@ mod config;
 mod doctor;
 mod explain;
 mod list;
+mod rules;
 mod run;
 mod sandbox;
 mod schema;
@@ -32,6 +33,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Show(args) => show::show(args, &open(global, output)?, output),
         Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
+        Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),

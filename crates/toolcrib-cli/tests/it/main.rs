@@ -11,6 +11,7 @@ mod help;
 mod list;
 mod programs;
 mod readme;
+mod rules;
 mod run;
 mod sandbox;
 mod schema;

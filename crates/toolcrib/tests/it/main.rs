@@ -10,6 +10,7 @@ mod paths;
 mod pipeline;
 mod programs;
 mod properties;
+mod rules;
 mod seeds;
 mod shell_cases;
 mod storage;
