@@ -389,9 +389,7 @@ mod tests {
     }
 
     fn text(text: &str) -> Word {
-        Word {
-            parts: vec![Part::Text(text.to_owned())],
-        }
+        Word::text(text)
     }
 
     #[test]
@@ -432,6 +430,7 @@ mod tests {
     fn a_wildcard_in_the_command_can_mean_what_the_pattern_names() {
         let word = |parts: &[Part]| Word {
             parts: parts.to_vec(),
+            splits: false,
         };
         let (t, g) = (
             |s: &str| Part::Text(s.to_owned()),

@@ -239,6 +239,7 @@ impl Where {
             Directory::Known(text) => {
                 let word = Word {
                     parts: home_first(text),
+                    splits: false,
                 };
                 self.locate(&word, &Directory::Start)
             }
@@ -371,6 +372,7 @@ mod tests {
         let place = Where::new(Some("/home/ada/project".as_ref()), Some("sub"));
         let word = Word {
             parts: parts.to_vec(),
+            splits: false,
         };
         let located = place.locate(&word, &directory);
         format!("{:?} {}", located.root, located.text())

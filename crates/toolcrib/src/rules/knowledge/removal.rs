@@ -98,9 +98,7 @@ fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>
         .skip_while(|arg| matches!(arg.text.as_ref(), "-H" | "-L" | "-P"))
         .take_while(|arg| !arg.text.starts_with(['-', '(', ')', '!', '\\', ',']))
         .collect();
-    let here = crate::shell::Word {
-        parts: vec![crate::shell::Part::Text(".".to_owned())],
-    };
+    let here = crate::shell::Word::text(".");
     let located: Vec<(String, Located)> = if starts.is_empty() {
         vec![(
             ".".to_owned(),
