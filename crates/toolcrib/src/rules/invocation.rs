@@ -34,14 +34,6 @@ impl Arg<'_> {
     pub(super) fn is_option(&self) -> bool {
         !self.after_dashes && self.text.len() > 1 && self.text.starts_with('-')
     }
-
-    /// Whether it is known before the command runs, wildcards excluded.
-    pub(super) fn is_fixed(&self) -> bool {
-        self.word
-            .parts
-            .iter()
-            .all(|part| matches!(part, Part::Text(_)))
-    }
 }
 
 impl<'s> Invocation<'s> {

@@ -3,6 +3,7 @@
 mod outside;
 mod permissions;
 mod removal;
+mod temporary;
 
 use super::Finding;
 use super::facts::Facts;

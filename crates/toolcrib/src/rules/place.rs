@@ -177,11 +177,19 @@ impl Where {
                             .for_each(|name| name.text(piece));
                     }
                 }
+                // A pattern may go on over several names: `*/../x`.
                 Part::Glob(pattern) => {
-                    names
-                        .last_mut()
-                        .into_iter()
-                        .for_each(|name| name.glob(pattern));
+                    for (index, piece) in pattern.split('/').enumerate() {
+                        if index > 0 {
+                            names.push(Building::default());
+                        }
+                        let name = names.last_mut().into_iter();
+                        if piece.contains(['*', '?', '[', '(']) {
+                            name.for_each(|name| name.glob(piece));
+                        } else {
+                            name.for_each(|name| name.text(piece));
+                        }
+                    }
                 }
                 Part::Variable(variable) if first && variable == "HOME" => root = Some(Root::Home),
                 Part::Variable(variable) if first && variable == "TMPDIR" => {
