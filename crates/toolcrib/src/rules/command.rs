@@ -1,5 +1,6 @@
 //! Conditions on commands: `command = "git push --force"`, or a table of name, arguments, options, words and variables.
 
+use super::glob::NameGlob;
 use super::invocation::{Flag, Invocation, Words};
 use crate::shell::Part;
 
@@ -15,7 +16,7 @@ pub(super) struct CommandCondition {
     /// Options of which none is given.
     pub(super) without: Vec<Flag>,
     /// One of these fits one of the arguments, options included.
-    pub(super) words: Vec<Words>,
+    pub(super) words: Vec<NameGlob>,
     /// One of these is a variable that is set for the command.
     pub(super) sets: Vec<Words>,
 }

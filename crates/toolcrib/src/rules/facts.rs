@@ -123,9 +123,7 @@ impl<'a> Facts<'a> {
             })
             .map(|(text, access)| {
                 let text = text.strip_prefix("file://").unwrap_or(text);
-                let word = shell::Word {
-                    parts: vec![shell::Part::Text(text.to_owned())],
-                };
+                let word = shell::Word::text(text);
                 PathWord {
                     located: place.locate(&word, &Default::default()),
                     text: text.to_owned(),

@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use super::command::{CommandCondition, Operand};
 use super::examples::{self, Example};
-use super::glob::PathGlob;
+use super::glob::{NameGlob, PathGlob};
 use super::host::HostPattern;
 use super::invocation::{Flag, Words};
 use super::paths::Access;
@@ -408,7 +408,11 @@ impl Reader {
                 .then(|| args.iter().map(|text| Operand::parse(text)).collect()),
             flags: self.flags(table, "flags"),
             without: self.flags(table, "without"),
-            words: words(self.texts(table, "words")),
+            words: self
+                .texts(table, "words")
+                .iter()
+                .map(|text| NameGlob::parse(text))
+                .collect(),
             sets: words(self.texts(table, "sets")),
         };
         Some(condition)

@@ -267,8 +267,11 @@ impl PathGlob {
     pub(super) fn matches(&self, path: &Located, workspace: &[Name]) -> bool {
         let names = path.names.as_slice();
         match (self.from, path.root) {
-            (From::Anywhere, _)
-            | (From::FileSystem, Root::FileSystem)
+            // Anything anywhere fits `*`, and `ls *` names nothing in particular.
+            (From::Anywhere, _) => fits_if(&self.steps, &[names], |name| {
+                name.glob.as_ref().is_none_or(|glob| glob.fixed() > 1)
+            }),
+            (From::FileSystem, Root::FileSystem)
             | (From::Home, Root::Home)
             | (From::Workspace, Root::Workspace) => fits(&self.steps, &[names]),
             // A pattern that covers the whole workspace is about what is around it.
@@ -307,6 +310,10 @@ fn beneath_a_home(names: &[Name]) -> Option<&[Name]> {
 
 /// Whether a path, given in pieces, fits: a walk along both that goes back to the last `**` when it is stuck.
 fn fits(steps: &[Step], pieces: &[&[Name]]) -> bool {
+    fits_if(steps, pieces, |_| true)
+}
+
+fn fits_if(steps: &[Step], pieces: &[&[Name]], enough: impl Fn(&Name) -> bool) -> bool {
     let length: usize = pieces.iter().map(|piece| piece.len()).sum();
     let name = |mut index: usize| {
         for piece in pieces {
@@ -329,7 +336,7 @@ fn fits(steps: &[Step], pieces: &[&[Name]]) -> bool {
                 step += 1;
                 continue;
             }
-            (Some(Step::Name(glob)), Some(name)) if name.may_be(glob) => {
+            (Some(Step::Name(glob)), Some(name)) if enough(name) && name.may_be(glob) => {
                 step += 1;
                 at += 1;
                 continue;
@@ -389,9 +396,7 @@ mod tests {
     }
 
     fn text(text: &str) -> Word {
-        Word {
-            parts: vec![Part::Text(text.to_owned())],
-        }
+        Word::text(text)
     }
 
     #[test]
@@ -432,6 +437,7 @@ mod tests {
     fn a_wildcard_in_the_command_can_mean_what_the_pattern_names() {
         let word = |parts: &[Part]| Word {
             parts: parts.to_vec(),
+            splits: false,
         };
         let (t, g) = (
             |s: &str| Part::Text(s.to_owned()),
@@ -445,7 +451,11 @@ mod tests {
         assert!(!matches("/etc/passwd", word(&[t("/etc/host"), g("*")])));
         // A shell's wildcard fits no leading dot.
         assert!(!matches("**/.ssh/**", word(&[t("a/"), g("*")])));
-        assert!(matches("**/.ssh/**", word(&[t("a/.s"), g("*")])));
+        assert!(matches("**/.ssh/**", word(&[t("a/.ss"), g("*")])));
+        assert!(
+            !matches("**/id_rsa", word(&[g("*")])),
+            "it names nothing in particular"
+        );
         let home = Part::Variable("HOME".to_owned());
         assert!(matches(
             "~/.aws/**",

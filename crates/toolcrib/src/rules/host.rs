@@ -25,7 +25,8 @@ impl HostPattern {
         if text == "*" {
             return Ok(HostPattern::Any);
         }
-        if let Some((address, bits)) = text.split_once('/') {
+        let network = text.split_once('/').filter(|_| !text.contains("://"));
+        if let Some((address, bits)) = network {
             let address = address.parse::<IpAddr>().map_err(|_| {
                 format!("`{text}` is no network; write an address and a number of bits, as in 10.0.0.0/8")
             })?;

@@ -34,22 +34,11 @@ impl Arg<'_> {
     pub(super) fn is_option(&self) -> bool {
         !self.after_dashes && self.text.len() > 1 && self.text.starts_with('-')
     }
-
-    /// Whether it is known before the command runs, wildcards excluded.
-    pub(super) fn is_fixed(&self) -> bool {
-        self.word
-            .parts
-            .iter()
-            .all(|part| matches!(part, Part::Text(_)))
-    }
 }
 
 impl<'s> Invocation<'s> {
     pub(super) fn new(command: &'s SimpleCommand, place: &'s Where) -> Self {
-        let name = match command.words.first().map(|word| word.parts.as_slice()) {
-            Some([Part::Text(text)]) => text.rsplit('/').next().unwrap_or_default(),
-            _ => "",
-        };
+        let name = command.name().unwrap_or_default();
         let mut after_dashes = false;
         let args = command
             .words
@@ -119,7 +108,13 @@ impl<'s> Invocation<'s> {
                 .map(|arg| arg.text.as_ref())
         };
         if let Some(long) = spelling.strip_prefix("--") {
-            return options().any(|option| is_long(option, long));
+            return options().any(|option| {
+                is_long(option, long)
+                    || (!option.starts_with("--")
+                        && option[1..]
+                            .chars()
+                            .any(|c| spelled_out(self.name, c) == Some(long)))
+            });
         }
         if options().any(|option| option == spelling) {
             return true;
@@ -176,17 +171,28 @@ fn is_long(option: &str, long: &str) -> bool {
     !given.is_empty() && long.starts_with(given)
 }
 
-/// The long spelling of a short option, where programs agree or the program is one that rules are about.
-fn long_of(name: &str, letter: char) -> Option<&'static str> {
+/// The long spelling of a short option, for the programs that rules are often about.
+fn spelled_out(name: &str, letter: char) -> Option<&'static str> {
     Some(match (name, letter) {
-        ("rm" | "cp" | "chmod" | "chown" | "chgrp" | "ls", 'R') => "recursive",
+        ("rm" | "cp", 'r' | 'R') | ("chmod" | "chown" | "chgrp" | "ls", 'R') | ("grep", 'r') => {
+            "recursive"
+        }
+        ("rm" | "cp" | "mv" | "ln" | "git" | "npm", 'f') => "force",
         ("git", 'd') => "delete",
         ("git", 'n') => "dry-run",
+        ("curl" | "sort", 'o') => "output",
         ("wget", 'O') => "output-document",
-        (_, 'r') => "recursive",
-        (_, 'f') => "force",
-        (_, 'o') => "output",
+        ("sed", 'i') => "in-place",
         _ => return None,
+    })
+}
+
+/// The same for a short option that a rule names, where most programs agree.
+fn long_of(name: &str, letter: char) -> Option<&'static str> {
+    spelled_out(name, letter).or(match letter {
+        'r' => Some("recursive"),
+        'f' => Some("force"),
+        _ => None,
     })
 }
 

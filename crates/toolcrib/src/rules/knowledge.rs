@@ -3,12 +3,14 @@
 mod outside;
 mod permissions;
 mod removal;
+mod temporary;
 
 use super::Finding;
 use super::facts::Facts;
 use super::place::{Located, Root};
 use super::rule::{Condition, Rule, RuleOrigin};
 use crate::model::effects::Verdict;
+use crate::model::text;
 
 /// A rule that is code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +100,16 @@ impl Knowledge {
                     find(Verdict::Ask, doubt.reason.clone(), doubt.text.clone());
                 }
             }
-            Knowledge::ForkBomb => {}
+            Knowledge::ForkBomb => {
+                for shell in facts.shells().filter(|shell| shell.script.fork_bomb) {
+                    let reason = "a function starts itself again and again";
+                    find(
+                        Verdict::Deny,
+                        reason.to_owned(),
+                        text::shorten(shell.text, 80),
+                    );
+                }
+            }
             Knowledge::RecursiveRemoval => removal::judge(facts, &mut find),
             Knowledge::RecursivePermissions => permissions::judge(facts, &mut find),
             Knowledge::OutsideWorkspace => outside::judge(facts, &mut find),

@@ -6,7 +6,7 @@
 
 use super::invocation::{Arg, Invocation, word_text};
 use super::place::Located;
-use crate::shell::{Part, RedirectKind, Word};
+use crate::shell::{Directory, Part, RedirectKind, Word};
 
 /// A path that a call names.
 #[derive(Debug, Clone, PartialEq)]
@@ -255,7 +255,6 @@ fn habits(command: &Invocation<'_>) -> Habits {
             ..READS
         },
         "curl" | "http" | "https" => Habits {
-            operands: Operands::Text,
             text: &[
                 "-H",
                 "-X",
@@ -281,7 +280,6 @@ fn habits(command: &Invocation<'_>) -> Habits {
             ..READS
         },
         "wget" => Habits {
-            operands: Operands::Text,
             text: &["-U", "--user-agent", "--post-data"],
             writes: &[
                 "-O",
@@ -327,7 +325,7 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
             RedirectKind::Read => Access::Read,
             RedirectKind::Write => Access::Write,
         };
-        found.add(&redirect.target, access);
+        found.add_at(&redirect.target, &redirect.directory, access);
     }
     if command.args.is_empty() {
         return found.paths;
@@ -373,13 +371,7 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
             continue;
         }
         let access = match habits.operands {
-            Operands::Text => {
-                // `curl file:///etc/passwd`, `curl -T` aside.
-                if let Some(rest) = text.strip_prefix("file://") {
-                    found.add(&fixed(rest), Access::Read);
-                }
-                continue;
-            }
+            Operands::Text => continue,
             Operands::Read => Access::Read,
             Operands::Write => Access::Write,
             Operands::LastWritten if operand == operands && operands > 1 => Access::Write,
@@ -478,12 +470,12 @@ impl Found<'_, '_> {
             return;
         }
         // `-v ~/.ssh:/root/.ssh`, `host:path`
-        if arg.is_fixed() && text.contains(':') {
-            for piece in text
-                .split(':')
-                .filter(|piece| piece.contains('/') || piece.starts_with('~'))
-            {
-                self.add(&fixed(piece), access);
+        if text.contains(':') && !text.contains("://") {
+            for piece in pieces(arg.word) {
+                let text = word_text(&piece);
+                if text.contains('/') || text.starts_with('~') {
+                    self.add(&piece, access);
+                }
             }
             return;
         }
@@ -491,21 +483,25 @@ impl Found<'_, '_> {
     }
 
     fn add(&mut self, word: &Word, access: Access) {
+        self.add_at(word, &self.command.command.directory, access);
+    }
+
+    fn add_at(&mut self, word: &Word, directory: &Directory, access: Access) {
         let text = word_text(word);
         // `curl -d @file`
         if let Some(rest) = text.strip_prefix('@')
             && !rest.is_empty()
         {
-            return self.add(&without(word, 1), Access::Read);
+            return self.add_at(&without(word, 1), directory, Access::Read);
+        }
+        if let Some(rest) = text.strip_prefix("file://") {
+            return self.add_at(&Word::text(rest), directory, access);
         }
         if !can_be_a_path(&text) {
             return;
         }
         self.paths.push(PathWord {
-            located: self
-                .command
-                .place
-                .locate(word, &self.command.command.directory),
+            located: self.command.place.locate(word, directory),
             text: text.into_owned(),
             access,
         });
@@ -536,6 +532,30 @@ fn can_be_a_path(text: &str) -> bool {
     rooted || !text.contains(char::is_whitespace)
 }
 
+/// The words between the colons of a word.
+fn pieces(word: &Word) -> Vec<Word> {
+    let mut pieces = vec![Word::default()];
+    for part in &word.parts {
+        let Part::Text(text) = part else {
+            pieces
+                .iter_mut()
+                .last()
+                .into_iter()
+                .for_each(|piece| piece.parts.push(part.clone()));
+            continue;
+        };
+        for (index, piece) in text.split(':').enumerate() {
+            if index > 0 {
+                pieces.push(Word::default());
+            }
+            if let Some(last) = pieces.last_mut().filter(|_| !piece.is_empty()) {
+                last.parts.push(Part::Text(piece.to_owned()));
+            }
+        }
+    }
+    pieces
+}
+
 /// A word without its first bytes, which are fixed text.
 fn without(word: &Word, bytes: usize) -> Word {
     let mut parts = word.parts.clone();
@@ -548,11 +568,8 @@ fn without(word: &Word, bytes: usize) -> Word {
         }
         _ => {}
     }
-    Word { parts }
-}
-
-fn fixed(text: &str) -> Word {
     Word {
-        parts: vec![Part::Text(text.to_owned())],
+        parts,
+        splits: word.splits,
     }
 }

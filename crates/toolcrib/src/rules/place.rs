@@ -177,11 +177,19 @@ impl Where {
                             .for_each(|name| name.text(piece));
                     }
                 }
+                // A pattern may go on over several names: `*/../x`.
                 Part::Glob(pattern) => {
-                    names
-                        .last_mut()
-                        .into_iter()
-                        .for_each(|name| name.glob(pattern));
+                    for (index, piece) in pattern.split('/').enumerate() {
+                        if index > 0 {
+                            names.push(Building::default());
+                        }
+                        let name = names.last_mut().into_iter();
+                        if piece.contains(['*', '?', '[', '(']) {
+                            name.for_each(|name| name.glob(piece));
+                        } else {
+                            name.for_each(|name| name.text(piece));
+                        }
+                    }
                 }
                 Part::Variable(variable) if first && variable == "HOME" => root = Some(Root::Home),
                 Part::Variable(variable) if first && variable == "TMPDIR" => {
@@ -239,6 +247,7 @@ impl Where {
             Directory::Known(text) => {
                 let word = Word {
                     parts: home_first(text),
+                    splits: false,
                 };
                 self.locate(&word, &Directory::Start)
             }
@@ -371,6 +380,7 @@ mod tests {
         let place = Where::new(Some("/home/ada/project".as_ref()), Some("sub"));
         let word = Word {
             parts: parts.to_vec(),
+            splits: false,
         };
         let located = place.locate(&word, &directory);
         format!("{:?} {}", located.root, located.text())

@@ -1,7 +1,7 @@
 //! Recursive removal: denied unless every target is known before it runs and strictly inside the workspace or the call's
 //! temporary directory.
 
-use super::Find;
+use super::{Find, temporary};
 use crate::model::effects::Verdict;
 use crate::rules::facts::Facts;
 use crate::rules::invocation::{Arg, Invocation};
@@ -28,6 +28,9 @@ fn rm(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>) {
     }
     let by_find = |arg: &&Arg<'_>| wrapper == Some("find") && arg.text.contains("{}");
     for target in command.operands().filter(|target| !by_find(target)) {
+        if temporary::was_made(target.word, facts) {
+            continue;
+        }
         let located = facts
             .place()
             .locate(target.word, &command.command.directory);
@@ -98,9 +101,7 @@ fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>
         .skip_while(|arg| matches!(arg.text.as_ref(), "-H" | "-L" | "-P"))
         .take_while(|arg| !arg.text.starts_with(['-', '(', ')', '!', '\\', ',']))
         .collect();
-    let here = crate::shell::Word {
-        parts: vec![crate::shell::Part::Text(".".to_owned())],
-    };
+    let here = crate::shell::Word::text(".");
     let located: Vec<(String, Located)> = if starts.is_empty() {
         vec![(
             ".".to_owned(),
@@ -153,8 +154,10 @@ fn selection(command: &Invocation<'_>) -> Selection {
         match arg {
             "-name" | "-iname" | "-path" | "-ipath" | "-wholename" => {
                 let pattern = crate::rules::glob::NameGlob::parse(args.next().unwrap_or_default());
-                names |= pattern.fixed() > 0;
-                mixed |= PRECIOUS.iter().any(|precious| pattern.matches(precious));
+                if pattern.fixed() > 0 {
+                    names = true;
+                    mixed |= PRECIOUS.iter().any(|precious| pattern.matches(precious));
+                }
             }
             "-empty" => names = true,
             "-o" | "-or" | "!" | "-not" | "," => mixed = true,
