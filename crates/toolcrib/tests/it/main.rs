@@ -5,6 +5,7 @@ mod approvals;
 mod call_log;
 mod endings;
 mod golden;
+mod grants;
 mod layers;
 mod paths;
 mod pipeline;
