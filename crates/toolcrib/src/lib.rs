@@ -172,7 +172,7 @@ pub use schemars;
 /// The crate behind typed arguments, so that embedders need no dependency of their own.
 pub use serde;
 
-pub use crib::{Crib, CribOptions};
+pub use crib::{Approvals, Crib, CribOptions};
 pub use exec::{DefineError, FnTool};
 pub use pipeline::Plan;
 pub use registry::{CallHandle, Registry, RegistryBuilder};
@@ -189,6 +189,6 @@ pub use model::names::{NameError, Slug, Version, WireName};
 pub use model::outcome::{Outcome, SandboxUse, ToolOutput};
 pub use model::reference::{BundleRef, ToolRef};
 pub use model::secret::Secret;
-pub use model::spec::ToolSpec;
+pub use model::spec::{Role, ToolSpec};
 pub use schema::Schema;
 pub use tool::Tool;

@@ -19,6 +19,7 @@ pub use places::{NoHome, NoWorkspace, Surroundings};
 pub use rules::load_rules;
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
+use crate::approval::QueueOptions;
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
@@ -333,6 +334,22 @@ impl Config {
         self.number(key)
             .and_then(|number| usize::try_from(number).ok())
             .unwrap_or(usize::MAX)
+    }
+
+    /// How approvals wait: the settings `approvals.*`.
+    pub fn approvals(&self) -> QueueOptions {
+        let defaults = QueueOptions::default();
+        let millis = |key| self.number(key).map(Duration::from_millis);
+        QueueOptions {
+            expires: millis("approvals.expiresMs").unwrap_or(defaults.expires),
+            remember_denial: millis("approvals.rememberDenialMs")
+                .unwrap_or(defaults.remember_denial),
+            max_pending: self.size("approvals.maxPending"),
+            keep: self
+                .number("approvals.keepHours")
+                .map_or(defaults.keep, |hours| Duration::from_secs(hours * 3600)),
+            clock: defaults.clock,
+        }
     }
 
     /// `calls.keepOutcomesHours`.
