@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::shell::{Doubt, Redirect, RedirectKind};
+use crate::shell::{Doubt, Part, Redirect, RedirectKind};
 
 fn argv(words: &[&str]) -> Argv {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -13,12 +13,14 @@ fn argv(words: &[&str]) -> Argv {
 fn word(text: &str) -> Word {
     Word {
         parts: vec![Part::Text(text.to_owned())],
+        ..Word::default()
     }
 }
 
 fn command(words: &[&str]) -> SimpleCommand {
     SimpleCommand {
         words: words.iter().map(|text| word(text)).collect(),
+        span: 0..words.join(" ").len(),
         ..SimpleCommand::default()
     }
 }
@@ -26,7 +28,7 @@ fn command(words: &[&str]) -> SimpleCommand {
 fn script(commands: Vec<SimpleCommand>) -> Script {
     Script {
         commands,
-        doubts: Vec::new(),
+        ..Script::default()
     }
 }
 
@@ -88,6 +90,8 @@ fn only_one_plain_command_is_covered() {
     };
     assert!(covers(&|_| {}));
     assert!(!covers(&|git| git.piped = true));
+    assert!(!covers(&|git| git.span = 2..10));
+    assert!(!covers(&|git| git.words[1].splits = true));
     assert!(!covers(&|git| git.via.push("env".to_owned())));
     assert!(!covers(&|git| git.directory = Directory::Unknown));
     assert!(!covers(
@@ -99,6 +103,7 @@ fn only_one_plain_command_is_covered() {
     assert!(!covers(&|git| git.redirects.push(Redirect {
         kind: RedirectKind::Write,
         target: word("x"),
+        directory: Directory::Start,
     })));
     for part in [
         Part::Variable("HOME".to_owned()),
@@ -123,7 +128,12 @@ fn only_one_plain_command_is_covered() {
 fn a_text_with_more_in_it_than_its_words_is_not_covered() {
     let read_wrongly = script(vec![command(&["git", "status"])]);
     let pattern = argv(&["git", "status"]);
-    assert!(pattern.covers_script("  git status \n", &read_wrongly));
+    let covers = |text: &str| {
+        let mut script = read_wrongly.clone();
+        script.commands[0].span = 0..text.len();
+        pattern.covers_script(text, &script)
+    };
+    assert!(covers("  git status \n"));
     for text in [
         "git status; rm -rf x",
         "git status & rm x",
@@ -137,7 +147,7 @@ fn a_text_with_more_in_it_than_its_words_is_not_covered() {
         "f() { git status; }",
         "git status <(rm x)",
     ] {
-        assert!(!pattern.covers_script(text, &read_wrongly), "{text}");
+        assert!(!covers(text), "{text}");
     }
 }
 
