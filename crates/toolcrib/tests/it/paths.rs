@@ -655,10 +655,10 @@ async fn only_allowed_extensions_are_read() {
     };
     let ground = Ground::with(options)
         .file("a.MD", "text")
-        .file("id_rsa", "key");
+        .file("a.key", "key");
     assert_eq!(ground.read("a.MD").await.unwrap()["content"], "text");
     assert_eq!(
-        code(ground.read("id_rsa").await),
+        code(ground.read("a.key").await),
         ErrorCode::PermissionDenied
     );
 }

@@ -19,6 +19,7 @@ fn open(scene: &Scene, approvals: Approvals) -> Crib {
         .approvals(approvals)
         .open()
         .unwrap();
+    crib.registry().unregister("shell");
     crib.registry().register(save(&scene.runs)).unwrap();
     crib.registry().register(shell(&scene.runs)).unwrap();
     crib
