@@ -9,6 +9,7 @@ mod paths;
 mod pipeline;
 mod properties;
 mod seeds;
+mod shell;
 mod storage;
 mod syscalls;
 mod tools;
