@@ -15,6 +15,7 @@ mod properties;
 mod rules;
 mod seeds;
 mod shell_cases;
+mod shell;
 mod storage;
 mod syscalls;
 mod tools;
