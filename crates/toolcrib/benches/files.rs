@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use toolcrib::builtin::{BuiltinOptions, ListOptions};
-use toolcrib::workspace::Workspace;
+use toolcrib::workspace::{MissingDirs, Replaces, Workspace};
 use toolcrib::{CallRequest, Registry};
 
 fn main() {
@@ -162,10 +162,18 @@ impl Bench {
     fn writing(&self, root: &Path) {
         let registry = self.registry(root);
         let content = "x".repeat(4096);
-        let (mut plain, mut tool) = (Vec::new(), Vec::new());
-        for round in 0..self.rounds * 10 {
+        let workspace = Workspace::open(root).expect("a workspace");
+        let (mut plain, mut tool, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..self.rounds * 20 {
+            bare.push(timed(|| {
+                let path = workspace.path(&format!("bare-{round}")).expect("a path");
+                let new = Replaces::Nothing;
+                workspace
+                    .write_file(&path, content.as_bytes(), MissingDirs::Refuse, &new)
+                    .expect("room for it");
+            }));
             plain.push(timed(|| {
-                write_plainly(root, &format!("plain-{round}"), &content)
+                write_plainly(root, &format!("plain-{round}"), &content);
             }));
             tool.push(timed(|| {
                 let request = CallRequest::new("write_file")
@@ -180,6 +188,7 @@ impl Bench {
             &plain,
             &plain,
         );
+        row("  Workspace::write_file, on this thread", &bare, &plain);
         row("  write_file", &tool, &plain);
     }
 }

@@ -83,22 +83,29 @@ impl<'a> Finder<'a> {
     pub(super) fn find_for(&mut self, path: &Path) -> io::Result<()> {
         self.absent = Absent::Counts;
         for name in PROTECTED_NAMES {
-            self.name(name, &self.root.join(name), LINKS)?;
+            self.name_or_place(name, &self.root.join(name))?;
         }
         let root = self.root;
         for directory in path.ancestors().take_while(|above| above.starts_with(root)) {
             if directory != root && directory != path {
-                let git = directory.join(".git");
-                match real(&git)? {
-                    Some(_) => self.name(".git", &git, LINKS)?,
-                    None => self.push(&git, Cover::Placeholder),
-                }
+                self.name_or_place(".git", &directory.join(".git"))?;
             }
             if names::is_repository(directory) {
                 self.repository(directory)?;
             }
         }
         Ok(())
+    }
+
+    /// A name in a directory that is there: itself, or its place if it is missing.
+    fn name_or_place(&mut self, name: &str, path: &Path) -> io::Result<()> {
+        match real(path)? {
+            Some(_) => self.name(name, path, LINKS),
+            None => {
+                self.push(path, Cover::Placeholder);
+                Ok(())
+            }
+        }
     }
 
     /// Too many names to cover are refused: rather no run than one whose next names are uncovered.

@@ -24,6 +24,8 @@ pub(crate) struct Spot {
     pub(super) name: OsString,
     /// Where it is, relative to the workspace, its directory without links.
     pub(super) place: PathBuf,
+    /// Where the links are that led here.
+    via: Vec<PathBuf>,
     /// The path ends in a slash.
     pub(super) means_directory: bool,
 }
@@ -51,17 +53,39 @@ impl Workspace {
             dir,
             name,
             place,
+            via: Vec::new(),
             means_directory: path.as_str().ends_with('/'),
         })
     }
 
-    /// Finds the spot that writing to a path writes to: links of its last name are followed as long
-    /// as they stay in the workspace.
-    pub(crate) fn spot_to_write(
+    /// Finds the spot that writing to a path writes to. A protected name is refused.
+    pub(super) fn spot_to_write(
         &self,
         path: &WorkspacePath,
         missing: MissingDirs,
     ) -> Result<Spot, ToolError> {
+        let spot = self.follow_to_write(path, missing)?;
+        self.check_may_write(&spot, path)?;
+        Ok(spot)
+    }
+
+    /// Refuses a spot if it, or a link that led there, is a protected name.
+    pub(super) fn check_may_write(
+        &self,
+        spot: &Spot,
+        path: &WorkspacePath,
+    ) -> Result<(), ToolError> {
+        let mut places = spot.via.iter().chain([&spot.place]);
+        places.try_for_each(|place| self.check_unprotected(place, path, "write"))
+    }
+
+    /// Follows links of the last name as long as they stay in the workspace.
+    pub(super) fn follow_to_write(
+        &self,
+        path: &WorkspacePath,
+        missing: MissingDirs,
+    ) -> Result<Spot, ToolError> {
+        let mut via = Vec::new();
         let mut text = path.as_str().as_bytes().to_vec();
         for _ in 0..=MAX_LINKS {
             let (parent, name) = WorkspacePath::split(&text);
@@ -73,8 +97,7 @@ impl Workspace {
             let place = self.place_of(dir.as_fd(), path)?;
             match readlinkat(&dir, &name, Vec::new()) {
                 Ok(target) => {
-                    // A link of a protected name, and what it leads to, are both refused.
-                    self.check_unprotected(&place.join(&name), path, "write")?;
+                    via.push(place.join(&name));
                     let target = target.into_bytes();
                     if target.starts_with(b"/") {
                         return Err(path.fault("write", Errno::XDEV));
@@ -88,12 +111,11 @@ impl Workspace {
                 }
                 // It is something else, or nothing.
                 Err(Errno::INVAL | Errno::NOENT) => {
-                    let place = place.join(&name);
-                    self.check_unprotected(&place, path, "write")?;
                     return Ok(Spot {
+                        place: place.join(&name),
                         dir,
                         name,
-                        place,
+                        via,
                         means_directory: false,
                     });
                 }

@@ -44,17 +44,22 @@ impl Workspace {
         missing: MissingDirs,
     ) -> Result<Option<Old>, ToolError> {
         // Looking makes no directories; a missing one means that there is no file.
-        match self.spot_to_write(path, MissingDirs::Refuse) {
-            Ok(spot) => spot
-                .old_file()
-                .map_err(|error| not_replaceable(path, error)),
+        let spot = match self.follow_to_write(path, MissingDirs::Refuse) {
             Err(error)
                 if missing == MissingDirs::Make && error.code() == ErrorCode::FileNotFound =>
             {
-                Ok(None)
+                return Ok(None);
             }
-            Err(error) => Err(error),
+            found => found?,
+        };
+        let old = spot
+            .old_file()
+            .map_err(|error| not_replaceable(path, error))?;
+        // Whether a new file may be made is for whoever makes it.
+        if old.is_some() {
+            self.check_may_write(&spot, path)?;
         }
+        Ok(old)
     }
 
     /// Makes `bytes` the content of a file, at once and on the disk.
