@@ -3,6 +3,7 @@
 use super::lex::Dialect;
 use super::options::{self, Spec};
 use super::script::{Part, Word};
+use super::sed::FROM_OUTSIDE;
 use super::walk::{Context, Outcome, Walker};
 
 pub(super) fn run(
@@ -62,17 +63,22 @@ pub(super) fn run(
         for part in &program.parts {
             match part {
                 Part::Text(part) | Part::Glob(part) => text.push_str(part),
-                Part::Variable(_) if !program.splits => text.push('x'),
+                Part::Variable(_) if !program.splits => text.push(FROM_OUTSIDE),
                 _ => {
                     walker.doubt("a program of `awk` that cannot be told", &program.shown());
                     return stays;
                 }
             }
         }
+        if text.chars().all(|c| c == FROM_OUTSIDE) {
+            walker.doubt("a program of `awk` that cannot be told", &program.shown());
+        }
         for found in scan(&text) {
             match found {
-                Some(command) => walker.child_text(&command, Dialect::Sh, &inner),
-                None => walker.doubt(
+                Some(command) if !command.contains(FROM_OUTSIDE) => {
+                    walker.child_text(&command, Dialect::Sh, &inner)
+                }
+                _ => walker.doubt(
                     "a program of `awk` that runs something that cannot be told",
                     &text,
                 ),

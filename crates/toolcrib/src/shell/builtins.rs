@@ -131,8 +131,11 @@ fn source(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'
         .iter()
         .skip(1)
         .find(|word| word.as_static() != Some("--"));
+    // An unquoted variable may be nothing, and then the next word is the file.
+    let moves_up = |file: &Word| file.splits && words.iter().any(Word::is_dynamic);
     let fine = file.is_some_and(|file| {
         !file.is_dynamic()
+            && !moves_up(file)
             && !file.literal_prefix().starts_with("/dev/")
             && !file.literal_prefix().starts_with("/proc/")
     });
@@ -240,6 +243,9 @@ fn declare(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_
         let start = word.literal_prefix();
         if start.starts_with(['-', '+']) {
             calculates |= start.contains('i');
+            if start.starts_with('-') && start.contains('n') && name != "export" {
+                walker.doubt("a name that stands for another variable", start);
+            }
             if !word.is_static() {
                 walker.doubt(
                     format!("options of `{name}` that cannot be told"),
@@ -467,10 +473,17 @@ fn names(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>)
     for option in given {
         let Some(value) = option.value else { continue };
         match (name, option.name.as_str()) {
-            ("read", "a") | ("wait", "p") | ("printf", "v") => walker.check_name(&value),
+            ("read", "a") | ("wait", "p") | ("printf", "v") => {
+                walker.check_name(&value);
+                if let Some(variable) = value.as_static() {
+                    variables::check(walker, variable, &Word::dynamic("input"), context);
+                }
+            }
             ("mapfile" | "readarray", "C") => match value.as_static() {
                 Some(text) => {
-                    walker.text(text, Dialect::Bash, &context.inside(name));
+                    // An index and a line come after it.
+                    let text = format!("{text} \"$_\" \"$_\"");
+                    walker.text(&text, Dialect::Bash, &context.inside(name));
                 }
                 None => walker.doubt(
                     format!("`{name}` runs a text that cannot be told"),

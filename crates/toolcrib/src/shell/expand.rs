@@ -158,17 +158,29 @@ impl Walker {
             word.push_text(rest);
             return;
         }
-        let closes = |from: &str| {
-            from.contains(']')
-                || tokens[index + 1..].iter().any(|token| match token {
-                    Token::Text(text) => text.contains(']'),
-                    Token::Piece(Piece::Plain(text)) => text.contains(']'),
-                    Token::Piece(_) => false,
-                })
+        // A bracket is a pattern only if another closes it.
+        let later = || {
+            tokens[index + 1..].iter().any(|token| match token {
+                Token::Text(text) => text.contains(']'),
+                Token::Piece(Piece::Plain(text)) => text.contains(']'),
+                Token::Piece(_) => false,
+            })
         };
-        let special = rest
-            .char_indices()
-            .find(|(at, c)| matches!(c, '*' | '?') || *c == '[' && closes(&rest[at + 1..]));
+        let mut last_close = None;
+        let special = rest.char_indices().find(|(at, c)| match c {
+            '*' | '?' => true,
+            '[' => {
+                let last = *last_close.get_or_insert_with(|| {
+                    if later() {
+                        rest.len() + 1
+                    } else {
+                        rest.rfind(']').unwrap_or(0)
+                    }
+                });
+                *at < last
+            }
+            _ => false,
+        });
         match special {
             None => word.push_text(rest),
             Some((at, _)) => {

@@ -9,7 +9,9 @@ use super::syntax::{
 };
 
 /// Words that end the list they stand in.
-const CLOSERS: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}"];
+const CLOSERS: &[&str] = &[
+    "in", "then", "else", "elif", "fi", "do", "done", "esac", "}", "]]",
+];
 
 impl<'a> Parser<'a> {
     /// Parses the whole text. What could be parsed before an error is kept: bash runs complete lines before it reads on.
@@ -222,7 +224,11 @@ impl<'a> Parser<'a> {
                 _ => break,
             }
         }
-        let nothing = matches!(self.peek(), None | Some(b'\n' | b';' | b'&' | b')'));
+        let nothing = match self.peek() {
+            None | Some(b'\n') => true,
+            Some(b';') => !matches!(self.peek_at(1), Some(b';' | b'&')),
+            _ => false,
+        };
         if nothing && self.at > start {
             // `time` and `!` may stand alone.
             return Ok(Pipeline {
@@ -266,6 +272,9 @@ impl<'a> Parser<'a> {
 
     fn command(&mut self) -> Result<Command<'a>, Stop> {
         let start = self.at;
+        if self.reserved().is_some_and(|word| CLOSERS.contains(&word)) {
+            return self.fail("a word or sign that bash does not expect here", start);
+        }
         let kind = self.deeper(|parser| parser.compound())?;
         let Some(kind) = kind else {
             return self.deeper(|parser| parser.simple());
@@ -368,6 +377,10 @@ impl<'a> Parser<'a> {
                 }
                 self.facts.assign("COPROC", false);
                 let body = self.command()?;
+                if matches!(body.kind, Kind::Simple { .. }) {
+                    // In a substitution, bash 5.2 takes the first word for the coprocess's name.
+                    self.doubt("a coprocess without braces", start);
+                }
                 Kind::Coprocess(Box::new(body))
             }
             _ => return Ok(None),
@@ -480,6 +493,7 @@ impl<'a> Parser<'a> {
         }
         let body = self.loop_body(start)?;
         Ok(Kind::For {
+            name,
             words,
             body,
             moves: self.moves > moves,
@@ -714,6 +728,13 @@ impl<'a> Parser<'a> {
         if end == start {
             return self.fail("a command is missing here", start);
         }
+        if words
+            .first()
+            .is_some_and(|word| word.source.contains("\\\n"))
+        {
+            // Without the line end it may be a reserved word.
+            self.doubt("a word that goes on after the end of its line", start);
+        }
         for assignment in &assignments {
             self.facts.assignment(assignment);
         }
@@ -899,7 +920,10 @@ impl<'a> Parser<'a> {
         }
         self.blanks_before_target();
         let target = self.word(Place::Command)?;
-        if target.source.is_empty() {
+        // `2>2>x`: the second number belongs to the second redirection.
+        let number_follows = matches!(self.peek(), Some(b'<' | b'>'))
+            && target.source.bytes().all(|byte| byte.is_ascii_digit());
+        if target.source.is_empty() || number_follows {
             return self.fail("a redirection without a target", start);
         }
         if let RawKind::Document(strips) = kind {

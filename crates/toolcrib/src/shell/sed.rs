@@ -5,6 +5,9 @@ use super::options::{self, Spec};
 use super::script::{Part, Word};
 use super::walk::{Context, Outcome, Walker};
 
+/// Stands in a script for a variable's value from outside the text: some text without signs.
+pub(super) const FROM_OUTSIDE: char = '\u{fffc}';
+
 pub(super) fn run(
     walker: &mut Walker,
     name: &str,
@@ -69,8 +72,7 @@ pub(super) fn run(
         for part in &script.parts {
             match part {
                 Part::Text(part) | Part::Glob(part) => text.push_str(part),
-                // A value from outside stands for some text without signs.
-                Part::Variable(_) if !script.splits => text.push('x'),
+                Part::Variable(_) if !script.splits => text.push(FROM_OUTSIDE),
                 _ => {
                     walker.doubt("a script of `sed` that cannot be told", &script.shown());
                     return stays;
@@ -82,7 +84,12 @@ pub(super) fn run(
                 let inner = context.inside(name);
                 for command in found {
                     match command {
-                        Runs::Text(text) => walker.child_text(&text, Dialect::Sh, &inner),
+                        Runs::Text(text) if !text.contains(FROM_OUTSIDE) => {
+                            walker.child_text(&text, Dialect::Sh, &inner)
+                        }
+                        Runs::Text(_) => {
+                            walker.doubt("`sed` runs something that cannot be told", &text);
+                        }
                         Runs::Input => walker.doubt("`sed` runs its input as commands", &text),
                     }
                 }

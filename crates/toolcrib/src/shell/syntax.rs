@@ -54,6 +54,7 @@ pub(super) enum Kind<'a> {
     },
     /// `for` over words, and `select`.
     For {
+        name: &'a str,
         words: Vec<Raw<'a>>,
         body: List<'a>,
         moves: bool,

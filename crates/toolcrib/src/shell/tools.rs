@@ -334,6 +334,13 @@ fn editor(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>
             "-c" | "--cmd" | "-S" | "-s" | "-u" | "-W" if name != "man" => {
                 words.get(index + 1).cloned()
             }
+            _ if name != "man"
+                && start.starts_with('-')
+                && !start.starts_with("--")
+                && start.ends_with('c') =>
+            {
+                words.get(index + 1).cloned()
+            }
             _ if name != "man" && start.starts_with('+') => word.after("+"),
             _ if name != "man" && start.starts_with("-c") => word.after("-c"),
             _ => None,

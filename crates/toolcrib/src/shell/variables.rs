@@ -154,29 +154,29 @@ pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Con
     }
 }
 
-/// Whether a search path has only the usual places in it: those of the system, hidden ones of the home directory, the path before.
+/// Whether a search path has only the usual places in it: those of the system, hidden ones of the home directory, and the path
+/// before, which was looked at when it was set.
 fn is_usual_path(value: &Word) -> bool {
-    let shown = value.shown();
-    let literal_dollar = value
-        .parts
-        .iter()
-        .any(|part| matches!(part, Part::Text(text) if text.contains('$')));
-    !value.is_dynamic()
-        && !literal_dollar
-        && shown.split(':').all(|place| {
-            let usual = [
-                "/usr/",
-                "/bin",
-                "/sbin",
-                "/opt/",
-                "/nix/",
-                "/snap/bin",
-                "$HOME/.",
-            ];
-            !place.split('/').any(|name| name == "..")
-                && (matches!(place, "$PATH" | "/bin" | "/sbin")
-                    || usual
-                        .iter()
-                        .any(|start| place.starts_with(start) && !place[1..].contains('$')))
-        })
+    let mut text = String::new();
+    for part in &value.parts {
+        match part {
+            // A dollar here would be one in a directory's name.
+            Part::Text(part) if !part.contains('$') => text.push_str(part),
+            Part::Variable(name) if name == "HOME" || name == "PATH" => {
+                text.push('$');
+                text.push_str(name);
+            }
+            Part::Dynamic(source) if source == "$PATH" || source == "${PATH}" => {
+                text.push_str("$PATH")
+            }
+            Part::Text(_) | Part::Variable(_) | Part::Glob(_) | Part::Dynamic(_) => return false,
+        }
+    }
+    let usual = ["/usr/", "/opt/", "/nix/", "/snap/bin", "$HOME/."];
+    text.split(':').all(|place| {
+        let exact = matches!(place, "$PATH" | "/bin" | "/sbin");
+        let below = usual.iter().any(|start| place.starts_with(start));
+        let climbs = place.split('/').any(|name| name == "..");
+        exact || below && !climbs
+    })
 }

@@ -17,7 +17,7 @@ const MAX_COMMANDS: usize = 10_000;
 /// The most bytes of texts inside the text (`sh -c`, backticks) that are read, together.
 const MAX_INNER: usize = 4 * MAX_TEXT;
 /// The most redirections that a command inherits from the groups around it.
-const MAX_INHERITED: usize = 64;
+const MAX_INHERITED: usize = 16;
 /// The most wrappers around a command.
 const MAX_WRAPPERS: usize = 12;
 
@@ -339,7 +339,13 @@ impl Walker {
                 self.list(body, &inner);
                 self.end_loop(*moves)
             }
-            Kind::For { words, body, moves } => {
+            Kind::For {
+                name,
+                words,
+                body,
+                moves,
+            } => {
+                variables::check(self, name, &Word::dynamic("for"), context);
                 for word in words {
                     self.pieces(&word.pieces, context);
                     // For the doubts that expansion raises.

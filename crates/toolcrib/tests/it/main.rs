@@ -10,6 +10,7 @@ mod pipeline;
 mod properties;
 mod rules;
 mod seeds;
+mod shell;
 mod storage;
 mod syscalls;
 mod tools;
