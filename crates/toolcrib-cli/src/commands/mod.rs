@@ -1,10 +1,12 @@
 //! One file per verb.
 
+mod approvals;
 mod calls;
 mod completions;
 mod config;
 mod doctor;
 mod explain;
+mod grants;
 mod list;
 mod run;
 mod sandbox;
@@ -14,13 +16,14 @@ mod show;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use toolcrib::approval::{AllowAll, DenyAll};
+use toolcrib::approval::{AllowAll, Approvals, DenyAll};
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::{Crib, CribOptions};
 
 use crate::args::{Cli, Command, Global};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::prompt::{self, Terminal};
 
 pub(crate) type Done = Result<ExitCode, CliError>;
 
@@ -31,6 +34,8 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::List(args) => list::list(args, &open(global, output)?, output),
         Command::Show(args) => show::show(args, &open(global, output)?, output),
         Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
+        Command::Approvals(command) => approvals::approvals(command, global, output),
+        Command::Grants(command) => grants::grants(command, global, output),
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
         Command::Config(command) => config::config(command, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
@@ -50,6 +55,9 @@ fn options(global: &Global) -> CribOptions {
     if let Some(workspace) = &global.workspace {
         options = options.workspace(workspace);
     }
+    if let Some(session) = prompt::session() {
+        options = options.session(session);
+    }
     options
 }
 
@@ -66,17 +74,50 @@ fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
     Ok(crib)
 }
 
+/// Who answers when a call asks.
+enum Approver {
+    /// Whoever is at this terminal, and whoever answers in the queue.
+    Person(Terminal),
+    /// Whoever answers in the queue.
+    Queue,
+    /// Nobody is asked: approved or refused at once.
+    Settled,
+}
+
 /// Opens the crib for a call, with whoever can approve it.
-fn open_to_run(global: &Global, yes: bool, output: &Output) -> Result<Crib, CliError> {
+fn open_to_run(
+    global: &Global,
+    yes: bool,
+    wait: Option<Duration>,
+    output: &Output,
+) -> Result<(Crib, Approver), CliError> {
     let options = options(global);
-    let options = if yes {
-        options.approver(AllowAll::by("--yes"))
-    } else {
-        options.approver(DenyAll::because(
-            "nobody was asked; pass `--yes` to approve it yourself",
-        ))
+    let terminal = (!yes && !global.no_input)
+        .then(|| Terminal::find(output.colours_terminal()))
+        .flatten();
+    let (options, approver) = match terminal {
+        Some(terminal) => (
+            options.approvals(Approvals::Queue { wait }),
+            Approver::Person(terminal),
+        ),
+        None if yes => (options.approver(AllowAll::by("--yes")), Approver::Settled),
+        None if wait.is_some() => (
+            options.approvals(Approvals::Queue { wait }),
+            Approver::Queue,
+        ),
+        None => {
+            let why = if global.no_input {
+                "`--no-input` forbids to ask"
+            } else {
+                "there is no terminal to ask on"
+            };
+            let why = format!(
+                "{why}; pass `--yes` to approve it yourself, or `--wait-approval 5m` to have it answered with `toolcrib approvals`"
+            );
+            (options.approver(DenyAll::because(why)), Approver::Settled)
+        }
     };
-    opened(options, output)
+    Ok((opened(options, output)?, approver))
 }
 
 /// Whether a tool is on offer, in one word and, if not, why.
