@@ -2,11 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::approval::{Approver, DenyAll};
+use crate::approval::grants::{
+    Grant, GrantRequest, Grants, PastCall, Scope, Shape, Simulation, is_delete,
+};
+use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
 use crate::config::{Config, ConfigError, NoHome, Surroundings};
-use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions};
+use crate::model::call::Caller;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
 use crate::registry::{RegisterError, Registry};
 use crate::sandbox::{Level, Policy};
@@ -14,13 +20,36 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 /// The directory of the home that holds the call log.
 const CALLS: &str = "calls";
+/// The directory of the home that holds questions to people.
+const APPROVALS: &str = "approvals";
+/// The directory of the home that holds grants.
+const GRANTS: &str = "grants";
 
 /// How to open a crib; every part has a default.
 pub struct CribOptions {
     surroundings: Surroundings,
     home: Option<PathBuf>,
     workspace: Option<PathBuf>,
-    approver: Arc<dyn Approver>,
+    approvals: Approvals,
+    session: Option<String>,
+}
+
+/// Who decides what needs approval.
+pub enum Approvals {
+    /// This approver.
+    Ask(Arc<dyn Approver>),
+    /// Whoever answers in the crib's own queue, from this process or another.
+    Queue {
+        /// How long calls wait, if not as the settings say.
+        wait: Option<Duration>,
+    },
+}
+
+impl Default for Approvals {
+    /// Nobody can be asked.
+    fn default() -> Self {
+        Approvals::Ask(Arc::new(DenyAll::default()))
+    }
 }
 
 impl Default for CribOptions {
@@ -29,7 +58,8 @@ impl Default for CribOptions {
             surroundings: Surroundings::of_process(),
             home: None,
             workspace: None,
-            approver: Arc::new(DenyAll::default()),
+            approvals: Approvals::default(),
+            session: None,
         }
     }
 }
@@ -58,8 +88,21 @@ impl CribOptions {
 
     /// Asks this approver.
     #[must_use]
-    pub fn approver(mut self, approver: impl Approver) -> Self {
-        self.approver = Arc::new(approver);
+    pub fn approver(self, approver: impl Approver) -> Self {
+        self.approvals(Approvals::Ask(Arc::new(approver)))
+    }
+
+    /// Says who decides what needs approval; the default is nobody.
+    #[must_use]
+    pub fn approvals(mut self, approvals: Approvals) -> Self {
+        self.approvals = approvals;
+        self
+    }
+
+    /// Says which session the calls belong to, for grants that last as long; the default is one of its own.
+    #[must_use]
+    pub fn session(mut self, id: impl Into<String>) -> Self {
+        self.session = Some(id.into());
         self
     }
 
@@ -92,8 +135,19 @@ impl CribOptions {
                     .min(config.max_log_bytes() / 4),
             },
         ));
+        let mut options = config.approvals();
+        if let Approvals::Queue { wait: Some(wait) } = self.approvals {
+            options.expires = wait;
+        }
+        let approvals = ApprovalQueue::at(home.join(APPROVALS), options);
+        let grants = Grants::at(home.join(GRANTS));
+        let approver: Arc<dyn Approver> = match self.approvals {
+            Approvals::Ask(approver) => approver,
+            Approvals::Queue { .. } => Arc::new(approvals.clone()),
+        };
         let mut builder = Registry::builder()
-            .shared_approver(self.approver)
+            .shared_approver(approver)
+            .grants(grants.clone())
             .recorder(Arc::clone(&call_log) as _)
             .replay(Replay::in_directory(
                 home.join(CALLS).join("ids"),
@@ -101,6 +155,9 @@ impl CribOptions {
             ))
             .limits(&config.limits())
             .max_concurrent(config.max_concurrent_total());
+        if let Some(session) = self.session {
+            builder = builder.session(session);
+        }
         if let Some(workspace) = workspace {
             builder = builder.workspace(workspace);
         }
@@ -131,6 +188,8 @@ impl CribOptions {
             config,
             registry,
             call_log,
+            approvals,
+            grants,
             warnings,
         })
     }
@@ -181,12 +240,14 @@ pub enum OpenError {
     Register(#[from] RegisterError),
 }
 
-/// A registry with everything around it: configuration, workspace, call log.
+/// A registry with everything around it: configuration, workspace, call log, approvals and grants.
 pub struct Crib {
     home: PathBuf,
     config: Config,
     registry: Registry,
     call_log: Arc<CallLog>,
+    approvals: ApprovalQueue,
+    grants: Grants,
     warnings: Vec<String>,
 }
 
@@ -214,6 +275,76 @@ impl Crib {
     /// Where Toolcrib keeps its data.
     pub fn home(&self) -> &Path {
         &self.home
+    }
+
+    /// The questions that wait for a person in this home, whoever decides about this crib's own calls.
+    pub fn approvals(&self) -> &ApprovalQueue {
+        &self.approvals
+    }
+
+    /// The grants of this home.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// Answers a question of [`approvals`](Self::approvals): edited arguments and a grant are checked by this crib's tools and rules
+    /// first, and the question stays open if they cannot be used.
+    pub fn answer(
+        &self,
+        id: &str,
+        digest: Option<&str>,
+        response: ApprovalResponse,
+    ) -> Result<Queued, AnswerError> {
+        self.approvals
+            .answer(id, digest, response, |asked, answer| {
+                self.registry.check_answer(asked, answer)
+            })
+    }
+
+    /// Makes a grant for calls of a tool by `caller`, without a call to make it for.
+    pub fn grant(
+        &self,
+        tool: &str,
+        wanted: &GrantRequest,
+        caller: &Caller,
+        by: &str,
+    ) -> Result<Grant, ToolError> {
+        if wanted.scope == Scope::Call {
+            let message = "a grant for one call is made when that call is asked about; choose `session`, `project` or `user`";
+            return Err(ToolError::new(ErrorCode::Usage, message));
+        }
+        self.registry.grant(tool, wanted, caller, by)
+    }
+
+    /// Says what a shape would have allowed among the past calls of a tool in the call log.
+    pub fn simulate(&self, tool: &str, shape: &Shape) -> Result<Simulation, ToolError> {
+        let entry = self.registry.find(tool)?;
+        let spec = entry.spec();
+        let (reference, is_delete) = (spec.reference(), is_delete(spec));
+        let mut found = Simulation::default();
+        // One after the other, so that a log of any size takes no memory.
+        CallLogReader::new(self.call_log_path()).latest(usize::MAX, |record| {
+            let same = record.tool == spec.name.as_str()
+                && record.bundle.as_ref() == Some(&spec.bundle)
+                && record.version.as_ref() == Some(&spec.version);
+            if same {
+                let cut = record
+                    .parameters
+                    .iter()
+                    .filter(|(name, value)| is_cut(name, value));
+                let cut: Vec<&str> = cut.map(|(name, _)| name.as_str()).collect();
+                let call = PastCall {
+                    tool: &reference,
+                    parameters: &record.parameters,
+                    effects: spec.effects,
+                    is_delete,
+                    cut: &cut,
+                };
+                found.count(shape, self.workspace_path(), &call);
+            }
+            false
+        })?;
+        Ok(found)
     }
 
     /// Where the record of past calls is, for a `CallLogReader`.

@@ -171,7 +171,7 @@ pub use schemars;
 /// The crate behind typed arguments, so that embedders need no dependency of their own.
 pub use serde;
 
-pub use crib::{Crib, CribOptions};
+pub use crib::{Approvals, Crib, CribOptions};
 pub use exec::{DefineError, FnTool};
 pub use pipeline::Plan;
 pub use registry::{CallHandle, Registry, RegistryBuilder};

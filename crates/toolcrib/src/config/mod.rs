@@ -17,6 +17,7 @@ use serde_json::Value;
 pub use places::{NoHome, NoWorkspace, Surroundings};
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
+use crate::approval::QueueOptions;
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
@@ -318,6 +319,22 @@ impl Config {
         self.number(key)
             .and_then(|number| usize::try_from(number).ok())
             .unwrap_or(usize::MAX)
+    }
+
+    /// How approvals wait: the settings `approvals.*`.
+    pub fn approvals(&self) -> QueueOptions {
+        let defaults = QueueOptions::default();
+        let millis = |key| self.number(key).map(Duration::from_millis);
+        QueueOptions {
+            expires: millis("approvals.expiresMs").unwrap_or(defaults.expires),
+            remember_denial: millis("approvals.rememberDenialMs")
+                .unwrap_or(defaults.remember_denial),
+            max_pending: self.size("approvals.maxPending"),
+            keep: self
+                .number("approvals.keepHours")
+                .map_or(defaults.keep, |hours| Duration::from_secs(hours * 3600)),
+            clock: defaults.clock,
+        }
     }
 
     /// `calls.keepOutcomesHours`.

@@ -202,6 +202,43 @@ pub static SETTINGS: &[Setting] = &[
         effect: "How many entries `list_directory` returns before it stops and says `truncated`.",
     },
     Setting {
+        key: "approvals.expiresMs",
+        kind: MILLISECONDS,
+        default: || json!(5 * 60 * 1000),
+        project: ProjectMay::Lower,
+        effect: "How long a call waits for a person, in milliseconds, and an approval for its use. See docs/approvals.md.",
+    },
+    Setting {
+        key: "approvals.rememberDenialMs",
+        kind: Kind::Integer {
+            min: 0,
+            max: 24 * 3600 * 1000,
+        },
+        default: || json!(60 * 1000),
+        project: ProjectMay::NotSet,
+        effect: "For how long a call that was denied is denied again without asking, in milliseconds.",
+    },
+    Setting {
+        key: "approvals.maxPending",
+        kind: Kind::Integer {
+            min: 1,
+            max: 10_000,
+        },
+        default: || json!(100),
+        project: ProjectMay::Lower,
+        effect: "How many questions may wait for a person at once; further calls are `RATE_LIMITED`.",
+    },
+    Setting {
+        key: "approvals.keepHours",
+        kind: Kind::Integer {
+            min: 1,
+            max: 24 * 365,
+        },
+        default: || json!(24),
+        project: ProjectMay::NotSet,
+        effect: "How long questions that are over are kept to be looked at.",
+    },
+    Setting {
         key: "calls.keepOutcomesHours",
         kind: Kind::Integer {
             min: 1,

@@ -45,6 +45,8 @@ pub struct CallRequest {
     pub caller: Caller,
     /// Limits, which can only be tighter than what is set.
     pub limits: RequestLimits,
+    /// How long to wait for a person, if less than what is set.
+    pub approval_wait: Option<Duration>,
     /// Cancels the call from outside.
     pub cancel: Option<CancellationToken>,
     /// Set by the pipeline for nested calls.
@@ -55,6 +57,8 @@ pub struct CallRequest {
 #[derive(Debug, Clone)]
 pub(crate) struct NestedIn {
     pub(crate) parent: CallId,
+    /// The outermost call.
+    pub(crate) root: CallId,
     pub(crate) depth: u8,
 }
 
@@ -99,6 +103,13 @@ impl CallRequest {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.limits.timeout_ms = Some(as_millis(timeout));
+        self
+    }
+
+    /// Waits less long for a person's approval than is set.
+    #[must_use]
+    pub fn approval_wait(mut self, wait: Duration) -> Self {
+        self.approval_wait = Some(wait);
         self
     }
 

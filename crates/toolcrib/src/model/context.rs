@@ -29,6 +29,8 @@ pub struct CallContext(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) call_id: CallId,
+    /// The outermost call.
+    pub(crate) root: CallId,
     pub(crate) spec: Arc<ToolSpec>,
     pub(crate) workspace: Option<Arc<Workspace>>,
     pub(crate) limits: Limits,
@@ -195,6 +197,7 @@ impl CallContext {
         request.caller = Caller::Tool;
         request.nested_in = Some(NestedIn {
             parent: self.0.call_id.clone(),
+            root: self.0.root.clone(),
             depth: self.0.depth + 1,
         });
         request.cancel = Some(self.0.cancel.child_token());

@@ -112,6 +112,8 @@ pub struct Approval {
     /// What the decision rested on (for example "the file did not exist"). It travels into
     /// execution, so that what was approved is what runs; see `CallContext::basis`.
     pub basis: Option<serde_json::Value>,
+    /// Whether a person is to be asked every time: no grant is offered, and none counts.
+    pub every_time: bool,
 }
 
 impl Approval {
@@ -123,6 +125,7 @@ impl Approval {
             effect: None,
             diff: None,
             basis: None,
+            every_time: false,
         }
     }
 
@@ -155,6 +158,13 @@ impl Approval {
     #[must_use]
     pub fn with_diff(mut self, diff: impl Into<String>) -> Self {
         self.diff = Some(diff.into());
+        self
+    }
+
+    /// Asks every time: no grant is offered, and none counts.
+    #[must_use]
+    pub fn every_time(mut self) -> Self {
+        self.every_time = true;
         self
     }
 

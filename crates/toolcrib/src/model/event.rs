@@ -73,6 +73,9 @@ pub enum EventKind {
         /// Why, in words.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// The question, where others can find and answer it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
     },
     /// The call is over; no event follows.
     Finished {

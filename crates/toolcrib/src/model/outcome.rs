@@ -85,6 +85,9 @@ pub struct ApprovalTrail {
     /// Whether the arguments were edited on the way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub modified: bool,
+    /// What became of the grant that came with the answer: its id, or why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
 }
 
 /// The wall a tool's program ran behind.

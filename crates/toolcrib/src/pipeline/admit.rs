@@ -1,4 +1,7 @@
 //! Stage 6: limits. The only maker of [`Permitted`], and so the only way to execution.
+//!
+//! Here an approval or a grant is used up: after the call has its place, so that one that is refused a place spends nothing, and
+//! before the tool runs, so that nothing runs twice by one approval, whatever dies when.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,7 +9,9 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::Call;
-use super::clear::Cleared;
+use super::check::Checked;
+use super::clear::{Cleared, Pass, unanswered};
+use crate::approval::NoAnswer;
 use crate::limits::Permit;
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
@@ -45,8 +50,16 @@ impl Permitted {
     }
 }
 
-pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Permitted, ToolError> {
-    let (entry, args, limits, basis) = cleared.into_parts();
+/// Whether a call may run.
+pub(super) enum Admission {
+    /// It may.
+    Permitted(Permitted),
+    /// Somebody else used the approval or the grant meanwhile: the call is to be asked about again.
+    TooLate(Box<Checked>),
+}
+
+pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Admission, ToolError> {
+    let (entry, args, limits, basis, pass) = cleared.into_parts();
     let gate = (call.depth == 0).then_some(&call.inner.policy.gate);
     let permit = match call
         .cancel
@@ -54,24 +67,66 @@ pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Permitted
         .await
     {
         Some(permit) => permit?,
-        None => {
-            return Err(ToolError::new(
-                ErrorCode::Cancelled,
-                "the call was cancelled before it ran",
-            ));
-        }
+        None => return Err(cancelled()),
     };
+    if let Some(again) = use_up(pass, &entry, call).await? {
+        return Ok(Admission::TooLate(again));
+    }
     // A person may have thought for minutes; the tool's time starts now.
     let now = Instant::now();
     let deadline = now
         .checked_add(limits.timeout)
         .unwrap_or_else(|| now + std::time::Duration::from_secs(1 << 32));
-    Ok(Permitted {
+    Ok(Admission::Permitted(Permitted {
         entry,
         args,
         basis,
         limits,
         deadline,
         permit,
-    })
+    }))
+}
+
+/// Uses up what lets the call through; the call to ask about again where that was too late.
+async fn use_up(
+    pass: Pass,
+    entry: &Arc<Entry>,
+    call: &Call<'_>,
+) -> Result<Option<Box<Checked>>, ToolError> {
+    let policy = &call.inner.policy;
+    match pass {
+        Pass::Free => Ok(None),
+        Pass::Approved { id, hold, again } => {
+            let claiming = call.cancel.run_until_cancelled(policy.approver.claim(&id));
+            let claimed = claiming.await.ok_or_else(cancelled)?;
+            // Until here others knew that somebody waits to use it.
+            drop(hold);
+            match claimed {
+                Ok(()) => Ok(None),
+                Err(NoAnswer::Taken) => Ok(Some(again)),
+                Err(NoAnswer::Expired) => Err(ToolError::new(
+                    ErrorCode::ApprovalExpired,
+                    format!(
+                        "the approval of `{}` lapsed before the call could run",
+                        entry.spec().name
+                    ),
+                )),
+                Err(none) => Err(unanswered(&none, entry, "it was given")),
+            }
+        }
+        Pass::Granted { id, again } => {
+            let Some(grants) = policy.grants.clone() else {
+                return Ok(Some(again));
+            };
+            let spending = tokio::task::spawn_blocking(move || grants.spend(&id));
+            let spent = spending
+                .await
+                .map_err(|error| ToolError::new(ErrorCode::Internal, error.to_string()))??;
+            Ok((!spent).then_some(again))
+        }
+    }
+}
+
+fn cancelled() -> ToolError {
+    ToolError::new(ErrorCode::Cancelled, "the call was cancelled before it ran")
 }

@@ -17,6 +17,7 @@ use crate::schema::{Fault, Rejected};
 use crate::workspace::Workspace;
 
 /// A call whose arguments are valid and that no rule denies.
+#[derive(Clone)]
 pub(super) struct Checked {
     entry: Arc<Entry>,
     args: JsonObject,
@@ -25,6 +26,10 @@ pub(super) struct Checked {
 }
 
 impl Checked {
+    pub(super) fn look(&self) -> (&Arc<Entry>, &JsonObject, &Judgement) {
+        (&self.entry, &self.args, &self.judgement)
+    }
+
     pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits, Judgement) {
         (self.entry, self.args, self.limits, self.judgement)
     }
@@ -102,7 +107,7 @@ fn fault(pointer: &str, message: String) -> Fault {
     }
 }
 
-fn invalid(entry: &Entry, faults: &[Fault]) -> ToolError {
+pub(super) fn invalid(entry: &Entry, faults: &[Fault]) -> ToolError {
     let all: Vec<String> = faults
         .iter()
         .map(|fault| match fault.pointer.as_str() {
@@ -119,7 +124,7 @@ fn invalid(entry: &Entry, faults: &[Fault]) -> ToolError {
     ToolError::new(ErrorCode::InvalidArguments, message).with_detail("faults", faults)
 }
 
-fn blocked(entry: &Entry, judgement: &Judgement) -> ToolError {
+pub(super) fn blocked(entry: &Entry, judgement: &Judgement) -> ToolError {
     let why: Vec<String> = judgement
         .findings
         .iter()

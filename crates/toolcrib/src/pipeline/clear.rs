@@ -1,7 +1,8 @@
 //! Stage 5: does a person have to agree, and do they?
 //!
-//! What comes back from a person is a fresh call: edited arguments are validated and judged like
-//! any others. What was approved is what runs: the tool's own basis for the decision travels along.
+//! What comes back from a person is a fresh call: edited arguments are validated and judged like any others. What was
+//! approved is what runs: the tool's own basis for the decision travels along. An approval or a grant is looked at here and
+//! used up by the next stage, so that a call that cannot run yet spends nothing.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,21 +11,22 @@ use serde_json::Value;
 
 use super::check::{Checked, check};
 use super::find::Found;
+use super::question::{question, reasons, subject_of, unmasked};
 use super::trace::Trace;
 use super::{Call, panic_text};
-use crate::approval::{ApprovalRequest, NoAnswer};
+use crate::approval::grants::{Grant, GrantRequest, Grants, Subject};
+use crate::approval::{ApprovalRequest, ApprovalResponse, Hold, NoAnswer};
 use crate::model::JsonObject;
-use crate::model::digest::Digester;
 use crate::model::effects::{Approval, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventKind;
-use crate::model::ids::CallId;
 use crate::model::limits::Limits;
 use crate::model::outcome::ApprovalTrail;
-use crate::model::secret::MASK;
 use crate::model::text;
 use crate::registry::Entry;
-use crate::rules::Judgement;
+
+/// When to try again, with too many questions open: people answer within minutes, not milliseconds.
+const RETRY_AFTER_MS: u64 = 10_000;
 
 /// A call that needs no approval, or has it.
 pub(super) struct Cleared {
@@ -32,11 +34,28 @@ pub(super) struct Cleared {
     args: JsonObject,
     limits: Limits,
     basis: Option<Value>,
+    pass: Pass,
+}
+
+/// What lets a call through, to be used up right before it runs.
+pub(super) enum Pass {
+    /// Nobody had to be asked.
+    Free,
+    /// Somebody agreed.
+    Approved {
+        /// The question that was answered.
+        id: String,
+        hold: Hold,
+        /// The call as it would be asked about again.
+        again: Box<Checked>,
+    },
+    /// Somebody agreed long ago.
+    Granted { id: String, again: Box<Checked> },
 }
 
 impl Cleared {
-    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits, Option<Value>) {
-        (self.entry, self.args, self.limits, self.basis)
+    pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits, Option<Value>, Pass) {
+        (self.entry, self.args, self.limits, self.basis, self.pass)
     }
 }
 
@@ -45,97 +64,210 @@ pub(super) async fn clear(
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<Cleared, ToolError> {
-    let (entry, args, limits, judgement) = checked.into_parts();
-    let own = ask_tool(&entry, &args, call)?;
+    let (entry, args, judgement) = checked.look();
+    let own = ask_tool(entry, args, call)?;
     if own.verdict.max(judgement.verdict) == Verdict::Allow {
+        let (entry, args, limits, _) = checked.into_parts();
         return Ok(Cleared {
             entry,
             args,
             limits,
             basis: own.basis,
+            pass: Pass::Free,
         });
     }
-    let request = question(&entry, &args, &own, &judgement, &call.id);
-    let reason = request.reason.clone();
-    tell(call, "pending", Some(reason.clone()));
-    let asking = call.inner.policy.approver.decide(request);
-    let Some(answer) = call.cancel.run_until_cancelled(asking).await else {
-        let message = "the call was cancelled while it waited for approval";
-        return Err(ToolError::new(ErrorCode::Cancelled, message));
-    };
-    let name = &entry.spec().name;
-    let response = match answer {
-        Ok(response) => response,
-        Err(NoAnswer::Unavailable(why)) => {
-            tell(call, "unavailable", Some(why.clone()));
-            let message = format!("`{name}` needs approval ({reason}), but {why}");
-            return Err(ToolError::new(ErrorCode::ApprovalUnavailable, message));
-        }
-        Err(NoAnswer::Expired) => {
-            tell(call, "expired", None);
-            let message =
-                format!("`{name}` needs approval ({reason}), and nobody answered in time");
-            return Err(ToolError::new(ErrorCode::ApprovalExpired, message));
-        }
-    };
-    trace.approval(ApprovalTrail {
+    let again = Box::new(checked.clone());
+    if let Some(grant) = covering(&own, entry, args, call).await {
+        let (entry, args, limits, judgement) = checked.into_parts();
+        let by = format!("grant {}", grant.id);
+        tell(call, "approved", Some(by.clone()), None);
+        trace.approval(ApprovalTrail {
+            approved: true,
+            by,
+            reason: reasons(&own, &judgement),
+            answer: grant.reason,
+            modified: false,
+            grant: None,
+        });
+        return Ok(Cleared {
+            entry,
+            args,
+            limits,
+            basis: own.basis,
+            pass: Pass::Granted {
+                id: grant.id,
+                again,
+            },
+        });
+    }
+    let request = question(entry, args, &own, judgement, call);
+    let (entry, args, limits, _) = checked.into_parts();
+    let mut response = ask(request.clone(), &entry, call).await?;
+    let id = response
+        .hold
+        .id()
+        .map_or_else(|| request.id.clone(), str::to_owned);
+    let mut trail = ApprovalTrail {
         approved: response.approved,
-        by: response.by,
-        reason,
+        by: std::mem::take(&mut response.by),
+        reason: request.reason.clone(),
         answer: response.reason.clone(),
         modified: response.modified_args.is_some(),
-    });
-    tell(
-        call,
-        if response.approved {
-            "approved"
-        } else {
-            "denied"
-        },
-        response.reason.clone(),
-    );
+        grant: None,
+    };
+    trace.approval(trail.clone());
+    let status = if response.approved {
+        "approved"
+    } else {
+        "denied"
+    };
+    tell(call, status, response.reason.clone(), Some(id.clone()));
     if !response.approved {
         let said = response
             .reason
             .map_or(String::new(), |said| format!(": {said}"));
         return Err(ToolError::new(
             ErrorCode::ApprovalDenied,
-            format!("`{name}` was not approved{said}"),
+            format!("`{}` was not approved{said}", entry.spec().name),
         ));
     }
-    match response.modified_args {
-        None => Ok(Cleared {
-            entry,
-            args,
-            limits,
-            basis: own.basis,
-        }),
+    let (entry, args, limits, own) = match response.modified_args {
+        None => (entry, args, limits, own),
         Some(edited) => {
-            let edited = unmasked(edited, &args);
+            let edited = unmasked(edited, &request.args, &args);
             let found = Found::edited(entry, edited, limits);
             let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
             // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
             let own = ask_tool(&entry, &args, call)?;
-            Ok(Cleared {
-                entry,
-                args,
-                limits,
-                basis: own.basis,
-            })
+            (entry, args, limits, own)
+        }
+    };
+    if let Some(wanted) = response.grant {
+        let made = make_grant(wanted, &request, &trail.by, &entry, &args, call).await;
+        trail.grant =
+            Some(made.unwrap_or_else(|why| format!("not made: {}", text::shorten(&why, 400))));
+        trace.approval(trail);
+    }
+    Ok(Cleared {
+        entry,
+        args,
+        limits,
+        basis: own.basis,
+        pass: Pass::Approved {
+            id,
+            hold: response.hold,
+            again,
+        },
+    })
+}
+
+/// Puts the question to the approver.
+async fn ask(
+    request: ApprovalRequest,
+    entry: &Entry,
+    call: &Call<'_>,
+) -> Result<ApprovalResponse, ToolError> {
+    let approver = &call.inner.policy.approver;
+    let reason = request.reason.clone();
+    if !approver.announces() {
+        tell(call, "pending", Some(reason.clone()), None);
+    }
+    let asking = approver.decide(request);
+    let Some(answer) = call.cancel.run_until_cancelled(asking).await else {
+        let message = "the call was cancelled while it waited for approval";
+        return Err(ToolError::new(ErrorCode::Cancelled, message));
+    };
+    answer.map_err(|none| {
+        let (status, why) = match &none {
+            NoAnswer::Expired => ("expired", None),
+            other => ("unavailable", Some(other.to_string())),
+        };
+        tell(call, status, why, None);
+        unanswered(&none, entry, &reason)
+    })
+}
+
+/// The refusal that the lack of an answer amounts to.
+pub(super) fn unanswered(none: &NoAnswer, entry: &Entry, reason: &str) -> ToolError {
+    let needs = format!("`{}` needs approval ({reason})", entry.spec().name);
+    match none {
+        NoAnswer::Unavailable(why) => ToolError::new(
+            ErrorCode::ApprovalUnavailable,
+            format!("{needs}, but {why}"),
+        ),
+        NoAnswer::Expired => ToolError::new(
+            ErrorCode::ApprovalExpired,
+            format!("{needs}, and nobody answered in time"),
+        ),
+        NoAnswer::TooMany { .. } => {
+            ToolError::new(ErrorCode::RateLimited, format!("{needs}, but {none}"))
+                .with_detail("retryAfterMs", RETRY_AFTER_MS)
+        }
+        NoAnswer::Taken => ToolError::new(
+            ErrorCode::ApprovalUnavailable,
+            format!("{needs}, but {none}"),
+        ),
+        NoAnswer::Storage(why) => {
+            ToolError::new(ErrorCode::StorageError, format!("{needs}, but {why}"))
         }
     }
 }
 
-/// Whoever answers sees secrets masked; a mask that comes back stands for the secret.
-fn unmasked(mut edited: JsonObject, original: &JsonObject) -> JsonObject {
-    for (name, value) in &mut edited {
-        if value == MASK
-            && let Some(secret) = original.get(name)
-        {
-            *value = secret.clone();
-        }
+/// The grant that covers a call, if there is one. Where grants cannot be read, a person is asked.
+async fn covering(
+    own: &Approval,
+    entry: &Arc<Entry>,
+    args: &JsonObject,
+    call: &Call<'_>,
+) -> Option<Grant> {
+    if own.every_time {
+        return None;
     }
-    edited
+    with_grants(entry, args, call, |grants, subject| {
+        grants.covering(subject).ok().flatten()
+    })
+    .await?
+}
+
+/// Makes the grant that came with an answer, and returns its id or why there is none.
+async fn make_grant(
+    wanted: GrantRequest,
+    request: &ApprovalRequest,
+    by: &str,
+    entry: &Arc<Entry>,
+    args: &JsonObject,
+    call: &Call<'_>,
+) -> Result<String, String> {
+    if request.offers.is_empty() {
+        return Err("calls like this are asked about every time".to_owned());
+    }
+    let by = by.to_owned();
+    let made = with_grants(entry, args, call, move |grants, subject| {
+        grants.make(&wanted, subject, &by)
+    });
+    match made.await {
+        Some(Ok(grant)) => Ok(grant.id),
+        Some(Err(error)) => Err(error.to_string()),
+        None => Err("no grants are kept here".to_owned()),
+    }
+}
+
+/// Does something with the grants, which are files, off the async threads.
+async fn with_grants<T: Send + 'static>(
+    entry: &Arc<Entry>,
+    args: &JsonObject,
+    call: &Call<'_>,
+    work: impl FnOnce(&Grants, &Subject<'_>) -> T + Send + 'static,
+) -> Option<T> {
+    let grants = call.inner.policy.grants.clone()?;
+    let inner = Arc::clone(call.inner);
+    let (entry, args) = (Arc::clone(entry), args.clone());
+    let (caller, root) = (call.caller.clone(), call.root.clone());
+    let working = tokio::task::spawn_blocking(move || {
+        let subject = subject_of(&inner, &entry, &args, &caller, &root);
+        work(&grants, &subject)
+    });
+    working.await.ok()
 }
 
 /// What the tool itself says about the call; its refusal ends it.
@@ -162,61 +294,10 @@ pub(super) fn ask_tool(
     Ok(approval)
 }
 
-/// Why a person is asked: the tool's own reason and the rules'.
-pub(super) fn reasons(own: &Approval, judgement: &Judgement) -> String {
-    let own_reason = (own.verdict == Verdict::Ask)
-        .then(|| own.reason.clone())
-        .flatten();
-    let rules = judgement
-        .findings
-        .iter()
-        .filter(|finding| finding.verdict == Verdict::Ask)
-        .map(|finding| format!("{} (rule `{}`)", finding.reason, finding.rule));
-    let all: Vec<String> = own_reason.into_iter().chain(rules).collect();
-    if all.is_empty() {
-        "the tool asks for it".to_owned()
-    } else {
-        all.join("; ")
-    }
-}
-
-fn question(
-    entry: &Entry,
-    args: &JsonObject,
-    own: &Approval,
-    judgement: &Judgement,
-    id: &CallId,
-) -> ApprovalRequest {
-    let spec = entry.spec();
-    ApprovalRequest {
-        id: CallId::generate().to_string(),
-        step_id: id.clone(),
-        tool: spec.name.to_string(),
-        args: spec.input_schema.masked(args, &spec.synonyms),
-        reason: reasons(own, judgement),
-        effect: own
-            .effect
-            .clone()
-            .unwrap_or_else(|| effect_in_words(entry, args)),
-        diff: own.diff.clone(),
-        expires_at: None,
-        args_digest: Digester::default()
-            .text(entry.digest())
-            .object(args)
-            .finish(),
-    }
-}
-
-/// For tools that do not say themselves what they would do.
-pub(super) fn effect_in_words(entry: &Entry, args: &JsonObject) -> String {
-    let spec = entry.spec();
-    let masked = Value::Object(spec.input_schema.masked(args, &spec.synonyms)).to_string();
-    format!("run `{}` with {}", spec.name, text::shorten(&masked, 400))
-}
-
-fn tell(call: &Call<'_>, status: &str, reason: Option<String>) {
+fn tell(call: &Call<'_>, status: &str, reason: Option<String>, id: Option<String>) {
     call.events.push(EventKind::Approval {
         status: status.to_owned(),
         reason,
+        id,
     });
 }

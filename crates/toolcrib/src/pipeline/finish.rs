@@ -37,6 +37,7 @@ pub(super) async fn finish(
     });
     let cx = CallContext::new(Context {
         call_id: call.id.clone(),
+        root: call.root.clone(),
         spec: Arc::clone(entry.spec()),
         workspace: call.inner.policy.workspace.clone(),
         limits,

@@ -15,6 +15,7 @@ mod clear;
 mod find;
 mod finish;
 mod plan;
+mod question;
 mod trace;
 
 use std::panic::AssertUnwindSafe;
@@ -25,9 +26,10 @@ use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 pub use plan::Plan;
-pub(crate) use plan::plan;
+pub(crate) use plan::{check_answer, plan};
+pub(crate) use question::subject_of;
 
-use crate::model::call::CallRequest;
+use crate::model::call::{CallRequest, Caller};
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventLog;
@@ -35,10 +37,15 @@ use crate::model::ids::CallId;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::record::replay::Claim;
 use crate::registry::Inner;
+use admit::Admission;
 use trace::Trace;
 
 /// How long a call waits for another with its id, if it does not say.
 const MAX_PATIENCE: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// How often a call asks when others use what was meant for it. Each time a person answers, so this ends no call in earnest; it
+/// ends one whose approver approves everything and lets nothing be used.
+const MAX_ASKED: u32 = 1000;
 
 /// What a call has from its first moment.
 pub(crate) struct Begun {
@@ -61,6 +68,32 @@ struct Call<'a> {
     events: Arc<EventLog>,
     cancel: CancellationToken,
     depth: u8,
+    caller: Caller,
+    /// The outermost call: this one, or the one it is nested in.
+    root: CallId,
+    /// How long the caller would wait for a person.
+    approval_wait: Option<Duration>,
+}
+
+impl<'a> Call<'a> {
+    fn of(
+        inner: &'a Arc<Inner>,
+        request: &CallRequest,
+        begun: &Begun,
+        cancel: CancellationToken,
+    ) -> Self {
+        let nested = request.nested_in.as_ref();
+        Call {
+            inner,
+            id: begun.id.clone(),
+            events: Arc::clone(&begun.events),
+            cancel,
+            depth: nested.map_or(0, |nested| nested.depth),
+            caller: request.caller.clone(),
+            root: nested.map_or_else(|| begun.id.clone(), |nested| nested.root.clone()),
+            approval_wait: request.approval_wait,
+        }
+    }
 }
 
 pub(crate) async fn run(inner: &Arc<Inner>, request: CallRequest) -> Outcome {
@@ -140,14 +173,7 @@ async fn run_once(
     cancel: CancellationToken,
 ) -> (Outcome, bool) {
     let mut trace = Trace::listed(inner, &request, &begun, cancel.clone());
-    let depth = request.nested_in.as_ref().map_or(0, |nested| nested.depth);
-    let call = Call {
-        inner,
-        id: begun.id,
-        events: begun.events,
-        cancel,
-        depth,
-    };
+    let call = Call::of(inner, &request, &begun, cancel);
     // Tools' own panics are caught where they are called; this one is for ours, and for the
     // approver's and the rules'.
     let stages = AssertUnwindSafe(stages(&call, request, &mut trace)).catch_unwind();
@@ -168,10 +194,21 @@ async fn stages(
     trace: &mut Trace<'_>,
 ) -> Result<ToolOutput, ToolError> {
     let found = find::find(call, request, trace)?;
-    let checked = check::check(found, call, trace)?;
-    let cleared = clear::clear(checked, call, trace).await?;
-    let permitted = admit::admit(cleared, call).await?;
-    finish::finish(permitted, call, trace).await
+    let mut checked = check::check(found, call, trace)?;
+    for _ in 0..MAX_ASKED {
+        let cleared = clear::clear(checked, call, trace).await?;
+        match admit::admit(cleared, call).await? {
+            Admission::Permitted(permitted) => {
+                return finish::finish(permitted, call, trace).await;
+            }
+            // What allowed this call was used by an identical one meanwhile: ask again.
+            Admission::TooLate(again) => checked = *again,
+        }
+    }
+    Err(ToolError::new(
+        ErrorCode::ApprovalUnavailable,
+        "every approval of this call was used by another one; call again",
+    ))
 }
 
 /// The message of a panic.

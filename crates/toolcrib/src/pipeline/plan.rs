@@ -1,17 +1,27 @@
 //! What a call would do, without doing it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
+use super::question::subject_of;
 use super::trace::Trace;
-use super::{Begun, Call, check, clear, find};
+use super::{Begun, Call, check, clear, find, question};
+use crate::approval::grants::GrantError;
+use crate::approval::{ApprovalRequest, ApprovalResponse};
 use crate::model::JsonObject;
 use crate::model::call::CallRequest;
 use crate::model::effects::{Effects, Verdict};
-use crate::model::error::ToolError;
+use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
-use crate::registry::Inner;
+use crate::model::secret::MASK;
+use crate::registry::{Entry, Inner};
+use crate::rules::RuleContext;
+use crate::schema::Rejected;
+use crate::workspace::Workspace;
 
 /// What a call would do: the answer to a dry run. Made by the same stages that a call goes through,
 /// up to the point where a person would be asked.
@@ -30,6 +40,9 @@ pub struct Plan {
     pub effect: String,
     /// Whether it would run at once or ask first.
     pub verdict: Verdict,
+    /// The grant that lets it run without asking, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
     /// Why it would ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -44,33 +57,126 @@ pub struct Plan {
 
 pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError> {
     let begun = Begun::of(&request);
-    let call = Call {
-        inner,
-        id: begun.id.clone(),
-        events: Arc::clone(&begun.events),
-        cancel: Default::default(),
-        depth: 0,
-    };
+    let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let mut trace = Trace::unlisted(inner, &request, &begun);
     // Nothing runs, so there is nothing to record.
     trace.forget();
     let found = find::find(&call, request, &mut trace)?;
     let (entry, args, limits, judgement) = check::check(found, &call, &mut trace)?.into_parts();
     let own = clear::ask_tool(&entry, &args, &call)?;
-    let verdict = own.verdict.max(judgement.verdict);
+    let mut verdict = own.verdict.max(judgement.verdict);
+    let mut grant = None;
+    if let (Verdict::Ask, false, Some(grants)) = (verdict, own.every_time, &inner.policy.grants) {
+        let subject = subject_of(inner, &entry, &args, &call.caller, &call.root);
+        grant = grants.covering(&subject)?.map(|grant| grant.id);
+        if grant.is_some() {
+            verdict = Verdict::Allow;
+        }
+    }
     let spec = entry.spec();
     Ok(Plan {
         tool: spec.name.to_string(),
         reference: spec.reference(),
         parameters: spec.input_schema.masked(&args, &spec.synonyms),
         effects: spec.effects,
-        reason: (verdict == Verdict::Ask).then(|| clear::reasons(&own, &judgement)),
+        reason: (verdict == Verdict::Ask).then(|| question::reasons(&own, &judgement)),
         effect: own
             .effect
-            .unwrap_or_else(|| clear::effect_in_words(&entry, &args)),
+            .unwrap_or_else(|| question::effect_in_words(&entry, &args)),
         diff: own.diff,
         verdict,
+        grant,
         timeout_ms: as_millis(limits.timeout),
         max_output_bytes: limits.max_output_bytes,
     })
+}
+
+/// Checks an answer before it counts: see [`Registry::check_answer`](crate::Registry::check_answer).
+pub(crate) fn check_answer(
+    inner: &Arc<Inner>,
+    asked: &ApprovalRequest,
+    response: &ApprovalResponse,
+) -> Result<(), ToolError> {
+    let reference = format!("{}@{}", asked.tool, asked.version);
+    let Ok(entry) = inner.find(&asked.tool).or_else(|_| inner.find(&reference)) else {
+        return Ok(());
+    };
+    if entry.digest() != asked.tool_digest {
+        let message = format!(
+            "`{}` is another tool now than the one that was asked about; approve or deny it as it is",
+            asked.tool
+        );
+        return Err(ToolError::new(ErrorCode::Conflict, message));
+    }
+    let request = CallRequest::new(&asked.tool).caller(asked.caller.clone());
+    let begun = Begun::of(&request);
+    let call = Call::of(inner, &request, &begun, CancellationToken::new());
+    let args = match &response.modified_args {
+        Some(edited) => check_edit(edited, asked, &entry, &call)?,
+        None => asked.args.clone(),
+    };
+    match (&response.grant, &inner.policy.grants) {
+        (None, _) => Ok(()),
+        (Some(_), _) if asked.offers.is_empty() => Err(ToolError::new(
+            ErrorCode::InvalidArguments,
+            format!(
+                "`{}` is asked about every time; approve it without a grant",
+                asked.tool
+            ),
+        )),
+        (Some(_), None) => Ok(()),
+        (Some(wanted), Some(grants)) => {
+            let root = &asked.step_id;
+            let mut subject = subject_of(inner, &entry, &args, &asked.caller, root);
+            let workspace = asked.workspace.as_deref().map(Path::new);
+            subject.workspace = workspace;
+            grants.check(wanted, &subject)?;
+            if !wanted.shape.covers(&args, workspace) {
+                return Err(GrantError::NotThisCall.into());
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Checks edited arguments by schema, rules and the tool itself. Masks that stayed where they were stand for secrets that are
+/// not known here, and are not judged.
+fn check_edit(
+    edited: &JsonObject,
+    asked: &ApprovalRequest,
+    entry: &Entry,
+    call: &Call<'_>,
+) -> Result<JsonObject, ToolError> {
+    let spec = entry.spec();
+    let args = match spec
+        .input_schema
+        .check_arguments(edited.clone(), &spec.synonyms)
+    {
+        Ok(args) => args,
+        Err(Rejected::Arguments { args, mut faults }) => {
+            faults.retain(|fault| !is_masked(&fault.pointer, edited, &asked.args));
+            if !faults.is_empty() {
+                return Err(check::invalid(entry, &faults));
+            }
+            args
+        }
+        Err(Rejected::Schema(_)) => return Ok(edited.clone()),
+    };
+    let policy = &call.inner.policy;
+    let cx = RuleContext {
+        workspace: policy.workspace.as_deref().map(Workspace::root),
+    };
+    let judgement = policy.rules.judge(spec, &args, &cx);
+    if judgement.verdict == Verdict::Deny {
+        return Err(check::blocked(entry, &judgement));
+    }
+    clear::ask_tool(entry, &args, call)?;
+    Ok(args)
+}
+
+/// Whether a place holds a mask, and held it when the person saw it.
+fn is_masked(pointer: &str, edited: &JsonObject, shown: &JsonObject) -> bool {
+    let at = |object: &JsonObject| Value::Object(object.clone()).pointer(pointer).cloned();
+    let (edited, shown) = (at(edited), at(shown));
+    edited == shown && edited.is_some_and(|value| value == MASK)
 }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::{Policy, Registry};
+use crate::approval::grants::Grants;
 use crate::approval::{Approver, DenyAll};
 use crate::limits::{DEFAULT_MAX_CONCURRENT, Gate};
+use crate::model::ids::CallId;
 use crate::model::limits::LimitsPatch;
 use crate::record::replay::Replay;
 use crate::record::{NoRecord, Recorder};
@@ -18,6 +20,8 @@ const DEFAULT_MAX_DEPTH: u8 = 8;
 pub struct RegistryBuilder {
     rules: Arc<dyn Rules>,
     approver: Arc<dyn Approver>,
+    grants: Option<Grants>,
+    session: Option<String>,
     recorder: Arc<dyn Recorder>,
     replay: Replay,
     workspace: Option<Arc<Workspace>>,
@@ -30,6 +34,8 @@ impl Default for RegistryBuilder {
         RegistryBuilder {
             rules: Arc::new(RuleSet::default()),
             approver: Arc::new(DenyAll::default()),
+            grants: None,
+            session: None,
             recorder: Arc::new(NoRecord),
             replay: Replay::in_memory(),
             workspace: None,
@@ -57,6 +63,20 @@ impl RegistryBuilder {
     #[must_use]
     pub fn shared_approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = approver;
+        self
+    }
+
+    /// Asks nobody about what these grants cover, and keeps new ones with them; the default keeps none.
+    #[must_use]
+    pub fn grants(mut self, grants: Grants) -> Self {
+        self.grants = Some(grants);
+        self
+    }
+
+    /// Says which session the calls belong to, for grants that last as long; the default is one of its own.
+    #[must_use]
+    pub fn session(mut self, id: impl Into<String>) -> Self {
+        self.session = Some(id.into());
         self
     }
 
@@ -100,6 +120,10 @@ impl RegistryBuilder {
         Registry::with_policy(Policy {
             rules: self.rules,
             approver: self.approver,
+            grants: self.grants,
+            session: self
+                .session
+                .unwrap_or_else(|| CallId::generate().to_string()),
             recorder: self.recorder,
             replay: self.replay,
             workspace: self.workspace,

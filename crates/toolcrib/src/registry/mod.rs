@@ -18,9 +18,11 @@ pub use entry::{Availability, Entry, Registration, Source};
 pub use handle::CallHandle;
 pub(crate) use handle::Running;
 
-use crate::approval::Approver;
+use crate::approval::grants::{Grant, GrantRequest, Grants};
+use crate::approval::{ApprovalRequest, ApprovalResponse, Approver};
 use crate::limits::Gate;
-use crate::model::call::CallRequest;
+use crate::model::JsonObject;
+use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventReader;
 use crate::model::ids::{CallId, ToolId};
@@ -78,6 +80,9 @@ pub(crate) struct Inner {
 pub(crate) struct Policy {
     pub(crate) rules: Arc<dyn Rules>,
     pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) grants: Option<Grants>,
+    /// Which session calls belong to, for grants.
+    pub(crate) session: String,
     pub(crate) recorder: Arc<dyn Recorder>,
     pub(crate) replay: Replay,
     pub(crate) workspace: Option<Arc<Workspace>>,
@@ -249,6 +254,39 @@ impl Registry {
     /// Says what a call would do, without doing it.
     pub fn plan(&self, request: CallRequest) -> Result<Plan, ToolError> {
         pipeline::plan(&self.0, request)
+    }
+
+    /// Checks an answer to a question about one of these tools: edited arguments by schema, rules and the tool itself, a grant by
+    /// what may be granted. For [`ApprovalQueue::answer`](crate::approval::ApprovalQueue::answer).
+    ///
+    /// The answerer sees secrets masked; a mask that stayed where it was counts as unchanged. A tool that is not registered
+    /// here passes: the call checks everything again where it runs.
+    pub fn check_answer(
+        &self,
+        request: &ApprovalRequest,
+        response: &ApprovalResponse,
+    ) -> Result<(), ToolError> {
+        pipeline::check_answer(&self.0, request, response)
+    }
+
+    /// Makes a grant for calls of a tool by `caller`, without a call to make it for.
+    pub(crate) fn grant(
+        &self,
+        tool: &str,
+        wanted: &GrantRequest,
+        caller: &Caller,
+        by: &str,
+    ) -> Result<Grant, ToolError> {
+        let entry = self.find(tool)?;
+        let policy = &self.0.policy;
+        let Some(grants) = &policy.grants else {
+            let message = "no grants are kept here";
+            return Err(ToolError::new(ErrorCode::StorageError, message));
+        };
+        let (args, call) = (JsonObject::new(), CallId::generate());
+        let subject = pipeline::subject_of(&self.0, &entry, &args, caller, &call);
+        grants.check(wanted, &subject)?;
+        Ok(grants.add(grants.draft(wanted, &subject, by))?)
     }
 
     /// Cancels a running call; false when no such call runs here.

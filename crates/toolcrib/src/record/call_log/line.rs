@@ -97,6 +97,18 @@ fn shorten_value(value: &mut Value, depth: usize) {
     }
 }
 
+/// Whether the log kept less of a parameter than the call had, by the notes it leaves.
+pub fn is_cut(name: &str, value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => {
+            name == "(left out)" || (text.contains("… (") && text.ends_with("left out)"))
+        }
+        Value::Array(items) => items.iter().any(|item| is_cut("", item)),
+        Value::Object(fields) => fields.values().any(|field| is_cut("", field)),
+    }
+}
+
 fn shorten(text: &mut String, max: usize) {
     if text.len() > max {
         let kept = text.floor_char_boundary(max);
@@ -211,6 +223,7 @@ mod tests {
         record.parent = Some(record.call_id.clone());
         let (by, reason, answer) = (worst(), worst(), Some(worst()));
         record.approval = Some(ApprovalTrail {
+            grant: None,
             approved: true,
             by,
             reason,
@@ -218,6 +231,20 @@ mod tests {
             modified: true,
         });
         assert_eq!(line(record).parameters, left_out());
+    }
+
+    #[test]
+    fn what_was_cut_can_be_told() {
+        let long = "x".repeat(MAX_PARAMETER_BYTES + 1);
+        let cut = line(record(json!({"a": long, "b": [long], "c": "x", "d": 1})));
+        let names: Vec<&str> = cut
+            .parameters
+            .iter()
+            .filter(|(name, value)| is_cut(name, value))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+        assert!(left_out().iter().all(|(name, value)| is_cut(name, value)));
     }
 
     #[test]

@@ -17,5 +17,6 @@ mod line;
 mod reader;
 mod writer;
 
+pub use line::is_cut;
 pub use reader::{CallLogReader, LatestCalls};
 pub use writer::{CallLog, CallLogHealth, CallLogOptions};

@@ -1,0 +1,101 @@
+//! [`Approver`]: somebody, or something, that decides.
+
+use futures_util::future::BoxFuture;
+
+use super::request::{ApprovalRequest, ApprovalResponse};
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// Nobody can be asked.
+    #[error("{0}")]
+    Unavailable(String),
+    /// Nobody answered in time.
+    #[error("nobody answered in time")]
+    Expired,
+    /// Too many questions wait already.
+    #[error("{pending} questions wait for an answer already; answer some, then call again")]
+    TooMany {
+        /// How many wait.
+        pending: usize,
+    },
+    /// The approval was used by an identical call that was faster.
+    #[error("an identical call used the approval")]
+    Taken,
+    /// The question or its answer could not be kept.
+    #[error("{0}")]
+    Storage(String),
+}
+
+/// Somebody, or something, that decides.
+pub trait Approver: Send + Sync + 'static {
+    /// Decides one call. May wait as long as it likes; the call can be cancelled meanwhile.
+    fn decide(&self, request: ApprovalRequest)
+    -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>>;
+
+    /// Uses up an approval, right before the call runs: after this nobody may run by it again.
+    ///
+    /// `id` is that of the question, or the one the response named as its own. [`NoAnswer::Taken`] sends the call back to be
+    /// decided anew. The default counts nothing: who decides each call by itself has nothing to use up.
+    fn claim(&self, id: &str) -> BoxFuture<'_, Result<(), NoAnswer>> {
+        let _ = id;
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Whether `decide` itself says, by [`ApprovalRequest::announce`], under which id a question is pending. If not, the
+    /// call says so before it asks.
+    fn announces(&self) -> bool {
+        false
+    }
+}
+
+/// Reaches nobody: every call that needs approval is refused. The default.
+#[derive(Debug, Clone)]
+pub struct DenyAll {
+    why: String,
+}
+
+impl DenyAll {
+    /// Refuses, saying why nobody can be asked.
+    pub fn because(why: impl Into<String>) -> Self {
+        DenyAll { why: why.into() }
+    }
+}
+
+impl Default for DenyAll {
+    fn default() -> Self {
+        DenyAll::because("nobody can be asked here")
+    }
+}
+
+impl Approver for DenyAll {
+    fn decide(
+        &self,
+        _request: ApprovalRequest,
+    ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+        let answer = Err(NoAnswer::Unavailable(self.why.clone()));
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+/// Approves everything a rule does not deny; `--yes` on the command line.
+#[derive(Debug, Clone)]
+pub struct AllowAll {
+    by: String,
+}
+
+impl AllowAll {
+    /// Approves in somebody's name, which is recorded.
+    pub fn by(by: impl Into<String>) -> Self {
+        AllowAll { by: by.into() }
+    }
+}
+
+impl Approver for AllowAll {
+    fn decide(
+        &self,
+        _request: ApprovalRequest,
+    ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+        Box::pin(std::future::ready(Ok(ApprovalResponse::approve(&self.by))))
+    }
+}

@@ -1,0 +1,136 @@
+//! The time approvals go by: [`Clock`], which nobody can set back or forward.
+//!
+//! A moment is the boot it is in and the time since that boot, suspended time included (`CLOCK_BOOTTIME`). Moments of
+//! different boots cannot be compared, so whatever was to end in an earlier boot has ended. The wall clock is for people
+//! only: it jumps.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+use super::millis;
+
+/// A moment of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Moment {
+    /// Which boot.
+    pub boot: String,
+    /// Milliseconds since the boot.
+    pub ms: u64,
+}
+
+impl Moment {
+    /// A moment later by this much.
+    #[must_use]
+    pub fn after(&self, duration: Duration) -> Moment {
+        Moment {
+            boot: self.boot.clone(),
+            ms: self.ms.saturating_add(millis(duration)),
+        }
+    }
+
+    /// How long from `now` until this moment; `None` when it has come, or was in another boot.
+    pub fn remaining(&self, now: &Moment) -> Option<Duration> {
+        let left = self.ms.checked_sub(now.ms).filter(|left| *left > 0)?;
+        (self.boot == now.boot).then(|| Duration::from_millis(left))
+    }
+
+    /// How long ago this moment was; `None` when it was in another boot, or is still to come.
+    pub fn elapsed(&self, now: &Moment) -> Option<Duration> {
+        let since = now.ms.checked_sub(self.ms)?;
+        (self.boot == now.boot).then(|| Duration::from_millis(since))
+    }
+}
+
+/// Tells the moment.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Moment + Send + Sync>);
+
+impl Clock {
+    /// A clock of one's own, for tests.
+    pub fn by(tell: impl Fn() -> Moment + Send + Sync + 'static) -> Self {
+        Clock(Arc::new(tell))
+    }
+
+    /// Now.
+    pub fn now(&self) -> Moment {
+        (self.0)()
+    }
+}
+
+impl Default for Clock {
+    /// This machine's clock.
+    fn default() -> Self {
+        Clock::by(|| Moment {
+            boot: boot_id().to_owned(),
+            ms: since_boot(),
+        })
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Clock({:?})", self.now())
+    }
+}
+
+fn since_boot() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
+    let nanos = u64::try_from(now.tv_nsec).unwrap_or_default();
+    seconds
+        .saturating_mul(1000)
+        .saturating_add(nanos / 1_000_000)
+}
+
+/// The kernel's name for this boot.
+fn boot_id() -> &'static str {
+    static ID: OnceLock<String> = OnceLock::new();
+    ID.get_or_init(|| {
+        let read = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        let id = read.map(|text| text.trim().to_owned()).unwrap_or_default();
+        if id.is_empty() {
+            // Where the kernel does not say, a boot is as long as this process: too much expires, never too little.
+            uuid::Uuid::now_v7().to_string()
+        } else {
+            id
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(boot: &str, ms: u64) -> Moment {
+        Moment {
+            boot: boot.to_owned(),
+            ms,
+        }
+    }
+
+    #[test]
+    fn what_was_to_end_in_another_boot_has_ended() {
+        let end = moment("a", 1000);
+        assert_eq!(
+            end.remaining(&moment("a", 400)),
+            Some(Duration::from_millis(600))
+        );
+        assert_eq!(end.remaining(&moment("a", 1000)), None);
+        assert_eq!(end.remaining(&moment("b", 400)), None);
+        assert_eq!(end.elapsed(&moment("b", 4000)), None);
+    }
+
+    #[test]
+    fn the_machines_clock_goes_forward_within_one_boot() {
+        let clock = Clock::default();
+        let (first, second) = (clock.now(), clock.now());
+        assert_eq!(first.boot, second.boot);
+        assert!(second.ms >= first.ms && first.ms > 0);
+        assert_eq!(first.boot.len(), 36, "{}", first.boot);
+    }
+}

@@ -1,0 +1,268 @@
+//! Which commands a grant covers: [`Argv`], a pattern on the words of one simple command.
+//!
+//! A text is covered only if reading it as bash leaves no doubt and finds exactly one command that stands for itself: fixed
+//! words, where the text starts, without assignments, redirections, pipes or wrappers. Everything else is asked about,
+//! however harmless it looks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::text;
+use crate::shell::{Directory, Part, Script, SimpleCommand, Word, read};
+
+/// A pattern on the words of a command.
+///
+/// On the wire a list of words: `*` is any one word that is no option and names nothing outside the workspace, `**` at the
+/// end any further words, whatever they are. Every other word stands for itself; one that starts with `*` or a backslash is
+/// written with a backslash before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct Argv {
+    words: Vec<ArgvWord>,
+}
+
+/// A word of the pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ArgvWord {
+    /// This word.
+    Literal(String),
+    /// Any one word that is no option and names nothing outside the workspace.
+    One,
+    /// Any further words.
+    Rest,
+}
+
+/// Why a list of words is no pattern.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a pattern of a command: {0}")]
+pub struct ArgvError(&'static str);
+
+/// The most words of a pattern.
+const MAX_WORDS: usize = 256;
+
+/// Commands that make something else run, or mean something else from now on: never covered, whatever their words.
+const RUNNERS: &[&str] = &[
+    ".", "alias", "builtin", "command", "coproc", "enable", "env", "eval", "exec", "find", "nice",
+    "nohup", "parallel", "setsid", "source", "ssh", "stdbuf", "su", "sudo", "time", "timeout",
+    "trap", "unalias", "watch", "xargs",
+];
+
+/// Commands that run whatever their arguments say: no pattern with a wildcard covers them.
+const INTERPRETERS: &[&str] = &[
+    "awk", "bash", "bun", "bunx", "dash", "deno", "docker", "fish", "gawk", "go", "irb", "just",
+    "ksh", "lua", "make", "node", "npm", "npx", "perl", "php", "pip", "pipx", "pnpm", "podman",
+    "poetry", "python", "python2", "python3", "rake", "ruby", "sed", "sh", "tclsh", "ts-node",
+    "uv", "uvx", "yarn", "zsh",
+];
+
+/// Commands that take something away.
+const REMOVERS: &[&str] = &[
+    "dd", "mkfs", "rm", "rmdir", "shred", "srm", "trash", "truncate", "unlink", "wipe", "wipefs",
+];
+
+impl Argv {
+    /// A pattern; the error says what is wrong with it.
+    pub fn new(words: Vec<ArgvWord>) -> Result<Self, ArgvError> {
+        let has_wildcard = words
+            .iter()
+            .any(|word| !matches!(word, ArgvWord::Literal(_)));
+        match words.as_slice() {
+            [] => return Err(ArgvError("it has no words")),
+            [ArgvWord::Literal(name), ..] if name.is_empty() => {
+                return Err(ArgvError("the command has no name"));
+            }
+            [ArgvWord::Literal(name), ..] if RUNNERS.contains(&base(name)) => {
+                return Err(ArgvError(
+                    "the command runs others; no grant can cover that",
+                ));
+            }
+            [ArgvWord::Literal(name), ..] if has_wildcard && is_interpreter(name) => {
+                return Err(ArgvError(
+                    "the command runs what its arguments say; only fixed words can be covered",
+                ));
+            }
+            [ArgvWord::Literal(_), ..] => {}
+            [ArgvWord::One | ArgvWord::Rest, ..] => {
+                return Err(ArgvError("it begins with the name of a command"));
+            }
+        }
+        if words.len() > MAX_WORDS {
+            return Err(ArgvError("it has more than 256 words"));
+        }
+        let rest_inside = words[..words.len() - 1].contains(&ArgvWord::Rest);
+        if rest_inside {
+            return Err(ArgvError("`**` stands at the end only"));
+        }
+        Ok(Argv { words })
+    }
+
+    /// Exactly these words.
+    pub(super) fn exactly(words: &[&str]) -> Result<Self, ArgvError> {
+        let literal = |word: &&str| ArgvWord::Literal((*word).to_owned());
+        Argv::new(words.iter().map(literal).collect())
+    }
+
+    /// Its words.
+    pub fn words(&self) -> &[ArgvWord] {
+        &self.words
+    }
+
+    /// Whether the pattern covers a text of bash.
+    pub fn covers(&self, text: &str) -> bool {
+        self.covers_script(text, &read(text))
+    }
+
+    /// Whether the pattern covers a text that reads like this.
+    pub fn covers_script(&self, text: &str, script: &Script) -> bool {
+        simple_words(text, script).is_some_and(|words| self.covers_words(&words))
+    }
+
+    fn covers_words(&self, words: &[&str]) -> bool {
+        let (fixed, has_rest) = match self.words.as_slice() {
+            [fixed @ .., ArgvWord::Rest] => (fixed, true),
+            fixed => (fixed, false),
+        };
+        let enough = if has_rest {
+            words.len() >= fixed.len()
+        } else {
+            words.len() == fixed.len()
+        };
+        enough
+            && fixed
+                .iter()
+                .zip(words)
+                .all(|(pattern, word)| match pattern {
+                    ArgvWord::Literal(literal) => literal == word,
+                    ArgvWord::One => is_plain(word),
+                    ArgvWord::Rest => false,
+                })
+    }
+
+    /// The pattern as a person would read it.
+    pub(super) fn in_words(&self) -> String {
+        let shown: Vec<String> = self
+            .words
+            .iter()
+            .map(|word| match word {
+                ArgvWord::Literal(literal) if is_bare(literal) => literal.clone(),
+                ArgvWord::Literal(literal) => format!("{literal:?}"),
+                ArgvWord::One => String::from("*"),
+                ArgvWord::Rest => String::from("**"),
+            })
+            .collect();
+        text::shorten(&shown.join(" "), 200)
+    }
+}
+
+/// The words of a text that is one simple command and nothing else.
+pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a str>> {
+    let Script { commands, doubts } = script;
+    let ([command], []) = (commands.as_slice(), doubts.as_slice()) else {
+        return None;
+    };
+    let SimpleCommand {
+        words,
+        assignments,
+        redirects,
+        via,
+        directory,
+        piped,
+    } = command;
+    let stands_alone = assignments.is_empty()
+        && redirects.is_empty()
+        && via.is_empty()
+        && *directory == Directory::Start
+        && !piped;
+    if !stands_alone {
+        return None;
+    }
+    let words: Vec<&str> = words.iter().map(fixed).collect::<Option<_>>()?;
+    let name = *words.first()?;
+    let is_covered =
+        !name.is_empty() && !RUNNERS.contains(&base(name)) && is_accounted_for(text, &words);
+    is_covered.then_some(words)
+}
+
+/// Whether a command takes something away.
+pub(super) fn removes(name: &str) -> bool {
+    let name = base(name);
+    REMOVERS.contains(&name) || name.starts_with("mkfs.")
+}
+
+/// Whether a command runs what its arguments say.
+pub(super) fn is_interpreter(name: &str) -> bool {
+    let name = base(name).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&base(name))
+}
+
+fn base(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// The text of a word that is nothing but text.
+fn fixed(word: &Word) -> Option<&str> {
+    match word.parts.as_slice() {
+        [Part::Text(text)] => Some(text),
+        [] => Some(""),
+        _ => None,
+    }
+}
+
+/// A second look at the text itself, which knows nothing of bash: every character that could begin another command, a
+/// redirection or an expansion must be in a word. If the reader ever overlooked a command, what starts it shows here.
+fn is_accounted_for(text: &str, words: &[&str]) -> bool {
+    const TELLING: &[char] = &[';', '|', '&', '<', '>', '(', ')', '$', '`', '\n', '\r'];
+    let text = text.trim_matches([' ', '\t', '\n']);
+    TELLING.iter().all(|c| {
+        let in_words: usize = words.iter().map(|word| word.matches(*c).count()).sum();
+        text.matches(*c).count() == in_words
+    })
+}
+
+/// Whether a word is neither an option nor a way out of the workspace.
+pub(super) fn is_plain(word: &str) -> bool {
+    !word.is_empty()
+        && !word.starts_with(['-', '+', '/', '~'])
+        && !word.contains("://")
+        && !word.split(['/', '=', ':']).any(|part| part == "..")
+        && !word.contains("=/")
+        && !word.contains("=~")
+}
+
+fn is_bare(word: &str) -> bool {
+    !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_./:=@%+,".contains(c))
+}
+
+impl TryFrom<Vec<String>> for Argv {
+    type Error = ArgvError;
+
+    fn try_from(words: Vec<String>) -> Result<Self, ArgvError> {
+        let read = |word: String| match word.as_str() {
+            "*" => ArgvWord::One,
+            "**" => ArgvWord::Rest,
+            escaped if escaped.starts_with('\\') => ArgvWord::Literal(escaped[1..].to_owned()),
+            _ => ArgvWord::Literal(word),
+        };
+        Argv::new(words.into_iter().map(read).collect())
+    }
+}
+
+impl From<Argv> for Vec<String> {
+    fn from(argv: Argv) -> Self {
+        let write = |word: ArgvWord| match word {
+            ArgvWord::One => String::from("*"),
+            ArgvWord::Rest => String::from("**"),
+            ArgvWord::Literal(literal) if literal.starts_with(['*', '\\']) => {
+                format!("\\{literal}")
+            }
+            ArgvWord::Literal(literal) => literal,
+        };
+        argv.words.into_iter().map(write).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "argv_tests.rs"]
+mod tests;

@@ -1,0 +1,22 @@
+//! Grants: what a person does not want to be asked about again. [`Grants`] keeps them, one file each.
+//!
+//! A grant lifts *ask*, never *deny*. It is bound to the exact tool (its digest), the caller, a [`Shape`] of the arguments, a
+//! scope, a time and a number of uses. A use is counted on the disk before the call runs, under the directory's lock: of any
+//! number of processes no more than `max_uses` get through, and a call that dies after it was counted has used it.
+
+mod argv;
+mod grant;
+mod offer;
+mod path;
+mod shape;
+mod simulate;
+mod store;
+
+pub use argv::{Argv, ArgvError, ArgvWord};
+pub(crate) use grant::place;
+pub use grant::{Grant, GrantRequest, Scope, Subject};
+pub use offer::{Offer, is_delete, offers};
+pub use path::{PathPattern, PathPatternError};
+pub use shape::{Pattern, Shape, ShapeError};
+pub use simulate::{PastCall, Simulation, simulate};
+pub use store::{GrantError, GrantList, Grants};

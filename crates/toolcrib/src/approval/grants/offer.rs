@@ -1,0 +1,231 @@
+//! What a person may choose not to be asked about again, from narrow to wide: [`offers`].
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::argv::{Argv, ArgvWord, is_interpreter, is_plain, removes, simple_words};
+use super::grant::Subject;
+use super::path::PathPattern;
+use super::shape::{Pattern, Shape};
+use crate::model::effects::Effects;
+use crate::model::spec::{Role, ToolSpec};
+use crate::model::text;
+use crate::shell::read;
+
+/// A shape that could be granted, and what it means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Offer {
+    /// For the person who chooses.
+    pub words: String,
+    /// What would be granted.
+    pub shape: Shape,
+}
+
+/// Whether a tool takes something away: by its name, or by a tag that says so.
+pub fn is_delete(spec: &ToolSpec) -> bool {
+    const WORDS: &[&str] = &[
+        "delete",
+        "destroy",
+        "destructive",
+        "drop",
+        "erase",
+        "purge",
+        "remove",
+        "rm",
+        "rmdir",
+        "unlink",
+        "wipe",
+    ];
+    let name = format!("{}-{}", spec.name, spec.slug).to_lowercase();
+    let in_name = name
+        .split(['-', '_', '.'])
+        .any(|word| WORDS.contains(&word));
+    in_name || spec.tags.iter().any(|tag| WORDS.contains(&tag.as_str()))
+}
+
+/// Why calls like this are asked about every time; `None` when a grant may be had.
+pub(crate) fn no_grant(subject: &Subject<'_>) -> Option<&'static str> {
+    let spec = subject.spec;
+    if spec.effects.is_unknown() {
+        Some("the tool does not say whether it reads, writes or runs something")
+    } else if is_delete(spec) {
+        Some("the tool takes something away")
+    } else if spec.input_schema.masked(subject.args, &spec.synonyms) != *subject.args {
+        Some("the arguments have a secret in them")
+    } else {
+        None
+    }
+}
+
+/// The shapes that may be offered along with a call, from narrow to wide; none where a person is to be asked every time.
+pub fn offers(subject: &Subject<'_>) -> Vec<Offer> {
+    if no_grant(subject).is_some() {
+        return Vec::new();
+    }
+    let Some(exact) = exactly(subject) else {
+        return Vec::new();
+    };
+    let mut all = vec![Offer {
+        words: exact_in_words(subject.spec, &exact),
+        shape: exact.clone(),
+    }];
+    all.extend(wider_command(&exact));
+    all.extend(wider_paths(subject, &exact));
+    all
+}
+
+/// The shape of these very arguments; `None` where one cannot be covered.
+fn exactly(subject: &Subject<'_>) -> Option<Shape> {
+    let mut shape = Shape::default();
+    for (name, value) in subject.args {
+        let pattern = match (role(subject.spec, name), value) {
+            (Some(Role::Shell), Value::String(text)) => {
+                let script = read(text);
+                let words = simple_words(text, &script)?;
+                if removes(words.first()?) {
+                    return None;
+                }
+                Pattern::Argv(Argv::exactly(&words).ok()?)
+            }
+            (Some(Role::ReadPath | Role::WritePath), Value::String(path)) => {
+                let pattern = PathPattern::exactly(path, subject.workspace)?;
+                if !pattern.covers(path, subject.workspace) {
+                    return None;
+                }
+                Pattern::Path(pattern)
+            }
+            (Some(Role::Shell | Role::ReadPath | Role::WritePath), _) => return None,
+            (Some(Role::Code { .. } | Role::Directory | Role::Url) | None, value) => {
+                Pattern::Exact(value.clone())
+            }
+        };
+        shape.0.insert(name.clone(), pattern);
+    }
+    Some(shape)
+}
+
+fn role<'a>(spec: &'a ToolSpec, name: &str) -> Option<&'a Role> {
+    let found = spec.roles.iter().find(|(parameter, _)| parameter == name);
+    found.map(|(_, role)| role)
+}
+
+fn exact_in_words(spec: &ToolSpec, shape: &Shape) -> String {
+    match shape.argv() {
+        Some(argv) => format!("exactly this command, `{}`", argv.in_words()),
+        None if shape.0.is_empty() => format!("`{}` without arguments", spec.name),
+        None => format!("`{}` with exactly these arguments", spec.name),
+    }
+}
+
+/// The same command with another last word, where that is something to work on and not something to run.
+fn wider_command(exact: &Shape) -> Option<Offer> {
+    let argv = exact.argv()?;
+    let [ArgvWord::Literal(name), .., ArgvWord::Literal(last)] = argv.words() else {
+        return None;
+    };
+    // The second word of `git status` is part of what is done; that of `cat notes.md` is not.
+    let is_object = argv.words().len() > 2 || last.contains(['/', '.']);
+    if !is_object || !is_plain(last) || is_interpreter(name) {
+        return None;
+    }
+    let mut words = argv.words().to_vec();
+    *words.last_mut()? = ArgvWord::One;
+    let wider = Argv::new(words).ok()?;
+    let shape = replaced(exact, |pattern| match pattern {
+        Pattern::Argv(_) => Pattern::Argv(wider.clone()),
+        Pattern::Exact(_) | Pattern::Any | Pattern::Path(_) => pattern.clone(),
+    });
+    Some(Offer {
+        words: format!(
+            "`{}`: this command with any one word in place of the last that is no option and stays in the workspace",
+            wider.in_words()
+        ),
+        shape,
+    })
+}
+
+/// The same path with any content, and the paths around it.
+fn wider_paths(subject: &Subject<'_>, exact: &Shape) -> Vec<Offer> {
+    let paths: Vec<&PathPattern> = exact
+        .0
+        .values()
+        .filter_map(|pattern| match pattern {
+            Pattern::Path(path) => Some(path),
+            Pattern::Exact(_) | Pattern::Any | Pattern::Argv(_) => None,
+        })
+        .collect();
+    if paths.is_empty() || exact.argv().is_some() {
+        return Vec::new();
+    }
+    let verb = if subject.spec.effects.contains(Effects::WRITE) {
+        "change"
+    } else {
+        "use"
+    };
+    let mut all = Vec::new();
+    let mut free = exact.clone();
+    for (name, pattern) in &mut free.0 {
+        if is_content(subject.spec, name) && matches!(pattern, Pattern::Exact(_)) {
+            *pattern = Pattern::Any;
+        }
+    }
+    if free != *exact {
+        all.push(Offer {
+            words: format!("{verb} {} with any content", list(&paths)),
+            shape: free.clone(),
+        });
+    }
+    for (index, which) in ["in", "anywhere below"].into_iter().enumerate() {
+        let around: Vec<PathPattern> = paths
+            .iter()
+            .map(|path| path.around()[index].clone())
+            .collect();
+        // "Anywhere in the workspace" is not a thing to click on.
+        if index == 1 && around.iter().any(|path| path.directory() == Some("")) {
+            continue;
+        }
+        let mut next = around.iter();
+        let shape = replaced(&free, |pattern| match pattern {
+            Pattern::Path(_) => next
+                .next()
+                .map_or_else(|| pattern.clone(), |path| Pattern::Path(path.clone())),
+            Pattern::Exact(_) | Pattern::Any | Pattern::Argv(_) => pattern.clone(),
+        });
+        let directories: Vec<String> = around
+            .iter()
+            .map(|path| match path.directory() {
+                Some("") | None => String::from("the top of the workspace"),
+                Some(directory) => format!("`{}/`", text::shorten(directory, 100)),
+            })
+            .collect();
+        all.push(Offer {
+            words: format!("{verb} any file {which} {}", directories.join(" and ")),
+            shape,
+        });
+    }
+    all
+}
+
+/// Whether a parameter is free text, which differs from call to call: a string without role and without a list of values.
+fn is_content(spec: &ToolSpec, name: &str) -> bool {
+    let schema = &spec.input_schema.as_value()["properties"][name];
+    role(spec, name).is_none()
+        && schema["type"] == "string"
+        && schema.get("enum").is_none()
+        && schema.get("const").is_none()
+}
+
+fn replaced(shape: &Shape, mut replace: impl FnMut(&Pattern) -> Pattern) -> Shape {
+    let fields = shape.0.iter();
+    Shape(
+        fields
+            .map(|(name, pattern)| (name.clone(), replace(pattern)))
+            .collect(),
+    )
+}
+
+fn list(paths: &[&PathPattern]) -> String {
+    let shown = |path: &&PathPattern| format!("`{}`", text::shorten(&path.to_string(), 100));
+    paths.iter().map(shown).collect::<Vec<_>>().join(" and ")
+}

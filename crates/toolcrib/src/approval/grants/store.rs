@@ -1,0 +1,320 @@
+//! [`Grants`]: the grants of a home, one file each.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use super::grant::{Grant, GrantRequest, Scope, Subject, place};
+use super::offer::no_grant;
+use super::shape::ShapeError;
+use crate::approval::clock::Clock;
+use crate::approval::queue::{Damaged, one_named};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::text;
+use crate::storage::{DirLock, DurableDir, StorageError};
+
+/// The largest file of a grant.
+const MAX_BYTES: u64 = 1024 * 1024;
+/// The most grants of a home: each is read for every call that would be asked about.
+const MAX_GRANTS: usize = 1000;
+const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Up to here a grant ends by the boot clock, too.
+const SHORT: Duration = Duration::from_secs(24 * 3600);
+
+/// The grants of a home. Cloning is cheap and shares everything; nothing is created before there is a grant.
+#[derive(Debug, Clone)]
+pub struct Grants(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    clock: Clock,
+}
+
+/// What [`Grants::list`] finds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantList {
+    /// The grants that cover something, oldest first.
+    pub grants: Vec<Grant>,
+    /// Files that cannot be read. They cover nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<Damaged>,
+}
+
+/// Why a grant cannot be made or found.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    /// Calls like this are asked about every time.
+    #[error("`{tool}` cannot be granted: {why}; it is asked about every time")]
+    EveryTime {
+        /// The tool.
+        tool: String,
+        /// Why.
+        why: String,
+    },
+    /// The shape is not one for this tool.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// The shape does not cover the call it was to be made for.
+    #[error(
+        "the grant would not cover this call itself; choose one of the shapes that were offered"
+    )]
+    NotThisCall,
+    /// Something else about it.
+    #[error("{0}")]
+    Unusable(String),
+    /// There is no such grant.
+    #[error(
+        "there is no grant `{}`; `toolcrib grants list` shows them",
+        text::shorten(id, 64)
+    )]
+    NotFound {
+        /// What was looked for.
+        id: String,
+    },
+    /// Several grants have such an id.
+    #[error(
+        "`{}` is part of {count} ids; write more of the one that is meant",
+        text::shorten(id, 64)
+    )]
+    Ambiguous {
+        /// What was looked for.
+        id: String,
+        /// How many have it.
+        count: usize,
+    },
+    /// The files could not be read or written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl From<GrantError> for ToolError {
+    fn from(error: GrantError) -> Self {
+        let code = match error {
+            GrantError::EveryTime { .. }
+            | GrantError::Shape(_)
+            | GrantError::NotThisCall
+            | GrantError::Unusable(_) => ErrorCode::InvalidArguments,
+            GrantError::NotFound { .. } | GrantError::Ambiguous { .. } => ErrorCode::Usage,
+            GrantError::Storage(error) => return error.into(),
+        };
+        ToolError::new(code, error.to_string())
+    }
+}
+
+impl Grants {
+    /// The grants in a directory.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Grants::with_clock(path, Clock::default())
+    }
+
+    /// The grants in a directory, by this clock.
+    pub fn with_clock(path: impl Into<PathBuf>, clock: Clock) -> Self {
+        Grants(Arc::new(Inner {
+            path: path.into(),
+            clock,
+        }))
+    }
+
+    /// Makes the grant that was asked for along with a call, and keeps it.
+    pub fn make(
+        &self,
+        request: &GrantRequest,
+        subject: &Subject<'_>,
+        by: &str,
+    ) -> Result<Grant, GrantError> {
+        self.check(request, subject)?;
+        if !request.shape.covers(subject.args, subject.workspace) {
+            return Err(GrantError::NotThisCall);
+        }
+        self.add(self.draft(request, subject, by))
+    }
+
+    /// Refuses what nobody can grant.
+    pub fn check(&self, request: &GrantRequest, subject: &Subject<'_>) -> Result<(), GrantError> {
+        if let Some(why) = no_grant(subject) {
+            return Err(GrantError::EveryTime {
+                tool: subject.spec.name.to_string(),
+                why: why.to_owned(),
+            });
+        }
+        request.shape.check(subject.spec)?;
+        if request.max_uses == Some(0) || request.expires_in_ms == Some(0) {
+            let why = "a grant lasts for one use and one millisecond at least";
+            return Err(GrantError::Unusable(why.to_owned()));
+        }
+        if request.scope != Scope::User && subject.workspace.is_none() {
+            let why = "there is no workspace to bind the grant to; choose the scope `user`";
+            return Err(GrantError::Unusable(why.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// The grant that a request amounts to, not kept yet.
+    pub fn draft(&self, request: &GrantRequest, subject: &Subject<'_>, by: &str) -> Grant {
+        let duration = request
+            .expires_in_ms
+            .map_or(request.scope.default_duration(), Duration::from_millis)
+            .min(MAX_DURATION);
+        let wall = Timestamp::now();
+        let later = SignedDuration::try_from(duration).unwrap_or_default();
+        let is_bound = request.scope != Scope::User;
+        Grant {
+            id: uuid::Uuid::now_v7().to_string(),
+            tool: subject.spec.reference(),
+            tool_digest: subject.tool_digest.to_owned(),
+            shape: request.shape.clone(),
+            scope: request.scope,
+            workspace: subject.workspace.filter(|_| is_bound).map(place),
+            session: (request.scope == Scope::Session).then(|| subject.session.to_owned()),
+            call: (request.scope == Scope::Call).then(|| subject.call.clone()),
+            caller: subject.caller.clone(),
+            expires_at: wall.saturating_add(later).unwrap_or(Timestamp::MAX),
+            ends: (duration <= SHORT).then(|| self.0.clock.now().after(duration)),
+            max_uses: request.max_uses,
+            uses: 0,
+            created_at: wall,
+            by: by.to_owned(),
+            reason: request.reason.clone(),
+            other: Default::default(),
+        }
+    }
+
+    /// Keeps a grant, and removes those that are over.
+    pub fn add(&self, grant: Grant) -> Result<Grant, GrantError> {
+        let bytes = serde_json::to_vec_pretty(&grant).unwrap_or_default();
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(GrantError::Unusable(format!(
+                "the grant is longer than {MAX_BYTES} bytes; grant less"
+            )));
+        }
+        let dir = DurableDir::create(&self.0.path)?;
+        let lock = dir.lock()?;
+        self.sweep(&dir, &lock)?;
+        if dir.list()?.len() >= MAX_GRANTS {
+            return Err(GrantError::Unusable(format!(
+                "there are {MAX_GRANTS} grants already; revoke some"
+            )));
+        }
+        dir.create_new(&lock, &file_name(&grant.id)?, &bytes)?;
+        Ok(grant)
+    }
+
+    /// The grants that cover something, oldest first.
+    pub fn list(&self) -> Result<GrantList, StorageError> {
+        let mut list = self.read_all()?;
+        list.grants.retain(|grant| !self.is_over(grant));
+        Ok(list)
+    }
+
+    /// Takes a grant back, by its id or a part that no other has.
+    pub fn revoke(&self, id: &str) -> Result<Grant, GrantError> {
+        let not_found = || GrantError::NotFound { id: id.to_owned() };
+        let dir = DurableDir::open(&self.0.path)?.ok_or_else(not_found)?;
+        let lock = dir.lock()?;
+        let list = self.read_all()?;
+        let named = one_named(id, list.grants.iter().map(|grant| grant.id.as_str()));
+        let found = match named {
+            Ok(Some(index)) => list.grants[index].clone(),
+            Ok(None) => return Err(not_found()),
+            Err(count) => {
+                return Err(GrantError::Ambiguous {
+                    id: id.to_owned(),
+                    count,
+                });
+            }
+        };
+        dir.remove(&lock, &file_name(&found.id)?)?;
+        Ok(found)
+    }
+
+    /// The grant that covers a call, if there is one.
+    pub fn covering(&self, subject: &Subject<'_>) -> Result<Option<Grant>, StorageError> {
+        if no_grant(subject).is_some() {
+            return Ok(None);
+        }
+        let list = self.list()?;
+        Ok(list.grants.into_iter().find(|grant| grant.covers(subject)))
+    }
+
+    /// Counts one more use of a grant; false when it is gone, over or used up. To be called before the call runs.
+    pub fn spend(&self, id: &str) -> Result<bool, StorageError> {
+        let Some(dir) = DurableDir::open(&self.0.path)? else {
+            return Ok(false);
+        };
+        let lock = dir.lock()?;
+        let name = file_name(id)?;
+        let Some(bytes) = dir.read(&name, MAX_BYTES)? else {
+            return Ok(false);
+        };
+        let Ok(mut grant) = serde_json::from_slice::<Grant>(&bytes) else {
+            return Ok(false);
+        };
+        if self.is_over(&grant) {
+            return Ok(false);
+        }
+        grant.uses += 1;
+        let bytes = serde_json::to_vec_pretty(&grant).unwrap_or_default();
+        dir.write(&lock, &name, &bytes)?;
+        Ok(true)
+    }
+
+    fn is_over(&self, grant: &Grant) -> bool {
+        grant.is_over(&self.0.clock.now(), Timestamp::now())
+    }
+
+    fn read_all(&self) -> Result<GrantList, StorageError> {
+        let mut list = GrantList {
+            grants: Vec::new(),
+            damaged: Vec::new(),
+        };
+        let Some(dir) = DurableDir::open(&self.0.path)? else {
+            return Ok(list);
+        };
+        for name in dir.list()? {
+            let problem = match dir.read(&name, MAX_BYTES) {
+                Ok(None) => continue,
+                Ok(Some(bytes)) => match serde_json::from_slice::<Grant>(&bytes) {
+                    Ok(grant) if file_name(&grant.id).is_ok_and(|own| own == name) => {
+                        list.grants.push(grant);
+                        continue;
+                    }
+                    Ok(_) => "it holds the grant of another file".to_owned(),
+                    Err(error) => error.to_string(),
+                },
+                Err(error) => error.to_string(),
+            };
+            list.damaged.push(Damaged {
+                file: name,
+                problem,
+            });
+        }
+        Ok(list)
+    }
+
+    /// Removes grants that are over, under the lock.
+    fn sweep(&self, dir: &DurableDir, lock: &DirLock) -> Result<(), StorageError> {
+        dir.sweep(lock)?;
+        for grant in self.read_all()?.grants {
+            if self.is_over(&grant) {
+                dir.remove(lock, &file_name(&grant.id)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The file of a grant. Ids are ours; a text that is none names no file.
+fn file_name(id: &str) -> Result<String, StorageError> {
+    match uuid::Uuid::try_parse(id) {
+        Ok(uuid) => Ok(format!("{}.json", uuid.hyphenated())),
+        Err(_) => Err(StorageError::Name {
+            name: id.to_owned(),
+            why: "it is no id of a grant",
+        }),
+    }
+}

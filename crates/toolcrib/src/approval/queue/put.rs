@@ -1,0 +1,303 @@
+//! How a question is put: a new one, or an identical one that is there already.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
+
+use super::ApprovalQueue;
+use super::files::{
+    Files, Index, LoadError, MAX_BYTES, StoredAnswer, StoredRequest, answer_name, index, key, load,
+    request_name,
+};
+use super::wait::{Waiting, is_awaited};
+use crate::approval::approver::NoAnswer;
+use crate::approval::clock::Moment;
+use crate::approval::request::{ApprovalRequest, ApprovalResponse};
+use crate::model::text;
+use crate::storage::{DirLock, DurableDir, StorageError};
+
+/// The longest diff that is kept; nobody reads more before deciding.
+const MAX_DIFF: usize = 256 * 1024;
+
+/// A question that was put. Dropping it withdraws the question, unless it was answered or others wait for it.
+pub struct Ticket {
+    queue: ApprovalQueue,
+    id: Uuid,
+    id_text: String,
+    state: State,
+}
+
+enum State {
+    /// Somebody is asked.
+    Waits {
+        ends: Moment,
+        dir: DurableDir,
+        _waiting: Arc<Waiting>,
+    },
+    /// Somebody has said no to the same call just now.
+    Remembered(Box<ApprovalResponse>),
+}
+
+/// What a look at a question shows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Look {
+    /// It was answered.
+    Answered(ApprovalResponse),
+    /// Nobody has answered yet.
+    Pending,
+    /// It has lapsed or was withdrawn.
+    Gone,
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ticket({})", self.id_text)
+    }
+}
+
+/// Why a question could not be put.
+fn unkept(error: impl fmt::Display) -> NoAnswer {
+    NoAnswer::Storage(format!("the question cannot be kept: {error}"))
+}
+
+impl From<StorageError> for NoAnswer {
+    fn from(error: StorageError) -> Self {
+        unkept(error)
+    }
+}
+
+impl From<LoadError> for NoAnswer {
+    fn from(error: LoadError) -> Self {
+        unkept(error)
+    }
+}
+
+impl ApprovalQueue {
+    /// Puts a question, or joins an identical one: pending, or approved for a call that died before it ran. A call that was
+    /// denied just now gets that answer again. Blocks for as long as a write takes; `Approver::decide` is for async callers.
+    pub fn put(&self, request: ApprovalRequest) -> Result<Ticket, NoAnswer> {
+        let key = key(&request.call_digest);
+        // Without the lock first: a thousand repetitions of what was denied create nothing and wait for nobody.
+        if let Some(dir) = DurableDir::open(&self.0.path)?
+            && let Some(ticket) = self.remembered(&dir, &index(&dir)?, &key, &request)?
+        {
+            return Ok(ticket);
+        }
+        let dir = DurableDir::create(&self.0.path)?;
+        let lock = dir.lock()?;
+        self.sweep_now_and_then(&dir, &lock);
+        let index = index(&dir)?;
+        if let Some(ticket) = self.remembered(&dir, &index, &key, &request)? {
+            return Ok(ticket);
+        }
+        let (id, ends, shown) = match self.identical(&dir, &index, &key, &request) {
+            Some((id, stored)) => (id, stored.ends, stored.request),
+            None => self.put_new(&dir, &lock, &index, &key, request)?,
+        };
+        let (waiting, is_first) = self.0.waits.join(&self.0, &dir, &lock, id)?;
+        drop(lock);
+        if is_first {
+            self.tell(&shown);
+        }
+        Ok(Ticket {
+            queue: self.clone(),
+            id,
+            id_text: id.hyphenated().to_string(),
+            state: State::Waits {
+                ends,
+                dir,
+                _waiting: waiting,
+            },
+        })
+    }
+
+    /// A new question, on the disk.
+    fn put_new(
+        &self,
+        dir: &DurableDir,
+        lock: &DirLock,
+        index: &Index,
+        key: &str,
+        mut request: ApprovalRequest,
+    ) -> Result<(Uuid, Moment, ApprovalRequest), NoAnswer> {
+        let now = self.now();
+        self.check_room(dir, index, &now)?;
+        let expires = self.0.options.expires;
+        let wait = request.wait.map_or(expires, |wait| wait.min(expires));
+        let ends = now.after(wait);
+        let id = Uuid::now_v7();
+        request.id = id.hyphenated().to_string();
+        request.created_at = Timestamp::now();
+        request.expires_at = Some(
+            request
+                .created_at
+                .saturating_add(SignedDuration::try_from(wait).unwrap_or_default())
+                .unwrap_or(Timestamp::MAX),
+        );
+        if let Some(diff) = request.diff.as_mut().filter(|diff| diff.len() > MAX_DIFF) {
+            let left_out = diff.len() - diff.floor_char_boundary(MAX_DIFF);
+            diff.truncate(diff.floor_char_boundary(MAX_DIFF));
+            diff.push_str(&format!("\n… ({left_out} bytes left out)\n"));
+        }
+        let stored = StoredRequest {
+            request,
+            created: now,
+            ends: ends.clone(),
+        };
+        let bytes = serde_json::to_vec_pretty(&stored).map_err(unkept)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(unkept(format!(
+                "it has {} bytes, and the limit is {MAX_BYTES}; call with less",
+                bytes.len()
+            )));
+        }
+        dir.create_new(lock, &request_name(id, key), &bytes)?;
+        Ok((id, ends, stored.request))
+    }
+
+    /// Refuses to put a question when too many wait.
+    fn check_room(&self, dir: &DurableDir, index: &Index, now: &Moment) -> Result<(), NoAnswer> {
+        let max = self.0.options.max_pending;
+        let open = |files: &&Files| files.request.is_some() && !files.is_answered;
+        if index.values().filter(open).count() < max {
+            return Ok(());
+        }
+        // By their names alone they may be too many; those that have lapsed do not count.
+        let pending = index
+            .values()
+            .filter(open)
+            .filter_map(|files| load::<StoredRequest>(dir, files.request.as_deref()?).ok()?)
+            .filter(|stored| stored.ends.remaining(now).is_some())
+            .count();
+        if pending < max {
+            Ok(())
+        } else {
+            Err(NoAnswer::TooMany { pending })
+        }
+    }
+
+    /// The questions about the same call, newest first.
+    fn same_call<'a>(
+        &self,
+        dir: &'a DurableDir,
+        index: &'a Index,
+        key: &'a str,
+        request: &'a ApprovalRequest,
+    ) -> impl Iterator<Item = (Uuid, &'a Files, StoredRequest)> + 'a {
+        let found = index
+            .iter()
+            .rev()
+            .filter(move |(_, files)| files.key == key);
+        found.filter_map(move |(id, files)| {
+            // What cannot be read is nobody's.
+            let stored: StoredRequest = load(dir, files.request.as_deref()?).ok()??;
+            (stored.request.call_digest == request.call_digest).then_some((*id, files, stored))
+        })
+    }
+
+    /// The denial of the same call, while it is remembered.
+    fn remembered(
+        &self,
+        dir: &DurableDir,
+        index: &Index,
+        key: &str,
+        request: &ApprovalRequest,
+    ) -> Result<Option<Ticket>, NoAnswer> {
+        let now = self.now();
+        for (id, files, _) in self.same_call(dir, index, key, request) {
+            if !files.is_answered {
+                continue;
+            }
+            let Ok(Some(answer)) = load::<StoredAnswer>(dir, &answer_name(id)) else {
+                continue;
+            };
+            let Some(mut denial) = answer.response.filter(|response| !response.approved) else {
+                continue;
+            };
+            let Some(since) = answer.given.elapsed(&now) else {
+                continue;
+            };
+            let Some(left) = self.0.options.remember_denial.checked_sub(since) else {
+                continue;
+            };
+            denial.reason = Some(again(denial.reason.as_deref(), since, left));
+            return Ok(Some(Ticket {
+                queue: self.clone(),
+                id,
+                id_text: id.hyphenated().to_string(),
+                state: State::Remembered(Box::new(denial)),
+            }));
+        }
+        Ok(None)
+    }
+
+    /// A question about the same call that can be joined: pending, or approved, unused and awaited by nobody.
+    fn identical(
+        &self,
+        dir: &DurableDir,
+        index: &Index,
+        key: &str,
+        request: &ApprovalRequest,
+    ) -> Option<(Uuid, StoredRequest)> {
+        let now = self.now();
+        let mut found = self.same_call(dir, index, key, request);
+        found.find_map(|(id, files, stored)| {
+            let joins = match (files.is_answered, files.is_claimed) {
+                (_, true) => false,
+                (false, false) => stored.ends.remaining(&now).is_some(),
+                (true, false) => {
+                    let answer = load::<StoredAnswer>(dir, &answer_name(id)).ok()??;
+                    let approved = answer.response.is_some_and(|response| response.approved);
+                    approved && answer.ends.remaining(&now).is_some() && !is_awaited(dir, files)
+                }
+            };
+            joins.then_some((id, stored))
+        })
+    }
+}
+
+fn again(reason: Option<&str>, since: Duration, left: Duration) -> String {
+    let said = reason.map_or(String::new(), |reason| {
+        format!("{}; ", text::shorten(reason, 1000))
+    });
+    format!(
+        "{said}the same call was denied {} s ago, and nobody is asked again for another {} s",
+        since.as_secs(),
+        left.as_secs().max(1)
+    )
+}
+
+impl Ticket {
+    /// The id under which others find the question.
+    pub fn id(&self) -> &str {
+        &self.id_text
+    }
+
+    /// Looks for an answer. Cheap; blocks only when the question has lapsed.
+    pub fn look(&self) -> Result<Look, NoAnswer> {
+        let (ends, dir) = match &self.state {
+            State::Remembered(denial) => return Ok(Look::Answered((**denial).clone())),
+            State::Waits { ends, dir, .. } => (ends, dir),
+        };
+        if let Some(look) = self.read(dir)? {
+            return Ok(look);
+        }
+        if ends.remaining(&self.queue.now()).is_some() {
+            return Ok(Look::Pending);
+        }
+        // Whoever answers holds the lock, and looks at the clock under it: now there is an answer or there will be none.
+        let _lock = dir.lock()?;
+        Ok(self.read(dir)?.unwrap_or(Look::Gone))
+    }
+
+    fn read(&self, dir: &DurableDir) -> Result<Option<Look>, NoAnswer> {
+        let answer: Option<StoredAnswer> = load(dir, &answer_name(self.id))?;
+        Ok(answer.map(|answer| match answer.response {
+            Some(response) => Look::Answered(response),
+            None => Look::Gone,
+        }))
+    }
+}

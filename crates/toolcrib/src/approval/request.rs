@@ -1,0 +1,208 @@
+//! A question to a person and the answer: [`ApprovalRequest`], [`ApprovalResponse`].
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::grants::{GrantRequest, Offer};
+use crate::model::JsonObject;
+use crate::model::call::Caller;
+use crate::model::ids::CallId;
+
+/// A question to a person (S2's `ApprovalRequest`, with what is needed to decide well).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRequest {
+    /// The id of the question.
+    pub id: String,
+    /// The call it is about.
+    pub step_id: CallId,
+    /// The tool's wire name.
+    pub tool: String,
+    /// The arguments as they would run, secrets masked; the digest is of the real ones.
+    pub args: JsonObject,
+    /// Why a person is asked.
+    pub reason: String,
+    /// What the call would do, in words.
+    pub effect: String,
+    /// What would change in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// When the question lapses, for people: what counts is a clock that nobody sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Binds the answer to this tool and these arguments.
+    pub args_digest: String,
+    /// The tool's bundle.
+    #[serde(default)]
+    pub bundle: String,
+    /// The tool's version.
+    #[serde(default)]
+    pub version: String,
+    /// Which exact tool it is, for grants.
+    #[serde(default)]
+    pub tool_digest: String,
+    /// Who calls.
+    #[serde(default)]
+    pub caller: Caller,
+    /// The workspace the call works on. For the operator; tools never see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// When the question was put.
+    #[serde(default)]
+    pub created_at: Timestamp,
+    /// Which calls count as the same: a digest of everything the question rests on, from the tool and the arguments to the
+    /// caller, the workspace and what the tool found there.
+    #[serde(default)]
+    pub call_digest: String,
+    /// What a person may allow for the future along with this call, from narrow to wide; empty where nothing may be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<Offer>,
+    /// How long the caller would wait, if less than others do.
+    #[serde(skip)]
+    pub wait: Option<Duration>,
+    /// Who wants to know under which id the question is pending.
+    #[serde(skip)]
+    pub announce: Announce,
+}
+
+impl ApprovalRequest {
+    /// Tells the call under which id its question is pending: its own, or that of an identical question.
+    pub fn announce(&self, id: &str) {
+        if let Some(tell) = &self.announce.0 {
+            tell(id);
+        }
+    }
+}
+
+/// Somebody who is told the id of a question, or nobody.
+#[derive(Clone, Default)]
+pub struct Announce(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+impl Announce {
+    /// Tells by a function.
+    pub fn to(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Announce(Some(Arc::new(tell)))
+    }
+}
+
+impl fmt::Debug for Announce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Announce")
+    }
+}
+
+/// Who listens is no part of the question.
+impl PartialEq for Announce {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+/// What a call keeps from an answer until it has claimed it or given up: which question was answered, and whatever its approver
+/// wants to live as long.
+#[derive(Clone, Default)]
+pub struct Hold {
+    id: Option<String>,
+    _kept: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Hold {
+    /// An answer to this question, which was an identical one with another id, perhaps; `kept` is dropped with it.
+    pub fn of(id: impl Into<String>, kept: impl Any + Send + Sync) -> Self {
+        Hold {
+            id: Some(id.into()),
+            _kept: Some(Arc::new(kept)),
+        }
+    }
+
+    /// The question that was answered, if it is not the one that was put.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hold({:?})", self.id)
+    }
+}
+
+/// What is held is no part of the answer.
+impl PartialEq for Hold {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+/// An answer (S2's `ApprovalResponse`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalResponse {
+    /// Yes or no.
+    pub approved: bool,
+    /// Other arguments to run with; they are validated and judged like any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified_args: Option<JsonObject>,
+    /// What the person said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who answered: `terminal`, `--yes`, a user's name.
+    #[serde(default)]
+    pub by: String,
+    /// What is allowed from now on, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantRequest>,
+    /// What the call keeps from the answer until it runs.
+    #[serde(skip)]
+    pub hold: Hold,
+}
+
+impl ApprovalResponse {
+    /// Yes.
+    pub fn approve(by: impl Into<String>) -> Self {
+        ApprovalResponse {
+            approved: true,
+            modified_args: None,
+            reason: None,
+            by: by.into(),
+            grant: None,
+            hold: Hold::default(),
+        }
+    }
+
+    /// Yes, with other arguments.
+    pub fn approve_with(by: impl Into<String>, args: JsonObject) -> Self {
+        ApprovalResponse {
+            modified_args: Some(args),
+            ..ApprovalResponse::approve(by)
+        }
+    }
+
+    /// No.
+    pub fn deny(by: impl Into<String>, reason: impl Into<String>) -> Self {
+        ApprovalResponse {
+            approved: false,
+            reason: Some(reason.into()),
+            ..ApprovalResponse::approve(by)
+        }
+    }
+
+    /// Says why.
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// Allows something from now on, too.
+    #[must_use]
+    pub fn with_grant(mut self, grant: GrantRequest) -> Self {
+        self.grant = Some(grant);
+        self
+    }
+}

@@ -1,0 +1,209 @@
+//! What a person is asked: made from the tool's own words, the rules' and the arguments.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Call;
+use crate::approval::grants::{Subject, offers, place};
+use crate::approval::{Announce, ApprovalRequest};
+use crate::model::JsonObject;
+use crate::model::call::Caller;
+use crate::model::digest::Digester;
+use crate::model::effects::{Approval, Verdict};
+use crate::model::event::EventKind;
+use crate::model::ids::CallId;
+use crate::model::secret::MASK;
+use crate::model::text;
+use crate::registry::{Entry, Inner};
+use crate::rules::Judgement;
+use crate::workspace::Workspace;
+
+/// Why a person is asked: the tool's own reason and the rules'.
+pub(super) fn reasons(own: &Approval, judgement: &Judgement) -> String {
+    let own_reason = (own.verdict == Verdict::Ask)
+        .then(|| own.reason.clone())
+        .flatten();
+    let rules = judgement
+        .findings
+        .iter()
+        .filter(|finding| finding.verdict == Verdict::Ask)
+        .map(|finding| format!("{} (rule `{}`)", finding.reason, finding.rule));
+    let all: Vec<String> = own_reason.into_iter().chain(rules).collect();
+    if all.is_empty() {
+        "the tool asks for it".to_owned()
+    } else {
+        all.join("; ")
+    }
+}
+
+/// The question about a call.
+pub(super) fn question(
+    entry: &Entry,
+    args: &JsonObject,
+    own: &Approval,
+    judgement: &Judgement,
+    call: &Call<'_>,
+) -> ApprovalRequest {
+    let spec = entry.spec();
+    let workspace = call.inner.policy.workspace.as_deref().map(Workspace::root);
+    let workspace = workspace.map(place);
+    let args_digest = Digester::default()
+        .text(entry.digest())
+        .object(args)
+        .finish();
+    let reason = reasons(own, judgement);
+    let effect = own
+        .effect
+        .clone()
+        .unwrap_or_else(|| effect_in_words(entry, args));
+    // An answer to the same arguments is no answer when the tool finds something else to do with them.
+    let call_digest = Digester::default()
+        .text(&args_digest)
+        .text(&format!("{:?}", call.caller))
+        .text(workspace.as_deref().unwrap_or_default())
+        .text(&reason)
+        .text(&effect)
+        .text(own.diff.as_deref().unwrap_or_default())
+        .json(own.basis.as_ref().unwrap_or(&Value::Null))
+        .finish();
+    ApprovalRequest {
+        id: CallId::generate().to_string(),
+        step_id: call.id.clone(),
+        tool: spec.name.to_string(),
+        args: spec.input_schema.masked(args, &spec.synonyms),
+        effect,
+        diff: own.diff.clone(),
+        expires_at: None,
+        args_digest,
+        bundle: spec.bundle.to_string(),
+        version: spec.version.to_string(),
+        tool_digest: entry.digest().to_owned(),
+        caller: call.caller.clone(),
+        workspace,
+        created_at: Timestamp::now(),
+        call_digest,
+        offers: if own.every_time {
+            Vec::new()
+        } else {
+            offers(&subject_of(
+                call.inner,
+                entry,
+                args,
+                &call.caller,
+                &call.root,
+            ))
+        },
+        wait: call.approval_wait,
+        announce: announcement(call, reason.clone()),
+        reason,
+    }
+}
+
+/// A call as grants see it.
+pub(crate) fn subject_of<'a>(
+    inner: &'a Inner,
+    entry: &'a Entry,
+    args: &'a JsonObject,
+    caller: &'a Caller,
+    root: &'a CallId,
+) -> Subject<'a> {
+    Subject {
+        spec: entry.spec(),
+        tool_digest: entry.digest(),
+        args,
+        caller,
+        workspace: inner.policy.workspace.as_deref().map(Workspace::root),
+        session: &inner.policy.session,
+        call: root,
+    }
+}
+
+/// Tells whoever watches the call where its question is pending.
+fn announcement(call: &Call<'_>, reason: String) -> Announce {
+    if !call.inner.policy.approver.announces() {
+        return Announce::default();
+    }
+    let events = Arc::clone(&call.events);
+    Announce::to(move |id| {
+        events.push(EventKind::Approval {
+            status: "pending".to_owned(),
+            reason: Some(reason.clone()),
+            id: Some(id.to_owned()),
+        });
+    })
+}
+
+/// For tools that do not say themselves what they would do.
+pub(super) fn effect_in_words(entry: &Entry, args: &JsonObject) -> String {
+    let spec = entry.spec();
+    let masked = Value::Object(spec.input_schema.masked(args, &spec.synonyms)).to_string();
+    format!("run `{}` with {}", spec.name, text::shorten(&masked, 400))
+}
+
+/// Whoever answers sees secrets masked; a mask that comes back where one was shown stands for the secret.
+pub(super) fn unmasked(
+    edited: JsonObject,
+    shown: &JsonObject,
+    original: &JsonObject,
+) -> JsonObject {
+    let restore = |(name, value): (String, Value)| {
+        let value = match (shown.get(&name), original.get(&name)) {
+            (Some(shown), Some(original)) => restored(value, shown, original),
+            _ => value,
+        };
+        (name, value)
+    };
+    edited.into_iter().map(restore).collect()
+}
+
+fn restored(edited: Value, shown: &Value, original: &Value) -> Value {
+    match (edited, shown, original) {
+        (Value::String(edited), shown, original) if edited == MASK && shown == MASK => {
+            original.clone()
+        }
+        (Value::Object(edited), Value::Object(shown), Value::Object(original)) => {
+            Value::Object(unmasked(edited, shown, original))
+        }
+        // Items have no names; only in a list of the same length is it clear which one is meant.
+        (Value::Array(edited), Value::Array(shown), Value::Array(original))
+            if edited.len() == shown.len() && shown.len() == original.len() =>
+        {
+            let items = edited.into_iter().zip(shown.iter().zip(original));
+            items
+                .map(|(edited, (shown, original))| restored(edited, shown, original))
+                .collect()
+        }
+        (edited, _, _) => edited,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> JsonObject {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn a_mask_stands_for_the_secret_only_where_one_was_shown() {
+        let original = object(json!({
+            "key": "hunter2", "note": "a", "deep": {"key": "s", "n": 1}, "list": [{"key": "t"}]
+        }));
+        let shown = object(json!({
+            "key": "***", "note": "a", "deep": {"key": "***", "n": 1}, "list": [{"key": "***"}]
+        }));
+        let edited = object(json!({
+            "key": "***", "note": "***", "deep": {"key": "***", "n": 2}, "list": [{"key": "***"}], "new": "***"
+        }));
+        assert_eq!(
+            unmasked(edited, &shown, &original),
+            object(json!({
+                "key": "hunter2", "note": "***", "deep": {"key": "s", "n": 2}, "list": [{"key": "t"}], "new": "***"
+            }))
+        );
+    }
+}
