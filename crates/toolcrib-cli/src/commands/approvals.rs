@@ -12,7 +12,7 @@ use toolcrib::model::{JsonObject, text};
 use toolcrib::{Crib, ToolError};
 
 use super::run::read_json;
-use super::{Done, open, opened, options};
+use super::{Done, caller_word, open, opened, options};
 use crate::args::{ApprovalsCommand, ApproveArgs, Global};
 use crate::coerce;
 use crate::duration;
@@ -142,7 +142,7 @@ fn show(queued: &Queued, output: &Output) {
         }
     ));
     output.line(&format!("  id      {}", request.id));
-    output.line(&format!("  call    {} ({})", request.step_id, request.caller));
+    output.line(&format!("  call    {} by {}", request.step_id, caller_word(&request.caller)));
     if let Some(workspace) = &request.workspace {
         output.line(&format!("  in      {}", visible(workspace)));
     }

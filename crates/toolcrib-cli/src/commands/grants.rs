@@ -6,12 +6,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use toolcrib::approval::grants::{Grant, GrantRequest, Scope, Shape};
-use toolcrib::model::text;
-use toolcrib::model::{JsonObject, Role};
+use toolcrib::model::spec::Role;
+use toolcrib::model::{JsonObject, text};
 use toolcrib::{Caller, Crib, ErrorCode, ToolError, ToolSpec};
 
 use super::run::read_json;
-use super::{Done, open};
+use super::{Done, caller_word, open};
 use crate::args::{Global, GrantArgs, GrantsCommand};
 use crate::coerce;
 use crate::duration;
@@ -24,7 +24,7 @@ pub(super) fn grants(command: &GrantsCommand, global: &Global, output: &Output) 
     match command {
         GrantsCommand::List => list(&crib, output)?,
         GrantsCommand::Show { id } => {
-            let grant = crib.grants().find(id).map_err(ToolError::from)?;
+            let grant = find(crib.grants(), id).map_err(ToolError::from)?;
             show(&grant, output);
         }
         GrantsCommand::Revoke { ids } => revoke(ids, &crib, output)?,
@@ -74,6 +74,11 @@ fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
         &rows,
     );
     Ok(())
+}
+
+fn find(grants: &toolcrib::approval::grants::Grants, id: &str) -> Result<Grant, toolcrib::approval::grants::GrantError> {
+    let list = grants.list()?;
+    list.grants.into_iter().find(|g| g.id.ends_with(id)).ok_or_else(|| toolcrib::approval::grants::GrantError::NotFound { id: id.to_owned() })
 }
 
 fn scope_word(scope: Scope) -> &'static str {
@@ -140,7 +145,7 @@ fn show(grant: &Grant, output: &Output) {
         (None, _) => String::new(),
     };
     output.line(&format!("  scope    {}{place}", scope_word(grant.scope)));
-    output.line(&format!("  caller   {}", grant.caller));
+    output.line(&format!("  caller   {}", caller_word(&grant.caller)));
     output.line(&format!("  expires  in {}", expires_in(grant)));
     output.line(&format!("  used     {}", uses(grant)));
     let reason = grant.reason.as_deref().map_or(String::new(), |reason| {
@@ -158,7 +163,7 @@ fn show(grant: &Grant, output: &Output) {
 
 fn revoke(ids: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> {
     // All or none: a typing error should not leave half of it done.
-    let found: Result<Vec<Grant>, _> = ids.iter().map(|id| crib.grants().find(id)).collect();
+    let found: Result<Vec<Grant>, _> = ids.iter().map(|id| find(crib.grants(), id)).collect();
     let mut found = found.map_err(ToolError::from)?;
     found.dedup_by(|one, other| one.id == other.id);
     for grant in &found {

@@ -16,9 +16,10 @@ mod show;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use toolcrib::approval::{AllowAll, Approvals, DenyAll};
+use toolcrib::approval::{AllowAll, DenyAll};
+use toolcrib::crib::Approvals;
 use toolcrib::registry::{Availability, Entry, Source};
-use toolcrib::{Crib, CribOptions};
+use toolcrib::{Caller, Crib, CribOptions};
 
 use crate::args::{Cli, Command, Global};
 use crate::failure::CliError;
@@ -133,6 +134,15 @@ fn source(entry: &Entry) -> &'static str {
     match entry.source() {
         Source::BuiltIn => "built-in",
         Source::App => "app",
+    }
+}
+
+/// Who calls, as a person reads it.
+fn caller_word(caller: &Caller) -> &'static str {
+    match caller {
+        Caller::Library => "a program",
+        Caller::Cli => "the command line",
+        Caller::Tool => "a tool",
     }
 }
 

@@ -34,6 +34,9 @@ impl Talk<'_> {
     pub(super) fn edit(&mut self) -> Next {
         let editor = editor();
         let mut current = self.request.args.clone();
+        if editor.is_none() {
+            self.say(&self.paint.dim(HOW_TO_TYPE));
+        }
         loop {
             let typed = match &editor {
                 Some(editor) => self.in_editor(editor),
@@ -50,29 +53,39 @@ impl Talk<'_> {
                 return Next::Again;
             }
             current = edited;
-            let question = match self.check(&current) {
+            let choice = match self.check(&current) {
                 Ok(plan) => {
                     self.preview(&current, &plan);
-                    "Approve with these arguments? y yes · e edit on · n go back > "
+                    self.choose("Approve with these arguments? y yes · e edit on · n go back > ")
                 }
                 Err(error) => {
                     self.faults(&error);
                     self.note_faults(&error);
-                    "Edit on? y yes · n go back > "
+                    self.edit_on(editor.as_deref())
                 }
             };
-            let fits = question.starts_with("Approve");
-            match self.choose(question) {
-                Choice::Yes if fits => {
+            match choice {
+                Choice::Yes => {
                     let response = ApprovalResponse::approve_with(whoami(), current.clone());
                     if let Next::Over(ended) = self.respond(response) {
                         return Next::Over(ended);
                     }
                 }
-                Choice::Yes | Choice::Edit => {}
+                Choice::Edit => {}
                 Choice::No => return Next::Again,
                 Choice::Woken => return Next::Over(self.settled()),
             }
+        }
+    }
+
+    /// Whether what is wrong is to be put right. Where lines are typed there is no need to ask: the next one does it.
+    fn edit_on(&self, editor: Option<&str>) -> Choice {
+        if editor.is_none() {
+            return Choice::Edit;
+        }
+        match self.choose("Edit on? y yes · n go back > ") {
+            Choice::Yes => Choice::Edit,
+            choice => choice,
         }
     }
 
@@ -173,7 +186,7 @@ impl Talk<'_> {
                 let error = ToolError::new(toolcrib::ErrorCode::InvalidArguments, message);
                 self.faults(&error);
                 self.note_faults(&error);
-                match self.choose("Edit on? y yes · n go back > ") {
+                match self.edit_on(Some(editor)) {
                     Choice::Yes | Choice::Edit => self.in_editor(editor),
                     Choice::No => Typed::Nothing,
                     Choice::Woken => Typed::Woken,
@@ -218,10 +231,6 @@ impl Talk<'_> {
         let entry = self.crib.registry().find(&self.request.tool).ok();
         let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
         let mut args = current.clone();
-        self.say(&self.paint.dim(
-            "no editor is set ($VISUAL, $EDITOR); type name=value to change an argument, -name to leave one out,\n\
-             an empty line when you are done; Ctrl-D goes back",
-        ));
         for line in arguments(&args, Extent::Bounded, self.paint).lines {
             self.say(&line);
         }
@@ -238,6 +247,11 @@ impl Talk<'_> {
                 }
                 continue;
             }
+            let unknown = spec.and_then(|spec| coerce::unknown(&line, spec));
+            if let Some(message) = unknown {
+                self.fault(&message);
+                continue;
+            }
             match coerce::arguments(args.clone(), &[line], spec) {
                 Ok(changed) => args = changed,
                 Err(error) => self.fault(&error.message),
@@ -252,6 +266,10 @@ enum Choice {
     No,
     Woken,
 }
+
+/// What to do where no editor is set.
+const HOW_TO_TYPE: &str = "type name=value to change an argument, -name to leave one out, an empty line when done; Ctrl-D goes back\n\
+                           (for an editor set $VISUAL or $EDITOR)";
 
 /// Marks the lines that say what is wrong.
 const FAULT: &str = "// ! ";

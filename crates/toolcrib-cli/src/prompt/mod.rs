@@ -12,8 +12,10 @@ mod terminal;
 mod who;
 mod words;
 
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::future::{Either, select};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +27,7 @@ pub(crate) use screen::Screen;
 pub(crate) use talk::{Ended, Talk, Whose, settled_in_words};
 pub(crate) use terminal::{Line, Terminal, Wake};
 pub(crate) use who::{session, whoami};
-pub(crate) use words::{Extent, Paint, coloured, describe, short};
+pub(crate) use words::{Extent, Paint, describe, short};
 
 /// Puts the questions of this process's calls to the person at the terminal, one after the other.
 pub(crate) struct Prompter {
@@ -98,10 +100,9 @@ impl Desk {
                 Talk::new(&crib, &request, &terminal, &screen, &wake, whose).hold()
             })
         };
-        tokio::select! {
-            ended = &mut dialogue => return ended.unwrap_or(Ended::Skipped),
-            _ = self.crib.approvals().settled(&id) => {}
-            () = ending.cancelled() => {}
+        let settled = ending.run_until_cancelled(self.crib.approvals().settled(&id));
+        if let Either::Left((ended, _)) = select(&mut dialogue, pin!(settled)).await {
+            return ended.unwrap_or(Ended::Skipped);
         }
         wake.wake();
         dialogue.await.unwrap_or(Ended::Skipped)
