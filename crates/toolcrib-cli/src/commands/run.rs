@@ -267,6 +267,7 @@ async fn follow(
                 stream: OutputStream::Stderr,
                 chunk,
             } => {
+                streamed = true;
                 output.error_line(text::visible(chunk).trim_end_matches('\n'));
             }
             EventKind::Step { name, status } => {
@@ -306,9 +307,15 @@ fn print_outcome(args: &RunArgs, outcome: &Outcome, streamed: bool, output: &Out
         }
     } else {
         match &outcome.result {
-            Ok(_) if streamed => {}
-            Ok(result) => print_result(result, output),
+            Ok(result) => match result.value.as_object().and_then(Program::of) {
+                Some(program) => program.print(streamed, output),
+                None if streamed => {}
+                None => print_result(result, output),
+            },
             Err(error) => {
+                if let Some(program) = error.details().and_then(Program::of) {
+                    program.print(streamed, output);
+                }
                 let hint = (error.code() == ErrorCode::InvalidArguments)
                     .then(|| format!("`toolcrib show {}` lists the parameters", outcome.tool));
                 print_error(output, error, hint.as_deref());
@@ -330,6 +337,36 @@ fn print_outcome(args: &RunArgs, outcome: &Outcome, streamed: bool, output: &Out
             "call {} · queue {:.1?} · execution {:.1?} · total {:.1?}",
             outcome.call_id, timing.queue, timing.execution, timing.total
         )));
+    }
+}
+
+/// What a program printed, when a tool ran one.
+struct Program<'a> {
+    stdout: &'a str,
+    stderr: &'a str,
+    exit_code: i64,
+}
+
+impl<'a> Program<'a> {
+    fn of(fields: &'a JsonObject) -> Option<Self> {
+        Some(Program {
+            stdout: fields.get("stdout")?.as_str()?,
+            stderr: fields.get("stderr")?.as_str()?,
+            exit_code: fields.get("exitCode")?.as_i64()?,
+        })
+    }
+
+    /// Each stream goes where the program meant it to go.
+    fn print(&self, streamed: bool, output: &Output) {
+        if !streamed {
+            output.text(self.stdout);
+            if !self.stderr.is_empty() {
+                output.error_line(text::visible(self.stderr).trim_end_matches('\n'));
+            }
+        }
+        if self.exit_code != 0 {
+            output.say(&output.dim(&format!("exit code {}", self.exit_code)));
+        }
     }
 }
 

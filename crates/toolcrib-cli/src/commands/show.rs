@@ -21,6 +21,10 @@ struct Whole<'a> {
     input_schema: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asks: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+    examples: &'a [Value],
     limits: ShownLimits,
     digest: &'a str,
 }
@@ -58,6 +62,8 @@ pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
             aliases: &spec.aliases,
             input_schema: spec.input_schema.as_value(),
             output_schema: spec.output_schema.as_ref().map(|schema| schema.as_value()),
+            asks: spec.asks.as_deref(),
+            examples: &spec.examples,
             limits: entry.limits().into(),
             digest: entry.digest(),
         });
@@ -94,6 +100,9 @@ fn print(entry: &Entry, output: &Output) {
         output.line(&output.doubtful(&format!("warning   {warning}")));
     }
     output.line(&format!("effects   {effects}"));
+    if let Some(asks) = &spec.asks {
+        output.line(&format!("asks      {}", visible(asks)));
+    }
     output.line(&format!("standing  {}", visible(&state)));
     output.line(&format!(
         "from      {} ({})",
@@ -115,7 +124,10 @@ fn print(entry: &Entry, output: &Output) {
         limits.max_concurrent
     ));
     output.line("");
-    output.line(&format!("toolcrib run {}{}", spec.name, example(spec)));
+    let line = spec
+        .example_line()
+        .unwrap_or_else(|| format!("{}{}", spec.name, example(spec)));
+    output.line(&format!("toolcrib run {}", visible(&line)));
 }
 
 fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {

@@ -9,6 +9,7 @@ mod doctor;
 mod harness;
 mod help;
 mod list;
+mod programs;
 mod readme;
 mod run;
 mod sandbox;

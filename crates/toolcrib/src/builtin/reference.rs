@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::BuiltinOptions;
-use crate::model::spec::ToolSpec;
 use crate::registry::{Entry, Registry};
 
 /// The page.
@@ -71,35 +70,8 @@ fn section(page: &mut String, entry: &Entry) {
             spec.name
         );
     }
-    examples_on_the_command_line(page, spec);
-}
-
-fn examples_on_the_command_line(page: &mut String, spec: &ToolSpec) {
-    let Some(Value::Object(example)) = spec.examples.first() else {
-        return;
-    };
-    let words: Vec<String> = example
-        .iter()
-        .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={}", quoted(text)),
-            other => format!("{name}={}", quoted(&other.to_string())),
-        })
-        .collect();
-    let _ = write!(
-        page,
-        "\n```text\n$ toolcrib run {} {}\n```\n",
-        spec.name,
-        words.join(" ")
-    );
-}
-
-/// A word as a shell takes it.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
+    if let Some(line) = spec.example_line() {
+        let _ = write!(page, "\n```text\n$ toolcrib run {line}\n```\n");
     }
 }
 

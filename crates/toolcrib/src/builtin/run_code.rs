@@ -94,6 +94,9 @@ fn spec() -> ToolSpec {
             language: "language".to_owned(),
         },
     )];
+    spec.asks = Some(
+        "when a rule cannot tell what bash code does; every time without isolation".to_owned(),
+    );
     spec.examples = vec![
         json!({"language": "python", "code": "print(sum(range(10)))"}),
         json!({"language": "bash", "code": "echo \"hello $1\"", "args": ["world"], "timeout": 5}),

@@ -79,6 +79,9 @@ fn spec() -> ToolSpec {
         ("command".to_owned(), Role::Shell),
         ("cwd".to_owned(), Role::Directory),
     ];
+    spec.asks = Some(
+        "when a rule cannot tell what the command does; every time without isolation".to_owned(),
+    );
     spec.examples = vec![
         json!({"command": "ls -la"}),
         json!({"command": "grep -rn TODO . | head -20", "cwd": "src"}),

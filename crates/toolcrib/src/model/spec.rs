@@ -111,9 +111,32 @@ impl ToolSpec {
         warnings
     }
 
+    /// The first example as words for `toolcrib run`, quoted for a shell.
+    pub fn example_line(&self) -> Option<String> {
+        let example = self.examples.first()?.as_object()?;
+        let words = example.iter().map(|(name, value)| {
+            let value = match value {
+                Value::String(text) => quoted(text),
+                other => quoted(&other.to_string()),
+            };
+            format!(" {name}={value}")
+        });
+        Some(format!("{}{}", self.name, words.collect::<String>()))
+    }
+
     /// `bundle/slug@version`, the reference that names exactly this tool.
     pub fn reference(&self) -> String {
         format!("{}/{}@{}", self.bundle, self.slug, self.version)
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
@@ -127,6 +150,19 @@ fn app_bundle() -> Slug {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_example_is_quoted_for_a_shell() {
+        let mut spec = ToolSpec::new(
+            WireName::fit("say"),
+            "Says",
+            Schema::object().build().unwrap(),
+        );
+        assert_eq!(spec.example_line(), None);
+        spec.examples = vec![serde_json::json!({"text": "it's $5", "count": 3, "all": [1]})];
+        let line = spec.example_line().unwrap();
+        assert_eq!(line, r"say text='it'\''s $5' count=3 all='[1]'");
+    }
 
     #[test]
     fn deceptive_looks_are_flagged() {

@@ -10,6 +10,7 @@ mod pipeline;
 mod programs;
 mod properties;
 mod seeds;
+mod shell_cases;
 mod storage;
 mod syscalls;
 mod tools;

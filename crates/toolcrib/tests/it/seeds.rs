@@ -214,3 +214,17 @@ fn s3_register_unregister_get_list() {
     assert!(registry.get("my_tool").is_none());
     registry.register(my_tool()).unwrap();
 }
+
+#[test]
+fn the_tools_in_docs_are_the_tools_there_are() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
+    let page = toolcrib::builtin::reference();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap_or_default(),
+        page,
+        "UPDATE_GOLDEN=1 writes docs/tools.md"
+    );
+}
