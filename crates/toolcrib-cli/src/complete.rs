@@ -160,10 +160,7 @@ pub(crate) fn grants(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// Short ids, and whole ones for who began to type one.
-fn ids(
-    current: &OsStr,
-    all: impl Iterator<Item = (String, String)>,
-) -> Vec<CompletionCandidate> {
+fn ids(current: &OsStr, all: impl Iterator<Item = (String, String)>) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else {
         return Vec::new();
     };

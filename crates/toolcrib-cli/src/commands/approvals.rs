@@ -142,7 +142,11 @@ fn show(queued: &Queued, output: &Output) {
         }
     ));
     output.line(&format!("  id      {}", request.id));
-    output.line(&format!("  call    {} by {}", request.step_id, caller_word(&request.caller)));
+    output.line(&format!(
+        "  call    {} by {}",
+        request.step_id,
+        caller_word(&request.caller)
+    ));
     if let Some(workspace) = &request.workspace {
         output.line(&format!("  in      {}", visible(workspace)));
     }
@@ -235,11 +239,9 @@ fn answered(queued: &Queued, output: &Output) {
     let word = match queued.status {
         Status::Denied => output.bad("denied"),
         // The call may have run already.
-        Status::Pending
-        | Status::Approved
-        | Status::Used
-        | Status::Expired
-        | Status::Withdrawn => output.good("approved"),
+        Status::Pending | Status::Approved | Status::Used | Status::Expired | Status::Withdrawn => {
+            output.good("approved")
+        }
     };
     output.line(&format!(
         "{word} {}: {}",

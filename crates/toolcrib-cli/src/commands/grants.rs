@@ -76,9 +76,15 @@ fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
     Ok(())
 }
 
-fn find(grants: &toolcrib::approval::grants::Grants, id: &str) -> Result<Grant, toolcrib::approval::grants::GrantError> {
+fn find(
+    grants: &toolcrib::approval::grants::Grants,
+    id: &str,
+) -> Result<Grant, toolcrib::approval::grants::GrantError> {
     let list = grants.list()?;
-    list.grants.into_iter().find(|g| g.id.ends_with(id)).ok_or_else(|| toolcrib::approval::grants::GrantError::NotFound { id: id.to_owned() })
+    list.grants
+        .into_iter()
+        .find(|g| g.id.ends_with(id))
+        .ok_or_else(|| toolcrib::approval::grants::GrantError::NotFound { id: id.to_owned() })
 }
 
 fn scope_word(scope: Scope) -> &'static str {
@@ -277,7 +283,10 @@ fn shape_of(pairs: &[String], spec: &ToolSpec) -> Result<JsonObject, CliError> {
         shape.insert(name, pattern);
     }
     for (name, property) in spec.input_schema.properties() {
-        if let Some(default) = property.get("default").filter(|_| !shape.contains_key(name)) {
+        if let Some(default) = property
+            .get("default")
+            .filter(|_| !shape.contains_key(name))
+        {
             shape.insert(name.to_owned(), json!({"exact": default}));
         }
     }

@@ -96,7 +96,11 @@ fn request(
 /// More JSON than this nobody types, and no tool takes.
 const MAX_JSON: u64 = 64 * 1024 * 1024;
 
-pub(super) fn read_json(word: &str, global: &Global, output: &Output) -> Result<JsonObject, CliError> {
+pub(super) fn read_json(
+    word: &str,
+    global: &Global,
+    output: &Output,
+) -> Result<JsonObject, CliError> {
     let mut json = Vec::new();
     let source = match word {
         "-" => {

@@ -170,7 +170,9 @@ impl Talk<'_> {
             Edited::Failed(status) => {
                 // As much as was saved is there when `e` is typed again.
                 self.draft = Some(text);
-                self.fault(&format!("`{editor}` failed ({status}); nothing was changed"));
+                self.fault(&format!(
+                    "`{editor}` failed ({status}); nothing was changed"
+                ));
                 return Typed::Nothing;
             }
             Edited::Saved => {}

@@ -91,11 +91,7 @@ impl Talk<'_> {
             "How many calls? (a number; Enter: any number) ",
             |word| match word {
                 "" => Some(None),
-                word => word
-                    .parse::<u64>()
-                    .ok()
-                    .filter(|uses| *uses > 0)
-                    .map(Some),
+                word => word.parse::<u64>().ok().filter(|uses| *uses > 0).map(Some),
             },
         )?;
         let mut grant = GrantRequest::of(offer, scope).lasting(lasting);

@@ -276,7 +276,9 @@ mod tests {
         let shown = describe(&request, Extent::Bounded, Paint(false));
         assert!(shown.is_cut);
         assert!(
-            shown.lines.contains(&"           … 2 more lines".to_owned()),
+            shown
+                .lines
+                .contains(&"           … 2 more lines".to_owned()),
             "{shown:?}"
         );
         assert_eq!(shown.lines.last().unwrap(), "  … 10 more lines");

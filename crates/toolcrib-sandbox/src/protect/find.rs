@@ -20,12 +20,22 @@ const LINKS: usize = 8;
 pub(super) struct Finder<'a> {
     root: &'a Path,
     lock: &'a OwnedFd,
-    /// Whether mounts can be made, and placeholders for them.
-    mounts: bool,
+    absent: Absent,
     covered: Vec<Covered>,
     placeholders: Vec<PathBuf>,
     /// Whether all directories near the root were looked into.
     complete: bool,
+}
+
+/// What becomes of a protected name that is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    /// A placeholder is made to lay a mount over.
+    Made,
+    /// Nothing, where there are no mounts.
+    Left,
+    /// It is covered like one that is there.
+    Counts,
 }
 
 impl<'a> Finder<'a> {
@@ -33,7 +43,7 @@ impl<'a> Finder<'a> {
         Self {
             root,
             lock,
-            mounts,
+            absent: if mounts { Absent::Made } else { Absent::Left },
             covered: Vec::new(),
             placeholders: Vec::new(),
             complete: true,
@@ -64,6 +74,29 @@ impl<'a> Finder<'a> {
                 io::Error::new(io::ErrorKind::InvalidInput, text)
             })?;
             self.whole(&inside)?;
+        }
+        Ok(())
+    }
+
+    /// What is protected that has to do with one path: the names of the root, and those of the repositories it is in or is.
+    /// Nothing is made: what is missing counts as covered.
+    pub(super) fn find_for(&mut self, path: &Path) -> io::Result<()> {
+        self.absent = Absent::Counts;
+        for name in PROTECTED_NAMES {
+            self.name(name, &self.root.join(name), LINKS)?;
+        }
+        let root = self.root;
+        for directory in path.ancestors().take_while(|above| above.starts_with(root)) {
+            if directory != root && directory != path {
+                let git = directory.join(".git");
+                match real(&git)? {
+                    Some(_) => self.name(".git", &git, LINKS)?,
+                    None => self.push(&git, Cover::Placeholder),
+                }
+            }
+            if names::is_repository(directory) {
+                self.repository(directory)?;
+            }
         }
         Ok(())
     }
@@ -159,11 +192,7 @@ impl<'a> Finder<'a> {
         self.whole(&git.join("hooks"))?;
         // Git reads these when they are there, so a directory would break it; a file that says what git assumes anyway
         // does not.
-        for (name, text) in [
-            ("config", ""),
-            ("config.worktree", ""),
-            ("commondir", ".\n"),
-        ] {
+        for (name, text) in names::GIT_FILES {
             let path = git.join(name);
             match real(&path)? {
                 Some(_) => self.whole(&path)?,
@@ -189,7 +218,7 @@ impl<'a> Finder<'a> {
                 }
             }
         }
-        for beneath in ["modules", "worktrees"] {
+        for beneath in names::NESTED_REPOSITORIES {
             let directory = git.join(beneath);
             for module in
                 names::modules(&directory).map_err(|error| unreadable(&directory, error))?
@@ -256,9 +285,17 @@ impl<'a> Finder<'a> {
         cover: Cover,
         make: impl FnOnce(&OwnedFd, &Path) -> io::Result<()>,
     ) -> io::Result<()> {
-        let Some(relative) = path.strip_prefix(self.root).ok().filter(|_| self.mounts) else {
+        let Ok(relative) = path.strip_prefix(self.root) else {
             return Ok(());
         };
+        match self.absent {
+            Absent::Made => {}
+            Absent::Left => return Ok(()),
+            Absent::Counts => {
+                self.push(path, cover);
+                return Ok(());
+            }
+        }
         match make(self.lock, relative) {
             Ok(()) => {
                 self.placeholders.push(relative.to_owned());

@@ -12,11 +12,13 @@
 //! covered until the next run; [`Guard::planted`] reports what was changed.
 
 mod find;
+mod judge;
 mod lock;
 mod names;
 mod place;
 mod watch;
 
+pub use judge::{is_repository_name, protected_name};
 pub use names::PROTECTED_NAMES;
 
 use crate::policy::Policy;

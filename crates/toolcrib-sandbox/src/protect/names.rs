@@ -60,19 +60,40 @@ pub(super) const EDITOR_FILES: &[(&str, &[&str])] = &[
     (".devcontainer", &["devcontainer.json"]),
 ];
 
+/// What git runs or reads as its configuration in a repository besides the directory `hooks`, and what it takes a missing one for.
+pub(super) const GIT_FILES: &[(&str, &str)] = &[
+    ("config", ""),
+    ("config.worktree", ""),
+    ("commondir", ".\n"),
+];
+
+/// Where a repository keeps those of its submodules and worktrees.
+pub(super) const NESTED_REPOSITORIES: &[&str] = &["modules", "worktrees"];
+
 /// Directories looked at when repositories below the root are searched for, and how deep.
 const SEARCH: (usize, usize) = (2048, 3);
 
 /// Whether a program on a file system that folds case would take this for a protected name.
 pub(super) fn is_protected_name(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| {
-        // HFS+ ignores these; git refuses them in names of its own for the same reason.
-        let name: String = name
-            .chars()
-            .filter(|char| !matches!(char, '\u{200b}'..='\u{200f}' | '\u{feff}'))
-            .collect();
-        PROTECTED_NAMES.contains(&name.to_lowercase().as_str())
-    })
+    folded(name).is_some_and(|name| PROTECTED_NAMES.contains(&name.as_str()))
+}
+
+/// A name as a file system that folds case would compare it; none if it is not text.
+pub(super) fn folded(name: &OsStr) -> Option<String> {
+    // HFS+ ignores these; git refuses them in names of its own for the same reason.
+    let is_ignored = |char: &char| matches!(char, '\u{200b}'..='\u{200f}' | '\u{feff}');
+    let kept: String = name
+        .to_str()?
+        .chars()
+        .filter(|char| !is_ignored(char))
+        .collect();
+    Some(kept.to_lowercase())
+}
+
+/// Whether git would take what is in a directory for a repository.
+pub(super) fn is_repository(directory: &Path) -> bool {
+    let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
 }
 
 /// Visits protected names near the root, breadth first, within the bounds of [`SEARCH`]; returns the directories it looked

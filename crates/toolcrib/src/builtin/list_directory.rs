@@ -20,7 +20,7 @@ use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
+use crate::model::spec::{Role, ToolSpec};
 use crate::schema::Schema;
 use crate::tool::Tool;
 use walk::{Listing, Reach, list};
@@ -123,6 +123,7 @@ fn spec(options: &ListOptions) -> ToolSpec {
         json!({"path": "."}),
         json!({"path": "src", "recursive": true}),
     ];
+    spec.roles = vec![("path".to_owned(), Role::ReadPath)];
     spec.limits = LimitsPatch {
         timeout_ms: Some(30_000),
         // Room for every entry, long paths too: a listing is cut here and nowhere else.

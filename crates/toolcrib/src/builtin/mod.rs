@@ -1,10 +1,13 @@
 //! The compiled-in tools, one file each: spec, arguments, body and tests together.
 
+mod delete_file;
 mod list_directory;
+mod move_file;
 mod read_file;
 mod reference;
 mod run_code;
 mod shell;
+mod write_file;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,15 +24,19 @@ use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::Approval;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::limits::MB;
 use crate::process::{MAX_ARGUMENT, Runner, Wall};
 use crate::registry::{RegisterError, Registration, Registry, Source};
 use crate::sandbox::Level;
 use crate::schema::Fault;
 use crate::tool::Tool;
+use delete_file::DeleteFile;
 use list_directory::ListDirectory;
+use move_file::MoveFile;
 use read_file::ReadFile;
 use run_code::RunCode;
 use shell::Shell;
+use write_file::WriteFile;
 
 /// What can be set about tools that run programs.
 #[derive(Debug, Clone, Default)]
@@ -74,11 +81,14 @@ impl Registry {
             ),
         };
         let runner = Arc::new(Runner::new(options.sandbox.options.clone()));
-        let tools: [Arc<dyn Tool>; 4] = [
+        let tools: [Arc<dyn Tool>; 7] = [
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(ReadFile::new(options.read)),
             Arc::new(Shell::new(&options.sandbox, Arc::clone(&runner))),
             Arc::new(RunCode::new(&options.sandbox, runner)),
+            Arc::new(WriteFile::new()),
+            Arc::new(DeleteFile::new()),
+            Arc::new(MoveFile::new()),
         ];
         let unavailable = |tool| {
             (
@@ -155,5 +165,46 @@ fn approval_of(wall: &Wall) -> Approval {
             Approval::ask("the setting `sandbox` says `none`: nothing would hold the program back")
         }
         Level::Process | Level::Container => Approval::allow(),
+    }
+}
+
+/// A size as a person says it.
+fn size_in_words(bytes: u64) -> String {
+    const KB: u64 = 1024;
+    const GB: u64 = 1024 * MB;
+    let in_units = |unit: u64, name: &str| {
+        let tenths = bytes.saturating_mul(10) / unit;
+        match (tenths / 10, tenths % 10) {
+            (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {name}"),
+            (whole, _) => format!("{whole} {name}"),
+        }
+    };
+    match bytes {
+        1 => "1 byte".to_owned(),
+        0..KB => format!("{bytes} bytes"),
+        KB..MB => in_units(KB, "KB"),
+        MB..GB => in_units(MB, "MB"),
+        GB.. => in_units(GB, "GB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_in_few_digits() {
+        for (bytes, words) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1023 bytes"),
+            (1024, "1 KB"),
+            (1536, "1.5 KB"),
+            (49_300, "48 KB"),
+            (MB, "1 MB"),
+            (10 << 30, "10 GB"),
+        ] {
+            assert_eq!(size_in_words(bytes), words);
+        }
     }
 }

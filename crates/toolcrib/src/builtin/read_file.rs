@@ -22,7 +22,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
+use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
 use crate::schema::Schema;
 use crate::tool::Tool;
@@ -105,6 +105,7 @@ fn spec() -> ToolSpec {
         json!({"path": "README.md"}),
         json!({"path": "src/main.rs", "start_line": 10, "end_line": 20}),
     ];
+    spec.roles = vec![("path".to_owned(), Role::ReadPath)];
     spec.limits = LimitsPatch {
         timeout_ms: Some(30_000),
         // Room for the longest content there can be: what was read must not be cut again.

@@ -13,7 +13,7 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, r
 use rustix::io::Errno;
 
 /// The kernel's own limit of symbolic links in one path.
-const MAX_LINKS: usize = 40;
+pub(super) const MAX_LINKS: usize = 40;
 
 /// How deep a path walked by hand may go: every level holds a file descriptor until the end.
 const MAX_LEVELS: usize = 256;

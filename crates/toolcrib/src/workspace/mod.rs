@@ -5,9 +5,14 @@
 //! is opened. Where it leads is decided by the open itself (`beneath.rs`), never by comparing
 //! texts before, so nothing that happens in the tree meanwhile can lead out of it.
 //!
+//! Changing files works alike: the directory of the last name is opened, and everything after that is
+//! done in this open directory (`spot.rs`). What an approval was about is checked again by its
+//! [`Identity`]. Names that other programs run, such as `.git/hooks`, are out of reach.
+//!
 //! What this does *not* keep out, because it is inside as far as the file system can tell:
 //!
-//! - a hard link in the workspace to a file that also has a name outside: it is read;
+//! - a hard link in the workspace to a file that also has a name outside: it is read (written it never is: a new
+//!   file takes its name);
 //! - other file systems and bind mounts beneath the root: they are entered;
 //! - what processes outside Toolcrib do to the tree, such as moving a directory out of it while
 //!   it is being read.
@@ -17,8 +22,14 @@
 //! arguments are JSON text.
 
 mod beneath;
+mod identity;
 mod metadata;
 mod path;
+mod remove;
+mod rename;
+mod spot;
+mod tree;
+mod write;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -30,8 +41,13 @@ use rustix::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
+pub use identity::{Identity, Old};
 pub use metadata::{EntryKind, Metadata};
 pub use path::WorkspacePath;
+pub use remove::{MAX_COUNTED, Removable, Tally, Watch};
+pub use rename::{Movable, Move};
+pub use spot::MissingDirs;
+pub use write::Replaces;
 
 use crate::model::error::{ErrorCode, ToolError};
 use beneath::{Links, Resolver};

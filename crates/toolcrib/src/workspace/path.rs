@@ -48,6 +48,16 @@ impl WorkspacePath {
         &self.0
     }
 
+    /// A path without its last name, and that name. Slashes at the end do not count.
+    pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+        let end = path.iter().rposition(|byte| *byte != b'/');
+        let path = &path[..end.map_or(0, |last| last + 1)];
+        match path.iter().rposition(|byte| *byte == b'/') {
+            Some(slash) => (&path[..=slash], &path[slash + 1..]),
+            None => (b".", path),
+        }
+    }
+
     /// What an error of the system means for a caller who wanted to `verb` this path. The one
     /// place where error numbers become codes.
     ///
@@ -79,6 +89,32 @@ impl WorkspacePath {
             Errno::INVAL => (
                 ErrorCode::InvalidPath,
                 "the file system does not accept this name",
+            ),
+            Errno::EXIST => (
+                ErrorCode::FileExists,
+                "there is something of that name already; choose another name or overwrite on purpose",
+            ),
+            Errno::ISDIR => (ErrorCode::InvalidPath, "it is a directory; name a file"),
+            Errno::NOSPC => (
+                ErrorCode::ExecutionError,
+                "the disk is full; free some space and try again",
+            ),
+            Errno::DQUOT => (
+                ErrorCode::ExecutionError,
+                "the disk quota is used up; free some space and try again",
+            ),
+            Errno::FBIG => (
+                ErrorCode::FileTooLarge,
+                "the file would be larger than the file system or a limit of the process allows",
+            ),
+            Errno::ROFS => (ErrorCode::PermissionDenied, "the file system is read-only"),
+            Errno::NOTEMPTY => (
+                ErrorCode::ExecutionError,
+                "something was put into the directory meanwhile; look at it and try again",
+            ),
+            Errno::BUSY => (
+                ErrorCode::ExecutionError,
+                "the system is using it, for example as a mount point",
             ),
             // What opening a socket, or a device nobody serves, comes to.
             Errno::NXIO | Errno::NODEV => (

@@ -3,6 +3,7 @@
 
 mod call_log;
 mod endings;
+mod files;
 mod golden;
 mod layers;
 mod paths;

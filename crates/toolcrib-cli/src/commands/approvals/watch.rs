@@ -175,7 +175,11 @@ impl Watch<'_> {
     }
 
     fn crib_for(&mut self, queued: &Queued) -> Result<Arc<Crib>, CliError> {
-        let workspace = queued.request.workspace.as_deref().map(std::path::Path::new);
+        let workspace = queued
+            .request
+            .workspace
+            .as_deref()
+            .map(std::path::Path::new);
         let known = self
             .others
             .iter()

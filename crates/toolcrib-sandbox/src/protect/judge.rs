@@ -1,0 +1,181 @@
+//! The same rules for one path: for programs that change files themselves instead of running commands that do.
+//!
+//! They are found as for a run ([`Finder::find_for`]), but nothing is made, and names are compared as a file system that folds
+//! case would: a run reports such spellings afterwards, here they can be refused.
+
+use super::{
+    Cover,
+    find::Finder,
+    names::{EDITOR_FILES, GIT_FILES, NESTED_REPOSITORIES, PROTECTED_NAMES, folded},
+};
+use std::{
+    ffi::OsStr,
+    fs, io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+
+/// The protected name that making, writing, moving or removing a path would change, if there is one: one that the path is,
+/// that it lies beneath, or that lies beneath it.
+///
+/// `root` is the workspace, without links. `path` is relative to it and its directory is without links: where it leads must
+/// have been found out before. Repositories *beneath* `path` are not searched for; see [`is_repository_name`].
+///
+/// An error means that it cannot be told, because something in the workspace cannot be looked at.
+pub fn protected_name(root: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
+    if let Some(name) = by_spelling(path) {
+        return Ok(Some(name));
+    }
+    let directory = OwnedFd::from(fs::File::open(root)?);
+    // Without mounts nothing is made.
+    let mut finder = Finder::new(root, &directory, false);
+    finder.find_for(&root.join(path))?;
+    let (covered, _, _) = finder.into_found();
+    let concerned = covered.into_iter().find_map(|covered| {
+        let name = covered.path.strip_prefix(root).ok()?;
+        let writable = covered.cover == Cover::Pinned;
+        let changes = begins_with(name, path) || (!writable && begins_with(path, name));
+        changes.then(|| name.to_owned())
+    });
+    Ok(concerned)
+}
+
+/// Whether a directory or file of this name makes the directory it is in a repository.
+pub fn is_repository_name(name: &OsStr) -> bool {
+    folded(name).is_some_and(|name| name == ".git")
+}
+
+/// A protected name in a path, there or not.
+fn by_spelling(path: &Path) -> Option<PathBuf> {
+    let names: Vec<String> = path
+        .iter()
+        .map(|name| folded(name).unwrap_or_default())
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let ends = names
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| **name == ".git")
+        .find_map(|(at, _)| Some(at + 1 + in_repository(&names[at + 1..])?));
+    let end = at_root(&names).or(ends)?;
+    Some(path.iter().take(end).collect())
+}
+
+/// How many names of a path in the root make a protected one. Repositories are besides.
+fn at_root(names: &[&str]) -> Option<usize> {
+    let first = names
+        .first()
+        .filter(|name| **name != ".git" && PROTECTED_NAMES.contains(name))?;
+    let files = EDITOR_FILES.iter().find(|(editor, _)| editor == first);
+    match (files, names.get(1)) {
+        (None, _) | (Some(_), None) => Some(1),
+        (Some((_, files)), Some(second)) => files.contains(second).then_some(2),
+    }
+}
+
+/// How many names of a path in a repository make a protected one; none of them is the repository itself.
+fn in_repository(names: &[&str]) -> Option<usize> {
+    let is_kept = |name: &&str| *name == "hooks" || GIT_FILES.iter().any(|(kept, _)| kept == name);
+    match names {
+        [] => Some(0),
+        [first, ..] if is_kept(first) => Some(1),
+        [first, rest @ ..] if NESTED_REPOSITORIES.contains(first) => match rest {
+            [] => Some(1),
+            // The names of submodules may have slashes in them.
+            rest => Some(2 + rest.iter().position(is_kept)?),
+        },
+        _ => None,
+    }
+}
+
+/// Whether a path begins with another, name by name, on a file system that folds case.
+fn begins_with(path: &Path, start: &Path) -> bool {
+    let mut names = path.iter();
+    start.iter().all(|expected| {
+        names.next().is_some_and(|name| {
+            name == expected || (folded(name).is_some() && folded(name) == folded(expected))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn judged(root: &Path, path: &str) -> Option<String> {
+        let name = protected_name(root, Path::new(path)).expect("readable");
+        name.map(|name| name.to_str().expect("text").to_owned())
+    }
+
+    fn workspace(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("it exists");
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+            fs::write(path, text).expect("a file");
+        }
+        (dir, root)
+    }
+
+    #[test]
+    fn names_are_protected_before_they_exist_and_in_other_spellings() {
+        let (_dir, root) = workspace(&[]);
+        for (path, expected) in [
+            (".toolcrib/rules.toml", Some(".toolcrib")),
+            (".ToolCrib/Rules.yaml", Some(".ToolCrib")),
+            (".GIT/hooks/pre-commit", Some(".GIT/hooks")),
+            (".g\u{200c}it/config", Some(".g\u{200c}it/config")),
+            (".git", Some(".git")),
+            (".git/config.worktree", Some(".git/config.worktree")),
+            ("sub/.git/HOOKS/x", Some("sub/.git/HOOKS")),
+            (".git/modules/a/b/config", Some(".git/modules/a/b/config")),
+            (".git/worktrees", Some(".git/worktrees")),
+            (".bashrc", Some(".bashrc")),
+            (".vscode", Some(".vscode")),
+            (".vscode/Tasks.json", Some(".vscode/Tasks.json")),
+            (".idea/anything", Some(".idea")),
+            (".git/info/exclude", Some(".git")),
+            (".vscode/notes.md", Some(".vscode")),
+            ("sub/.bashrc", None),
+            ("src/main.rs", None),
+            ("hooks/pre-commit", None),
+            (".gitignore", None),
+        ] {
+            assert_eq!(judged(&root, path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_a_repository_runs_is_protected_wherever_it_keeps_it() {
+        let (_dir, root) = workspace(&[
+            (".git/config", "[core]\n\thooksPath = tools/hooks\n"),
+            ("sub/.git/config", "[include] path = ../more\n"),
+            ("split/.git", "gitdir: ../stores/split\n"),
+            ("stores/split/HEAD", "ref: refs/heads/main\n"),
+            ("stores/split/objects/x", ""),
+            ("stores/split/refs/x", ""),
+            ("dotfiles/rc", "alias ls=ls\n"),
+            (".vscode/x", ""),
+        ]);
+        symlink("dotfiles/rc", root.join(".bashrc")).expect("a link");
+        for (path, expected) in [
+            ("tools/hooks/pre-commit", Some("tools")),
+            ("tools", Some("tools")),
+            ("tools/other", Some("tools")),
+            (".vscode/notes.md", None),
+            (".git/info/exclude", None),
+            ("sub/more", Some("sub/more")),
+            ("stores/split/hooks/pre-commit", Some("stores/split/hooks")),
+            ("stores/split/config", Some("stores/split/config")),
+            ("stores/split", Some("stores/split")),
+            ("stores/split/objects/y", None),
+            ("dotfiles/rc", Some("dotfiles/rc")),
+            ("dotfiles", Some("dotfiles")),
+            ("dotfiles/other", None),
+        ] {
+            assert_eq!(judged(&root, path).as_deref(), expected, "{path}");
+        }
+    }
+}

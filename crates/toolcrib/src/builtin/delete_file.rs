@@ -1,0 +1,317 @@
+//! `delete_file`: removes a file, a link, or a directory with all that is in it (S2).
+//!
+//! Always asks, and then removes what the answer was about or nothing: the file as it was, the directory with
+//! what was in it. How a tree is removed is `workspace/remove.rs`.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::size_in_words;
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::{Approval, Effects};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::limits::{LimitsPatch, MB};
+use crate::model::names::{Slug, WireName};
+use crate::model::outcome::ToolOutput;
+use crate::model::spec::{Role, ToolSpec};
+use crate::schema::Schema;
+use crate::tool::Tool;
+use crate::workspace::{
+    EntryKind, Identity, MAX_COUNTED, Removable, Tally, Watch, Workspace, WorkspacePath,
+};
+
+/// How many paths are listed of what was deleted, and how long they may be together.
+const MAX_LISTED: usize = 10_000;
+const MAX_LISTED_BYTES: usize = MB as usize;
+
+/// The tool.
+pub(crate) struct DeleteFile {
+    spec: Arc<ToolSpec>,
+}
+
+impl DeleteFile {
+    pub(crate) fn new() -> Self {
+        DeleteFile {
+            spec: Arc::new(spec()),
+        }
+    }
+}
+
+fn spec() -> ToolSpec {
+    let input = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["path"],
+        "properties": {
+            "path": {
+                "type": "string",
+                "description": "File, link or directory to delete, relative to the workspace; of a link never what it leads to"
+            },
+            "recursive": {
+                "type": "boolean",
+                "default": false,
+                "description": "Delete a directory, with everything in it"
+            }
+        }
+    });
+    let output = json!({
+        "type": "object",
+        "required": ["deleted"],
+        "properties": {
+            "deleted": {
+                "type": "array",
+                "description": "What was deleted, relative to the workspace, sorted",
+                "items": {"type": "string"}
+            },
+            "truncated": {"type": "boolean", "description": "True if more was deleted than is listed"},
+            "exact": {
+                "type": "array",
+                "description": "The exact bytes of paths that are not UTF-8",
+                "items": {
+                    "type": "object",
+                    "required": ["path", "pathBase64"],
+                    "properties": {
+                        "path": {"type": "string", "description": "As it is listed"},
+                        "pathBase64": {"type": "string", "description": "As it was"}
+                    }
+                }
+            }
+        }
+    });
+    let mut spec = ToolSpec::new(
+        WireName::parse("delete_file").expect("a valid name"),
+        "Delete a file, a link, or (with recursive) a directory in the workspace, after approval.",
+        Schema::stored(input).expect("a valid schema"),
+    );
+    spec.output_schema = Some(Arc::new(Schema::stored(output).expect("a valid schema")));
+    spec.bundle = Slug::parse("core").expect("a valid slug");
+    spec.title = Some("Delete file".to_owned());
+    spec.effects = Effects::WRITE;
+    spec.roles = vec![("path".to_owned(), Role::WritePath)];
+    spec.limits = LimitsPatch {
+        timeout_ms: Some(60_000),
+        // Room for everything that is listed.
+        max_output_bytes: Some(4 * MB),
+        ..LimitsPatch::default()
+    };
+    spec
+}
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    path: String,
+    #[serde(default)]
+    recursive: bool,
+}
+
+impl Tool for DeleteFile {
+    fn spec(&self) -> Arc<ToolSpec> {
+        self.spec.clone()
+    }
+
+    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
+        // it deletes nothing, should it work by then.
+        let asked = || -> Option<Approval> {
+            let args: Args = super::arguments(args.clone()).ok()?;
+            let workspace = workspace?;
+            let path = workspace.path(&args.path).ok()?;
+            let found = look(workspace, &path, args.recursive).ok()?;
+            let approval = Approval::ask("it deletes what cannot be brought back")
+                .with_effect(effect(&path, &found))
+                .with_basis(serde_json::to_value(&found.identity).unwrap_or_default());
+            Some(approval)
+        };
+        asked().unwrap_or_else(Approval::allow)
+    }
+
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args: Args = super::arguments(args)?;
+            let workspace = cx.workspace()?.clone();
+            let basis = cx.basis().cloned();
+            let mut deleted = Deleted::new(cx.clone());
+            cx.blocking(move || {
+                let path = workspace.path(&args.path)?;
+                let approved = basis.and_then(|basis| Identity::deserialize(basis).ok());
+                let Some(approved) = approved else {
+                    look(&workspace, &path, args.recursive)?;
+                    let message = format!("deleting `{path}` was not approved; call again");
+                    return Err(ToolError::new(ErrorCode::Conflict, message));
+                };
+                match workspace.remove(&path, &approved, &mut deleted) {
+                    Ok(()) => Ok(ToolOutput::value(deleted.into_value())),
+                    Err(error) => Err(deleted
+                        .into_value()
+                        .into_iter()
+                        .filter(|(_, value)| *value != json!([]))
+                        .fold(error, |error, (key, value)| error.with_detail(key, value))),
+                }
+            })
+            .await
+        })
+    }
+}
+
+fn look(
+    workspace: &Workspace,
+    path: &WorkspacePath,
+    recursive: bool,
+) -> Result<Removable, ToolError> {
+    let found = workspace.to_remove(path)?;
+    if found.kind == EntryKind::Directory && !recursive {
+        let message = format!("must be true to delete `{path}`, which is a directory");
+        return Err(super::invalid("delete_file", "/recursive", &message));
+    }
+    Ok(found)
+}
+
+fn effect(path: &WorkspacePath, found: &Removable) -> String {
+    match (found.kind, found.tally) {
+        (EntryKind::Directory, Some(tally)) => {
+            format!("delete the directory `{path}` with {}", in_words(&tally))
+        }
+        (EntryKind::Symlink, _) => {
+            format!("delete the link `{path}`; what it leads to stays")
+        }
+        (EntryKind::File, _) => {
+            format!("delete the file `{path}`, {}", size_in_words(found.size))
+        }
+        (EntryKind::Other | EntryKind::Directory, _) => format!("delete `{path}`"),
+    }
+}
+
+fn in_words(tally: &Tally) -> String {
+    if !tally.is_complete {
+        return format!("more than {MAX_COUNTED} files and directories in it");
+    }
+    let count = |count: u64, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {many}")),
+    };
+    let files = count(tally.files, "file", "files");
+    let directories = count(tally.directories, "directory", "directories");
+    let both: Vec<String> = files.into_iter().chain(directories).collect();
+    match both.as_slice() {
+        [] => "nothing in it".to_owned(),
+        both => format!("{}, {}", both.join(" and "), size_in_words(tally.bytes)),
+    }
+}
+
+/// What was deleted so far.
+struct Deleted {
+    cx: CallContext,
+    paths: Vec<Vec<u8>>,
+    bytes: usize,
+    is_truncated: bool,
+    /// How many paths were kept for the case that the call is stopped.
+    kept: usize,
+}
+
+impl Deleted {
+    fn new(cx: CallContext) -> Self {
+        Deleted {
+            cx,
+            paths: Vec::new(),
+            bytes: 0,
+            is_truncated: false,
+            kept: 0,
+        }
+    }
+
+    fn into_value(self) -> JsonObject {
+        listed(self.paths, self.is_truncated)
+    }
+}
+
+impl Watch for Deleted {
+    fn removed(&mut self, path: &[u8]) {
+        if self.paths.len() == MAX_LISTED || self.bytes + path.len() > MAX_LISTED_BYTES {
+            self.is_truncated = true;
+            return;
+        }
+        self.bytes += path.len();
+        self.paths.push(path.to_vec());
+        // A list is kept as a whole, so it is kept the less often the longer it is.
+        if self.paths.len() > self.kept + self.kept / 8 {
+            self.kept = self.paths.len();
+            for (key, value) in listed(self.paths.clone(), self.is_truncated) {
+                self.cx.keep_partial(key, value);
+            }
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.cx.is_cancelled()
+    }
+}
+
+fn listed(mut paths: Vec<Vec<u8>>, is_truncated: bool) -> JsonObject {
+    paths.sort_unstable();
+    let mut exact = Vec::new();
+    let deleted: Vec<Value> = paths
+        .into_iter()
+        .map(|path| match String::from_utf8(path) {
+            Ok(path) => path.into(),
+            Err(error) => {
+                let path = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                exact.push(json!({"path": path, "pathBase64": BASE64.encode(error.as_bytes())}));
+                path.into()
+            }
+        })
+        .collect();
+    let mut value = JsonObject::new();
+    value.insert("deleted".to_owned(), deleted.into());
+    if is_truncated {
+        value.insert("truncated".to_owned(), true.into());
+    }
+    if !exact.is_empty() {
+        value.insert("exact".to_owned(), exact.into());
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_directory_holds_is_said_in_words() {
+        let tally = |files, directories, bytes| Tally {
+            files,
+            directories,
+            bytes,
+            is_complete: true,
+        };
+        assert_eq!(
+            in_words(&tally(12, 3, 49_300)),
+            "12 files and 3 directories, 48 KB"
+        );
+        assert_eq!(in_words(&tally(1, 0, 1)), "1 file, 1 byte");
+        assert_eq!(in_words(&tally(0, 1, 0)), "1 directory, 0 bytes");
+        assert_eq!(in_words(&tally(0, 0, 0)), "nothing in it");
+        assert_eq!(
+            in_words(&Tally::default()),
+            "more than 20000 files and directories in it"
+        );
+    }
+
+    #[test]
+    fn the_published_schema_follows_the_rules_for_authors() {
+        let spec = DeleteFile::new().spec();
+        Schema::authored(spec.input_schema.as_value().clone()).unwrap();
+        assert_eq!(spec.reference(), "core/delete-file@v1");
+        assert_eq!(spec.effects, Effects::WRITE);
+    }
+}

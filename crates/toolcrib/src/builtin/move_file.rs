@@ -1,0 +1,187 @@
+//! `move_file`: gives a file, a link or a directory another name or place (S2).
+//!
+//! What is there already stays. With `overwrite` a file or link may be replaced, after approval, and then
+//! that one as it was; a directory never. How a name moves is `workspace/rename.rs`.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use rustix::io::Errno;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::size_in_words;
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::{Approval, Effects};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::limits::LimitsPatch;
+use crate::model::names::{Slug, WireName};
+use crate::model::outcome::ToolOutput;
+use crate::model::spec::{Role, ToolSpec};
+use crate::schema::Schema;
+use crate::tool::Tool;
+use crate::workspace::{EntryKind, Movable, Move, Workspace, WorkspacePath};
+
+/// The tool.
+pub(crate) struct MoveFile {
+    spec: Arc<ToolSpec>,
+}
+
+impl MoveFile {
+    pub(crate) fn new() -> Self {
+        MoveFile {
+            spec: Arc::new(spec()),
+        }
+    }
+}
+
+fn spec() -> ToolSpec {
+    let input = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["from", "to"],
+        "properties": {
+            "from": {"type": "string", "description": "File, link or directory to move, relative to the workspace"},
+            "to": {"type": "string", "description": "Its new path, name included, relative to the workspace"},
+            "overwrite": {
+                "type": "boolean",
+                "default": false,
+                "description": "Replace a file or link that has this name already; a directory is never replaced"
+            }
+        }
+    });
+    let output = json!({
+        "type": "object",
+        "required": ["from", "to"],
+        "properties": {
+            "from": {"type": "string", "description": "Where it was"},
+            "to": {"type": "string", "description": "Where it is"}
+        }
+    });
+    let mut spec = ToolSpec::new(
+        WireName::parse("move_file").expect("a valid name"),
+        "Move or rename a file or directory within the workspace. Replacing another file needs overwrite and approval.",
+        Schema::stored(input).expect("a valid schema"),
+    );
+    spec.output_schema = Some(Arc::new(Schema::stored(output).expect("a valid schema")));
+    spec.bundle = Slug::parse("core").expect("a valid slug");
+    spec.title = Some("Move file".to_owned());
+    spec.effects = Effects::WRITE;
+    spec.roles = vec![
+        ("from".to_owned(), Role::WritePath),
+        ("to".to_owned(), Role::WritePath),
+    ];
+    spec.limits = LimitsPatch {
+        timeout_ms: Some(30_000),
+        ..LimitsPatch::default()
+    };
+    spec
+}
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    from: String,
+    to: String,
+    #[serde(default)]
+    overwrite: bool,
+}
+
+impl Tool for MoveFile {
+    fn spec(&self) -> Arc<ToolSpec> {
+        self.spec.clone()
+    }
+
+    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
+        // it moves nothing, should it work by then.
+        let asked = || -> Option<Approval> {
+            let args: Args = super::arguments(args.clone()).ok()?;
+            let workspace = workspace?;
+            let from = workspace.path(&args.from).ok()?;
+            let to = workspace.path(&args.to).ok()?;
+            let found = look(workspace, &from, &to, args.overwrite).ok()?;
+            let approval = match found.over {
+                None => Approval::allow(),
+                Some(_) => Approval::ask("it overwrites a file"),
+            };
+            let approval = approval
+                .with_effect(effect(&from, &to, &found))
+                .with_basis(serde_json::to_value(&found.is).unwrap_or_default());
+            Some(approval)
+        };
+        asked().unwrap_or_else(Approval::allow)
+    }
+
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args: Args = super::arguments(args)?;
+            let workspace = cx.workspace()?.clone();
+            let basis = cx.basis().cloned();
+            cx.blocking(move || {
+                let (from, to) = (workspace.path(&args.from)?, workspace.path(&args.to)?);
+                let approved = basis.and_then(|basis| Move::deserialize(basis).ok());
+                let Some(approved) = approved else {
+                    look(&workspace, &from, &to, args.overwrite)?;
+                    let message = format!("moving `{from}` was not approved; call again");
+                    return Err(ToolError::new(ErrorCode::Conflict, message));
+                };
+                workspace.rename(&from, &to, &approved)?;
+                let text = format!("moved `{from}` to `{to}`");
+                let value = json!({"from": from.as_str(), "to": to.as_str()});
+                Ok(ToolOutput::value(value).with_text(text))
+            })
+            .await
+        })
+    }
+}
+
+fn look(
+    workspace: &Workspace,
+    from: &WorkspacePath,
+    to: &WorkspacePath,
+    overwrite: bool,
+) -> Result<Movable, ToolError> {
+    let found = workspace.to_rename(from, to)?;
+    if found.over.is_some() && !overwrite {
+        return Err(to.fault("move to", Errno::EXIST));
+    }
+    Ok(found)
+}
+
+fn effect(from: &WorkspacePath, to: &WorkspacePath, found: &Movable) -> String {
+    let what = match found.kind {
+        EntryKind::File => "the file ",
+        EntryKind::Directory => "the directory ",
+        EntryKind::Symlink => "the link ",
+        EntryKind::Other => "",
+    };
+    let over = match found.over {
+        None => String::new(),
+        Some((EntryKind::Symlink, _)) => {
+            ", in place of the link of that name; what it leads to stays".to_owned()
+        }
+        Some((_, size)) => format!(
+            ", in place of the file of that name, {}",
+            size_in_words(size)
+        ),
+    };
+    format!("move {what}`{from}` to `{to}`{over}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schema_follows_the_rules_for_authors() {
+        let spec = MoveFile::new().spec();
+        Schema::authored(spec.input_schema.as_value().clone()).unwrap();
+        assert_eq!(spec.reference(), "core/move-file@v1");
+        assert_eq!(spec.effects, Effects::WRITE);
+    }
+}

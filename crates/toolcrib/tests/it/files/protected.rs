@@ -1,0 +1,163 @@
+//! Names that other programs run are out of reach of the file tools, whatever they are called by.
+
+use std::fs;
+
+use serde_json::json;
+use toolcrib::ErrorCode;
+
+use super::{Ground, assert_error, code, grounds};
+
+fn with_repository() -> [Ground; 2] {
+    let grounds = grounds();
+    for ground in &grounds {
+        ground.file(".git/HEAD", "ref: refs/heads/main\n");
+        ground.file(".git/config", "[core]\n\thooksPath = .husky/_\n");
+        ground.file(".git/hooks/pre-commit.sample", "#!/bin/sh\n");
+        ground.file(".vscode/tasks.json", "{}");
+        ground.file(".husky/pre-commit", "true\n");
+        ground.file("lib/.git/config", "");
+        ground.file("lib/.git/hooks/x", "");
+        ground.file("f", "echo pwned\n");
+    }
+    grounds
+}
+
+/// A listing of all names and contents.
+fn everything(ground: &Ground) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut left = vec![ground.path("")];
+    while let Some(dir) = left.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.is_symlink() {
+                left.push(path.clone());
+            }
+            found.push((
+                path.to_str().unwrap().to_owned(),
+                fs::read(&path).unwrap_or_default(),
+            ));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn path_015_protected_names_are_neither_written_nor_made_in_any_spelling() {
+    for ground in with_repository() {
+        ground.link(".git/hooks", "x");
+        ground.link(".git/config", "innocent");
+        ground.link(".bashrc", "rc");
+        let before = everything(&ground);
+        for path in [
+            ".toolcrib/tools/x.yaml",
+            ".ToolCrib/Rules.yaml",
+            ".GIT/hooks/pre-commit",
+            ".git/hooks/pre-commit",
+            ".git/Hooks/pre-commit",
+            "./.git/../.git/config",
+            ".git/config",
+            ".git/config.worktree",
+            ".git/modules/sub/hooks/post-checkout",
+            "x/pre-commit",
+            "innocent",
+            "rc",
+            ".bashrc",
+            ".envrc",
+            ".vscode/tasks.json",
+            ".vscode/SETTINGS.json",
+            ".idea/workspace.xml",
+            ".husky/pre-commit",
+            ".husky/_/pre-commit",
+            "lib/.git/hooks/pre-commit",
+            "lib/.git/config",
+            "sub/.git/hooks/pre-commit",
+            ".g\u{200c}it/config",
+        ] {
+            let arguments = json!({"path": path, "content": "echo pwned", "createDirs": true});
+            assert_error(
+                ground.call("write_file", arguments).await,
+                ErrorCode::PermissionDenied,
+                "is protected, because other programs run what it says",
+            );
+        }
+        // `sub` may be made; what it is to hold may not.
+        fs::remove_dir(ground.path("sub")).unwrap();
+        assert_eq!(everything(&ground), before);
+        assert_eq!(ground.asked().len(), 0);
+        for path in [
+            ".git/info/exclude",
+            ".vscode/notes.md",
+            ".gitignore",
+            "lib/.bashrc",
+        ] {
+            let arguments = json!({"path": path, "content": "x", "createDirs": true});
+            ground.call("write_file", arguments).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn protected_names_and_what_holds_them_are_not_deleted() {
+    for ground in with_repository() {
+        ground.link(".git", "g");
+        let before = everything(&ground);
+        for path in [
+            ".git",
+            ".git/hooks",
+            ".git/config",
+            ".git/hooks/pre-commit.sample",
+            ".vscode",
+            ".vscode/tasks.json",
+            ".husky",
+            "lib",
+            "lib/.git",
+            "g/config",
+            ".bashrc",
+        ] {
+            assert_error(
+                ground.delete(path).await,
+                ErrorCode::PermissionDenied,
+                "is protected",
+            );
+        }
+        assert_eq!(everything(&ground), before);
+        assert_eq!(ground.asked().len(), 0);
+        ground.delete("g").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn nothing_moves_to_or_from_a_protected_name() {
+    for ground in with_repository() {
+        ground.file("hooks/pre-commit", "echo pwned\n");
+        ground.file("deep/er/.git/config", "");
+        let before = everything(&ground);
+        for (from, to) in [
+            ("f", ".git/hooks/pre-commit"),
+            ("f", ".bashrc"),
+            ("f", ".Envrc"),
+            ("hooks", ".git/modules"),
+            ("hooks", "sub.git/../.git/hooks"),
+            (".git/config", "config"),
+            (".git", "git"),
+            (".vscode", "vscode"),
+            (".husky", "husky"),
+            ("lib", "lib2"),
+            ("deep", "deep2"),
+            ("hooks", ".toolcrib"),
+        ] {
+            let arguments = json!({"from": from, "to": to, "overwrite": true});
+            let found = code(ground.call("move_file", arguments).await);
+            let missing = to.starts_with("sub.git");
+            let expected = if missing {
+                ErrorCode::FileNotFound
+            } else {
+                ErrorCode::PermissionDenied
+            };
+            assert_eq!(found, expected, "{from} to {to}");
+        }
+        assert_eq!(everything(&ground), before);
+        assert_eq!(ground.asked().len(), 0);
+    }
+}
