@@ -174,11 +174,11 @@ async fn execute(
     let cancel = CancellationToken::new();
     let request = request.cancel_with(cancel.clone());
     let screen = Arc::new(Screen::new());
-    let interrupted = tokio::spawn(cancel_on_interrupt(cancel, Arc::clone(&screen)));
+    let interrupted = tokio::spawn(cancel_on_interrupt(cancel.clone(), Arc::clone(&screen)));
     let (mut prompter, mut announcement) = (None, None);
     match asking.approver {
         Approver::Person(terminal) => {
-            prompter = Some(Prompter::start(crib, &screen, terminal));
+            prompter = Some(Prompter::start(crib, &screen, terminal, &cancel));
         }
         Approver::Queue if !output.quiet() => {
             announcement = Some(announce(crib, &screen, asking.command));

@@ -112,8 +112,12 @@ impl Talk<'_> {
         self.crib.registry().plan(request)
     }
 
+    fn extent(&self) -> Extent {
+        Extent::Screen(self.terminal.rows())
+    }
+
     fn preview(&self, edited: &JsonObject, plan: &Plan) {
-        for line in arguments(edited, Extent::Bounded, self.paint).lines {
+        for line in arguments(edited, self.extent(), self.paint).lines {
             self.say(&line);
         }
         let effect = toolcrib::model::text::shorten(&plan.effect, 1000);
@@ -233,7 +237,7 @@ impl Talk<'_> {
         let entry = self.crib.registry().find(&self.request.tool).ok();
         let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
         let mut args = current.clone();
-        for line in arguments(&args, Extent::Bounded, self.paint).lines {
+        for line in arguments(&args, self.extent(), self.paint).lines {
             self.say(&line);
         }
         loop {

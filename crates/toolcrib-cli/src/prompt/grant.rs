@@ -99,11 +99,11 @@ impl Talk<'_> {
             grant = grant.uses(uses);
         }
         self.say(&format!(
-            "Allows {}: {}",
+            "{}: {}",
             in_words(scope, lasting, uses),
             text::shorten(&offer.words, 400)
         ));
-        let sure = self.until("Approve, and allow that? (y/n) ", |word| match word {
+        let sure = self.until("Approve, and allow that from now on? (y/n) ", |word| match word {
             "y" | "yes" => Some(true),
             "n" | "no" => Some(false),
             _ => None,
@@ -130,15 +130,15 @@ impl Talk<'_> {
 /// How far, how long and how often.
 fn in_words(scope: Scope, lasting: Duration, uses: Option<u64>) -> String {
     let scope = match scope {
-        Scope::Call => "within this call",
-        Scope::Session => "in this terminal session",
-        Scope::Project => "in this project",
-        Scope::User => "in all projects",
+        Scope::Call => "Within this call",
+        Scope::Session => "In this terminal session",
+        Scope::Project => "In this project",
+        Scope::User => "In all projects",
     };
     let uses = match uses {
         None => String::new(),
         Some(1) => ", for one call".to_owned(),
         Some(uses) => format!(", for {uses} calls"),
     };
-    format!("{scope} for {}{uses}", duration::in_words(lasting))
+    format!("{scope}, for {}{uses}", duration::in_words(lasting))
 }

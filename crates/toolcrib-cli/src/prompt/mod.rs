@@ -37,14 +37,19 @@ pub(crate) struct Prompter {
 }
 
 impl Prompter {
-    /// Begins to listen for questions. Within a runtime.
-    pub(crate) fn start(crib: &Arc<Crib>, screen: &Arc<Screen>, terminal: Terminal) -> Self {
+    /// Begins to listen for questions, until `cancel` or [`finish`](Self::finish) ends it. Within a runtime.
+    pub(crate) fn start(
+        crib: &Arc<Crib>,
+        screen: &Arc<Screen>,
+        terminal: Terminal,
+        cancel: &CancellationToken,
+    ) -> Self {
         let (sender, questions) = unbounded_channel();
         let subscription = crib.approvals().on_request(move |request| {
             // Nobody listens any more: the process is about to end.
             let _ = sender.send(request.clone());
         });
-        let ending = CancellationToken::new();
+        let ending = cancel.child_token();
         let desk = Desk {
             crib: Arc::clone(crib),
             screen: Arc::clone(screen),

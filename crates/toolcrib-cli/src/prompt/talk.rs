@@ -9,7 +9,7 @@ use toolcrib::{Crib, ToolError};
 use super::screen::Screen;
 use super::terminal::{Line, Terminal, Wake};
 use super::who::whoami;
-use super::words::{Extent, Paint, describe, short};
+use super::words::{Extent, Paint, describe, everything, short};
 use crate::duration;
 
 /// Whose call a question is about.
@@ -170,7 +170,8 @@ impl<'a> Talk<'a> {
             let gone = "  its caller is gone; the same call made again takes the answer up";
             self.say(&self.paint.dim(gone));
         }
-        let shown = describe(request, Extent::Bounded, self.paint);
+        let extent = Extent::Screen(self.terminal.rows());
+        let shown = describe(request, extent, self.paint);
         self.is_cut = shown.is_cut;
         for line in &shown.lines {
             self.say(line);
@@ -250,9 +251,9 @@ impl<'a> Talk<'a> {
 
     /// Everything, a screen at a time.
     fn show_all(&mut self) -> Next {
-        let shown = describe(self.request, Extent::Whole, self.paint);
+        let all = everything(self.request, self.paint);
         let page = self.terminal.rows().saturating_sub(2).max(5);
-        let mut left = shown.lines.as_slice();
+        let mut left = all.as_slice();
         loop {
             let (now, later) = left.split_at(page.min(left.len()));
             for line in now {
@@ -275,7 +276,7 @@ impl<'a> Talk<'a> {
     /// Answers, unless somebody was faster.
     pub(super) fn respond(&mut self, response: ApprovalResponse) -> Next {
         let approved = response.approved;
-        let is_edited = response.modified_args.is_some();
+        let (is_edited, is_grant) = (response.modified_args.is_some(), response.grant.is_some());
         let digest = Some(self.request.args_digest.as_str());
         match self.crib.answer(&self.request.id, digest, response) {
             Ok(_) => {
@@ -285,6 +286,10 @@ impl<'a> Talk<'a> {
                     (false, _) => self.paint.bad("denied"),
                 };
                 self.say(&words);
+                if is_grant {
+                    let hint = "`toolcrib grants list` shows what is allowed, `grants revoke` takes it back";
+                    self.say(&self.paint.dim(hint));
+                }
                 Next::Over(Ended::Answered)
             }
             Err(AnswerError::BadEdit(error)) => {

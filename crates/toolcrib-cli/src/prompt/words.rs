@@ -9,14 +9,15 @@ use toolcrib::model::{JsonObject, text};
 /// How much of a request is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// What fits on a screen or so.
-    Bounded,
+    /// What fits on a screen with this many rows.
+    Screen(usize),
     /// Everything.
     Whole,
 }
 
-/// Lines of a diff that are shown before somebody asks for all.
+/// Lines of a diff that are shown before somebody asks for all; fewer where they would push the rest off the screen.
 const DIFF_LINES: usize = 60;
+const MIN_DIFF_LINES: usize = 10;
 /// Lines of one argument; fewer where a diff says it better.
 const VALUE_LINES: usize = 20;
 const VALUE_LINES_BESIDE_DIFF: usize = 3;
@@ -103,9 +104,32 @@ pub(crate) fn describe(request: &ApprovalRequest, extent: Extent, paint: Paint) 
     shown.arguments(&request.args, width, value_lines, extent, paint);
     if let Some(diff) = &request.diff {
         shown.lines.push(String::new());
-        shown.diff(diff, extent, paint);
+        let room = match extent {
+            // Besides: the heading, what was left out, and the question.
+            Extent::Screen(rows) => rows
+                .saturating_sub(shown.lines.len() + 5)
+                .clamp(MIN_DIFF_LINES, DIFF_LINES),
+            Extent::Whole => usize::MAX,
+        };
+        shown.diff(diff, room, extent, paint);
     }
     shown
+}
+
+/// The diff and the arguments, whole.
+pub(crate) fn everything(request: &ApprovalRequest, paint: Paint) -> Vec<String> {
+    let Some(diff) = &request.diff else {
+        return describe(request, Extent::Whole, paint).lines;
+    };
+    let mut shown = Shown {
+        lines: Vec::new(),
+        is_cut: false,
+    };
+    shown.diff(diff, usize::MAX, Extent::Whole, paint);
+    shown.lines.push(String::new());
+    let args = arguments(&request.args, Extent::Whole, paint);
+    shown.lines.extend(args.lines);
+    shown.lines
 }
 
 /// Arguments, one under the other.
@@ -148,7 +172,7 @@ impl Shown {
         let visible = text::visible(value.strip_suffix('\n').unwrap_or(value));
         let lines: Vec<&str> = visible.split('\n').collect();
         let shown = match extent {
-            Extent::Bounded => most.min(lines.len()),
+            Extent::Screen(_) => most.min(lines.len()),
             Extent::Whole => lines.len(),
         };
         for (index, line) in lines[..shown].iter().enumerate() {
@@ -165,13 +189,10 @@ impl Shown {
         }
     }
 
-    fn diff(&mut self, diff: &str, extent: Extent, paint: Paint) {
+    fn diff(&mut self, diff: &str, room: usize, extent: Extent, paint: Paint) {
         let visible = text::visible(diff);
         let lines: Vec<&str> = visible.lines().collect();
-        let shown = match extent {
-            Extent::Bounded => DIFF_LINES.min(lines.len()),
-            Extent::Whole => lines.len(),
-        };
+        let shown = room.min(lines.len());
         for line in &lines[..shown] {
             let line = self.line(line, extent);
             self.lines.push(format!("  {}", coloured(&line, paint)));
@@ -253,7 +274,7 @@ mod tests {
             json!({"path": "a\u{1b}[2Kb", "count": 5, "text": "5", "end": "x "}),
             None,
         );
-        let shown = describe(&request, Extent::Bounded, Paint(false));
+        let shown = describe(&request, Extent::Screen(100), Paint(false));
         assert_eq!(
             shown.lines,
             [
@@ -273,7 +294,7 @@ mod tests {
     fn what_is_long_is_cut_and_says_so_and_is_there_in_whole() {
         let diff: String = (0..70).map(|line| format!("+{line}\n")).collect();
         let request = request(json!({"content": "1\n2\n3\n4\n5\n"}), Some(&diff));
-        let shown = describe(&request, Extent::Bounded, Paint(false));
+        let shown = describe(&request, Extent::Screen(100), Paint(false));
         assert!(shown.is_cut);
         assert!(
             shown
@@ -282,6 +303,8 @@ mod tests {
             "{shown:?}"
         );
         assert_eq!(shown.lines.last().unwrap(), "  … 10 more lines");
+        let small = describe(&request, Extent::Screen(24), Paint(false));
+        assert_eq!(small.lines.last().unwrap(), "  … 60 more lines");
         let whole = describe(&request, Extent::Whole, Paint(false));
         assert!(!whole.is_cut);
         assert_eq!(whole.lines.last().unwrap(), "  +69");

@@ -1,16 +1,20 @@
 //! Tests of the binary from outside, as one program.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod approvals;
 mod attacks;
 mod calls;
 mod completions;
 mod config;
 mod doctor;
+mod grants;
 mod harness;
 mod help;
 mod list;
+mod prompt;
 mod programs;
 mod readme;
 mod run;
 mod sandbox;
 mod schema;
+mod terminal;
