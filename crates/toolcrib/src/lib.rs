@@ -188,6 +188,6 @@ pub use model::names::{NameError, Slug, Version, WireName};
 pub use model::outcome::{Outcome, SandboxUse, ToolOutput};
 pub use model::reference::{BundleRef, ToolRef};
 pub use model::secret::Secret;
-pub use model::spec::ToolSpec;
+pub use model::spec::{Role, ToolSpec};
 pub use schema::Schema;
 pub use tool::Tool;

@@ -62,6 +62,9 @@ pub struct ApprovalRequest {
     /// What a person may allow for the future along with this call, from narrow to wide; empty where nothing may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<Offer>,
+    /// Why nothing may be allowed for the future, where that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_grant: Option<String>,
     /// How long the caller would wait, if less than others do.
     #[serde(skip)]
     pub wait: Option<Duration>,

@@ -16,7 +16,7 @@ use crate::model::error::{ErrorCode, Failure, ToolError};
 use crate::model::limits::LimitsPatch;
 use crate::model::names::{NameError, WireName};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
+use crate::model::spec::{Role, ToolSpec};
 use crate::schema::{SchemaError, input_schema_of, output_schema_of};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
@@ -24,13 +24,13 @@ use crate::workspace::Workspace;
 type Body = dyn Fn(JsonObject, CallContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>>
     + Send
     + Sync;
-type Ask = dyn Fn(&JsonObject) -> bool + Send + Sync;
+type Ask = dyn Fn(&JsonObject, Option<&Workspace>) -> Approval + Send + Sync;
 
 /// A typed function as a tool: the schema comes from the struct of its arguments, whose doc
 /// comments become the descriptions models read. See [`Registry`](crate::Registry) for an example.
 ///
 /// The function is the program's own code, so that it runs without approval unless
-/// [`ask_when`](FnTool::ask_when) or [`always_ask`](FnTool::always_ask) says otherwise.
+/// [`ask_when`](FnTool::ask_when), [`always_ask`](FnTool::always_ask) or [`approve_by`](FnTool::approve_by) says otherwise.
 pub struct FnTool {
     spec: Arc<ToolSpec>,
     body: Box<Body>,
@@ -124,12 +124,66 @@ impl FnTool {
     }
 
     /// Asks a person when the arguments say so (S2: dynamic `requiresApproval`).
+    ///
+    /// ```
+    /// # use toolcrib::{CallRequest, ErrorCode, FnTool, Registry, schemars::JsonSchema, serde::Deserialize};
+    /// # #[derive(Deserialize, JsonSchema)]
+    /// # #[serde(crate = "toolcrib::serde")]
+    /// # #[schemars(crate = "toolcrib::schemars")]
+    /// # struct Pay { amount: u32 }
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let pay = FnTool::new("pay", "Pays a bill", |bill: Pay, _cx| async move { Ok(bill.amount) })?
+    ///     .ask_when(|args| args["amount"].as_u64() > Some(100));
+    /// let registry = Registry::new();
+    /// registry.register(pay)?;
+    ///
+    /// let small = registry.execute(CallRequest::new("pay").arg("amount", 5)).await;
+    /// assert!(small.is_ok());
+    /// let large = registry.execute(CallRequest::new("pay").arg("amount", 500)).await;
+    /// assert_eq!(large.error().unwrap().code(), ErrorCode::ApprovalUnavailable);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub fn ask_when(
-        mut self,
+        self,
         needs_approval: impl Fn(&JsonObject) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.ask = Some(Box::new(needs_approval));
+        self.approve_by(move |args, _workspace| {
+            if needs_approval(args) {
+                Approval::ask("the tool asks before it does this")
+            } else {
+                Approval::allow()
+            }
+        })
+    }
+
+    /// Decides about each call by itself, in its own words: the reason, the effect, a diff, what the decision rests on.
+    ///
+    /// ```
+    /// # use toolcrib::{Approval, FnTool};
+    /// # let tool = FnTool::new("publish", "Publishes", |(), _cx| async { Ok(()) }).unwrap();
+    /// let tool = tool.approve_by(|args, _workspace| {
+    ///     if args.contains_key("draft") {
+    ///         return Approval::allow();
+    ///     }
+    ///     Approval::ask("everybody will see it").with_effect("publish the page").every_time()
+    /// });
+    /// # let _ = tool;
+    /// ```
+    #[must_use]
+    pub fn approve_by(
+        mut self,
+        decide: impl Fn(&JsonObject, Option<&Workspace>) -> Approval + Send + Sync + 'static,
+    ) -> Self {
+        self.ask = Some(Box::new(decide));
+        self
+    }
+
+    /// Says what a parameter is about, for rules, approvals and grants.
+    #[must_use]
+    pub fn role(mut self, parameter: &str, role: Role) -> Self {
+        self.edit().roles.push((parameter.to_owned(), role));
         self
     }
 
@@ -212,10 +266,10 @@ impl Tool for FnTool {
         Arc::clone(&self.spec)
     }
 
-    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
         match &self.ask {
-            Some(ask) if ask(args) => Approval::ask("the tool asks before it does this"),
-            _ => Approval::allow(),
+            Some(ask) => ask(args, workspace),
+            None => Approval::allow(),
         }
     }
 

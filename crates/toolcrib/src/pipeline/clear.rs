@@ -136,10 +136,14 @@ pub(super) async fn clear(
         Some(edited) => {
             let edited = unmasked(edited, &request.args, &args);
             let found = Found::edited(entry, edited, limits);
-            let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
-            // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
-            let own = ask_tool(&entry, &args, call)?;
-            (entry, args, limits, own)
+            match judge_edit(found, call, trace) {
+                Ok(judged) => judged,
+                Err(refused) => {
+                    // It can never run: the next call like this is asked about, not refused by the same mistake.
+                    let _ = call.inner.policy.approver.claim(&id).await;
+                    return Err(refused);
+                }
+            }
         }
     };
     if let Some(wanted) = response.grant {
@@ -159,6 +163,18 @@ pub(super) async fn clear(
             again,
         },
     })
+}
+
+/// What a person chose instead is a fresh call.
+fn judge_edit(
+    found: Found,
+    call: &Call<'_>,
+    trace: &mut Trace<'_>,
+) -> Result<(Arc<Entry>, JsonObject, Limits, Approval), ToolError> {
+    let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
+    // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
+    let own = ask_tool(&entry, &args, call)?;
+    Ok((entry, args, limits, own))
 }
 
 /// Puts the question to the approver.

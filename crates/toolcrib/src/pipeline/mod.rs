@@ -26,7 +26,7 @@ use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 pub use plan::Plan;
-pub(crate) use plan::{check_answer, plan};
+pub(crate) use plan::{check_answer, offers_for, plan};
 pub(crate) use question::subject_of;
 
 use crate::model::call::{CallRequest, Caller};

@@ -1,6 +1,5 @@
 //! What a call would do, without doing it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -10,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::question::subject_of;
 use super::trace::Trace;
 use super::{Begun, Call, check, clear, find, question};
-use crate::approval::grants::GrantError;
+use crate::approval::grants::{GrantError, Offer, offers, place};
 use crate::approval::{ApprovalRequest, ApprovalResponse};
 use crate::model::JsonObject;
 use crate::model::call::CallRequest;
@@ -91,6 +90,30 @@ pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, Too
     })
 }
 
+/// What could be granted along with a call, from narrow to wide; the error says why nothing can.
+pub(crate) fn offers_for(
+    inner: &Arc<Inner>,
+    request: CallRequest,
+) -> Result<Vec<Offer>, ToolError> {
+    let begun = Begun::of(&request);
+    let call = Call::of(inner, &request, &begun, CancellationToken::new());
+    let mut trace = Trace::unlisted(inner, &request, &begun);
+    trace.forget();
+    let found = find::find(&call, request, &mut trace)?;
+    let (entry, args, _, _) = check::check(found, &call, &mut trace)?.into_parts();
+    let own = clear::ask_tool(&entry, &args, &call)?;
+    let why = if own.every_time {
+        "the tool is to be asked about every time"
+    } else {
+        match offers(&subject_of(inner, &entry, &args, &call.caller, &call.root)) {
+            Ok(offers) => return Ok(offers),
+            Err(why) => why,
+        }
+    };
+    let message = format!("`{}` cannot be granted: {why}", entry.spec().name);
+    Err(ToolError::new(ErrorCode::InvalidArguments, message))
+}
+
 /// Checks an answer before it counts: see [`Registry::check_answer`](crate::Registry::check_answer).
 pub(crate) fn check_answer(
     inner: &Arc<Inner>,
@@ -101,6 +124,11 @@ pub(crate) fn check_answer(
     let Ok(entry) = inner.find(&asked.tool).or_else(|_| inner.find(&reference)) else {
         return Ok(());
     };
+    let workspace = inner.policy.workspace.as_deref().map(Workspace::root);
+    if asked.workspace != workspace.map(place) {
+        let message = "the question is about another workspace; edit it from there, or approve or deny it as it is";
+        return Err(ToolError::new(ErrorCode::Conflict, message));
+    }
     if entry.digest() != asked.tool_digest {
         let message = format!(
             "`{}` is another tool now than the one that was asked about; approve or deny it as it is",
@@ -127,9 +155,7 @@ pub(crate) fn check_answer(
         (Some(_), None) => Ok(()),
         (Some(wanted), Some(grants)) => {
             let root = &asked.step_id;
-            let mut subject = subject_of(inner, &entry, &args, &asked.caller, root);
-            let workspace = asked.workspace.as_deref().map(Path::new);
-            subject.workspace = workspace;
+            let subject = subject_of(inner, &entry, &args, &asked.caller, root);
             grants.check(wanted, &subject)?;
             if !wanted.shape.covers(&args, workspace) {
                 return Err(GrantError::NotThisCall.into());

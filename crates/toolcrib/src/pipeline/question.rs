@@ -68,6 +68,21 @@ pub(super) fn question(
         .text(own.diff.as_deref().unwrap_or_default())
         .json(own.basis.as_ref().unwrap_or(&Value::Null))
         .finish();
+    let (offers, no_grant) = if own.every_time {
+        let why = "the tool is to be asked about every time";
+        (Vec::new(), Some(why.to_owned()))
+    } else {
+        match offers(&subject_of(
+            call.inner,
+            entry,
+            args,
+            &call.caller,
+            &call.root,
+        )) {
+            Ok(offers) => (offers, None),
+            Err(why) => (Vec::new(), Some(why.to_owned())),
+        }
+    };
     ApprovalRequest {
         id: CallId::generate().to_string(),
         step_id: call.id.clone(),
@@ -84,17 +99,8 @@ pub(super) fn question(
         workspace,
         created_at: Timestamp::now(),
         call_digest,
-        offers: if own.every_time {
-            Vec::new()
-        } else {
-            offers(&subject_of(
-                call.inner,
-                entry,
-                args,
-                &call.caller,
-                &call.root,
-            ))
-        },
+        offers,
+        no_grant,
         wait: call.approval_wait,
         announce: announcement(call, reason.clone()),
         reason,

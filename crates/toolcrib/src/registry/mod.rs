@@ -18,7 +18,7 @@ pub use entry::{Availability, Entry, Registration, Source};
 pub use handle::CallHandle;
 pub(crate) use handle::Running;
 
-use crate::approval::grants::{Grant, GrantRequest, Grants};
+use crate::approval::grants::{Grant, GrantRequest, Grants, Offer};
 use crate::approval::{ApprovalRequest, ApprovalResponse, Approver};
 use crate::limits::Gate;
 use crate::model::JsonObject;
@@ -254,6 +254,11 @@ impl Registry {
     /// Says what a call would do, without doing it.
     pub fn plan(&self, request: CallRequest) -> Result<Plan, ToolError> {
         pipeline::plan(&self.0, request)
+    }
+
+    /// What could be granted along with such a call, from narrow to wide; the error says why nothing can.
+    pub fn offers(&self, request: CallRequest) -> Result<Vec<Offer>, ToolError> {
+        pipeline::offers_for(&self.0, request)
     }
 
     /// Checks an answer to a question about one of these tools: edited arguments by schema, rules and the tool itself, a grant by

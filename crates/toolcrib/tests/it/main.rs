@@ -1,6 +1,7 @@
 //! Tests of the library from outside, as one program: linking is slow and this links once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod approvals;
 mod call_log;
 mod endings;
 mod files;

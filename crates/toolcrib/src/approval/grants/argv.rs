@@ -137,8 +137,8 @@ impl Argv {
                 })
     }
 
-    /// The pattern as a person would read it.
-    pub(super) fn in_words(&self) -> String {
+    /// The pattern as a person would read it, shortened.
+    pub fn in_words(&self) -> String {
         let shown: Vec<String> = self
             .words
             .iter()

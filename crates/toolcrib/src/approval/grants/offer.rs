@@ -58,51 +58,60 @@ pub(crate) fn no_grant(subject: &Subject<'_>) -> Option<&'static str> {
     }
 }
 
-/// The shapes that may be offered along with a call, from narrow to wide; none where a person is to be asked every time.
-pub fn offers(subject: &Subject<'_>) -> Vec<Offer> {
-    if no_grant(subject).is_some() {
-        return Vec::new();
+/// The shapes that may be offered along with a call, from narrow to wide; the error says why a person is to be asked every time.
+pub fn offers(subject: &Subject<'_>) -> Result<Vec<Offer>, &'static str> {
+    if let Some(why) = no_grant(subject) {
+        return Err(why);
     }
-    let Some(exact) = exactly(subject) else {
-        return Vec::new();
-    };
+    let exact = exactly(subject)?;
     let mut all = vec![Offer {
         words: exact_in_words(subject.spec, &exact),
         shape: exact.clone(),
     }];
     all.extend(wider_command(&exact));
     all.extend(wider_paths(subject, &exact));
-    all
+    Ok(all)
 }
 
-/// The shape of these very arguments; `None` where one cannot be covered.
-fn exactly(subject: &Subject<'_>) -> Option<Shape> {
+/// The shape of these very arguments; the error says why one cannot be covered.
+fn exactly(subject: &Subject<'_>) -> Result<Shape, &'static str> {
     let mut shape = Shape::default();
     for (name, value) in subject.args {
         let pattern = match (role(subject.spec, name), value) {
-            (Some(Role::Shell), Value::String(text)) => {
-                let script = read(text);
-                let words = simple_words(text, &script)?;
-                if removes(words.first()?) {
-                    return None;
-                }
-                Pattern::Argv(Argv::exactly(&words).ok()?)
-            }
+            (Some(Role::Shell), Value::String(text)) => command(text)?,
             (Some(Role::ReadPath | Role::WritePath), Value::String(path)) => {
-                let pattern = PathPattern::exactly(path, subject.workspace)?;
-                if !pattern.covers(path, subject.workspace) {
-                    return None;
-                }
-                Pattern::Path(pattern)
+                PathPattern::exactly(path, subject.workspace)
+                    .filter(|pattern| pattern.covers(path, subject.workspace))
+                    .map(Pattern::Path)
+                    .ok_or(
+                        "the path is protected, or leads out of the workspace or through a link",
+                    )?
             }
-            (Some(Role::Shell | Role::ReadPath | Role::WritePath), _) => return None,
+            (Some(Role::Shell | Role::ReadPath | Role::WritePath), _) => {
+                return Err("a command or a path is not given as one text");
+            }
             (Some(Role::Code { .. } | Role::Directory | Role::Url) | None, value) => {
                 Pattern::Exact(value.clone())
             }
         };
         shape.0.insert(name.clone(), pattern);
     }
-    Some(shape)
+    Ok(shape)
+}
+
+fn command(text: &str) -> Result<Pattern, &'static str> {
+    let script = read(text);
+    if !script.doubts.is_empty() {
+        return Err("it cannot be told from the command what it would run");
+    }
+    let words = simple_words(text, &script).ok_or(
+        "the command is more than one plain command: only fixed words can be granted, without pipes, redirections, assignments and commands that run others",
+    )?;
+    if words.first().is_some_and(|name| removes(name)) {
+        return Err("the command takes something away");
+    }
+    let argv = Argv::exactly(&words).map_err(|_| "the command is too long to be granted")?;
+    Ok(Pattern::Argv(argv))
 }
 
 fn role<'a>(spec: &'a ToolSpec, name: &str) -> Option<&'a Role> {

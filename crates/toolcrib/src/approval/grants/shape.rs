@@ -1,6 +1,7 @@
 //! Which arguments a grant covers: [`Shape`], a pattern for every parameter.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use super::argv::Argv;
 use super::path::PathPattern;
 use crate::model::JsonObject;
 use crate::model::spec::{Role, ToolSpec};
+use crate::model::text;
 
 /// A pattern for every parameter of a tool. A parameter without a pattern must be absent from the call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -108,6 +110,31 @@ impl Shape {
             Pattern::Argv(argv) => Some(argv),
             Pattern::Exact(_) | Pattern::Any | Pattern::Path(_) => None,
         })
+    }
+}
+
+/// For a person: `command: git status *; cwd: "."`.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("no arguments");
+        }
+        for (index, (name, pattern)) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{}: {pattern}", text::shorten(name, 64))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pattern::Exact(value) => f.write_str(&text::shorten(&value.to_string(), 200)),
+            Pattern::Any => f.write_str("anything"),
+            Pattern::Argv(argv) => f.write_str(&argv.in_words()),
+            Pattern::Path(path) => f.write_str(&text::shorten(&path.to_string(), 200)),
+        }
     }
 }
 

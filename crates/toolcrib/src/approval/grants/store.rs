@@ -216,20 +216,22 @@ impl Grants {
         let not_found = || GrantError::NotFound { id: id.to_owned() };
         let dir = DurableDir::open(&self.0.path)?.ok_or_else(not_found)?;
         let lock = dir.lock()?;
-        let list = self.read_all()?;
-        let named = one_named(id, list.grants.iter().map(|grant| grant.id.as_str()));
-        let found = match named {
-            Ok(Some(index)) => list.grants[index].clone(),
-            Ok(None) => return Err(not_found()),
-            Err(count) => {
-                return Err(GrantError::Ambiguous {
-                    id: id.to_owned(),
-                    count,
-                });
-            }
-        };
+        let found = self.find(id)?;
         dir.remove(&lock, &file_name(&found.id)?)?;
         Ok(found)
+    }
+
+    /// A grant, by its id or a part that no other has. It may be over.
+    pub fn find(&self, id: &str) -> Result<Grant, GrantError> {
+        let mut grants = self.read_all()?.grants;
+        match one_named(id, grants.iter().map(|grant| grant.id.as_str())) {
+            Ok(Some(index)) => Ok(grants.swap_remove(index)),
+            Ok(None) => Err(GrantError::NotFound { id: id.to_owned() }),
+            Err(count) => Err(GrantError::Ambiguous {
+                id: id.to_owned(),
+                count,
+            }),
+        }
     }
 
     /// The grant that covers a call, if there is one.

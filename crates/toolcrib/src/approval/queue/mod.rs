@@ -188,10 +188,15 @@ impl ApprovalQueue {
 
     /// Puts the question and waits; see [`Approver::decide`].
     async fn ask(&self, request: ApprovalRequest) -> Result<ApprovalResponse, NoAnswer> {
-        let patience = request.wait.unwrap_or(self.0.options.expires);
+        let expires = self.0.options.expires;
+        let patience = request.wait.map_or(expires, |wait| wait.min(expires));
         let until = self.now().after(patience);
         loop {
-            let (queue, put) = (self.clone(), request.clone());
+            let Some(left) = until.remaining(&self.now()) else {
+                return Err(NoAnswer::Expired);
+            };
+            let (queue, mut put) = (self.clone(), request.clone());
+            put.wait = Some(left);
             let mut ticket = blocking(move || queue.put(put))
                 .await
                 .map_err(NoAnswer::Storage)??;
@@ -210,7 +215,7 @@ impl ApprovalQueue {
                     Look::Gone => break None,
                     Look::Pending => {}
                 }
-                if until.remaining(&self.now()).is_none() {
+                if !ticket.is_own() && until.remaining(&self.now()).is_none() {
                     break None;
                 }
                 let _ = tokio::time::timeout(POLL, changed).await;
@@ -219,14 +224,11 @@ impl ApprovalQueue {
                 response.hold = Hold::of(ticket.id().to_owned(), LetGo(Some(ticket)));
                 return Ok(response);
             }
-            // Letting go of the ticket may write.
+            // Letting go of the ticket may write. A question of an identical call may have lapsed before this one's time is over:
+            // then it is put anew.
             blocking(move || drop(ticket))
                 .await
                 .map_err(NoAnswer::Storage)?;
-            // A question of an identical call may have lapsed before this one's time is over.
-            if until.remaining(&self.now()).is_none() {
-                return Err(NoAnswer::Expired);
-            }
         }
     }
 }

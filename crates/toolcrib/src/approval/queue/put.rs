@@ -27,6 +27,8 @@ pub struct Ticket {
     queue: ApprovalQueue,
     id: Uuid,
     id_text: String,
+    /// Whether the question was put for this one, and lapses when its time is over.
+    is_own: bool,
     state: State,
 }
 
@@ -93,11 +95,13 @@ impl ApprovalQueue {
         if let Some(ticket) = self.remembered(&dir, &index, &key, &request)? {
             return Ok(ticket);
         }
-        let (id, ends, shown) = match self.identical(&dir, &index, &key, &request) {
+        let joined = self.identical(&dir, &index, &key, &request);
+        let is_own = joined.is_none();
+        let (id, ends, shown) = match joined {
             Some((id, stored)) => (id, stored.ends, stored.request),
             None => self.put_new(&dir, &lock, &index, &key, request)?,
         };
-        let (waiting, is_first) = self.0.waits.join(&self.0, &dir, &lock, id)?;
+        let (waiting, is_first) = self.0.waits.join(&self.0, &dir, &lock, id, &ends)?;
         drop(lock);
         if is_first {
             self.tell(&shown);
@@ -106,6 +110,7 @@ impl ApprovalQueue {
             queue: self.clone(),
             id,
             id_text: id.hyphenated().to_string(),
+            is_own,
             state: State::Waits {
                 ends,
                 dir,
@@ -228,6 +233,7 @@ impl ApprovalQueue {
                 queue: self.clone(),
                 id,
                 id_text: id.hyphenated().to_string(),
+                is_own: false,
                 state: State::Remembered(Box::new(denial)),
             }));
         }
@@ -274,6 +280,10 @@ impl Ticket {
     /// The id under which others find the question.
     pub fn id(&self) -> &str {
         &self.id_text
+    }
+
+    pub(super) fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// Looks for an answer. Cheap; blocks only when the question has lapsed.

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::Inner;
 use super::files::{Files, StoredAnswer, answer_name, index, wait_name};
+use crate::approval::clock::Moment;
 use crate::storage::{DirLock, DurableDir, StorageError};
 
 /// The questions this process waits for.
@@ -27,6 +28,8 @@ pub(super) struct Waiting {
     dir: DurableDir,
     name: String,
     file: File,
+    /// When the question lapses: what has lapsed needs no withdrawal.
+    ends: Moment,
 }
 
 impl Waits {
@@ -38,6 +41,7 @@ impl Waits {
         dir: &DurableDir,
         lock: &DirLock,
         id: Uuid,
+        ends: &Moment,
     ) -> Result<(Arc<Waiting>, bool), StorageError> {
         let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waiting) = waits.get(&id).and_then(Weak::upgrade) {
@@ -57,6 +61,7 @@ impl Waits {
             dir: dir.clone(),
             name,
             file,
+            ends: ends.clone(),
         });
         waits.retain(|_, waiting| waiting.strong_count() > 0);
         waits.insert(id, Arc::downgrade(&waiting));
@@ -95,8 +100,8 @@ impl Drop for Waiting {
                 || files.request.is_none()
                 || others.any(|name| is_held(&self.dir, name))
         });
-        if matches!(others, Ok(false)) {
-            let now = self.queue.options.clock.now();
+        let now = self.queue.options.clock.now();
+        if matches!(others, Ok(false)) && self.ends.remaining(&now).is_some() {
             let withdrawn = StoredAnswer {
                 response: None,
                 at: Timestamp::now(),
