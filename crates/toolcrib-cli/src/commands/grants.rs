@@ -24,7 +24,7 @@ pub(super) fn grants(command: &GrantsCommand, global: &Global, output: &Output) 
     match command {
         GrantsCommand::List => list(&crib, output)?,
         GrantsCommand::Show { id } => {
-            let grant = find(crib.grants(), id).map_err(ToolError::from)?;
+            let grant = crib.grants().find(id).map_err(ToolError::from)?;
             show(&grant, output);
         }
         GrantsCommand::Revoke { ids } => revoke(ids, &crib, output)?,
@@ -65,7 +65,7 @@ fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
                 scope_word(grant.scope).to_owned(),
                 expires_in(grant),
                 uses(grant),
-                in_words(&grant.shape),
+                grant.shape.to_string(),
             ]
         })
         .collect();
@@ -74,17 +74,6 @@ fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
         &rows,
     );
     Ok(())
-}
-
-fn find(
-    grants: &toolcrib::approval::grants::Grants,
-    id: &str,
-) -> Result<Grant, toolcrib::approval::grants::GrantError> {
-    let list = grants.list()?;
-    list.grants
-        .into_iter()
-        .find(|g| g.id.ends_with(id))
-        .ok_or_else(|| toolcrib::approval::grants::GrantError::NotFound { id: id.to_owned() })
 }
 
 fn scope_word(scope: Scope) -> &'static str {
@@ -108,36 +97,6 @@ fn uses(grant: &Grant) -> String {
     }
 }
 
-/// What each parameter may be.
-fn in_words(shape: &Shape) -> String {
-    let wire = serde_json::to_value(shape).unwrap_or_default();
-    let fields: Vec<String> = wire
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, pattern)| format!("{name} {}", pattern_in_words(pattern)))
-        .collect();
-    let fields = match fields.as_slice() {
-        [] => "no arguments".to_owned(),
-        fields => fields.join(", "),
-    };
-    text::visible(&fields).into_owned()
-}
-
-fn pattern_in_words(pattern: &Value) -> String {
-    let Some((kind, value)) = pattern.as_object().and_then(|object| object.iter().next()) else {
-        return "anything".to_owned();
-    };
-    match (kind.as_str(), value) {
-        ("argv", Value::Array(words)) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            format!("`{}`", words.join(" "))
-        }
-        ("path", Value::String(path)) => format!("in `{path}`"),
-        (_, value) => format!("= {}", text::shorten(&value.to_string(), 200)),
-    }
-}
-
 fn show(grant: &Grant, output: &Output) {
     if output.json() {
         output.document(grant);
@@ -145,7 +104,7 @@ fn show(grant: &Grant, output: &Output) {
     }
     let visible = |text: &str| text::visible(text).replace('\n', " ");
     output.line(&output.heading(&visible(&grant.tool)));
-    output.line(&format!("  allows   {}", in_words(&grant.shape)));
+    output.line(&format!("  allows   {}", grant.shape));
     let place = match (&grant.workspace, grant.scope) {
         (Some(workspace), _) => format!(" in {}", visible(workspace)),
         (None, _) => String::new(),
@@ -169,7 +128,7 @@ fn show(grant: &Grant, output: &Output) {
 
 fn revoke(ids: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> {
     // All or none: a typing error should not leave half of it done.
-    let found: Result<Vec<Grant>, _> = ids.iter().map(|id| find(crib.grants(), id)).collect();
+    let found: Result<Vec<Grant>, _> = ids.iter().map(|id| crib.grants().find(id)).collect();
     let mut found = found.map_err(ToolError::from)?;
     found.dedup_by(|one, other| one.id == other.id);
     for grant in &found {
@@ -179,7 +138,7 @@ fn revoke(ids: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> 
                 "revoked {}: {} with {} asks again",
                 short(&grant.id),
                 text::visible(&grant.tool),
-                in_words(&grant.shape)
+                grant.shape
             ));
         }
     }
@@ -217,7 +176,7 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
     output.say(&format!(
         "allows {} with {}, scope {}, for {}",
         output.bold(spec.name.as_str()),
-        in_words(&wanted.shape),
+        wanted.shape,
         args.scope,
         duration::in_words(lasting)
     ));
@@ -309,21 +268,6 @@ fn argv(command: &str) -> Result<Vec<&str>, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shape_reads_as_a_sentence() {
-        let shape: Shape = serde_json::from_value(json!({
-            "path": {"path": "docs/*"}, "content": "any", "encoding": {"exact": "utf-8"},
-        }))
-        .unwrap();
-        assert_eq!(
-            in_words(&shape),
-            "content anything, encoding = \"utf-8\", path in `docs/*`"
-        );
-        let shape: Shape =
-            serde_json::from_value(json!({"command": {"argv": ["git", "log", "**"]}})).unwrap();
-        assert_eq!(in_words(&shape), "command `git log **`");
-    }
 
     #[test]
     fn a_command_is_plain_words_or_an_error_that_says_how() {

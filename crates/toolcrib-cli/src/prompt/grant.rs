@@ -24,8 +24,11 @@ enum Stop {
 impl Talk<'_> {
     pub(super) fn grant(&mut self) -> Next {
         if self.request.offers.is_empty() {
-            let why = "calls like this are asked about every time, so there is nothing to allow for later";
-            self.say(&self.paint.dim(why));
+            let why = match &self.request.no_grant {
+                Some(why) => format!("asked about every time: {}", text::shorten(why, 400)),
+                None => "calls like this are asked about every time".to_owned(),
+            };
+            self.say(&self.paint.dim(&why));
             return Next::Again;
         }
         match self.grant_request() {
@@ -103,11 +106,14 @@ impl Talk<'_> {
             in_words(scope, lasting, uses),
             text::shorten(&offer.words, 400)
         ));
-        let sure = self.until("Approve, and allow that from now on? (y/n) ", |word| match word {
-            "y" | "yes" => Some(true),
-            "n" | "no" => Some(false),
-            _ => None,
-        })?;
+        let sure = self.until(
+            "Approve, and allow that from now on? (y/n) ",
+            |word| match word {
+                "y" | "yes" => Some(true),
+                "n" | "no" => Some(false),
+                _ => None,
+            },
+        )?;
         if sure { Ok(grant) } else { Err(Stop::Back) }
     }
 

@@ -304,7 +304,7 @@ mod tests {
         );
         assert_eq!(shown.lines.last().unwrap(), "  … 10 more lines");
         let small = describe(&request, Extent::Screen(24), Paint(false));
-        assert_eq!(small.lines.last().unwrap(), "  … 60 more lines");
+        assert_eq!(small.lines.last().unwrap(), "  … 59 more lines");
         let whole = describe(&request, Extent::Whole, Paint(false));
         assert!(!whole.is_cut);
         assert_eq!(whole.lines.last().unwrap(), "  +69");

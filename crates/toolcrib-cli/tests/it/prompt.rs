@@ -1,11 +1,9 @@
 //! Questions on a terminal.
 
-use std::process::Stdio;
-
 use serde_json::{Value, json};
 
 use crate::harness::Test;
-use crate::terminal::{rest_of, until};
+use crate::terminal::until;
 
 /// A file that `write_file` would overwrite, about which it asks.
 fn notes() -> Test {
@@ -43,12 +41,9 @@ fn a_call_that_asks_shows_what_it_would_do_and_runs_when_approved() {
         "y approve",
         "left)",
     ] {
-        assert!(plain(&question).contains(part), "{part}: {question}");
+        assert!(question.contains(part), "{part}: {question}");
     }
-    assert!(
-        question.contains("\u{1b}[31m-old\u{1b}[0m"),
-        "a diff is coloured: {question}"
-    );
+    assert!(!question.contains('\u{1b}'), "NO_COLOR is heeded");
     assert_eq!(content(&test), "old\n", "nothing runs before the answer");
     terminal.types("y");
     let (code, shown) = terminal.ends();
@@ -56,18 +51,6 @@ fn a_call_that_asks_shows_what_it_would_do_and_runs_when_approved() {
     assert_eq!(content(&test), "new\n");
     let by = &last_call(&test)["approval"]["by"];
     assert!(by.as_str().unwrap().starts_with("ada at pts/"), "{by}");
-}
-
-/// Without colours.
-fn plain(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("\u{1b}[") {
-        out.push_str(&rest[..at]);
-        let end = rest[at..].find('m').map_or(rest.len(), |end| at + end + 1);
-        rest = &rest[end..];
-    }
-    out + rest
 }
 
 #[test]
@@ -80,7 +63,10 @@ fn a_denial_and_its_reason_reach_the_caller() {
     terminal.types("not on a Friday");
     let (code, shown) = terminal.ends();
     assert_eq!(code, 5, "{shown}");
-    assert!(shown.contains("was not approved: not on a Friday"), "{shown}");
+    assert!(
+        shown.contains("was not approved: not on a Friday"),
+        "{shown}"
+    );
     assert_eq!(content(&test), "old\n");
 }
 
@@ -134,7 +120,10 @@ fn an_answer_from_elsewhere_ends_the_question() {
 #[test]
 fn a_question_that_expires_ends_by_itself() {
     let test = notes();
-    let words: Vec<&str> = OVERWRITE.into_iter().chain(["--wait-approval", "1s"]).collect();
+    let words: Vec<&str> = OVERWRITE
+        .into_iter()
+        .chain(["--wait-approval", "1s"])
+        .collect();
     let mut terminal = test.on_terminal(&words);
     terminal.sees("> ");
     terminal.sees("nobody answered in time");
@@ -213,7 +202,10 @@ if grep -q edited "$1"; then sed -i 's/"contnt"/"content"/' "$1"; else sed -i 's
         "faults stand where they are edited: {seen}"
     );
     let path = seen.lines().next().unwrap().split_once(' ').unwrap().1;
-    assert!(!std::path::Path::new(path).exists(), "nothing is left behind");
+    assert!(
+        !std::path::Path::new(path).exists(),
+        "nothing is left behind"
+    );
 }
 
 #[test]
@@ -259,7 +251,7 @@ fn a_grant_made_at_the_prompt_serves_the_next_call_until_it_is_revoked() {
     terminal.types("g");
     let offers = terminal.sees("Which?");
     assert!(offers.contains("any file in `docs/`"), "{offers}");
-    let number = plain(&offers)
+    let number = offers
         .lines()
         .find(|line| line.contains("any file in `docs/`"))
         .and_then(|line| line.split_whitespace().next().map(str::to_owned))
@@ -317,15 +309,29 @@ fn what_may_not_be_granted_says_so() {
 fn the_result_and_the_question_do_not_mix() {
     let test = notes();
     let words: Vec<&str> = OVERWRITE.into_iter().chain(["--json"]).collect();
-    let mut terminal = test.on_terminal_but(&words, |command| {
-        command.stdout(Stdio::piped()).stdin(Stdio::null());
-    });
+    let mut terminal = test.on_terminal_but(&words, "</dev/null >out.json");
     terminal.sees("> ");
     terminal.types("y");
-    let stdout = rest_of(terminal.child().stdout.take().unwrap());
+    assert_eq!(terminal.ends().0, 0);
+    let stdout = std::fs::read_to_string(test.workspace().join("out.json")).unwrap();
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(result["ok"], true);
+}
+
+#[test]
+fn a_question_goes_to_the_terminal_also_where_stderr_is_redirected() {
+    let test = notes();
+    let mut terminal = test.on_terminal_but(&OVERWRITE, "2>errors");
+    terminal.sees("> ");
+    terminal.types("y");
     assert_eq!(terminal.ends().0, 0);
+    assert_eq!(content(&test), "new\n");
+    // Who redirects both is a program, whatever terminal it was started from.
+    let terminal = test.on_terminal_but(
+        &["run", "delete_file", "path=docs/notes.md"],
+        "</dev/null 2>errors",
+    );
+    assert_eq!(terminal.ends().0, 6);
 }
 
 #[test]
@@ -337,18 +343,27 @@ fn a_long_diff_is_cut_and_shown_on_request_page_by_page() {
     assert!(question.contains("more lines"), "{question}");
     assert!(!question.contains("line 100"), "{question}");
     terminal.types("d");
-    while {
-        let page = terminal.sees("-- ");
-        !page.contains("-line 300")
-    } {
-        terminal.sees(" -- ");
+    for _ in 0..6 {
+        terminal.sees("Enter goes on, q stops -- ");
         terminal.types("");
     }
-    terminal.types("q");
+    terminal.sees("-line 300");
     terminal.sees("> ");
     terminal.types("n");
     terminal.types("");
     assert_eq!(terminal.ends().0, 5);
+}
+
+#[test]
+fn a_diff_is_coloured() {
+    let test = notes();
+    let words: Vec<&str> = ["--color", "always"].into_iter().chain(OVERWRITE).collect();
+    let mut terminal = test.on_terminal(&words);
+    terminal.sees("\u{1b}[31m-old\u{1b}[0m");
+    terminal.sees("\u{1b}[32m+new\u{1b}[0m");
+    terminal.sees("> ");
+    terminal.presses("\u{3}");
+    assert_eq!(terminal.ends().0, 130);
 }
 
 #[test]
@@ -371,9 +386,9 @@ fn hidden_characters_are_made_visible() {
 #[test]
 fn nobody_is_asked_without_a_terminal_or_where_input_is_forbidden() {
     let test = notes();
-    test.run(&OVERWRITE)
-        .exits(6)
-        .says("no terminal to ask on; pass `--yes` to approve it yourself, or `--wait-approval 5m`");
+    test.run(&OVERWRITE).exits(6).says(
+        "no terminal to ask on; pass `--yes` to approve it yourself, or `--wait-approval 5m`",
+    );
     let words: Vec<&str> = OVERWRITE.into_iter().chain(["--no-input"]).collect();
     let (code, shown) = test.on_terminal(&words).ends();
     assert_eq!(code, 6, "{shown}");

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -35,21 +35,17 @@ struct Screen {
 impl Test {
     /// Runs the binary on a terminal; everything it writes goes there.
     pub(crate) fn on_terminal(&self, words: &[&str]) -> Session {
-        Session::start(self, words, |_| {})
+        Session::start(self, words, "")
     }
 
-    /// As [`on_terminal`](Self::on_terminal), with something redirected.
-    pub(crate) fn on_terminal_but(
-        &self,
-        words: &[&str],
-        redirect: impl FnOnce(&mut Command),
-    ) -> Session {
-        Session::start(self, words, redirect)
+    /// As [`on_terminal`](Self::on_terminal), with something redirected as a shell would: `</dev/null`.
+    pub(crate) fn on_terminal_but(&self, words: &[&str], redirections: &str) -> Session {
+        Session::start(self, words, redirections)
     }
 }
 
 impl Session {
-    fn start(test: &Test, words: &[&str], redirect: impl FnOnce(&mut Command)) -> Self {
+    fn start(test: &Test, words: &[&str], redirections: &str) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -70,7 +66,9 @@ impl Session {
         let inner = test.command();
         let mut command = Command::new("setsid");
         command
-            .arg("--ctty")
+            .args(["--ctty", "sh", "-c"])
+            .arg(format!("exec \"$@\" {redirections}"))
+            .arg("sh")
             .arg(inner.get_program())
             .args(words)
             .current_dir(inner.get_current_dir().unwrap())
@@ -78,6 +76,7 @@ impl Session {
             .env("PATH", "/usr/bin:/bin")
             .env("USER", "ada")
             .env("TERM", "xterm")
+            .env("NO_COLOR", "1")
             .envs(
                 inner
                     .get_envs()
@@ -86,7 +85,6 @@ impl Session {
             .stdin(terminal.try_clone().unwrap())
             .stdout(terminal.try_clone().unwrap())
             .stderr(terminal.try_clone().unwrap());
-        redirect(&mut command);
         let child = command.spawn().unwrap();
         let screen = Arc::new(Screen::default());
         let master: OwnedFd = master;
@@ -140,14 +138,6 @@ impl Session {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    pub(crate) fn child(&mut self) -> &mut Child {
-        &mut self.child
-    }
-
     /// Waits for the end; the exit code, and everything that was on the screen.
     pub(crate) fn ends(mut self) -> (i32, String) {
         let deadline = Instant::now() + DEADLINE;
@@ -183,13 +173,6 @@ impl Drop for Session {
     }
 }
 
-/// What a child wrote to a pipe, until it closed it.
-pub(crate) fn rest_of(mut pipe: impl std::io::Read) -> String {
-    let mut text = String::new();
-    pipe.read_to_string(&mut text).unwrap();
-    text
-}
-
 /// Polls until something is there.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
@@ -200,9 +183,4 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "{what} does not happen");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// A pipe instead of the terminal.
-pub(crate) fn piped() -> Stdio {
-    Stdio::piped()
 }
