@@ -9,12 +9,13 @@ use crate::approval::grants::{
 };
 use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
-use crate::config::{Config, ConfigError, NoHome, Surroundings};
+use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
 use crate::registry::{RegisterError, Registry};
+use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -126,6 +127,8 @@ impl CribOptions {
         if let Some(workspace) = &workspace {
             config.tighten_by_project(workspace)?;
         }
+        let (rules, mut warnings) = load_rules(&home, workspace.as_ref(), &config.disabled_rules())
+            .map_err(ConfigError::from)?;
         let call_log = Arc::new(CallLog::with_options(
             home.join(CALLS),
             CallLogOptions {
@@ -146,6 +149,7 @@ impl CribOptions {
             Approvals::Queue { .. } => Arc::new(approvals.clone()),
         };
         let mut builder = Registry::builder()
+            .rules(rules.clone())
             .shared_approver(approver)
             .grants(grants.clone())
             .recorder(Arc::clone(&call_log) as _)
@@ -182,10 +186,11 @@ impl CribOptions {
             },
             no_workspace,
         })?;
-        let warnings = switch_off(&registry, &config.disabled_tools());
+        warnings.extend(switch_off(&registry, &config.disabled_tools()));
         Ok(Crib {
             home,
             config,
+            rules,
             registry,
             call_log,
             approvals,
@@ -244,6 +249,7 @@ pub enum OpenError {
 pub struct Crib {
     home: PathBuf,
     config: Config,
+    rules: RuleSet,
     registry: Registry,
     call_log: Arc<CallLog>,
     approvals: ApprovalQueue,
@@ -265,6 +271,11 @@ impl Crib {
     /// The settings in force.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> &RuleSet {
+        &self.rules
     }
 
     /// What is odd about the settings without making them unusable.

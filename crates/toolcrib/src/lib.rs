@@ -140,6 +140,7 @@ pub mod builtin;
 pub mod config;
 pub mod crib;
 pub mod exec;
+pub mod expr;
 pub mod limits;
 pub mod model;
 pub mod pipeline;

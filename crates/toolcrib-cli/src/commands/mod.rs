@@ -8,6 +8,7 @@ mod doctor;
 mod explain;
 mod grants;
 mod list;
+mod rules;
 mod run;
 mod sandbox;
 mod schema;
@@ -38,6 +39,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Approvals(command) => approvals::approvals(command, global, output),
         Command::Grants(command) => grants::grants(command, global, output),
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
+        Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),

@@ -14,6 +14,7 @@ mod list;
 mod programs;
 mod prompt;
 mod readme;
+mod rules;
 mod run;
 mod sandbox;
 mod schema;

@@ -94,6 +94,11 @@ fn spec() -> ToolSpec {
     spec.title = Some("Delete file".to_owned());
     spec.effects = Effects::WRITE;
     spec.roles = vec![("path".to_owned(), Role::WritePath)];
+    spec.asks = Some("always".to_owned());
+    spec.examples = vec![
+        json!({"path": "output.txt"}),
+        json!({"path": "build", "recursive": true}),
+    ];
     spec.limits = LimitsPatch {
         timeout_ms: Some(60_000),
         // Room for everything that is listed.
@@ -141,7 +146,7 @@ impl Tool for DeleteFile {
             let workspace = cx.workspace()?.clone();
             let basis = cx.basis().cloned();
             let mut deleted = Deleted::new(cx.clone());
-            cx.blocking(move || {
+            cx.blocking_until_stopped(move || {
                 let path = workspace.path(&args.path)?;
                 let approved = basis.and_then(|basis| Identity::deserialize(basis).ok());
                 let Some(approved) = approved else {
@@ -215,8 +220,6 @@ struct Deleted {
     paths: Vec<Vec<u8>>,
     bytes: usize,
     is_truncated: bool,
-    /// How many paths were kept for the case that the call is stopped.
-    kept: usize,
 }
 
 impl Deleted {
@@ -226,7 +229,6 @@ impl Deleted {
             paths: Vec::new(),
             bytes: 0,
             is_truncated: false,
-            kept: 0,
         }
     }
 
@@ -243,13 +245,6 @@ impl Watch for Deleted {
         }
         self.bytes += path.len();
         self.paths.push(path.to_vec());
-        // A list is kept as a whole, so it is kept the less often the longer it is.
-        if self.paths.len() > self.kept + self.kept / 8 {
-            self.kept = self.paths.len();
-            for (key, value) in listed(self.paths.clone(), self.is_truncated) {
-                self.cx.keep_partial(key, value);
-            }
-        }
     }
 
     fn is_stopped(&self) -> bool {

@@ -3,13 +3,13 @@
 mod delete_file;
 mod list_directory;
 mod move_file;
+mod programs;
 mod read_file;
 mod reference;
 mod run_code;
 mod shell;
 mod write_file;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -17,17 +17,15 @@ use serde_json::json;
 
 pub use crate::process::SandboxOptions;
 pub use list_directory::ListOptions;
+pub use programs::SandboxSettings;
 pub use read_file::ReadOptions;
 pub use reference::reference;
 
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
-use crate::model::effects::Approval;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::MB;
-use crate::process::{MAX_ARGUMENT, Runner, Wall};
+use crate::process::Runner;
 use crate::registry::{RegisterError, Registration, Registry, Source};
-use crate::sandbox::Level;
 use crate::schema::Fault;
 use crate::tool::Tool;
 use delete_file::DeleteFile;
@@ -37,19 +35,6 @@ use read_file::ReadFile;
 use run_code::RunCode;
 use shell::Shell;
 use write_file::WriteFile;
-
-/// What can be set about tools that run programs.
-#[derive(Debug, Clone, Default)]
-pub struct SandboxSettings {
-    /// The level of `shell` (`sandbox.shell`); `process` if not said.
-    pub shell: Option<Level>,
-    /// The level of `run_code` (`sandbox.code`); if not said `container`, or `process` where that cannot be had.
-    pub code: Option<Level>,
-    /// Whether programs may use the network (`sandbox.network`).
-    pub network: bool,
-    /// What they may read and use.
-    pub options: SandboxOptions,
-}
 
 /// What can be set about the built-in tools.
 #[derive(Debug, Clone, Default)]
@@ -84,11 +69,11 @@ impl Registry {
         let tools: [Arc<dyn Tool>; 7] = [
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(ReadFile::new(options.read)),
-            Arc::new(Shell::new(&options.sandbox, Arc::clone(&runner))),
-            Arc::new(RunCode::new(&options.sandbox, runner)),
             Arc::new(WriteFile::new()),
             Arc::new(DeleteFile::new()),
             Arc::new(MoveFile::new()),
+            Arc::new(Shell::new(&options.sandbox, Arc::clone(&runner))),
+            Arc::new(RunCode::new(&options.sandbox, runner)),
         ];
         let unavailable = |tool| {
             (
@@ -117,55 +102,6 @@ fn invalid(tool: &str, pointer: &str, message: &str) -> ToolError {
         message: message.to_owned(),
     };
     ToolError::new(ErrorCode::InvalidArguments, text).with_detail("faults", json!([fault]))
-}
-
-/// Whether a program can be given this text as an argument.
-fn fits(tool: &str, pointer: &str, text: &str) -> Result<(), ToolError> {
-    if text.contains('\0') {
-        return Err(invalid(
-            tool,
-            pointer,
-            "holds a NUL character, which no program can be given",
-        ));
-    }
-    if text.len() > MAX_ARGUMENT {
-        let message = format!(
-            "is {} bytes long, and a program can be given {MAX_ARGUMENT}; write it to a file and run that",
-            text.len()
-        );
-        return Err(invalid(tool, pointer, &message));
-    }
-    Ok(())
-}
-
-/// Where a directory of the workspace is on the host; the sandbox, not this, keeps a program from leaving it.
-fn directory(cx: &CallContext, path: &str) -> Result<PathBuf, ToolError> {
-    let workspace = cx.workspace()?;
-    workspace.place_of(&workspace.path(path)?)
-}
-
-/// The wall in words.
-fn behind(wall: &Wall) -> String {
-    let network = if wall.network {
-        "with network"
-    } else {
-        "without network"
-    };
-    match wall.level {
-        Level::None => "without any isolation".to_owned(),
-        Level::Process => format!("in the sandbox, {network}"),
-        Level::Container => format!("in a container, {network}"),
-    }
-}
-
-/// What stands behind a wall may run; without one a person is asked every time.
-fn approval_of(wall: &Wall) -> Approval {
-    match wall.level {
-        Level::None => {
-            Approval::ask("the setting `sandbox` says `none`: nothing would hold the program back")
-        }
-        Level::Process | Level::Container => Approval::allow(),
-    }
 }
 
 /// A size as a person says it.

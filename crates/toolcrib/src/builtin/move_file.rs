@@ -72,6 +72,11 @@ fn spec() -> ToolSpec {
         ("from".to_owned(), Role::WritePath),
         ("to".to_owned(), Role::WritePath),
     ];
+    spec.asks = Some("when something would be overwritten".to_owned());
+    spec.examples = vec![
+        json!({"from": "draft.md", "to": "final.md"}),
+        json!({"from": "new.json", "to": "settings.json", "overwrite": true}),
+    ];
     spec.limits = LimitsPatch {
         timeout_ms: Some(30_000),
         ..LimitsPatch::default()

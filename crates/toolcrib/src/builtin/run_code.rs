@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::SandboxSettings;
+use super::programs::{self, SandboxSettings};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
@@ -147,9 +147,9 @@ impl Tool for RunCode {
         let effect = format!(
             "run {lines} of {} {}",
             word("language").unwrap_or("code"),
-            super::behind(&self.wall)
+            programs::behind(&self.wall)
         );
-        super::approval_of(&self.wall).with_effect(effect)
+        programs::approval_of(&self.wall).with_effect(effect)
     }
 
     fn call(
@@ -170,9 +170,9 @@ impl Tool for RunCode {
 }
 
 fn command(args: Args) -> Result<(Command, Duration), ToolError> {
-    super::fits("run_code", "/code", &args.code)?;
+    programs::fits("run_code", "/code", &args.code)?;
     for (index, argument) in args.args.iter().enumerate() {
-        super::fits("run_code", &format!("/args/{index}"), argument)?;
+        programs::fits("run_code", &format!("/args/{index}"), argument)?;
     }
     let mut command = match args.language {
         // `-u`: what it prints is seen when it is printed, also if the program is ended.
@@ -183,7 +183,7 @@ fn command(args: Args) -> Result<(Command, Duration), ToolError> {
     command = command.args(&args.args);
     for (name, value) in &args.env {
         let pointer = format!("/env/{}", name.replace('~', "~0").replace('/', "~1"));
-        super::fits("run_code", &pointer, value)?;
+        programs::fits("run_code", &pointer, value)?;
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(super::invalid(
                 "run_code",

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::SandboxSettings;
+use super::programs::{self, SandboxSettings};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
@@ -118,9 +118,9 @@ impl Tool for Shell {
         let effect = format!(
             "run `{}` {}",
             text::shorten(command, 2000),
-            super::behind(&self.wall)
+            programs::behind(&self.wall)
         );
-        super::approval_of(&self.wall).with_effect(effect)
+        programs::approval_of(&self.wall).with_effect(effect)
     }
 
     fn call(
@@ -130,11 +130,11 @@ impl Tool for Shell {
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let args: Args = super::arguments(args)?;
-            super::fits("shell", "/command", &args.command)?;
+            programs::fits("shell", "/command", &args.command)?;
             // `--`: a command that starts with a dash is no option of bash.
             let mut command = Command::new("bash").args(["-c", "--", &args.command]);
             if let Some(cwd) = &args.cwd {
-                command = command.directory(super::directory(&cx, cwd)?);
+                command = command.directory(programs::directory(&cx, cwd)?);
             }
             let finished = self.runner.run(&cx, self.wall, command, None).await?;
             Ok(finished.into_output())

@@ -79,6 +79,11 @@ fn spec() -> ToolSpec {
     spec.title = Some("Write file".to_owned());
     spec.effects = Effects::WRITE;
     spec.roles = vec![("path".to_owned(), Role::WritePath)];
+    spec.asks = Some("when the file exists".to_owned());
+    spec.examples = vec![
+        json!({"path": "output.txt", "content": "Hello, world!"}),
+        json!({"path": "notes/today.md", "content": "# Today\n", "createDirs": true}),
+    ];
     spec.limits = LimitsPatch {
         timeout_ms: Some(30_000),
         ..LimitsPatch::default()

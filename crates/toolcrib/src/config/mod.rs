@@ -1,6 +1,7 @@
 //! Settings: where they come from, which one wins, and what they say.
 
 mod places;
+mod rules;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -15,12 +16,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use places::{NoHome, NoWorkspace, Surroundings};
+pub use rules::load_rules;
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
 use crate::approval::QueueOptions;
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
+use crate::rules::RulesError;
 use crate::sandbox::Level;
 use crate::workspace::Workspace;
 
@@ -89,6 +92,9 @@ pub enum ConfigError {
         /// What is wrong and what to write.
         problem: String,
     },
+    /// The rules are wrong. Nothing runs without the rules that somebody wrote.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
 }
 
 impl Config {
@@ -190,6 +196,10 @@ impl Config {
         origin: Origin,
     ) -> Result<(), ConfigError> {
         for (name, value) in table {
+            // Rules are no settings: see `load_rules`.
+            if prefix.is_empty() && name == "rules" {
+                continue;
+            }
             let key = format!("{prefix}{name}");
             if let (toml::Value::Table(inner), true) = (value, is_table(&key)) {
                 self.read_table(inner, &format!("{key}."), file, origin)?;
@@ -287,6 +297,11 @@ impl Config {
     /// `disabledTools`.
     pub fn disabled_tools(&self) -> Vec<String> {
         self.words("disabledTools")
+    }
+
+    /// `disabledRules`.
+    pub fn disabled_rules(&self) -> Vec<String> {
+        self.words("disabledRules")
     }
 
     /// The limits of calls that somebody set; a default does not limit a tool that sets its own.

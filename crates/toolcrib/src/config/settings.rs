@@ -141,6 +141,13 @@ pub static SETTINGS: &[Setting] = &[
         effect: "Tools that are switched off, by name or any other reference.",
     },
     Setting {
+        key: "disabledRules",
+        kind: Kind::Words,
+        default: || json!([]),
+        project: ProjectMay::NotSet,
+        effect: "Rules of the default set that are switched off, by name; `toolcrib rules list` shows them. Rules of your own are `[[rules]]` in config.toml or in `rules/*.toml`; see docs/rules.md.",
+    },
+    Setting {
         key: "limits.timeoutMs",
         kind: MILLISECONDS,
         default: || json!(Limits::default().timeout.as_millis() as u64),

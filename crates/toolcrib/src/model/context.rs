@@ -165,7 +165,7 @@ impl CallContext {
     }
 
     /// Announces something that has to end before the outcome of a cancelled call is known.
-    pub(crate) fn ending(&self) -> Ending {
+    fn ending(&self) -> Ending {
         self.0.endings.left.fetch_add(1, Ordering::Relaxed);
         Ending(Arc::clone(&self.0.endings))
     }
@@ -230,6 +230,26 @@ impl CallContext {
                     .caused_by(error),
             ),
         }
+    }
+
+    /// Like [`blocking`](Self::blocking), for work that stops soon after the call is cancelled: the outcome waits for that,
+    /// and has what the work's error says in its details.
+    pub async fn blocking_until_stopped<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let (cx, ending) = (self.clone(), self.ending());
+        self.blocking(move || {
+            let result = work();
+            if let Err(error) = &result {
+                for (key, value) in error.details().into_iter().flatten() {
+                    cx.keep_partial(key.clone(), value.clone());
+                }
+            }
+            drop(ending);
+            result
+        })
+        .await
     }
 }
 

@@ -66,8 +66,11 @@ pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Admission
         .run_until_cancelled(entry.meter.admit(gate, limits.timeout))
         .await
     {
-        Some(permit) => permit?,
-        None => return Err(cancelled()),
+        Some(Ok(permit)) => permit,
+        refused => {
+            pass.let_go().await;
+            return Err(refused.and_then(Result::err).unwrap_or_else(cancelled));
+        }
     };
     if let Some(again) = use_up(pass, &entry, call).await? {
         return Ok(Admission::TooLate(again));
@@ -99,8 +102,8 @@ async fn use_up(
         Pass::Approved { id, hold, again } => {
             let claiming = call.cancel.run_until_cancelled(policy.approver.claim(&id));
             let claimed = claiming.await.ok_or_else(cancelled)?;
-            // Until here others knew that somebody waits to use it.
-            drop(hold);
+            // Until here others knew that somebody waits to use it. Letting go may write; nobody waits for that.
+            tokio::task::spawn_blocking(move || drop(hold));
             match claimed {
                 Ok(()) => Ok(None),
                 Err(NoAnswer::Taken) => Ok(Some(again)),

@@ -53,6 +53,16 @@ pub(super) enum Pass {
     Granted { id: String, again: Box<Checked> },
 }
 
+impl Pass {
+    /// Lets go of what the call does not use, so that the same call made again can.
+    pub(super) async fn let_go(self) {
+        if let Pass::Approved { hold, .. } = self {
+            // It may write.
+            let _ = tokio::task::spawn_blocking(move || drop(hold)).await;
+        }
+    }
+}
+
 impl Cleared {
     pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits, Option<Value>, Pass) {
         (self.entry, self.args, self.limits, self.basis, self.pass)

@@ -108,27 +108,14 @@ impl Runner {
             CancelWhenDropped(cancel.clone()),
             Arc::clone(&late),
         ));
-        let (runner, call, ending) = (Arc::clone(self), cx.clone(), cx.ending());
+        let (runner, call) = (Arc::clone(self), cx.clone());
         let ended = cx
-            .blocking(move || {
-                let ended = runner.run_here(&call, wall, &command, &cancel);
-                if let Err(Failed::Run(error)) = &ended {
-                    // The call may be over already; then this is how its error learns what was printed.
-                    for (key, value) in error.details().into_iter().flatten() {
-                        call.keep_partial(key.clone(), value.clone());
-                    }
-                }
-                drop(ending);
-                Ok(ended)
-            })
+            .blocking_until_stopped(move || runner.run_here(&call, wall, &command, &cancel))
             .await;
         bridge.abort();
         self.forget_when_idle();
-        match ended? {
-            Ok(finished) => Ok(finished),
-            Err(Failed::Run(error))
-                if error.code() == ErrorCode::Cancelled && late.load(Ordering::Relaxed) =>
-            {
+        match ended {
+            Err(error) if error.code() == ErrorCode::Cancelled && late.load(Ordering::Relaxed) => {
                 let allowed = timeout.map_or(0, as_millis);
                 let message = format!("`{}` did not finish within {allowed} ms", cx.spec().name);
                 let details = error.details().cloned().unwrap_or_default();
@@ -137,7 +124,7 @@ impl Runner {
                     details,
                 ))
             }
-            Err(Failed::Run(error) | Failed::Start(error)) => Err(error),
+            ended => ended,
         }
     }
 
@@ -148,8 +135,8 @@ impl Runner {
         wall: Wall,
         command: &Command,
         cancel: &Cancel,
-    ) -> Result<Finished, Failed> {
-        let (prepared, is_repeated) = self.prepared(cx, wall).map_err(Failed::Start)?;
+    ) -> Result<Finished, ToolError> {
+        let (prepared, is_repeated) = self.prepared(cx, wall)?;
         let mut capture = Capture::new(cx);
         let report = prepared
             .run(
@@ -157,7 +144,7 @@ impl Runner {
                 &mut |stream, bytes| capture.take(stream, bytes),
                 cancel,
             )
-            .map_err(|error| Failed::Start(without_host_paths(error)))?;
+            .map_err(without_host_paths)?;
         cx.note_sandbox(sandbox_use(wall, &report));
         let [stdout, stderr] = capture.finish();
         if !report.planted.is_empty() {
@@ -168,7 +155,7 @@ impl Runner {
             // Best effort: the next call sets its sandbox up itself if this fails.
             let _ = prepared.keep_ready();
         }
-        finished(cx, &report, stdout, stderr).map_err(Failed::Run)
+        finished(cx, &report, stdout, stderr)
     }
 
     /// The sandbox for a wall, and whether it is in its second use.
@@ -250,14 +237,6 @@ impl Runner {
             }
         });
     }
-}
-
-/// Why there is no [`Finished`].
-enum Failed {
-    /// The command was not started.
-    Start(ToolError),
-    /// It was, and did not end by itself.
-    Run(ToolError),
 }
 
 /// The sandbox of this machine, found out once for the whole process.

@@ -46,7 +46,7 @@ impl Default for RegistryBuilder {
 }
 
 impl RegistryBuilder {
-    /// Judges calls by these rules; the default allows everything.
+    /// Judges calls by these rules; the default is the standard set, [`RuleSet::default`].
     #[must_use]
     pub fn rules(mut self, rules: impl Rules) -> Self {
         self.rules = Arc::new(rules);

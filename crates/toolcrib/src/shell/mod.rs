@@ -1,96 +1,48 @@
 //! Reading bash without running it: which commands a text would run, with which words, and what cannot be told.
 //!
 //! [`read`] never fails. What it does not understand becomes a [`Doubt`], and whoever judges the text asks a person. It may
-//! list a command that would not run; it must never leave one out without a doubt.
+//! list a command that would not run; it must never leave one out without a doubt. A program that runs others by its own
+//! files (`make`, `npm run x`, `sh ./script.sh`) is one command here: what those do is the sandbox's business.
+//!
+//! The way of a text: [`grammar`] and [`lex`] turn it into [`syntax`], [`walk`] goes through that in the order of running and
+//! keeps track of variables and directories, [`expand`] makes words, and [`runners`] knows the programs that run others.
+//! Written by hand rather than on a C grammar: the input is hostile, and where bash's grammar is murky we want doubt, not a guess.
 
-/// What a text would do, as far as reading it can tell.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Script {
-    /// Every simple command that may run, in the order of the text: in lists, pipelines, loops, functions, substitutions, and
-    /// inside wrappers (`env`, `sudo`, `sh -c`, `find -exec` …), which are listed themselves, too.
-    pub commands: Vec<SimpleCommand>,
-    /// What cannot be told.
-    pub doubts: Vec<Doubt>,
-}
+mod arithmetic;
+mod awk;
+mod builtins;
+mod code;
+mod escapes;
+mod expand;
+mod facts;
+mod git;
+mod grammar;
+mod lex;
+mod options;
+mod python;
+mod runners;
+mod script;
+mod sed;
+mod shells;
+mod syntax;
+mod tools;
+mod variables;
+mod walk;
+mod wrappers;
 
-/// A command with its words.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct SimpleCommand {
-    /// The words after expansion of quotes; the first is the command's name. Empty for a lone assignment or redirect.
-    pub words: Vec<Word>,
-    /// Assignments before the name.
-    pub assignments: Vec<(String, Word)>,
-    /// Its redirections, those of the groups around it included.
-    pub redirects: Vec<Redirect>,
-    /// The names of the wrappers that run it, outermost first.
-    pub via: Vec<String>,
-    /// Where it runs, as far as `cd` before it tells.
-    pub directory: Directory,
-    /// Whether its input comes from another command.
-    pub piped: bool,
-}
+pub use script::{Directory, Doubt, Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
 
-/// A word of a command.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Word {
-    /// What it is made of, in order.
-    pub parts: Vec<Part>,
-}
-
-/// A part of a word.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Part {
-    /// Fixed text, quotes taken off.
-    Text(String),
-    /// The value of a variable that the text itself does not set, as `$HOME`.
-    Variable(String),
-    /// A pattern that file names take the place of: `*`, `?`, `[…]`.
-    Glob(String),
-    /// Something known only when it runs, as written.
-    Dynamic(String),
-}
-
-/// Where input comes from or output goes to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Redirect {
-    /// What happens to the target.
-    pub kind: RedirectKind,
-    /// The file.
-    pub target: Word,
-}
-
-/// What a redirection does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RedirectKind {
-    /// Reads the target.
-    Read,
-    /// Writes the target, in whichever way.
-    Write,
-}
-
-/// Where a command runs.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Directory {
-    /// Where the text started.
-    #[default]
-    Start,
-    /// Here: absolute, or relative to where the text started.
-    Known(String),
-    /// Somewhere.
-    Unknown,
-}
-
-/// Something that cannot be told from the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Doubt {
-    /// In words: what cannot be told and why that matters.
-    pub reason: String,
-    /// The part of the text, shortened.
-    pub text: String,
-}
+/// The longest text that is read. A longer one is a doubt as a whole.
+pub const MAX_TEXT: usize = 256 * 1024;
 
 /// Reads a text.
+///
+/// ```
+/// let script = toolcrib::shell::read("cd build && sudo rm -rf \"$TMPDIR/x\"");
+/// assert!(script.doubts.is_empty());
+/// let names: Vec<_> = script.commands.iter().filter_map(|command| command.name()).collect();
+/// assert_eq!(names, ["cd", "sudo", "rm"]);
+/// ```
 pub fn read(text: &str) -> Script {
-    let _ = text;
-    Script::default()
+    walk::read(text)
 }

@@ -37,7 +37,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
@@ -200,11 +200,9 @@ impl Workspace {
     }
 
     /// Where a directory is on the host, links followed: for starting programs in it.
-    pub(crate) fn place_of(&self, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
+    pub(crate) fn host_directory(&self, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
         let fd = self.open_dir(path)?;
-        let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-        std::fs::read_link(link)
-            .map_err(|error| ToolError::failed(format!("cannot find `{path}`")).caused_by(error))
+        spot::real_path(fd.as_fd())
     }
 
     /// Looks at what the path leads to, links followed.

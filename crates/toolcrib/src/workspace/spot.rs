@@ -243,7 +243,7 @@ fn is_name(name: &[u8]) -> bool {
 }
 
 /// Where something open is, as the kernel knows it.
-fn real_path(fd: BorrowedFd<'_>) -> Result<PathBuf, ToolError> {
+pub(super) fn real_path(fd: BorrowedFd<'_>) -> Result<PathBuf, ToolError> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     match readlinkat(CWD, link, Vec::new()) {
         Ok(path) => Ok(PathBuf::from(OsString::from_vec(path.into_bytes()))),

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::text;
-use crate::shell::{Directory, Part, Script, SimpleCommand, Word, read};
+use crate::shell::{Directory, Script, SimpleCommand, Word, read};
 
 /// A pattern on the words of a command.
 ///
@@ -155,8 +155,12 @@ impl Argv {
 
 /// The words of a text that is one simple command and nothing else.
 pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a str>> {
-    let Script { commands, doubts } = script;
-    let ([command], []) = (commands.as_slice(), doubts.as_slice()) else {
+    let Script {
+        commands,
+        doubts,
+        fork_bomb,
+    } = script;
+    let ([command], [], false) = (commands.as_slice(), doubts.as_slice(), fork_bomb) else {
         return None;
     };
     let SimpleCommand {
@@ -166,15 +170,19 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
         via,
         directory,
         piped,
+        span,
     } = command;
     let stands_alone = assignments.is_empty()
         && redirects.is_empty()
         && via.is_empty()
         && *directory == Directory::Start
-        && !piped;
+        && !piped
+        // Nothing before and after it, such as `!` or a comment.
+        && text.get(span.clone()).map(str::trim) == Some(text.trim());
     if !stands_alone {
         return None;
     }
+    let fixed = |word: &'a Word| word.as_static().filter(|_| !word.splits);
     let words: Vec<&str> = words.iter().map(fixed).collect::<Option<_>>()?;
     let name = *words.first()?;
     let is_covered =
@@ -196,15 +204,6 @@ pub(super) fn is_interpreter(name: &str) -> bool {
 
 fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
-}
-
-/// The text of a word that is nothing but text.
-fn fixed(word: &Word) -> Option<&str> {
-    match word.parts.as_slice() {
-        [Part::Text(text)] => Some(text),
-        [] => Some(""),
-        _ => None,
-    }
 }
 
 /// A second look at the text itself, which knows nothing of bash: every character that could begin another command, a

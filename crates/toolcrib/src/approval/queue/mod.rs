@@ -221,7 +221,7 @@ impl ApprovalQueue {
                 let _ = tokio::time::timeout(POLL, changed).await;
             };
             if let Some(mut response) = response {
-                response.hold = Hold::of(ticket.id().to_owned(), LetGo(Some(ticket)));
+                response.hold = Hold::of(ticket.id().to_owned(), ticket);
                 return Ok(response);
             }
             // Letting go of the ticket may write. A question of an identical call may have lapsed before this one's time is over:
@@ -252,18 +252,6 @@ impl Approver for ApprovalQueue {
 
     fn announces(&self) -> bool {
         true
-    }
-}
-
-/// Lets go of an answered question on a thread that may block: nothing depends on when that happens.
-struct LetGo(Option<Ticket>);
-
-impl Drop for LetGo {
-    fn drop(&mut self) {
-        if let (Some(ticket), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current())
-        {
-            runtime.spawn_blocking(move || drop(ticket));
-        }
     }
 }
 

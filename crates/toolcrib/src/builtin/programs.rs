@@ -1,0 +1,72 @@
+//! What `shell` and `run_code` have in common: their settings, and what a program can be given.
+
+use std::path::PathBuf;
+
+use super::invalid;
+use crate::model::context::CallContext;
+use crate::model::effects::Approval;
+use crate::model::error::ToolError;
+use crate::process::{MAX_ARGUMENT, SandboxOptions, Wall};
+use crate::sandbox::Level;
+
+/// What can be set about tools that run programs.
+#[derive(Debug, Clone, Default)]
+pub struct SandboxSettings {
+    /// The level of `shell` (`sandbox.shell`); `process` if not said.
+    pub shell: Option<Level>,
+    /// The level of `run_code` (`sandbox.code`); if not said `container`, or `process` where that cannot be had.
+    pub code: Option<Level>,
+    /// Whether programs may use the network (`sandbox.network`).
+    pub network: bool,
+    /// What they may read and use.
+    pub options: SandboxOptions,
+}
+
+/// Whether a program can be given this text as an argument.
+pub(super) fn fits(tool: &str, pointer: &str, text: &str) -> Result<(), ToolError> {
+    if text.contains('\0') {
+        return Err(invalid(
+            tool,
+            pointer,
+            "holds a NUL character, which no program can be given",
+        ));
+    }
+    if text.len() > MAX_ARGUMENT {
+        let message = format!(
+            "is {} bytes long, and a program can be given {MAX_ARGUMENT}; write it to a file and run that",
+            text.len()
+        );
+        return Err(invalid(tool, pointer, &message));
+    }
+    Ok(())
+}
+
+/// Where a directory of the workspace is on the host; the sandbox, not this, keeps a program from leaving it.
+pub(super) fn directory(cx: &CallContext, path: &str) -> Result<PathBuf, ToolError> {
+    let workspace = cx.workspace()?;
+    workspace.host_directory(&workspace.path(path)?)
+}
+
+/// The wall in words.
+pub(super) fn behind(wall: &Wall) -> String {
+    let network = if wall.network {
+        "with network"
+    } else {
+        "without network"
+    };
+    match wall.level {
+        Level::None => "without any isolation".to_owned(),
+        Level::Process => format!("in the sandbox, {network}"),
+        Level::Container => format!("in a container, {network}"),
+    }
+}
+
+/// What stands behind a wall may run; without one a person is asked every time.
+pub(super) fn approval_of(wall: &Wall) -> Approval {
+    match wall.level {
+        Level::None => {
+            Approval::ask("the setting `sandbox` says `none`: nothing would hold the program back")
+        }
+        Level::Process | Level::Container => Approval::allow(),
+    }
+}

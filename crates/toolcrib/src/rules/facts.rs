@@ -1,0 +1,199 @@
+//! What a call is about, read once for all rules: shell texts with their commands, paths, URLs.
+
+use std::cell::OnceCell;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::invocation::{Invocation, word_text};
+use super::paths::{Access, PathWord};
+use super::place::Where;
+use crate::model::JsonObject;
+use crate::model::spec::{Role, ToolSpec};
+use crate::shell::{self, Script};
+
+/// A call, as rules see it.
+pub(super) struct Facts<'a> {
+    pub(super) tool: &'a ToolSpec,
+    pub(super) args: &'a JsonObject,
+    texts: &'a Texts<'a>,
+    invocations: Vec<Invocation<'a>>,
+    paths: OnceCell<Vec<PathWord>>,
+    urls: OnceCell<Vec<String>>,
+    bound: OnceCell<[Value; 4]>,
+}
+
+/// The shell texts of a call. Made first, since commands borrow from it.
+pub(super) struct Texts<'a> {
+    shells: Vec<ShellText<'a>>,
+    place: Where,
+}
+
+/// A shell text among the arguments.
+pub(super) struct ShellText<'a> {
+    parameter: &'a str,
+    pub(super) text: &'a str,
+    pub(super) script: Script,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn read(
+        tool: &'a ToolSpec,
+        args: &'a JsonObject,
+        workspace: Option<&Path>,
+    ) -> Texts<'a> {
+        let text = |name: &str| args.get(name).and_then(Value::as_str);
+        let directory = tool
+            .roles
+            .iter()
+            .find(|(_, role)| *role == Role::Directory)
+            .and_then(|(name, _)| text(name));
+        let shells = tool
+            .roles
+            .iter()
+            .filter(|(_, role)| match role {
+                Role::Shell => true,
+                Role::Code { language } => matches!(text(language), Some("bash" | "sh")),
+                Role::Directory | Role::ReadPath | Role::WritePath | Role::Url => false,
+            })
+            .filter_map(|(parameter, _)| {
+                let text = text(parameter)?;
+                Some(ShellText {
+                    parameter,
+                    text,
+                    script: shell::read(text),
+                })
+            })
+            .collect();
+        Texts {
+            shells,
+            place: Where::new(workspace, directory),
+        }
+    }
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(tool: &'a ToolSpec, args: &'a JsonObject, texts: &'a Texts<'a>) -> Self {
+        let invocations = texts
+            .shells
+            .iter()
+            .flat_map(|shell| &shell.script.commands)
+            .map(|command| Invocation::new(command, &texts.place))
+            .collect();
+        Facts {
+            tool,
+            args,
+            texts,
+            invocations,
+            paths: OnceCell::new(),
+            urls: OnceCell::new(),
+            bound: OnceCell::new(),
+        }
+    }
+
+    /// The shell texts.
+    pub(super) fn shells(&self) -> impl Iterator<Item = &ShellText<'a>> {
+        self.texts.shells.iter()
+    }
+
+    /// Whether a parameter was read as shell text.
+    pub(super) fn is_shell(&self, parameter: &str) -> bool {
+        self.shells().any(|shell| shell.parameter == parameter)
+    }
+
+    /// Where the workspace is and the texts start.
+    pub(super) fn place(&self) -> &Where {
+        &self.texts.place
+    }
+
+    /// Every command of every shell text.
+    pub(super) fn commands(&self) -> impl Iterator<Item = &Invocation<'a>> {
+        self.invocations.iter()
+    }
+
+    /// The paths that parameters name.
+    pub(super) fn path_parameters(&self) -> &[PathWord] {
+        self.paths.get_or_init(|| {
+            // A path of a tool is relative to the workspace, not to where a shell starts.
+            let place = self.place().at_root();
+            self.with_role(|role| match role {
+                Role::ReadPath => Some(Access::Read),
+                Role::WritePath => Some(Access::Write),
+                Role::Shell | Role::Code { .. } | Role::Directory | Role::Url => None,
+            })
+            .map(|(text, access)| {
+                let text = text.strip_prefix("file://").unwrap_or(text);
+                let word = shell::Word::text(text);
+                PathWord {
+                    located: place.locate(&word, &Default::default()),
+                    text: text.to_owned(),
+                    access,
+                }
+            })
+            .collect()
+        })
+    }
+
+    /// The hosts that parameters name.
+    pub(super) fn host_parameters(&self) -> &[String] {
+        self.urls.get_or_init(|| {
+            self.with_role(|role| (*role == Role::Url).then_some(()))
+                .filter_map(|(text, ())| super::host::of_url(text))
+                .collect()
+        })
+    }
+
+    fn with_role<T: 'a>(
+        &self,
+        pick: impl Fn(&Role) -> Option<T>,
+    ) -> impl Iterator<Item = (&'a str, T)> {
+        let (tool, args) = (self.tool, self.args);
+        tool.roles.iter().flat_map(move |(name, role)| {
+            let texts: Vec<&str> = match (args.get(name), pick(role).is_some()) {
+                (Some(Value::String(text)), true) => vec![text.as_str()],
+                (Some(Value::Array(items)), true) => {
+                    items.iter().filter_map(Value::as_str).collect()
+                }
+                _ => Vec::new(),
+            };
+            let picked: Vec<(&'a str, T)> = texts
+                .into_iter()
+                .filter_map(|text| Some((text, pick(role)?)))
+                .collect();
+            picked
+        })
+    }
+
+    /// The variables of expressions: `tool`, `args`, `commands`, `paths`.
+    pub(super) fn bound(&self) -> [&Value; 4] {
+        let bound = self.bound.get_or_init(|| {
+            let commands: Vec<Value> = self
+                .commands()
+                .filter(|command| !command.command.words.is_empty())
+                .map(|command| {
+                    let name = match command.name {
+                        "" => word_text(&command.command.words[0]).into_owned(),
+                        name => name.to_owned(),
+                    };
+                    let rest = command.command.words[1..]
+                        .iter()
+                        .map(|word| word_text(word).into_owned());
+                    Value::from(std::iter::once(name).chain(rest).collect::<Vec<String>>())
+                })
+                .collect();
+            let paths: Vec<String> = self
+                .path_parameters()
+                .iter()
+                .chain(self.commands().flat_map(Invocation::paths))
+                .map(|path| path.located.text())
+                .collect();
+            [
+                json!(self.tool.name.as_str()),
+                Value::Object(self.args.clone()),
+                Value::Array(commands),
+                json!(paths),
+            ]
+        });
+        [&bound[0], &bound[1], &bound[2], &bound[3]]
+    }
+}

@@ -1,0 +1,276 @@
+//! One command of a shell text, seen as programs see it: a name, options in all their spellings, operands.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use super::glob::NameGlob;
+use super::paths::{self, PathWord};
+use super::place::Where;
+use crate::model::text;
+use crate::shell::{Part, SimpleCommand, Word};
+
+/// A command with what rules ask about it.
+pub(super) struct Invocation<'s> {
+    pub(super) command: &'s SimpleCommand,
+    pub(super) place: &'s Where,
+    /// The program without its directory; empty when there is none, or nobody can tell.
+    pub(super) name: &'s str,
+    pub(super) args: Vec<Arg<'s>>,
+    paths: OnceCell<Vec<PathWord>>,
+    hosts: OnceCell<Vec<String>>,
+}
+
+/// An argument.
+pub(super) struct Arg<'s> {
+    pub(super) word: &'s Word,
+    /// The word as text; what is not fixed as it was written.
+    pub(super) text: Cow<'s, str>,
+    /// Whether it comes after `--`, which makes it an operand whatever it looks like.
+    after_dashes: bool,
+}
+
+impl Arg<'_> {
+    /// Whether it is an option; `-` alone is standard input.
+    pub(super) fn is_option(&self) -> bool {
+        !self.after_dashes && self.text.len() > 1 && self.text.starts_with('-')
+    }
+}
+
+impl<'s> Invocation<'s> {
+    pub(super) fn new(command: &'s SimpleCommand, place: &'s Where) -> Self {
+        let name = command.name().unwrap_or_default();
+        let mut after_dashes = false;
+        let args = command
+            .words
+            .iter()
+            .skip(1)
+            .filter_map(|word| {
+                let text = word_text(word);
+                if text == "--" && !after_dashes {
+                    after_dashes = true;
+                    return None;
+                }
+                Some(Arg {
+                    word,
+                    text,
+                    after_dashes,
+                })
+            })
+            .collect();
+        Invocation {
+            command,
+            place,
+            name,
+            args,
+            paths: OnceCell::new(),
+            hosts: OnceCell::new(),
+        }
+    }
+
+    /// The arguments that are no options, nor values of options that stand before a subcommand.
+    pub(super) fn operands(&self) -> impl Iterator<Item = &Arg<'s>> {
+        let with_value = options_before_a_subcommand(self.name);
+        let mut skip = false;
+        let mut operand_seen = false;
+        let cargo = self.name == "cargo";
+        self.args.iter().filter(move |arg| {
+            if std::mem::take(&mut skip) {
+                return false;
+            }
+            if arg.is_option() {
+                skip = !operand_seen && with_value.contains(&arg.text.as_ref());
+                return false;
+            }
+            // `cargo +nightly test`
+            if cargo && !operand_seen && arg.text.starts_with('+') {
+                return false;
+            }
+            operand_seen = true;
+            true
+        })
+    }
+
+    /// Whether an option is given, in any of its spellings.
+    pub(super) fn has_flag(&self, flag: &Flag) -> bool {
+        flag.0.iter().any(|spelling| self.has_spelling(spelling))
+    }
+
+    /// Whether an option is given: `-r`, `--recursive`, alternatives separated by `|`.
+    pub(super) fn has(&self, flag: &str) -> bool {
+        self.has_flag(&Flag::parse(flag))
+    }
+
+    fn has_spelling(&self, spelling: &str) -> bool {
+        let options = || {
+            self.args
+                .iter()
+                .filter(|arg| arg.is_option())
+                .map(|arg| arg.text.as_ref())
+        };
+        if let Some(long) = spelling.strip_prefix("--") {
+            return options().any(|option| {
+                is_long(option, long)
+                    || (!option.starts_with("--")
+                        && option[1..]
+                            .chars()
+                            .any(|c| spelled_out(self.name, c) == Some(long)))
+            });
+        }
+        if options().any(|option| option == spelling) {
+            return true;
+        }
+        let letters = spelling.trim_start_matches('-');
+        letters.chars().all(|letter| {
+            let same: &[char] = match (self.name, letter) {
+                ("rm", 'r' | 'R') => &['r', 'R'],
+                (_, letter) => &[letter],
+            };
+            options().any(|option| {
+                (!option.starts_with("--") && option[1..].contains(same))
+                    || long_of(self.name, letter).is_some_and(|long| is_long(option, long))
+            })
+        })
+    }
+
+    /// The paths that its words and redirections name.
+    pub(super) fn paths(&self) -> &[PathWord] {
+        self.paths.get_or_init(|| paths::of(self))
+    }
+
+    /// The hosts that its words name.
+    pub(super) fn hosts(&self) -> &[String] {
+        self.hosts.get_or_init(|| super::host::of(self))
+    }
+
+    /// The command as text, shortened.
+    pub(super) fn text(&self) -> String {
+        let words: Vec<Cow<'_, str>> = self.command.words.iter().map(word_text).collect();
+        text::shorten(&words.join(" "), 200)
+    }
+}
+
+/// A word as text: what is not fixed as it was written.
+pub(super) fn word_text(word: &Word) -> Cow<'_, str> {
+    let part = |part: &'_ Part| match part {
+        Part::Text(text) | Part::Glob(text) | Part::Dynamic(text) => text.clone(),
+        Part::Variable(name) => format!("${name}"),
+    };
+    match word.parts.as_slice() {
+        [] => Cow::Borrowed(""),
+        [Part::Text(text)] => Cow::Borrowed(text),
+        parts => Cow::Owned(parts.iter().map(part).collect()),
+    }
+}
+
+/// Whether an option is a long one, in full, shortened, or with a value.
+fn is_long(option: &str, long: &str) -> bool {
+    let Some(given) = option.strip_prefix("--") else {
+        return false;
+    };
+    let given = given.split('=').next().unwrap_or_default();
+    !given.is_empty() && long.starts_with(given)
+}
+
+/// The long spelling of a short option, for the programs that rules are often about.
+fn spelled_out(name: &str, letter: char) -> Option<&'static str> {
+    Some(match (name, letter) {
+        ("rm" | "cp", 'r' | 'R') | ("chmod" | "chown" | "chgrp" | "ls", 'R') | ("grep", 'r') => {
+            "recursive"
+        }
+        ("rm" | "cp" | "mv" | "ln" | "git" | "npm", 'f') => "force",
+        ("git", 'd') => "delete",
+        ("git", 'n') => "dry-run",
+        ("curl" | "sort", 'o') => "output",
+        ("wget", 'O') => "output-document",
+        ("sed", 'i') => "in-place",
+        _ => return None,
+    })
+}
+
+/// The same for a short option that a rule names, where most programs agree.
+fn long_of(name: &str, letter: char) -> Option<&'static str> {
+    spelled_out(name, letter).or(match letter {
+        'r' => Some("recursive"),
+        'f' => Some("force"),
+        _ => None,
+    })
+}
+
+/// Options of a program itself, before its subcommand, that take the next word as their value.
+fn options_before_a_subcommand(name: &str) -> &'static [&'static str] {
+    match name {
+        "git" => &[
+            "-C",
+            "-c",
+            "--git-dir",
+            "--work-tree",
+            "--namespace",
+            "--config-env",
+        ],
+        "docker" | "podman" => &[
+            "-H",
+            "--host",
+            "-c",
+            "--context",
+            "--config",
+            "-l",
+            "--log-level",
+        ],
+        "kubectl" | "helm" => &[
+            "-n",
+            "--namespace",
+            "--context",
+            "--kubeconfig",
+            "--kube-context",
+            "-s",
+            "--server",
+            "--cluster",
+            "--user",
+        ],
+        "npm" | "pnpm" | "yarn" => &[
+            "--prefix",
+            "--cwd",
+            "-C",
+            "--dir",
+            "-w",
+            "--workspace",
+            "--filter",
+        ],
+        "cargo" => &["-C", "--config", "-Z", "--color"],
+        "aws" => &["--profile", "--region", "--output", "--endpoint-url"],
+        "gcloud" => &["--project", "--account", "--configuration"],
+        "systemctl" => &["-H", "--host", "-M", "--machine"],
+        _ => &[],
+    }
+}
+
+/// An option in all the spellings that mean it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Flag(Vec<String>);
+
+impl Flag {
+    pub(super) fn parse(text: &str) -> Self {
+        Flag(text.split('|').map(|one| one.trim().to_owned()).collect())
+    }
+
+    /// What is wrong with it, if anything.
+    pub(super) fn fault(&self) -> Option<String> {
+        let wrong = |one: &&String| !one.starts_with('-') || one.trim_start_matches('-').is_empty();
+        let wrong = self.0.iter().find(wrong)?;
+        Some(format!("`{wrong}` is no option; options start with `-`"))
+    }
+}
+
+/// Alternatives for one word: `push|fetch`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Words(Vec<NameGlob>);
+
+impl Words {
+    pub(super) fn parse(text: &str) -> Self {
+        Words(text.split('|').map(NameGlob::parse).collect())
+    }
+
+    pub(super) fn matches(&self, text: &str) -> bool {
+        self.0.iter().any(|glob| glob.matches(text))
+    }
+}

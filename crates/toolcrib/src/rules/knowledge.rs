@@ -1,0 +1,131 @@
+//! What the default set knows beyond patterns: where the targets of a command are.
+
+mod outside;
+mod permissions;
+mod removal;
+mod temporary;
+
+use super::Finding;
+use super::facts::Facts;
+use super::place::{Located, Root};
+use super::rule::{Condition, Rule, RuleOrigin};
+use crate::model::effects::Verdict;
+use crate::model::text;
+
+/// A rule that is code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Knowledge {
+    /// Shell text with parts whose meaning nobody can tell.
+    NotUnderstood,
+    /// A function that starts itself without end.
+    ForkBomb,
+    /// `rm -r` and its relatives.
+    RecursiveRemoval,
+    /// `chmod -R` and its relatives.
+    RecursivePermissions,
+    /// Writing outside the workspace.
+    OutsideWorkspace,
+}
+
+impl Knowledge {
+    pub(super) const ALL: [Knowledge; 5] = [
+        Knowledge::NotUnderstood,
+        Knowledge::ForkBomb,
+        Knowledge::RecursiveRemoval,
+        Knowledge::RecursivePermissions,
+        Knowledge::OutsideWorkspace,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Knowledge::NotUnderstood => "not-understood",
+            Knowledge::ForkBomb => "fork-bomb",
+            Knowledge::RecursiveRemoval => "recursive-removal",
+            Knowledge::RecursivePermissions => "recursive-permissions",
+            Knowledge::OutsideWorkspace => "outside-the-workspace",
+        }
+    }
+
+    /// As a rule among others.
+    pub(super) fn rule(self) -> Rule {
+        let (verdict, reason) = match self {
+            Knowledge::NotUnderstood => (
+                Verdict::Ask,
+                "what shell text does cannot be told before it runs",
+            ),
+            Knowledge::ForkBomb => (
+                Verdict::Deny,
+                "a function that starts itself again and again fills the machine with processes",
+            ),
+            Knowledge::RecursiveRemoval => (
+                Verdict::Deny,
+                "a recursive removal must name its targets, each strictly inside the workspace or the call's temporary directory",
+            ),
+            Knowledge::RecursivePermissions => (
+                Verdict::Deny,
+                "permissions and owners are changed recursively only inside the workspace",
+            ),
+            Knowledge::OutsideWorkspace => (Verdict::Ask, "a command writes outside the workspace"),
+        };
+        Rule {
+            name: self.name().to_owned(),
+            tools: Vec::new(),
+            verdict,
+            reason: reason.to_owned(),
+            origin: RuleOrigin::Default,
+            condition: Condition::Known(self),
+        }
+    }
+
+    pub(super) fn judge(self, facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+        let mut find = |verdict: Verdict, reason: String, about: String| {
+            // One command may be wrong in one way many times.
+            let known = |finding: &Finding| {
+                finding.rule == self.name()
+                    && finding.reason == reason
+                    && finding.about.as_ref() == Some(&about)
+            };
+            if !findings.iter().any(known) {
+                findings.push(Finding {
+                    rule: self.name().to_owned(),
+                    verdict,
+                    reason,
+                    about: Some(about),
+                });
+            }
+        };
+        match self {
+            Knowledge::NotUnderstood => {
+                for doubt in facts.shells().flat_map(|shell| &shell.script.doubts) {
+                    find(Verdict::Ask, doubt.reason.clone(), doubt.text.clone());
+                }
+            }
+            Knowledge::ForkBomb => {
+                for shell in facts.shells().filter(|shell| shell.script.fork_bomb) {
+                    let reason = "a function starts itself again and again";
+                    find(
+                        Verdict::Deny,
+                        reason.to_owned(),
+                        text::shorten(shell.text, 80),
+                    );
+                }
+            }
+            Knowledge::RecursiveRemoval => removal::judge(facts, &mut find),
+            Knowledge::RecursivePermissions => permissions::judge(facts, &mut find),
+            Knowledge::OutsideWorkspace => outside::judge(facts, &mut find),
+        }
+    }
+}
+
+/// Takes a verdict, a reason and what it is about.
+type Find<'f> = dyn FnMut(Verdict, String, String) + 'f;
+
+/// Whether a path is in a directory for scratch files that programs share: `/tmp`, unless that is where the workspace is.
+fn is_scratch(path: &Located, facts: &Facts<'_>) -> bool {
+    let shared = |names: &[super::place::Name]| match names {
+        [tmp, _, ..] if tmp.text == "tmp" => true,
+        [var, tmp, _, ..] if var.text == "var" && tmp.text == "tmp" => true,
+        _ => false,
+    };
+    path.root == Root::FileSystem && shared(&path.names) && !shared(facts.place().workspace())
+}

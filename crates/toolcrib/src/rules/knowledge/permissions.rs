@@ -1,0 +1,41 @@
+//! `chmod -R`, `chown -R`: fine in the workspace, ruinous elsewhere.
+
+use super::Find;
+use crate::model::effects::Verdict;
+use crate::rules::facts::Facts;
+use crate::rules::place::Root;
+
+pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
+    for command in facts.commands() {
+        let changes = matches!(
+            command.name,
+            "chmod" | "chown" | "chgrp" | "chattr" | "setfacl"
+        );
+        if !changes || !command.has("-R|--recursive") {
+            continue;
+        }
+        let mode_first = usize::from(!command.has("--reference"));
+        for target in command.operands().skip(mode_first) {
+            let located = facts
+                .place()
+                .locate(target.word, &command.command.directory);
+            let target = &target.text;
+            match located.root {
+                Root::Workspace | Root::Temporary if located.is_known() => {}
+                Root::FileSystem if super::is_scratch(&located, facts) => {}
+                Root::FileSystem | Root::Home => find(
+                    Verdict::Deny,
+                    format!(
+                        "`{target}` is outside the workspace, and everything beneath it would change"
+                    ),
+                    command.text(),
+                ),
+                Root::Workspace | Root::Temporary | Root::Unknown => find(
+                    Verdict::Ask,
+                    format!("where `{target}` is cannot be told before it runs"),
+                    command.text(),
+                ),
+            }
+        }
+    }
+}

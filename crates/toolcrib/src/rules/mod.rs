@@ -1,0 +1,93 @@
+//! Rules: what is refused or asked about before anything runs.
+//!
+//! Rules route and explain; the sandbox is the wall. A rule says on which calls it has something to say (docs/rules.md has the
+//! language) and what: allow, ask or deny. All rules that match are listed, and the severest verdict wins. Shell text is not
+//! searched but read ([`crate::shell`]): `echo sudo` runs no `sudo`. What cannot be understood is asked about.
+//!
+//! ```text
+//! Facts (facts, invocation, paths, place, host)   what a call is about, read once
+//! Rule  (rule; patterns, command, glob, knowledge) one condition on it
+//! RuleSet (set)                                    all of them, behind the trait Rules
+//! file, examples                                   rules as TOML, checked with their examples when they are loaded
+//! ```
+
+mod command;
+mod examples;
+mod facts;
+mod file;
+mod glob;
+mod host;
+mod invocation;
+mod knowledge;
+mod paths;
+mod patterns;
+mod place;
+mod rule;
+mod set;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+pub use file::{RuleProblem, RulesError, Whose};
+pub use rule::{Rule, RuleOrigin};
+pub use set::RuleSet;
+
+use crate::model::JsonObject;
+use crate::model::effects::Verdict;
+use crate::model::spec::ToolSpec;
+
+/// Judges calls.
+pub trait Rules: Send + Sync + 'static {
+    /// Judges one call, after its arguments were validated.
+    fn judge(&self, tool: &ToolSpec, args: &JsonObject, cx: &RuleContext<'_>) -> Judgement;
+}
+
+/// What rules may know of the place a call would run in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RuleContext<'a> {
+    /// Where the workspace is on the host, without links.
+    pub workspace: Option<&'a Path>,
+}
+
+/// What the rules say about a call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judgement {
+    /// The severest verdict of all rules that match; allow when none does.
+    pub verdict: Verdict,
+    /// The rules that match, severest first.
+    pub findings: Vec<Finding>,
+}
+
+/// One rule that matched.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// The rule's name.
+    pub rule: String,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Its reason.
+    pub reason: String,
+    /// The command, path, host or parameter it is about, shortened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+}
+
+impl Judgement {
+    /// No rule matches.
+    pub fn allow() -> Self {
+        Judgement {
+            verdict: Verdict::Allow,
+            findings: Vec::new(),
+        }
+    }
+
+    /// The judgement that a list of findings amounts to.
+    pub fn of(mut findings: Vec<Finding>) -> Self {
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+        let verdict = findings
+            .first()
+            .map_or(Verdict::Allow, |finding| finding.verdict);
+        Judgement { verdict, findings }
+    }
+}

@@ -1,0 +1,575 @@
+//! Which words of a command are paths, and whether they are read or written.
+//!
+//! Without knowing the program, every word may be a path, and `echo` of a sentence about `/etc/passwd` would look like reading
+//! it. The table here knows the programs that everybody uses: which of their words are text, and which files they write. For
+//! any other program, what can be a path is one, and is read.
+
+use super::invocation::{Arg, Invocation, word_text};
+use super::place::Located;
+use crate::shell::{Directory, Part, RedirectKind, Word};
+
+/// A path that a call names.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PathWord {
+    pub(super) located: Located,
+    /// As it was written.
+    pub(super) text: String,
+    pub(super) access: Access,
+}
+
+/// What is done with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// It is read, or looked at.
+    Read,
+    /// It is made, changed or removed.
+    Write,
+}
+
+/// How a program reads its words.
+struct Habits {
+    /// What its operands are.
+    operands: Operands,
+    /// How many operands at the front are text: a pattern, a script, a mode.
+    text_first: usize,
+    /// Options that take the place of the text at the front.
+    unless: &'static [&'static str],
+    /// Options whose value is text.
+    text: &'static [&'static str],
+    /// Options whose value is a file that is written.
+    writes: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Operands {
+    Text,
+    Read,
+    Write,
+    /// The last is written, the others are read.
+    LastWritten,
+}
+
+/// Options that take text wherever they exist.
+const TEXT_OPTIONS: &[&str] = &[
+    "--message",
+    "--title",
+    "--body",
+    "--comment",
+    "--description",
+    "--grep",
+    "--pattern",
+    "--regex",
+    "--regexp",
+    "--query",
+    "--format",
+    "--header",
+    "--author",
+    "--subject",
+    "--label",
+];
+
+const READS: Habits = Habits {
+    operands: Operands::Read,
+    text_first: 0,
+    unless: &[],
+    text: &[],
+    writes: &[],
+};
+
+const TEXT: Habits = Habits {
+    operands: Operands::Text,
+    ..READS
+};
+
+const WRITES: Habits = Habits {
+    operands: Operands::Write,
+    ..READS
+};
+
+fn habits(command: &Invocation<'_>) -> Habits {
+    match command.name {
+        // Words, numbers, names of other things.
+        "echo" | "printf" | ":" | "true" | "false" | "kill" | "sleep" | "seq" | "date" | "expr"
+        | "let" | "basename" | "dirname" | "type" | "which" | "man" | "tr" | "trap" | "alias"
+        | "set" | "shift" | "read" | "logger" | "ssh" | "ping" | "nc" | "ncat" | "telnet"
+        | "eval" | "export" | "declare" | "local" | "readonly" | "unset" | "yes" => TEXT,
+        // What a wrapper runs is a command of its own.
+        "env" | "sudo" | "doas" | "timeout" | "nice" | "nohup" | "xargs" | "time" | "stdbuf"
+        | "setsid" | "exec" | "command" | "builtin" | "watch" | "parallel" | "busybox"
+        | "ionice" | "chrt" => TEXT,
+        "grep" | "egrep" | "fgrep" | "zgrep" | "rg" | "ag" | "ack" => Habits {
+            text_first: 1,
+            unless: &["-e", "-f", "--regexp", "--file", "--files"],
+            text: &[
+                "-e",
+                "-A",
+                "-B",
+                "-C",
+                "-m",
+                "--include",
+                "--exclude",
+                "--exclude-dir",
+                "-g",
+                "--glob",
+                "--iglob",
+                "-t",
+                "--type",
+                "-T",
+                "--type-not",
+                "--replace",
+                "--color",
+                "--max-count",
+            ],
+            ..READS
+        },
+        "sed" | "gsed" => Habits {
+            operands: if command.has("-i|--in-place") {
+                Operands::Write
+            } else {
+                Operands::Read
+            },
+            text_first: 1,
+            unless: &["-e", "-f", "--expression", "--file"],
+            text: &["-e", "--expression"],
+            writes: &[],
+        },
+        "awk" | "gawk" | "mawk" | "nawk" => Habits {
+            text_first: 1,
+            unless: &["-f", "--file"],
+            text: &["-v", "-F"],
+            ..READS
+        },
+        "jq" | "yq" => Habits {
+            text_first: 1,
+            unless: &["-f", "--from-file"],
+            text: &["--arg", "--argjson"],
+            ..READS
+        },
+        "git" => Habits {
+            text_first: if command
+                .operands()
+                .next()
+                .is_some_and(|operand| operand.text == "grep")
+            {
+                2
+            } else {
+                1
+            },
+            text: &[
+                "-m", "-S", "-G", "-c", "--pretty", "--date", "--since", "--until", "-e",
+            ],
+            ..READS
+        },
+        "find" | "fd" => Habits {
+            text: &[
+                "-name",
+                "-iname",
+                "-path",
+                "-ipath",
+                "-wholename",
+                "-regex",
+                "-iregex",
+                "-type",
+                "-maxdepth",
+                "-mindepth",
+                "-mtime",
+                "-mmin",
+                "-size",
+                "-perm",
+                "-user",
+                "-group",
+                "-newermt",
+                "-printf",
+            ],
+            writes: &["-fprint", "-fprintf", "-fls", "-fprint0"],
+            ..READS
+        },
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "fish" => Habits {
+            text: &["-c"],
+            ..READS
+        },
+        "python" | "python2" | "python3" => Habits {
+            text: &["-c", "-m", "-W", "-X"],
+            ..READS
+        },
+        "perl" | "ruby" => Habits {
+            text: &["-e", "-E", "-M"],
+            ..READS
+        },
+        "node" | "deno" | "bun" => Habits {
+            text: &["-e", "--eval", "-p", "--print"],
+            ..READS
+        },
+        "php" => Habits {
+            text: &["-r"],
+            ..READS
+        },
+        "lua" => Habits {
+            text: &["-e"],
+            ..READS
+        },
+        "tee" | "mkdir" | "rmdir" | "rm" | "unlink" | "mkfifo" | "mv" | "install" => Habits {
+            text: &["-m", "--mode", "-o", "-g"],
+            writes: &["-t", "--target-directory"],
+            ..WRITES
+        },
+        "touch" => Habits {
+            text: &["-d", "-t", "--date"],
+            ..WRITES
+        },
+        "truncate" => Habits {
+            text: &["-s", "--size"],
+            ..WRITES
+        },
+        "shred" => Habits {
+            text: &["-n", "-s"],
+            ..WRITES
+        },
+        "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" => Habits {
+            text_first: 1,
+            unless: &["--reference"],
+            ..WRITES
+        },
+        "cp" | "ln" | "rsync" | "scp" | "link" => Habits {
+            operands: Operands::LastWritten,
+            text: &["--exclude", "--include", "-e", "--rsh"],
+            writes: &["-t", "--target-directory"],
+            ..READS
+        },
+        "sort" => Habits {
+            text: &["-t", "-k", "-S"],
+            writes: &["-o", "--output"],
+            ..READS
+        },
+        "tar" | "bsdtar" => Habits {
+            text: &["--exclude", "--transform"],
+            writes: if makes_an_archive(command) {
+                &["-f", "--file"]
+            } else {
+                &["-C", "--directory"]
+            },
+            ..READS
+        },
+        "unzip" => Habits {
+            writes: &["-d"],
+            ..READS
+        },
+        "curl" | "http" | "https" => Habits {
+            text: &[
+                "-H",
+                "-X",
+                "-A",
+                "-u",
+                "-e",
+                "-w",
+                "--data-raw",
+                "--url",
+                "--request",
+                "--user",
+                "--user-agent",
+            ],
+            writes: &[
+                "-o",
+                "--output",
+                "--output-dir",
+                "-c",
+                "--cookie-jar",
+                "-D",
+                "--dump-header",
+            ],
+            ..READS
+        },
+        "wget" => Habits {
+            text: &["-U", "--user-agent", "--post-data"],
+            writes: &[
+                "-O",
+                "--output-document",
+                "-P",
+                "--directory-prefix",
+                "-o",
+                "--output-file",
+            ],
+            ..READS
+        },
+        "gh" | "glab" => Habits {
+            text: &["-t", "-b", "-q", "-f", "--jq", "--field"],
+            operands: Operands::Text,
+            ..READS
+        },
+        "make" | "gmake" => Habits {
+            text: &["-j"],
+            ..READS
+        },
+        _ => READS,
+    }
+}
+
+fn makes_an_archive(command: &Invocation<'_>) -> bool {
+    let first = command
+        .args
+        .first()
+        .map(|arg| arg.text.as_ref())
+        .unwrap_or_default();
+    command.has("--create|--append|--update")
+        || (!first.starts_with("--") && first.trim_start_matches('-').contains(['c', 'r', 'u']))
+}
+
+/// The paths that a command names.
+pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
+    let mut found = Found {
+        command,
+        paths: Vec::new(),
+    };
+    for redirect in &command.command.redirects {
+        let access = match redirect.kind {
+            RedirectKind::Read => Access::Read,
+            RedirectKind::Write => Access::Write,
+        };
+        found.add_at(&redirect.target, &redirect.directory, access);
+    }
+    if command.args.is_empty() {
+        return found.paths;
+    }
+    let habits = habits(command);
+    let replaced = command.args.iter().any(|arg| {
+        arg.is_option()
+            && habits
+                .unless
+                .iter()
+                .any(|option| is(option, &arg.text) || ends_with_letter(option, &arg.text))
+    });
+    let mut text_left = if replaced { 0 } else { habits.text_first };
+    let operands = command.args.iter().filter(|arg| !arg.is_option()).count();
+    let mut operand = 0;
+    let mut next = Next::Anything;
+    let mut in_exec = false;
+    for arg in &command.args {
+        let text = arg.text.as_ref();
+        if in_exec {
+            in_exec = !matches!(text, ";" | "+" | "\\;");
+            continue;
+        }
+        if command.name == "find" && matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {
+            in_exec = true;
+            continue;
+        }
+        match std::mem::replace(&mut next, Next::Anything) {
+            Next::Anything => {}
+            Next::Text => continue,
+            Next::Written => {
+                found.add(arg.word, Access::Write);
+                continue;
+            }
+        }
+        if arg.is_option() {
+            next = found.option(arg, &habits);
+            continue;
+        }
+        operand += 1;
+        if text_left > 0 {
+            text_left -= 1;
+            continue;
+        }
+        let access = match habits.operands {
+            Operands::Text => continue,
+            Operands::Read => Access::Read,
+            Operands::Write => Access::Write,
+            Operands::LastWritten if operand == operands && operands > 1 => Access::Write,
+            Operands::LastWritten => Access::Read,
+        };
+        found.operand(arg, access);
+    }
+    found.paths
+}
+
+/// What the word after an option is.
+enum Next {
+    Anything,
+    Text,
+    Written,
+}
+
+struct Found<'c, 's> {
+    command: &'c Invocation<'s>,
+    paths: Vec<PathWord>,
+}
+
+impl Found<'_, '_> {
+    fn option(&mut self, arg: &Arg<'_>, habits: &Habits) -> Next {
+        let text = arg.text.as_ref();
+        let among = |options: &[&str]| options.iter().any(|option| is(option, text));
+        if let Some((_, value)) = text.split_once('=').filter(|_| text.starts_with("--")) {
+            if among(habits.text) || among(TEXT_OPTIONS) {
+                return Next::Anything;
+            }
+            let access = if among(habits.writes) {
+                Access::Write
+            } else {
+                Access::Read
+            };
+            self.add(&without(arg.word, text.len() - value.len()), access);
+            return Next::Anything;
+        }
+        if among(habits.text) || among(TEXT_OPTIONS) {
+            return Next::Text;
+        }
+        if among(habits.writes) {
+            return Next::Written;
+        }
+        if text.starts_with("--") {
+            return Next::Anything;
+        }
+        // `git commit -am text`, `tar czf file`: the last letter of a cluster takes the next word.
+        if habits
+            .text
+            .iter()
+            .any(|option| ends_with_letter(option, text))
+        {
+            return Next::Text;
+        }
+        if habits
+            .writes
+            .iter()
+            .any(|option| ends_with_letter(option, text))
+        {
+            return Next::Written;
+        }
+        // `-ofile`, `-I/usr/include`
+        let glued = |options: &[&str]| {
+            options
+                .iter()
+                .any(|option| option.len() == 2 && text.starts_with(option))
+        };
+        if glued(habits.text) {
+            return Next::Anything;
+        }
+        let value = text.get(2..).unwrap_or_default();
+        if glued(habits.writes) {
+            self.add(&without(arg.word, 2), Access::Write);
+        } else if value.starts_with(['/', '~'])
+            || value.starts_with("./")
+            || value.starts_with("../")
+        {
+            self.add(&without(arg.word, 2), Access::Read);
+        }
+        Next::Anything
+    }
+
+    fn operand(&mut self, arg: &Arg<'_>, access: Access) {
+        let text = arg.text.as_ref();
+        if let Some((key, value)) = text.split_once('=')
+            && !key.is_empty()
+            && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        {
+            let access = if self.command.name == "dd" && key == "of" {
+                Access::Write
+            } else {
+                access
+            };
+            self.add(&without(arg.word, text.len() - value.len()), access);
+            return;
+        }
+        // `-v ~/.ssh:/root/.ssh`, `host:path`
+        if text.contains(':') && !text.contains("://") {
+            for piece in pieces(arg.word) {
+                let text = word_text(&piece);
+                if text.contains('/') || text.starts_with('~') {
+                    self.add(&piece, access);
+                }
+            }
+            return;
+        }
+        self.add(arg.word, access);
+    }
+
+    fn add(&mut self, word: &Word, access: Access) {
+        self.add_at(word, &self.command.command.directory, access);
+    }
+
+    fn add_at(&mut self, word: &Word, directory: &Directory, access: Access) {
+        let text = word_text(word);
+        // `curl -d @file`
+        if let Some(rest) = text.strip_prefix('@')
+            && !rest.is_empty()
+        {
+            return self.add_at(&without(word, 1), directory, Access::Read);
+        }
+        if let Some(rest) = text.strip_prefix("file://") {
+            return self.add_at(&Word::text(rest), directory, access);
+        }
+        if !can_be_a_path(&text) {
+            return;
+        }
+        self.paths.push(PathWord {
+            located: self.command.place.locate(word, directory),
+            text: text.into_owned(),
+            access,
+        });
+    }
+}
+
+/// Whether an option is this one, in full, or shortened if it is a long one, or with a value.
+fn is(option: &str, given: &str) -> bool {
+    let given = given.split('=').next().unwrap_or_default();
+    given == option || (option.starts_with("--") && given.len() > 4 && option.starts_with(given))
+}
+
+/// Whether a cluster of short options, `-am`, ends with a short option, `-m`.
+fn ends_with_letter(option: &str, cluster: &str) -> bool {
+    option.len() == 2
+        && !cluster.starts_with("--")
+        && cluster.len() > 2
+        && cluster[1..].chars().all(|c| c.is_ascii_alphabetic())
+        && cluster.ends_with(&option[1..])
+}
+
+fn can_be_a_path(text: &str) -> bool {
+    if text.is_empty() || text == "-" || text.contains("://") || text.contains('\n') {
+        return false;
+    }
+    let rooted =
+        text.starts_with(['/', '~', '$']) || text.starts_with("./") || text.starts_with("../");
+    rooted || !text.contains(char::is_whitespace)
+}
+
+/// The words between the colons of a word.
+fn pieces(word: &Word) -> Vec<Word> {
+    let mut pieces = vec![Word::default()];
+    for part in &word.parts {
+        let Part::Text(text) = part else {
+            pieces
+                .iter_mut()
+                .last()
+                .into_iter()
+                .for_each(|piece| piece.parts.push(part.clone()));
+            continue;
+        };
+        for (index, piece) in text.split(':').enumerate() {
+            if index > 0 {
+                pieces.push(Word::default());
+            }
+            if let Some(last) = pieces.last_mut().filter(|_| !piece.is_empty()) {
+                last.parts.push(Part::Text(piece.to_owned()));
+            }
+        }
+    }
+    pieces
+}
+
+/// A word without its first bytes, which are fixed text.
+fn without(word: &Word, bytes: usize) -> Word {
+    let mut parts = word.parts.clone();
+    match parts.first_mut() {
+        Some(Part::Text(text)) if text.len() > bytes => {
+            text.drain(..text.ceil_char_boundary(bytes));
+        }
+        Some(Part::Text(text)) if text.len() == bytes => {
+            parts.remove(0);
+        }
+        _ => {}
+    }
+    Word {
+        parts,
+        splits: word.splits,
+    }
+}

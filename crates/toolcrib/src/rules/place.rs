@@ -1,0 +1,427 @@
+//! Where a word of a command leads: in the workspace, in the call's temporary directory, elsewhere, or nobody can tell.
+//!
+//! Everything here is reading: no file is looked at, so links are not followed. The sandbox is what holds when a link leads
+//! out.
+
+use std::path::{Component, Path};
+
+use super::glob::NameGlob;
+use crate::shell::{Directory, Part, Word};
+
+/// The sign for a part of a name that is known only when the command runs.
+const UNKNOWN: char = '\u{fffc}';
+
+/// One name of a path.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Name {
+    /// The name, or the pattern as written.
+    pub(super) text: String,
+    /// The pattern, when it is one.
+    pub(super) glob: Option<NameGlob>,
+}
+
+impl Name {
+    pub(super) fn fixed(text: &str) -> Self {
+        Name {
+            text: text.to_owned(),
+            glob: None,
+        }
+    }
+
+    /// A name that nobody knows.
+    pub(super) fn unknown() -> Self {
+        Name::fixed(UNKNOWN.encode_utf8(&mut [0; 4]))
+    }
+
+    /// Whether it is known, wildcards included.
+    pub(super) fn is_known(&self) -> bool {
+        !self.text.contains(UNKNOWN)
+    }
+
+    /// Whether the name can be one that a pattern fits.
+    pub(super) fn may_be(&self, pattern: &NameGlob) -> bool {
+        match &self.glob {
+            Some(glob) => pattern.may_match(glob),
+            None => pattern.matches(&self.text),
+        }
+    }
+}
+
+/// Where a path starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Root {
+    /// The workspace.
+    Workspace,
+    /// `/`; the path is not beneath the workspace.
+    FileSystem,
+    /// The home directory.
+    Home,
+    /// The call's own temporary directory.
+    Temporary,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// A path with `.` and `..` folded.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Located {
+    pub(super) root: Root,
+    pub(super) names: Vec<Name>,
+}
+
+impl Located {
+    /// Whether every name is known, wildcards included.
+    pub(super) fn is_known(&self) -> bool {
+        self.root != Root::Unknown && self.names.iter().all(Name::is_known)
+    }
+
+    /// The path as text, for people and for expressions.
+    pub(super) fn text(&self) -> String {
+        let names: Vec<&str> = self.names.iter().map(|name| name.text.as_str()).collect();
+        let names = names.join("/").replace(UNKNOWN, "…");
+        match self.root {
+            Root::Workspace if names.is_empty() => ".".to_owned(),
+            Root::Workspace => names,
+            Root::FileSystem => format!("/{names}"),
+            Root::Home => format!("~/{names}"),
+            Root::Temporary => format!("$TMPDIR/{names}"),
+            Root::Unknown => format!("…/{names}"),
+        }
+    }
+}
+
+/// Where a shell text starts, and where the workspace is.
+#[derive(Debug, Clone)]
+pub(super) struct Where {
+    workspace: Vec<Name>,
+    start: Located,
+}
+
+impl Where {
+    /// A text that starts in `directory`, which is relative to the workspace unless it is absolute.
+    pub(super) fn new(workspace: Option<&Path>, directory: Option<&str>) -> Self {
+        let workspace = workspace.map_or_else(Vec::new, |path| {
+            path.components()
+                .filter_map(|component| match component {
+                    Component::Normal(name) => Some(Name::fixed(&name.to_string_lossy())),
+                    _ => None,
+                })
+                .collect()
+        });
+        let root = Located {
+            root: Root::Workspace,
+            names: Vec::new(),
+        };
+        let mut place = Where {
+            workspace,
+            start: root,
+        };
+        if let Some(directory) = directory {
+            place.start = place.locate_text(directory);
+        }
+        place
+    }
+
+    /// The same workspace, starting at its root.
+    pub(super) fn at_root(&self) -> Where {
+        Where {
+            workspace: self.workspace.clone(),
+            start: Located {
+                root: Root::Workspace,
+                names: Vec::new(),
+            },
+        }
+    }
+
+    /// The names that lead to the workspace; none when it is not known.
+    pub(super) fn workspace(&self) -> &[Name] {
+        &self.workspace
+    }
+
+    /// Where a path leads that is plain text, relative to the start.
+    pub(super) fn locate_text(&self, text: &str) -> Located {
+        self.fold(
+            &self.start,
+            text.starts_with('/'),
+            text.split('/').map(Name::fixed),
+        )
+    }
+
+    /// Where a word leads for a command that runs in `directory`.
+    pub(super) fn locate(&self, word: &Word, directory: &Directory) -> Located {
+        let mut names = vec![Building::default()];
+        let mut root = None;
+        let mut made = false;
+        for (index, part) in word.parts.iter().enumerate() {
+            let first = index == 0;
+            match part {
+                Part::Text(text) => {
+                    let mut text = text.as_str();
+                    // Tools take `~` as a name, shells as the home directory; rules take the worse of both.
+                    if first && (text == "~" || text.starts_with("~/")) {
+                        root = Some(Root::Home);
+                        text = &text[1..];
+                    }
+                    let mut pieces = text.split('/');
+                    if let Some(piece) = pieces.next() {
+                        names
+                            .last_mut()
+                            .into_iter()
+                            .for_each(|name| name.text(piece));
+                    }
+                    for piece in pieces {
+                        names.push(Building::default());
+                        names
+                            .last_mut()
+                            .into_iter()
+                            .for_each(|name| name.text(piece));
+                    }
+                }
+                // A pattern may go on over several names: `*/../x`.
+                Part::Glob(pattern) => {
+                    for (index, piece) in pattern.split('/').enumerate() {
+                        if index > 0 {
+                            names.push(Building::default());
+                        }
+                        let name = names.last_mut().into_iter();
+                        if piece.contains(['*', '?', '[', '(']) {
+                            name.for_each(|name| name.glob(piece));
+                        } else {
+                            name.for_each(|name| name.text(piece));
+                        }
+                    }
+                }
+                Part::Variable(variable) if first && variable == "HOME" => root = Some(Root::Home),
+                Part::Variable(variable) if first && variable == "TMPDIR" => {
+                    root = Some(Root::Temporary);
+                }
+                Part::Variable(variable) if first && variable == "PWD" => {
+                    root = Some(Root::Unknown);
+                    if let (Root::Workspace, Directory::Start) = (self.start.root, directory) {
+                        root = Some(Root::Workspace);
+                    }
+                }
+                Part::Dynamic(text) if first && text.trim_matches('"') == "${TMPDIR:-/tmp}" => {
+                    root = Some(Root::Temporary);
+                }
+                // A directory in the temporary one, under a name that nobody else has.
+                Part::Dynamic(text) if first && makes_a_temporary_directory(text) => {
+                    root = Some(Root::Temporary);
+                    made = true;
+                }
+                Part::Variable(_) | Part::Dynamic(_) => {
+                    if first {
+                        root = Some(Root::Unknown);
+                    }
+                    names
+                        .last_mut()
+                        .into_iter()
+                        .for_each(|name| name.text(UNKNOWN.encode_utf8(&mut [0; 4])));
+                }
+            }
+        }
+        // `$HOMEx` is another variable, but `"$HOME"x` is a sibling of the home directory.
+        if root.is_some() && names.first().is_some_and(|first| !first.text.is_empty()) {
+            root = Some(Root::Unknown);
+        }
+        let absolute = word_is_absolute(word);
+        let names = names.into_iter().map(Building::done);
+        let base = match root {
+            Some(root) => Located {
+                root,
+                names: match root {
+                    Root::Workspace => self.start.names.clone(),
+                    Root::Temporary if made => vec![Name::fixed("tmp.XXXXXXXXXX")],
+                    _ => Vec::new(),
+                },
+            },
+            None if absolute => self.start.clone(),
+            None => self.directory(directory),
+        };
+        self.fold(&base, absolute, names)
+    }
+
+    fn directory(&self, directory: &Directory) -> Located {
+        match directory {
+            Directory::Start => self.start.clone(),
+            Directory::Known(text) => {
+                let word = Word {
+                    parts: home_first(text),
+                    splits: false,
+                };
+                self.locate(&word, &Directory::Start)
+            }
+            Directory::Unknown => Located {
+                root: Root::Unknown,
+                names: Vec::new(),
+            },
+        }
+    }
+
+    /// Walks from a base along names.
+    fn fold(&self, base: &Located, absolute: bool, names: impl Iterator<Item = Name>) -> Located {
+        let mut at = if absolute {
+            Located {
+                root: Root::FileSystem,
+                names: Vec::new(),
+            }
+        } else {
+            base.clone()
+        };
+        for name in names {
+            match name.text.as_str() {
+                "" | "." => {}
+                ".." => self.up(&mut at),
+                _ => at.names.push(name),
+            }
+        }
+        // Absolute paths beneath the workspace are paths of the workspace.
+        if at.root == Root::FileSystem
+            && !self.workspace.is_empty()
+            && at.names.len() >= self.workspace.len()
+            && at.names.iter().zip(&self.workspace).all(|(a, b)| a == b)
+        {
+            at.names.drain(..self.workspace.len());
+            at.root = Root::Workspace;
+        }
+        at
+    }
+
+    fn up(&self, at: &mut Located) {
+        match at.names.pop() {
+            // What is above a directory with an unknown name is known only if it is no link.
+            Some(name) if name.is_known() && name.glob.is_none() => {}
+            Some(_) => at.root = Root::Unknown,
+            None => match at.root {
+                Root::Workspace if !self.workspace.is_empty() => {
+                    at.root = Root::FileSystem;
+                    at.names = self.workspace[..self.workspace.len() - 1].to_vec();
+                }
+                Root::FileSystem => {}
+                Root::Workspace | Root::Home | Root::Temporary | Root::Unknown => {
+                    at.root = Root::Unknown;
+                }
+            },
+        }
+    }
+}
+
+/// A directory as the reader of shell text tells it, which may start in the home directory.
+fn home_first(text: &str) -> Vec<Part> {
+    for prefix in ["$HOME", "${HOME}", "~"] {
+        if let Some(rest) = text.strip_prefix(prefix)
+            && (rest.is_empty() || rest.starts_with('/'))
+        {
+            return vec![
+                Part::Variable("HOME".to_owned()),
+                Part::Text(rest.to_owned()),
+            ];
+        }
+    }
+    for prefix in ["$TMPDIR", "${TMPDIR}"] {
+        if let Some(rest) = text.strip_prefix(prefix)
+            && (rest.is_empty() || rest.starts_with('/'))
+        {
+            return vec![
+                Part::Variable("TMPDIR".to_owned()),
+                Part::Text(rest.to_owned()),
+            ];
+        }
+    }
+    vec![Part::Text(text.to_owned())]
+}
+
+fn word_is_absolute(word: &Word) -> bool {
+    matches!(word.parts.first(), Some(Part::Text(text)) if text.starts_with('/'))
+}
+
+/// `$(mktemp -d)`: a directory of the call's own, wherever it is.
+fn makes_a_temporary_directory(text: &str) -> bool {
+    matches!(text.trim_matches('"'), "$(mktemp -d)" | "`mktemp -d`")
+}
+
+/// A name in the making.
+#[derive(Default)]
+struct Building {
+    text: String,
+    glob: Option<NameGlob>,
+}
+
+impl Building {
+    fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+        if let Some(glob) = self.glob.take() {
+            self.glob = Some(glob.then(NameGlob::exactly(text)));
+        }
+    }
+
+    fn glob(&mut self, pattern: &str) {
+        let before = match self.glob.take() {
+            Some(glob) => glob,
+            None => NameGlob::exactly(&self.text),
+        };
+        self.glob = Some(before.then(NameGlob::parse(pattern)));
+        self.text.push_str(pattern);
+    }
+
+    fn done(self) -> Name {
+        Name {
+            text: self.text,
+            glob: self.glob,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locate(directory: Directory, parts: &[Part]) -> String {
+        let place = Where::new(Some("/home/ada/project".as_ref()), Some("sub"));
+        let word = Word {
+            parts: parts.to_vec(),
+            splits: false,
+        };
+        let located = place.locate(&word, &directory);
+        format!("{:?} {}", located.root, located.text())
+    }
+
+    #[test]
+    fn words_lead_where_the_shell_would_go() {
+        let t = |text: &str| Part::Text(text.to_owned());
+        let v = |text: &str| Part::Variable(text.to_owned());
+        let start = || Directory::Start;
+        let known = |text: &str| Directory::Known(text.to_owned());
+        for (directory, parts, expected) in [
+            (start(), vec![t("a/./b//c")], "Workspace sub/a/b/c"),
+            (start(), vec![t("../x")], "Workspace x"),
+            (start(), vec![t("../..")], "FileSystem /home/ada"),
+            (start(), vec![t("../../../../../..")], "FileSystem /"),
+            (start(), vec![t("/home/ada/project/x")], "Workspace x"),
+            (
+                start(),
+                vec![t("/home/ada/projects")],
+                "FileSystem /home/ada/projects",
+            ),
+            (known("/etc"), vec![t("passwd")], "FileSystem /etc/passwd"),
+            (known("deep"), vec![t("x")], "Workspace sub/deep/x"),
+            (known("~/.ssh"), vec![t("id_rsa")], "Home ~/.ssh/id_rsa"),
+            (known(".."), vec![t("..")], "FileSystem /home/ada"),
+            (Directory::Unknown, vec![t("x")], "Unknown …/x"),
+            (Directory::Unknown, vec![t("/x")], "FileSystem /x"),
+            (start(), vec![v("HOME"), t("/.aws")], "Home ~/.aws"),
+            (start(), vec![v("HOME"), t("x/.aws")], "Unknown …/x/.aws"),
+            (start(), vec![v("HOME"), t("/..")], "Unknown …/"),
+            (start(), vec![v("TMPDIR"), t("/x")], "Temporary $TMPDIR/x"),
+            (start(), vec![v("PWD"), t("/x")], "Workspace sub/x"),
+            (start(), vec![v("X"), t("/x")], "Unknown …/…/x"),
+            (
+                start(),
+                vec![t("a/"), v("X"), t("/../b")],
+                "Unknown …/sub/a/b",
+            ),
+        ] {
+            assert_eq!(locate(directory, &parts), expected, "{parts:?}");
+        }
+    }
+}

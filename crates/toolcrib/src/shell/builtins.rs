@@ -1,0 +1,586 @@
+//! Builtins of bash that run text, move, or change what the rest of the text means.
+
+use super::facts::prints_number;
+use super::lex::Dialect;
+use super::options::{self, Spec};
+use super::runners::Runner;
+use super::script::{Directory, Part, Word};
+use super::walk::{Context, Outcome, Walker};
+use super::{shells, variables};
+
+pub(super) fn find(name: &str) -> Option<Runner> {
+    Some(match name {
+        "cd" | "chdir" | "pushd" | "popd" => change_directory,
+        "eval" => eval,
+        "." | "source" => source,
+        "exec" => exec,
+        "command" | "builtin" => command,
+        "trap" => trap,
+        "exit" | "return" | "break" | "continue" | "logout" => leave,
+        "export" | "declare" | "typeset" | "local" | "readonly" => declare,
+        "set" => set,
+        "shopt" => shopt,
+        "alias" => alias,
+        "read" | "unset" | "getopts" | "wait" | "mapfile" | "readarray" | "printf" => names,
+        "test" | "[" => test,
+        "let" => calculate,
+        "compgen" | "complete" | "compopt" | "bind" | "enable" | "hash" | "fc" | "jobs"
+        | "history" => rare,
+        _ => return None,
+    })
+}
+
+pub(super) fn is_known(name: &str) -> bool {
+    find(name).is_some()
+}
+
+fn stays(walker: &Walker) -> Outcome {
+    Outcome::stays(&walker.directory)
+}
+
+fn change_directory(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    _context: &Context<'_>,
+) -> Outcome {
+    let before = walker.directory.clone();
+    let unknown = Outcome {
+        ok: Some(Directory::Unknown),
+        failed: Some(before.clone()),
+    };
+    if name == "popd" {
+        return unknown;
+    }
+    let spec = Spec {
+        flags: "LPe@n",
+        ..Spec::default()
+    };
+    let Ok((given, used)) = options::parse(&words[1..], &spec) else {
+        return unknown;
+    };
+    let physical = given.iter().any(|option| option.name == "P");
+    let [target] = &words[1 + used..] else {
+        return unknown;
+    };
+    let Some(path) = target.as_static() else {
+        return unknown;
+    };
+    let fixed = ["/", "./", "../"]
+        .iter()
+        .any(|start| path.starts_with(start))
+        || matches!(path, "." | "..");
+    let elsewhere = path == "-"
+        || name == "pushd" && path.starts_with(['+', '-'])
+        || !fixed && walker.facts.sets("CDPATH")
+        || physical && path.split('/').any(|part| part == "..");
+    if elsewhere {
+        return unknown;
+    }
+    Outcome {
+        ok: Some(before.join(path)),
+        failed: if path == "/" { None } else { Some(before) },
+    }
+}
+
+/// The words as one text, when they are all fixed.
+pub(super) fn joined(words: &[Word]) -> Option<String> {
+    let mut text = String::new();
+    for (index, word) in words.iter().enumerate() {
+        if index > 0 {
+            text.push(' ');
+        }
+        text.push_str(word.as_static()?);
+    }
+    Some(text)
+}
+
+fn eval(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let mut words = &words[1..];
+    if words.first().and_then(Word::as_static) == Some("--") {
+        words = &words[1..];
+    }
+    walker.forget();
+    match joined(words) {
+        Some(text) => {
+            let outcome = walker.text(&text, Dialect::Bash, &context.inside("eval"));
+            let unsure = Outcome::stays(&Directory::Unknown);
+            if matches!((&outcome.ok, &outcome.failed), (Some(ok), Some(failed)) if *ok == walker.directory && *failed == walker.directory)
+            {
+                outcome
+            } else {
+                unsure
+            }
+        }
+        None => {
+            shells::read_unclear(
+                walker,
+                words,
+                Dialect::Bash,
+                &context.inside("eval"),
+                "`eval` runs a text that cannot be told",
+            );
+            Outcome::stays(&Directory::Unknown)
+        }
+    }
+}
+
+fn source(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'_>) -> Outcome {
+    walker.forget();
+    let file = words
+        .iter()
+        .skip(1)
+        .find(|word| word.as_static() != Some("--"));
+    let fine = file.is_some_and(|file| {
+        !file.is_dynamic()
+            && !file.literal_prefix().starts_with("/dev/")
+            && !file.literal_prefix().starts_with("/proc/")
+    });
+    if !fine {
+        let shown = file.map(Word::shown).unwrap_or_default();
+        walker.doubt(
+            "commands are read from something that cannot be told",
+            &shown,
+        );
+    }
+    Outcome::stays(&Directory::Unknown)
+}
+
+fn exec(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let spec = Spec {
+        flags: "cl",
+        valued: "a",
+        ..Spec::default()
+    };
+    match options::parse(&words[1..], &spec) {
+        Ok((_, used)) => {
+            let rest = &words[1 + used..];
+            if rest.is_empty() {
+                return stays(walker);
+            }
+            walker.run_words(rest.to_vec(), &context.inside(name));
+            Outcome::NEVER
+        }
+        Err(shown) => {
+            walker.doubt("which program `exec` runs cannot be told", &shown);
+            stays(walker)
+        }
+    }
+}
+
+fn command(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let spec = Spec {
+        flags: if name == "command" { "pvV" } else { "" },
+        ..Spec::default()
+    };
+    match options::parse(&words[1..], &spec) {
+        Ok((given, used)) => {
+            if given.iter().any(|option| option.name != "p") {
+                return stays(walker);
+            }
+            let rest = &words[1 + used..];
+            let inner = rest.first().and_then(Word::as_static).unwrap_or("");
+            let special = matches!(
+                inner,
+                "cd" | "pushd" | "popd" | "eval" | "." | "source" | "command" | "builtin"
+            );
+            walker.run_words(rest.to_vec(), &context.inside(name));
+            if special {
+                walker.forget();
+                return Outcome::stays(&Directory::Unknown);
+            }
+            stays(walker)
+        }
+        Err(shown) => {
+            walker.doubt(
+                format!("which command `{name}` runs cannot be told"),
+                &shown,
+            );
+            Outcome::stays(&Directory::Unknown)
+        }
+    }
+}
+
+fn trap(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let mut words = &words[1..];
+    if words.first().and_then(Word::as_static) == Some("--") {
+        words = &words[1..];
+    }
+    let [action, signals @ ..] = words else {
+        return stays(walker);
+    };
+    match action.as_static() {
+        Some("-p" | "-l" | "-P" | "-" | "") => {}
+        Some(text) if !signals.is_empty() => {
+            // It runs wherever the shell is by then.
+            let directory = walker.directory.clone();
+            let text = text.to_owned();
+            walker.in_directory(Directory::Unknown, |walker| {
+                walker.text(&text, Dialect::Bash, &context.inside(name));
+            });
+            walker.directory = directory;
+        }
+        Some(_) => {}
+        None => walker.doubt(
+            "`trap` sets a text to run that cannot be told",
+            &action.shown(),
+        ),
+    }
+    stays(walker)
+}
+
+fn leave(_walker: &mut Walker, _name: &str, _words: &[Word], context: &Context<'_>) -> Outcome {
+    let _ = context;
+    Outcome::NEVER
+}
+
+fn declare(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let mut calculates = false;
+    for word in &words[1..] {
+        let start = word.literal_prefix();
+        if start.starts_with(['-', '+']) {
+            calculates |= start.contains('i');
+            if !word.is_static() {
+                walker.doubt(
+                    format!("options of `{name}` that cannot be told"),
+                    &word.shown(),
+                );
+            }
+            continue;
+        }
+        let Some(end) = start.find('=') else {
+            if word.is_static() {
+                walker.check_name(word);
+            } else {
+                walker.doubt(
+                    format!("`{name}` sets variables whose names cannot be told"),
+                    &word.shown(),
+                );
+            }
+            continue;
+        };
+        let variable = start[..end].trim_end_matches('+');
+        walker.check_name(&Word::text(variable));
+        let Some(mut value) = word.after(&start[..=end]) else {
+            continue;
+        };
+        value.splits = false;
+        if calculates
+            && !value
+                .as_static()
+                .is_some_and(|text| walker.is_harmless_expression(text))
+        {
+            walker.doubt(
+                "a variable that calculates what is put into it",
+                &word.shown(),
+            );
+        }
+        variables::check(walker, variable, &value, context);
+    }
+    if calculates {
+        let numbers = words[1..].iter().all(|word| {
+            let variable = word.literal_prefix().split('=').next().unwrap_or("");
+            variable.starts_with('-')
+                || walker.facts.is_numeric(variable)
+                || word.is_static()
+                    && !word.literal_prefix().contains('=')
+                    && single(walker, variable)
+        });
+        if !numbers {
+            walker.doubt("a variable that calculates what is put into it", name);
+        }
+    }
+    stays(walker)
+}
+
+/// Whether only the declaration itself names a variable.
+fn single(walker: &Walker, name: &str) -> bool {
+    walker.facts.sets_once(name)
+}
+
+fn set(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        at += 1;
+        let Some(text) = word.as_static() else {
+            walker.doubt("options of the shell that cannot be told", &word.shown());
+            break;
+        };
+        if matches!(text, "--" | "-") || !text.starts_with(['-', '+']) {
+            break;
+        }
+        let on = text.starts_with('-');
+        for letter in text[1..].chars() {
+            match letter {
+                'e' => walker.ends_on_error = on && (context.straight || walker.ends_on_error),
+                'a' | 'u' | 'f' | 'x' | 'v' | 'h' | 'm' | 'b' | 'C' | 'E' | 'T' | 'n' => {}
+                'B' if on => {}
+                'o' => {
+                    let option = words.get(at).and_then(Word::as_static);
+                    at += 1;
+                    match option {
+                        None => {}
+                        Some("errexit") => {
+                            walker.ends_on_error = on && (context.straight || walker.ends_on_error);
+                        }
+                        Some(
+                            "nounset"
+                            | "pipefail"
+                            | "xtrace"
+                            | "noglob"
+                            | "noclobber"
+                            | "allexport"
+                            | "monitor"
+                            | "verbose"
+                            | "errtrace"
+                            | "functrace"
+                            | "notify"
+                            | "noexec"
+                            | "emacs"
+                            | "vi"
+                            | "ignoreeof"
+                            | "interactive-comments"
+                            | "nolog",
+                        ) => {}
+                        Some(option) => walker.doubt(
+                            "an option of the shell that changes how the text is read",
+                            option,
+                        ),
+                    }
+                }
+                _ => walker.doubt(
+                    "an option of the shell that changes how the text is read",
+                    text,
+                ),
+            }
+        }
+    }
+    stays(walker)
+}
+
+fn shopt(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'_>) -> Outcome {
+    for word in &words[1..] {
+        let harmless = matches!(
+            word.as_static(),
+            Some(
+                "-s" | "-u"
+                    | "-q"
+                    | "-p"
+                    | "nullglob"
+                    | "globstar"
+                    | "dotglob"
+                    | "nocaseglob"
+                    | "failglob"
+                    | "inherit_errexit"
+                    | "nocasematch"
+                    | "checkwinsize"
+                    | "histappend"
+                    | "huponexit"
+                    | "cmdhist"
+                    | "checkhash"
+                    | "xpg_echo"
+            )
+        );
+        if !harmless {
+            walker.doubt(
+                "an option of the shell that changes how the text is read",
+                &word.shown(),
+            );
+        }
+    }
+    stays(walker)
+}
+
+fn alias(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'_>) -> Outcome {
+    let defines = words[1..]
+        .iter()
+        .any(|word| !word.is_static() || word.literal_prefix().contains('='));
+    if defines {
+        walker.doubt(
+            "an alias changes what later words mean",
+            &words[1..]
+                .iter()
+                .map(Word::shown)
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
+    }
+    stays(walker)
+}
+
+/// Builtins that are given names of variables.
+fn names(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let spec = match name {
+        "read" => Spec {
+            flags: "ers",
+            valued: "adinNptu",
+            ..Spec::default()
+        },
+        "unset" => Spec {
+            flags: "fvn",
+            ..Spec::default()
+        },
+        "wait" => Spec {
+            flags: "fn",
+            valued: "p",
+            ..Spec::default()
+        },
+        "printf" => Spec {
+            valued: "v",
+            ..Spec::default()
+        },
+        "mapfile" | "readarray" => Spec {
+            flags: "t",
+            valued: "dnOsuCc",
+            ..Spec::default()
+        },
+        _ => Spec::default(),
+    };
+    // The format of `printf` may begin with anything.
+    let format = words.get(1).map(Word::literal_prefix).unwrap_or("");
+    if name == "printf"
+        && !(format.starts_with("-v")
+            || words
+                .get(1)
+                .is_some_and(|word| word.parts.len() > 1 || !word.is_static()))
+        && format != "--"
+    {
+        return stays(walker);
+    }
+    let Ok((given, used)) = options::parse(&words[1..], &spec) else {
+        // Without brackets anywhere, no name can have a subscript.
+        let brackets = words[1..]
+            .iter()
+            .any(|word| word.shown().contains('[') || word.is_dynamic() && name != "printf");
+        if brackets {
+            walker.doubt(
+                format!("variables that `{name}` sets cannot be told"),
+                &words[1..]
+                    .iter()
+                    .map(Word::shown)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            );
+        }
+        return stays(walker);
+    };
+    for option in given {
+        let Some(value) = option.value else { continue };
+        match (name, option.name.as_str()) {
+            ("read", "a") | ("wait", "p") | ("printf", "v") => walker.check_name(&value),
+            ("mapfile" | "readarray", "C") => match value.as_static() {
+                Some(text) => {
+                    walker.text(text, Dialect::Bash, &context.inside(name));
+                }
+                None => walker.doubt(
+                    format!("`{name}` runs a text that cannot be told"),
+                    &value.shown(),
+                ),
+            },
+            _ => {}
+        }
+    }
+    let operands = &words[1 + used..];
+    let named = match name {
+        "printf" | "wait" => &[],
+        "getopts" => operands.get(1..2).unwrap_or_default(),
+        _ => operands,
+    };
+    for word in named {
+        walker.check_name(word);
+        if let Some(variable) = word.as_static() {
+            variables::check(walker, variable, &Word::dynamic("input"), context);
+        }
+    }
+    stays(walker)
+}
+
+fn test(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'_>) -> Outcome {
+    for (index, word) in words.iter().enumerate().skip(1) {
+        if matches!(word.as_static(), Some("-v" | "-R"))
+            && let Some(operand) = words.get(index + 1)
+            && operand.as_static() != Some("]")
+        {
+            walker.check_name(operand);
+        }
+        let uncertain = word.splits
+            && word
+                .parts
+                .iter()
+                .any(|part| matches!(part, Part::Dynamic(source) if !is_number(walker, source)));
+        if uncertain {
+            walker.doubt(
+                "a test without quotes around a value that may be an operator",
+                &word.shown(),
+            );
+        }
+    }
+    stays(walker)
+}
+
+/// Whether a dynamic part can only be a number.
+fn is_number(walker: &Walker, source: &str) -> bool {
+    if source.starts_with("$((") || source.starts_with("${#") || prints_number(source) {
+        return true;
+    }
+    let name = source.trim_start_matches(['$', '{']).trim_end_matches('}');
+    let named = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
+        && name
+            .bytes()
+            .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+    matches!(name, "#" | "?" | "$" | "!")
+        || named && walker.facts.sets(name) && walker.facts.is_numeric(name)
+        || matches!(
+            name,
+            "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID"
+        )
+}
+
+fn calculate(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'_>) -> Outcome {
+    for word in &words[1..] {
+        if !word
+            .as_static()
+            .is_some_and(|text| walker.is_harmless_expression(text))
+        {
+            walker.doubt(
+                "arithmetic evaluates a value that cannot be told, and values may run commands",
+                &word.shown(),
+            );
+        }
+    }
+    stays(walker)
+}
+
+fn rare(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let runs = match name {
+        "jobs" => {
+            if let Some(at) = words.iter().position(|word| word.as_static() == Some("-x")) {
+                walker.run_words(words[at + 1..].to_vec(), &context.inside(name));
+            }
+            false
+        }
+        "hash" | "enable" => words[1..].iter().any(|word| {
+            !word.is_static()
+                || word.literal_prefix().starts_with('-') && word.as_static() != Some("-r")
+        }),
+        "compgen" => {
+            !matches!(
+                words.get(1).and_then(Word::as_static),
+                Some("-c" | "-b" | "-a" | "-k" | "-v" | "-A")
+            ) || words.len() > 3
+        }
+        "history" => false,
+        _ => words.len() > 1,
+    };
+    if runs {
+        walker.doubt(
+            format!("`{name}` may run or change commands"),
+            &words[1..]
+                .iter()
+                .map(Word::shown)
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
+    }
+    stays(walker)
+}

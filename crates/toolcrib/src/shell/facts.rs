@@ -1,0 +1,238 @@
+//! What a text does to variables anywhere in it, gathered while parsing: a value is certain only when nothing else can set it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::syntax::{Assignment, Operation, Piece, Raw, Value};
+
+/// What is known of a text's variables.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Facts {
+    variables: HashMap<String, Fact>,
+    /// Whether something may set variables whose names cannot be told: `eval`, `source`, `read "$x"`.
+    pub(super) anything: bool,
+    /// Functions that may change the directory.
+    pub(super) moving: HashSet<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Fact {
+    sites: u32,
+    numeric: bool,
+}
+
+impl Facts {
+    /// Notes a place that sets a variable; `numeric` when only a number can come of it.
+    pub(super) fn assign(&mut self, name: &str, numeric: bool) {
+        if let Some(fact) = self.variables.get_mut(name) {
+            fact.sites = fact.sites.saturating_add(1);
+            fact.numeric &= numeric;
+        } else {
+            self.variables
+                .insert(name.to_owned(), Fact { sites: 1, numeric });
+        }
+    }
+
+    /// Whether the text sets the variable.
+    pub(super) fn sets(&self, name: &str) -> bool {
+        !self.variables.is_empty() && self.variables.contains_key(name)
+    }
+
+    /// Whether exactly one place sets the variable, and nothing else can.
+    pub(super) fn sets_once(&self, name: &str) -> bool {
+        !self.anything && self.variables.get(name).is_some_and(|fact| fact.sites == 1)
+    }
+
+    /// Whether arithmetic may use the variable: the text leaves it alone, or sets it to numbers only.
+    pub(super) fn is_numeric(&self, name: &str) -> bool {
+        self.variables.get(name).is_none_or(|fact| fact.numeric)
+    }
+
+    /// Adds what another text does that runs in the same shell.
+    pub(super) fn merge(&mut self, other: &Facts) {
+        self.anything |= other.anything;
+        self.moving.extend(other.moving.iter().cloned());
+        for (name, fact) in &other.variables {
+            let mine = self.variables.entry(name.clone()).or_insert(Fact {
+                sites: 0,
+                numeric: true,
+            });
+            mine.sites = mine.sites.saturating_add(fact.sites);
+            mine.numeric &= fact.numeric;
+        }
+    }
+
+    /// Notes the assignments of an arithmetic expression.
+    pub(super) fn arithmetic(&mut self, pieces: &[Piece<'_>]) {
+        let assigns = pieces.iter().any(|piece| match piece {
+            Piece::Plain(text) => {
+                text.contains("++") || text.contains("--") || has_assignment(text)
+            }
+            _ => false,
+        });
+        if !assigns {
+            return;
+        }
+        for piece in pieces {
+            if let Piece::Plain(text) = piece {
+                for name in identifiers(text) {
+                    self.assign(name, true);
+                }
+            } else if !matches!(piece, Piece::Text(_)) {
+                self.anything = true;
+            }
+        }
+    }
+
+    /// Notes an assignment.
+    pub(super) fn assignment(&mut self, assignment: &Assignment<'_>) {
+        let numeric = match &assignment.value {
+            Value::Word(word) => is_number(word),
+            Value::Array(elements) => elements.iter().all(|(_, word)| is_number(word)),
+        };
+        self.assign(assignment.name, numeric);
+    }
+
+    /// Notes the variables that a builtin sets, given the command's words.
+    pub(super) fn builtin(&mut self, words: &[Raw<'_>]) {
+        let Some(name) = words.first().and_then(Raw::literal) else {
+            // The walker doubts the command, or finds out which it is and doubts those that set variables.
+            return;
+        };
+        match name.as_ref() {
+            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" | "printf" | "let"
+            | "export" | "declare" | "typeset" | "local" | "readonly" => {
+                for word in &words[1..] {
+                    self.argument(word);
+                }
+                match name.as_ref() {
+                    "read" => self.assign("REPLY", false),
+                    "mapfile" | "readarray" => self.assign("MAPFILE", false),
+                    _ => {}
+                }
+            }
+            "eval" | "." | "source" | "trap" | "command" | "builtin" | "enable" | "coproc" => {
+                self.anything = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn argument(&mut self, word: &Raw<'_>) {
+        let plain = match word.pieces.first() {
+            Some(Piece::Plain(text) | Piece::Text(text)) => text.as_ref(),
+            None => return,
+            _ => {
+                self.anything = true;
+                return;
+            }
+        };
+        let end = plain
+            .find(|c: char| c != '_' && !c.is_ascii_alphanumeric())
+            .unwrap_or(plain.len());
+        let (name, rest) = plain.split_at(end);
+        if name.is_empty() {
+            // Options; `-n` makes a name stand for another.
+            let harmless = word.literal().is_some_and(|text| {
+                text.starts_with('-') && !text.contains('n') || !text.starts_with(['-', '+'])
+            });
+            self.anything |= !harmless;
+            return;
+        }
+        if rest.is_empty() && word.pieces.len() > 1 {
+            self.anything = true;
+            return;
+        }
+        let numeric = match rest.strip_prefix('=') {
+            Some(value) if word.pieces.len() == 1 => is_digits(value),
+            Some("") if word.pieces.len() == 2 => is_numeric_piece(&word.pieces[1]),
+            _ => false,
+        };
+        self.assign(name, numeric);
+    }
+}
+
+/// Whether only a number can come of a word.
+pub(super) fn is_number(word: &Raw<'_>) -> bool {
+    match word.pieces.as_slice() {
+        [] => true,
+        [piece] => is_numeric_piece(piece),
+        _ => false,
+    }
+}
+
+fn is_numeric_piece(piece: &Piece<'_>) -> bool {
+    match piece {
+        Piece::Plain(text) | Piece::Text(text) => is_digits(text) || is_sequence(text),
+        Piece::Arithmetic { .. } => true,
+        Piece::Parameter(parameter) => {
+            parameter.operation == Operation::Length
+                || parameter.operation == Operation::None
+                    && matches!(
+                        parameter.name,
+                        "#" | "?" | "$" | "RANDOM" | "SECONDS" | "LINENO"
+                    )
+        }
+        Piece::Substitution { source, .. } => prints_number(source),
+        Piece::Backticks { .. } | Piece::Process { .. } => false,
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `{1..10}`
+fn is_sequence(text: &str) -> bool {
+    text.strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .is_some_and(|inner| inner.contains("..") && inner.split("..").all(is_digits))
+}
+
+/// Whether a substitution can only print numbers. By its looks: a few habits that are everywhere.
+pub(super) fn prints_number(source: &str) -> bool {
+    let inner = source.trim_start_matches("$(").trim_end_matches(')').trim();
+    if matches!(
+        inner,
+        "date +%s"
+            | "date +%s%N"
+            | "date +%s%3N"
+            | "date '+%s'"
+            | "date \"+%s\""
+            | "nproc"
+            | "id -u"
+            | "id -g"
+    ) {
+        return true;
+    }
+    let plain = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b" ./_-".contains(&byte))
+    };
+    if let Some(rest) = inner.strip_prefix("seq ") {
+        return rest.split(' ').all(is_digits);
+    }
+    // The last program of the pipeline prints; with a file name it would print that, too.
+    let last = inner.rsplit('|').next().unwrap_or(inner).trim();
+    if inner.contains('|') && matches!(last, "wc -l" | "wc -c" | "wc -w" | "wc -m") {
+        return !inner.contains("||") && !inner.contains([';', '\n', '&']);
+    }
+    ["wc -l <", "wc -c <", "wc -w <"]
+        .iter()
+        .any(|start| inner.strip_prefix(start).is_some_and(plain))
+}
+
+/// The names in an arithmetic text.
+pub(super) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric())
+        .filter(|word| word.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic()))
+}
+
+fn has_assignment(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().enumerate().any(|(at, byte)| {
+        *byte == b'='
+            && bytes.get(at + 1) != Some(&b'=')
+            && !(at > 0 && matches!(bytes[at - 1], b'=' | b'!'))
+    })
+}

@@ -1,0 +1,299 @@
+//! git: configuration given on the command line, and subcommands that run programs.
+
+use super::lex::Dialect;
+use super::options;
+use super::runners::Runner;
+use super::script::{Directory, Word};
+use super::shells;
+use super::walk::{Context, Outcome, Walker};
+
+pub(super) fn find(name: &str) -> Option<Runner> {
+    (name == "git").then_some(run as Runner)
+}
+
+fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let stays = Outcome::stays(&walker.directory);
+    let inner = context.inside(name);
+    let mut directory = walker.directory.clone();
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let Some(option) = word.as_static() else {
+            if !word.literal_prefix().starts_with("--") || word.splits {
+                let reason = "an option or subcommand of `git` that cannot be told";
+                if word.is_dynamic() || word.splits {
+                    walker.doubt(reason, &word.shown());
+                }
+                if !word.literal_prefix().starts_with('-') {
+                    break;
+                }
+            }
+            at += 1;
+            continue;
+        };
+        match option {
+            "-c" => {
+                if let Some(setting) = words.get(at + 1) {
+                    walker.in_directory(directory.clone(), |walker| {
+                        setting_word(walker, setting, &inner);
+                    });
+                }
+                at += 2;
+            }
+            "-C" => {
+                directory = match words.get(at + 1).and_then(Word::as_static) {
+                    Some(path) => directory.join(path),
+                    None => Directory::Unknown,
+                };
+                at += 2;
+            }
+            "--git-dir" | "--work-tree" | "--namespace" | "--super-prefix" | "--attr-source" => {
+                at += 2;
+            }
+            "--config-env" => {
+                walker.doubt("configuration of `git` from a variable", option);
+                at += 2;
+            }
+            _ if option.starts_with("--config-env=") || option.starts_with("--exec-path=") => {
+                walker.doubt(
+                    "an option of `git` that makes it run other programs",
+                    option,
+                );
+                at += 1;
+            }
+            _ if option.starts_with('-') => at += 1,
+            _ => break,
+        }
+    }
+    let rest = words.get(at..).unwrap_or_default();
+    walker.in_directory(directory, |walker| subcommand(walker, rest, &inner));
+    stays
+}
+
+/// `name=value` after `-c`.
+fn setting_word(walker: &mut Walker, setting: &Word, context: &Context<'_>) {
+    let start = setting.literal_prefix();
+    match start.find('=') {
+        Some(end) => {
+            let value = setting.after(&start[..=end]).unwrap_or_default();
+            check_setting(walker, &start[..end], &value, context);
+        }
+        None if setting.is_static() => {}
+        None => walker.doubt(
+            "configuration of `git` that cannot be told",
+            &setting.shown(),
+        ),
+    }
+}
+
+/// Settings whose value is a command line.
+fn runs_value(key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let whole = [
+        "core.pager",
+        "core.editor",
+        "core.sshcommand",
+        "core.askpass",
+        "core.gitproxy",
+        "core.alternaterefscommand",
+        "sequence.editor",
+        "diff.external",
+        "gpg.program",
+        "interactive.difffilter",
+        "uploadpack.packobjectshook",
+        "web.browser",
+        "core.fsmonitor",
+    ];
+    whole.contains(&key)
+        || key.starts_with("pager.")
+        || key.starts_with("credential.") && last == "helper"
+        || key.starts_with("gpg.") && matches!(last, "program" | "defaultkeycommand")
+        || key.starts_with("diff.") && matches!(last, "command" | "textconv")
+        || key.starts_with("filter.") && matches!(last, "clean" | "smudge" | "process")
+        || key.starts_with("merge.") && last == "driver"
+        || matches!(
+            last,
+            "cmd"
+                | "command"
+                | "uploadpack"
+                | "receivepack"
+                | "sendmailcmd"
+                | "tocmd"
+                | "cccmd"
+                | "headercmd"
+                | "smtpserver"
+                | "proxycommand"
+        )
+}
+
+fn check_setting(walker: &mut Walker, name: &str, value: &Word, context: &Context<'_>) {
+    let key = name.to_ascii_lowercase();
+    if key.starts_with("alias.") {
+        let Some(text) = value.as_static() else {
+            walker.doubt("an alias of `git` that cannot be told", &value.shown());
+            return;
+        };
+        match text.strip_prefix('!') {
+            Some(text) => walker.child_text(text, Dialect::Sh, context),
+            None => walker.child_text(&format!("git {text}"), Dialect::Sh, context),
+        }
+        return;
+    }
+    if runs_value(&key) {
+        match value.as_static() {
+            Some("true" | "false" | "0" | "1" | "") => {}
+            Some(text) => {
+                // Helpers without a path are subcommands of git; `!` marks a text for a shell.
+                let text = text.strip_prefix('!').unwrap_or(text);
+                walker.child_text(text, Dialect::Sh, context);
+            }
+            None => walker.doubt(
+                "configuration of `git` names a program, and which one cannot be told",
+                &value.shown(),
+            ),
+        }
+        return;
+    }
+    let loads = matches!(
+        key.as_str(),
+        "core.hookspath"
+            | "include.path"
+            | "init.templatedir"
+            | "core.attributesfile"
+            | "core.worktree"
+            | "submodule.recurse"
+    ) || key.starts_with("includeif.")
+        || key.starts_with("protocol.") && key.ends_with(".allow")
+        || key.starts_with("remote.") && key.ends_with(".vcs")
+        || key.starts_with("submodule.") && key.ends_with(".update")
+        || key.starts_with("url.");
+    if loads
+        && !matches!(
+            value.as_static(),
+            Some("/dev/null" | "" | "false" | "true" | "never" | "user")
+        )
+    {
+        walker.doubt(
+            "configuration of `git` that makes it run other programs",
+            &format!("{name}={}", value.shown()),
+        );
+    }
+}
+
+fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
+    let Some(verb) = words.first().and_then(Word::as_static) else {
+        return;
+    };
+    let rest = &words[1..];
+    let read = |walker: &mut Walker, text: &Word| {
+        shells::read_word(
+            walker,
+            text,
+            Dialect::Sh,
+            context,
+            "`git` runs a text that cannot be told",
+        );
+    };
+    for word in rest {
+        if word.literal_prefix().starts_with("ext::")
+            || word.literal_prefix().starts_with("--upload-archive")
+        {
+            walker.doubt("an address of `git` that runs a program", &word.shown());
+        }
+    }
+    match verb {
+        "bisect" if rest.first().and_then(Word::as_static) == Some("run") => {
+            walker.run_words(rest[1..].to_vec(), context);
+        }
+        "submodule" => {
+            if let Some(at) = rest
+                .iter()
+                .position(|word| word.as_static() == Some("foreach"))
+            {
+                let command: Vec<Word> = rest[at + 1..]
+                    .iter()
+                    .skip_while(|word| word.literal_prefix().starts_with("--"))
+                    .cloned()
+                    .collect();
+                if let [text] = command.as_slice() {
+                    read(walker, text);
+                } else {
+                    walker.run_words(command, context);
+                }
+            }
+        }
+        "config" => {
+            let operands: Vec<&Word> = rest
+                .iter()
+                .filter(|word| {
+                    !word.literal_prefix().starts_with('-') && word.as_static() != Some("set")
+                })
+                .collect();
+            if let [key, value, ..] = operands.as_slice() {
+                match key.as_static() {
+                    Some(key) => check_setting(walker, key, value, context),
+                    None => {
+                        walker.doubt("configuration of `git` that cannot be told", &key.shown());
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+    for (index, word) in rest.iter().enumerate() {
+        let next = || rest.get(index + 1).cloned();
+        let start = word.literal_prefix();
+        if word.as_static() == Some("--") {
+            break;
+        }
+        let long = |name: &str, least: usize| {
+            options::long_option(word, name, least).map(|attached| attached.or_else(next))
+        };
+        let text = match verb {
+            "rebase" => long("exec", 2).or_else(|| match start {
+                "-x" => Some(next()),
+                _ if start.starts_with("-x") => Some(word.after("-x")),
+                _ => None,
+            }),
+            "difftool" => long("extcmd", 2).or_else(|| match start {
+                "-x" => Some(next()),
+                _ if start.starts_with("-x") => Some(word.after("-x")),
+                _ => None,
+            }),
+            "grep" => options::long_option(word, "open-files-in-pager", 3)
+                .or_else(|| start.starts_with("-O").then(|| word.after("-O")))
+                .map(|attached| {
+                    attached
+                        .filter(|word| !word.parts.is_empty())
+                        .or_else(|| Some(Word::text("less")))
+                }),
+            "clone" | "fetch" | "pull" | "ls-remote" | "fetch-pack" | "push" | "send-pack"
+            | "archive" => long("upload-pack", 3)
+                .or_else(|| long("receive-pack", 3))
+                .or_else(|| long("exec", 3))
+                .or_else(|| (verb == "clone" && start == "-u").then(next)),
+            "filter-branch" if start.ends_with("-filter") => Some(next()),
+            "send-email" => long("sendmail-cmd", 3)
+                .or_else(|| long("smtp-server", 8))
+                .or_else(|| long("to-cmd", 4))
+                .or_else(|| long("cc-cmd", 4)),
+            _ => None,
+        };
+        if let Some(text) = text {
+            match text {
+                Some(text) => read(walker, &text),
+                None => walker.doubt("an option of `git` that runs a program", &word.shown()),
+            }
+        }
+        if matches!(verb, "clone" | "init") {
+            let template = long("template", 4).is_some();
+            let setting =
+                long("config", 4).or_else(|| (verb == "clone" && start == "-c").then(next));
+            if template {
+                walker.doubt("a template of `git`, which may hold hooks", &word.shown());
+            }
+            if let Some(Some(setting)) = setting {
+                setting_word(walker, &setting, context);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Which programs and builtins need a closer look, because they run others or change what comes after them.
+
+use super::script::Word;
+use super::walk::{Context, Outcome, Walker};
+use super::{builtins, code, git, shells, tools, wrappers};
+
+/// Reads one program's words.
+pub(super) type Runner = fn(&mut Walker, &str, &[Word], &Context<'_>) -> Outcome;
+
+/// Words of the shell whose meaning the reader relies on. A function of such a name is a doubt.
+pub(super) const SHELL_WORDS: &[&str] = &[
+    "cd", "pushd", "popd", "eval", ".", "source", "exec", "command", "builtin", "trap", "set",
+    "shopt", "alias", "unalias", "exit", "return", "break", "continue", "export", "declare",
+    "typeset", "local", "readonly", "read", "unset", "enable",
+];
+
+pub(super) fn knows(name: &str) -> bool {
+    find(name).is_some()
+}
+
+pub(super) fn run(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    match find(name) {
+        Some(runner) => runner(walker, name, words, context),
+        None => Outcome::stays(&walker.directory),
+    }
+}
+
+fn find(name: &str) -> Option<Runner> {
+    builtins::find(name)
+        .or_else(|| wrappers::find(name))
+        .or_else(|| shells::find(name))
+        .or_else(|| git::find(name))
+        .or_else(|| code::find(name))
+        .or_else(|| tools::find(name))
+}

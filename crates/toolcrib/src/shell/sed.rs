@@ -1,0 +1,276 @@
+//! sed: the `e` command and the `e` flag of `s` run commands.
+
+use super::lex::Dialect;
+use super::options::{self, Spec};
+use super::script::{Part, Word};
+use super::walk::{Context, Outcome, Walker};
+
+pub(super) fn run(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let stays = Outcome::stays(&walker.directory);
+    let spec = Spec {
+        flags: "nErsuzab",
+        valued: "efl",
+        optional: "i",
+        long_flags: "quiet silent debug follow-symlinks in-place posix regexp-extended separate sandbox unbuffered \
+            null-data zero-terminated binary help version",
+        long_valued: "expression file line-length",
+    };
+    let mut scripts: Vec<Word> = Vec::new();
+    let mut operands: Vec<&Word> = Vec::new();
+    let mut from_file = false;
+    let mut rest = &words[1..];
+    // Options may stand between operands.
+    loop {
+        let (given, used) = match options::parse(rest, &spec) {
+            Ok(parsed) => parsed,
+            Err(shown) => {
+                walker.doubt("options of `sed` that are not understood", &shown);
+                return stays;
+            }
+        };
+        let ended = used > 0 && rest[used - 1].as_static() == Some("--");
+        for option in given {
+            match option.name.as_str() {
+                "e" | "expression" => scripts.extend(option.value),
+                "f" | "file" => from_file = true,
+                "sandbox" | "help" | "version" => return stays,
+                _ => {}
+            }
+        }
+        rest = &rest[used..];
+        if ended {
+            operands.extend(rest);
+            break;
+        }
+        let Some((operand, after)) = rest.split_first() else {
+            break;
+        };
+        operands.push(operand);
+        rest = after;
+        // What comes after the script are names of files; those may be anything.
+        if scripts.len() + operands.len() > 1
+            && !rest
+                .iter()
+                .any(|word| word.literal_prefix().starts_with('-'))
+        {
+            break;
+        }
+    }
+    if scripts.is_empty() && !from_file {
+        scripts.extend(operands.first().map(|word| (*word).clone()));
+    }
+    for script in &scripts {
+        let mut text = String::new();
+        for part in &script.parts {
+            match part {
+                Part::Text(part) | Part::Glob(part) => text.push_str(part),
+                // A value from outside stands for some text without signs.
+                Part::Variable(_) if !script.splits => text.push('x'),
+                _ => {
+                    walker.doubt("a script of `sed` that cannot be told", &script.shown());
+                    return stays;
+                }
+            }
+        }
+        match commands(&text) {
+            Some(found) => {
+                let inner = context.inside(name);
+                for command in found {
+                    match command {
+                        Runs::Text(text) => walker.child_text(&text, Dialect::Sh, &inner),
+                        Runs::Input => walker.doubt("`sed` runs its input as commands", &text),
+                    }
+                }
+            }
+            None => walker.doubt("a script of `sed` that is not understood", &text),
+        }
+    }
+    stays
+}
+
+#[derive(Debug, PartialEq)]
+enum Runs {
+    Text(String),
+    /// The lines it reads.
+    Input,
+}
+
+/// What a script runs; `None` when it is not understood.
+fn commands(script: &str) -> Option<Vec<Runs>> {
+    let mut found = Vec::new();
+    let mut rest = script.trim_start_matches([' ', '\t', '\n', ';']);
+    // `#n` and comments end with their line.
+    while !rest.is_empty() {
+        rest = addresses(rest)?;
+        let command = rest.chars().next()?;
+        rest = &rest[command.len_utf8()..];
+        let line_end = rest.find('\n').unwrap_or(rest.len());
+        match command {
+            '{' => {}
+            '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z'
+            | 'F' => {
+                rest = rest.trim_start_matches([' ', '\t']);
+                if !(rest.is_empty() || rest.starts_with([';', '\n', '}', '#'])) {
+                    return None;
+                }
+            }
+            'q' | 'Q' | 'l' | 'L' => {
+                rest = rest
+                    .trim_start_matches([' ', '\t'])
+                    .trim_start_matches(|c: char| c.is_ascii_digit());
+                rest = rest.trim_start_matches([' ', '\t']);
+                if !(rest.is_empty() || rest.starts_with([';', '\n', '}', '#'])) {
+                    return None;
+                }
+            }
+            '#' => rest = &rest[line_end..],
+            // Texts and names of files go to the end of the line; a text goes on after a backslash.
+            'r' | 'R' | 'w' | 'W' | 'v' => rest = &rest[line_end..],
+            'a' | 'i' | 'c' => {
+                let mut end = line_end;
+                while rest[..end].ends_with('\\') && end < rest.len() {
+                    end = rest[end + 1..]
+                        .find('\n')
+                        .map_or(rest.len(), |next| end + 1 + next);
+                }
+                rest = &rest[end..];
+            }
+            'b' | 't' | 'T' | ':' => {
+                let end = rest.find(['\n', ';', '}']).unwrap_or(rest.len());
+                rest = &rest[end..];
+            }
+            'e' => {
+                let text = rest[..line_end].trim();
+                found.push(if text.is_empty() {
+                    Runs::Input
+                } else {
+                    Runs::Text(text.to_owned())
+                });
+                rest = &rest[line_end..];
+            }
+            's' | 'y' => {
+                let delimiter = rest.chars().next().filter(|c| !matches!(c, '\n' | '\\'))?;
+                rest = delimited(&rest[delimiter.len_utf8()..], delimiter, command == 's')?;
+                rest = delimited(rest, delimiter, false)?;
+                if command == 's' {
+                    let end = rest
+                        .find(|c: char| {
+                            !(c.is_ascii_digit()
+                                || matches!(c, 'g' | 'p' | 'i' | 'I' | 'm' | 'M' | 'e'))
+                        })
+                        .unwrap_or(rest.len());
+                    if rest[..end].contains('e') {
+                        found.push(Runs::Input);
+                    }
+                    rest = &rest[end..];
+                    if rest.starts_with('w') {
+                        rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+                    }
+                }
+                rest = rest.trim_start_matches([' ', '\t']);
+                if !(rest.is_empty() || rest.starts_with([';', '\n', '}', '#'])) {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        rest = rest.trim_start_matches([' ', '\t', '\n', ';']);
+    }
+    Some(found)
+}
+
+/// Skips up to and including an unescaped delimiter. In a pattern, brackets hold any sign.
+fn delimited(text: &str, delimiter: char, pattern: bool) -> Option<&str> {
+    let mut chars = text.char_indices().peekable();
+    let mut in_brackets = false;
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' if !in_brackets => {
+                chars.next();
+            }
+            // Whether the delimiter ends a bracket differs between programs: not understood.
+            c if c == delimiter && in_brackets => return None,
+            c if c == delimiter => return Some(&text[at + c.len_utf8()..]),
+            '[' if pattern && !in_brackets => {
+                in_brackets = true;
+                if chars.peek().is_some_and(|(_, c)| *c == '^') {
+                    chars.next();
+                }
+                if chars.peek().is_some_and(|(_, c)| *c == ']') {
+                    chars.next();
+                }
+            }
+            '[' if in_brackets && matches!(chars.peek(), Some((_, ':' | '.' | '='))) => {
+                // `[[:alpha:]]`
+                let (_, kind) = chars.next()?;
+                let mut last = ' ';
+                for (_, c) in chars.by_ref() {
+                    if last == kind && c == ']' {
+                        break;
+                    }
+                    last = c;
+                }
+            }
+            ']' => in_brackets = false,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Skips the addresses before a command.
+fn addresses(mut text: &str) -> Option<&str> {
+    loop {
+        text = text.trim_start_matches([' ', '\t']);
+        let first = text.chars().next()?;
+        match first {
+            '0'..='9' | '$' | '~' | '+' | ',' | '!' => text = &text[1..],
+            '/' => text = delimited(&text[1..], '/', true)?.trim_start_matches(['I', 'M']),
+            '\\' => {
+                let delimiter = text[1..].chars().next()?;
+                text = delimited(&text[1 + delimiter.len_utf8()..], delimiter, true)?
+                    .trim_start_matches(['I', 'M']);
+            }
+            _ => return Some(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Runs, commands};
+
+    #[test]
+    fn only_what_runs_is_found() {
+        for harmless in [
+            "s/a/b/g",
+            "s|/x|/y|;p",
+            "/foo/d",
+            "1,5p",
+            "$!N;s/\\n/ /",
+            "s/[/]/x/".trim_end(),
+            "/^#/!s/e/e/",
+            "a e rm",
+            "y/abc/def/",
+            "/x/{s/a/b/;p}",
+            ":a;N;$!ba",
+        ] {
+            let found = commands(harmless);
+            assert!(found.is_none_or(|found| found.is_empty()), "{harmless}");
+        }
+        assert_eq!(commands("s/a/b/g"), Some(vec![]));
+        assert_eq!(
+            commands("1e rm -rf x"),
+            Some(vec![Runs::Text("rm -rf x".into())])
+        );
+        assert_eq!(commands("s/a/b/ge"), Some(vec![Runs::Input]));
+        assert_eq!(commands("/x/e"), Some(vec![Runs::Input]));
+        assert_eq!(commands("p;e"), Some(vec![Runs::Input]));
+        assert_eq!(commands("{p\ne ls\n}"), Some(vec![Runs::Text("ls".into())]));
+    }
+}

@@ -1,0 +1,182 @@
+//! Variables that make other programs run something.
+
+use super::lex::Dialect;
+use super::script::{Part, Word, base_name};
+use super::shells;
+use super::walk::{Context, Walker};
+
+/// The value is a command line that a program runs.
+const COMMANDS: &[&str] = &[
+    "PAGER",
+    "MANPAGER",
+    "SYSTEMD_PAGER",
+    "GIT_PAGER",
+    "GH_PAGER",
+    "BAT_PAGER",
+    "DELTA_PAGER",
+    "AWS_PAGER",
+    "EDITOR",
+    "VISUAL",
+    "FCEDIT",
+    "SUDO_EDITOR",
+    "SYSTEMD_EDITOR",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "GIT_PROXY_COMMAND",
+    "RSYNC_RSH",
+    "CVS_RSH",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "PROMPT_COMMAND",
+    "HG_EDITOR",
+    "SVN_SSH",
+    "SVN_EDITOR",
+    "KUBE_EDITOR",
+    "CSCOPE_EDITOR",
+    "TEXEDIT",
+    "MAILER",
+    "RIPGREP_PRE",
+];
+
+/// The value is code, names code to load, or changes what other words mean.
+const DANGEROUS: &[&str] = &[
+    "BASH_ENV",
+    "ENV",
+    "PS0",
+    "PS4",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "BASH_LOADABLES_PATH",
+    "PERL5OPT",
+    "PERL5DB",
+    "PERL5LIB",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONBREAKPOINT",
+    "RUBYOPT",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "GCONV_PATH",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    "GNUMAKEFLAGS",
+    "MFLAGS",
+    "TAR_OPTIONS",
+    "RIPGREP_CONFIG_PATH",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "LUA_INIT",
+    "AWKPATH",
+    "AWKLIBPATH",
+    "NODE_PATH",
+    "GOFLAGS",
+    "VIMINIT",
+    "EXINIT",
+    "LESSKEY_CONTENT",
+    "EMACSLOADPATH",
+    "CDPATH",
+    "EXECIGNORE",
+    "GLOBIGNORE",
+    "POSIXLY_CORRECT",
+    "BASH_COMPAT",
+    "BASH_XTRACEFD",
+    "HISTFILE",
+    "INPUTRC",
+];
+
+/// Doubts or reads the value of a variable that other programs act on.
+pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Context<'_>) {
+    if COMMANDS.contains(&name) {
+        match value.as_static() {
+            Some(text) => walker.child_text(text, Dialect::Sh, &context.inside(name)),
+            None => walker.doubt(
+                format!("`{name}` names a program, and which one cannot be told"),
+                &value.shown(),
+            ),
+        }
+        return;
+    }
+    let harmless = matches!(value.as_static(), Some("" | "/dev/null"));
+    let loader =
+        name.starts_with("LD_") || name.starts_with("DYLD_") || name.starts_with("BASH_FUNC_");
+    if DANGEROUS.contains(&name)
+        || loader
+        || name.starts_with("GIT_CONFIG") && !name.ends_with("_NOSYSTEM")
+    {
+        if !harmless {
+            walker.doubt(
+                format!("`{name}` makes other programs load or run something"),
+                &value.shown(),
+            );
+        }
+        return;
+    }
+    match name {
+        "SHELL" => {
+            let shell = value
+                .as_static()
+                .is_some_and(|path| path.starts_with('/') && shells::is_shell(base_name(path)));
+            if !shell {
+                walker.doubt(
+                    "`SHELL` names a program that others run commands with",
+                    &value.shown(),
+                );
+            }
+        }
+        "PATH" if !is_usual_path(value) => {
+            walker.doubt("programs are looked for in other places", &value.shown());
+        }
+        "NODE_OPTIONS" => {
+            let plain = value.as_static().is_some_and(|text| {
+                text.split_whitespace().all(|option| {
+                    option.starts_with("--max")
+                        || option.starts_with("--no-")
+                        || option.starts_with("--trace")
+                        || option == "--openssl-legacy-provider"
+                })
+            });
+            if !plain {
+                walker.doubt("`NODE_OPTIONS` may load code", &value.shown());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a search path has only the usual places in it: those of the system, hidden ones of the home directory, the path before.
+fn is_usual_path(value: &Word) -> bool {
+    let shown = value.shown();
+    let literal_dollar = value
+        .parts
+        .iter()
+        .any(|part| matches!(part, Part::Text(text) if text.contains('$')));
+    !value.is_dynamic()
+        && !literal_dollar
+        && shown.split(':').all(|place| {
+            let usual = [
+                "/usr/",
+                "/bin",
+                "/sbin",
+                "/opt/",
+                "/nix/",
+                "/snap/bin",
+                "$HOME/.",
+            ];
+            !place.split('/').any(|name| name == "..")
+                && (matches!(place, "$PATH" | "/bin" | "/sbin")
+                    || usual
+                        .iter()
+                        .any(|start| place.starts_with(start) && !place[1..].contains('$')))
+        })
+}

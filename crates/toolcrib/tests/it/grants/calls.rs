@@ -1,0 +1,190 @@
+//! A grant made with an answer, and the calls after it.
+
+use serde_json::json;
+use toolcrib::approval::ApprovalResponse;
+use toolcrib::approval::grants::Scope;
+use toolcrib::rules::{Rule, RuleSet};
+use toolcrib::{Approval, CallRequest, Effects, ErrorCode, FnTool, LimitsPatch, Verdict};
+
+use super::{Scene, by, in_docs, is_covered, save, saving};
+
+#[tokio::test]
+async fn what_was_granted_is_not_asked_about_again() {
+    let scene = Scene::new();
+    let registry = scene.registry();
+    scene.grant_next(in_docs(), |grant| grant);
+    let first = registry.execute(saving("docs/a.md")).await;
+    let trail = first.approval.as_ref().unwrap();
+    assert_eq!((by(&first), trail.approved), ("Ada", true));
+    let id = trail.grant.clone().unwrap();
+    assert_eq!(scene.grants().list().unwrap().grants[0].id, id);
+
+    let second = registry.execute(saving("docs/b.md")).await;
+    assert!(second.is_ok(), "{second:?}");
+    assert_eq!(by(&second), format!("grant {id}"));
+    assert_eq!(scene.asked(), 1);
+    assert_eq!(scene.grants().find(&id).unwrap().uses, 1);
+    let plan = registry.plan(saving("docs/c.md")).unwrap();
+    assert_eq!(
+        (plan.verdict, plan.grant),
+        (Verdict::Allow, Some(id.clone()))
+    );
+
+    for other in ["src/a.rs", "docs/x/y.md", "docs/../src/a.rs", "docs/.env"] {
+        assert!(!is_covered(&registry, saving(other)).await, "{other}");
+    }
+    let overwriting = saving("docs/a.md").arg("overwrite", true);
+    assert!(
+        !is_covered(&registry, overwriting).await,
+        "one more argument"
+    );
+    assert_eq!(registry.plan(saving("x")).unwrap().verdict, Verdict::Ask);
+
+    scene.grants().revoke(&id[id.len() - 8..]).unwrap();
+    assert!(!is_covered(&registry, saving("docs/b.md")).await);
+    assert_eq!(scene.runs(), 2);
+}
+
+#[tokio::test]
+async fn a_grant_lifts_ask_and_never_deny() {
+    let scene = Scene::new();
+    scene.grant_next(in_docs(), |grant| grant);
+    assert!(scene.registry().execute(saving("docs/a.md")).await.is_ok());
+    let rules = RuleSet::default().with(Rule::forbid("no_b", ["docs/b.md"]));
+    let strict = scene.with(scene.builder(scene.workspace.path()).rules(rules));
+    let outcome = strict.execute(saving("docs/b.md")).await;
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::BlockedByRule);
+    assert!(is_covered(&strict, saving("docs/c.md")).await);
+}
+
+#[tokio::test]
+async fn a_grant_is_used_as_often_as_it_says() {
+    let scene = Scene::new();
+    let registry = scene.registry();
+    scene.grant_next(in_docs(), |grant| grant.uses(2));
+    assert!(registry.execute(saving("docs/a.md")).await.is_ok());
+    let mut covered = 0;
+    for _ in 0..5 {
+        covered += usize::from(is_covered(&registry, saving("docs/a.md")).await);
+    }
+    assert_eq!((covered, scene.runs()), (2, 3));
+    assert_eq!(scene.grants().list().unwrap().grants, []);
+}
+
+#[tokio::test]
+async fn a_call_that_gets_no_place_uses_nothing() {
+    let scene = Scene::new();
+    let builder = scene.builder(scene.workspace.path());
+    let registry = builder.build();
+    let limits = LimitsPatch {
+        max_calls_per_minute: Some(1),
+        ..LimitsPatch::default()
+    };
+    registry.register(save(&scene.runs).limits(limits)).unwrap();
+    scene.grant_next(in_docs(), |grant| grant.uses(1));
+    assert!(registry.execute(saving("docs/a.md")).await.is_ok());
+    let outcome = registry.execute(saving("docs/b.md")).await;
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::RateLimited);
+    assert_eq!(scene.grants().list().unwrap().grants[0].uses, 0);
+}
+
+#[tokio::test]
+async fn a_grant_that_cannot_be_kept_costs_the_call_nothing() {
+    let scene = Scene::new();
+    std::fs::write(scene.home.path().join("grants"), "not a directory").unwrap();
+    let registry = scene.registry();
+    scene.grant_next(in_docs(), |grant| grant);
+    let outcome = registry.execute(saving("docs/a.md")).await;
+    assert!(outcome.is_ok(), "{outcome:?}");
+    let made = outcome.approval.unwrap().grant.unwrap();
+    assert!(made.starts_with("not made: cannot open `grants`"), "{made}");
+}
+
+#[tokio::test]
+async fn a_grant_covers_the_call_it_was_made_for_or_is_not_made() {
+    for (shape, why) in [
+        (
+            json!({"path": {"path": "src/*"}, "content": "any"}),
+            "cover this call",
+        ),
+        (
+            json!({"path": "any", "content": "any"}),
+            "a pattern of paths",
+        ),
+        (
+            json!({"path": {"argv": ["docs/a.md"]}, "content": "any"}),
+            "no shell text",
+        ),
+        (
+            json!({"path": {"path": "docs/*"}, "content": {"path": "**"}}),
+            "no path",
+        ),
+    ] {
+        let scene = Scene::new();
+        scene.grant_next(shape.clone(), |grant| grant);
+        let outcome = scene.registry().execute(saving("docs/a.md")).await;
+        assert!(outcome.is_ok(), "{outcome:?}");
+        let made = outcome.approval.unwrap().grant.unwrap();
+        assert!(
+            made.starts_with("not made: ") && made.contains(why),
+            "{shape}: {made}"
+        );
+        assert_eq!(scene.grants().list().unwrap().grants, []);
+    }
+}
+
+#[tokio::test]
+async fn with_edited_arguments_it_is_these_that_count() {
+    let scene = Scene::new();
+    let registry = scene.registry();
+    let edited = json!({"path": "docs/a.md", "content": "x"});
+    let shape = serde_json::from_value(in_docs()).unwrap();
+    let wanted = toolcrib::approval::grants::GrantRequest::new(shape, Scope::Project);
+    scene.person.then(Ok(ApprovalResponse::approve_with(
+        "Ada",
+        edited.as_object().unwrap().clone(),
+    )
+    .with_grant(wanted)));
+    let outcome = registry.execute(saving("src/a.rs")).await;
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert!(!outcome.approval.unwrap().grant.unwrap().starts_with("not"));
+    assert!(is_covered(&registry, saving("docs/b.md")).await);
+    assert!(!is_covered(&registry, saving("src/a.rs")).await);
+}
+
+#[tokio::test]
+async fn what_is_asked_about_every_time_cannot_be_granted() {
+    let scene = Scene::new();
+    let registry = scene.builder(scene.workspace.path()).build();
+    let tool = |name| FnTool::new(name, "x", |(), _cx| async { Ok(()) }).unwrap();
+    let write = |name| tool(name).effects(Effects::WRITE).always_ask();
+    registry.register(write("delete_file")).unwrap();
+    registry.register(tool("untagged").always_ask()).unwrap();
+    registry
+        .register(write("elevated").approve_by(|_, _| Approval::ask("it is elevated").every_time()))
+        .unwrap();
+    for (name, why) in [
+        ("delete_file", "takes something away"),
+        ("untagged", "does not say whether"),
+        ("elevated", "every time"),
+    ] {
+        scene.grant_next(json!({}), |grant| grant);
+        let outcome = registry.execute(CallRequest::new(name)).await;
+        assert!(outcome.is_ok(), "{outcome:?}");
+        let made = outcome.approval.unwrap().grant.unwrap();
+        assert_eq!(
+            made, "not made: calls like this are asked about every time",
+            "{name}"
+        );
+        let asked = scene.person.asked().pop().unwrap();
+        assert!(asked.offers.is_empty(), "{name}");
+        let said = asked.no_grant.clone().unwrap();
+        assert!(said.contains(why), "{name}: {said}");
+        let wanted =
+            toolcrib::approval::grants::GrantRequest::new(Default::default(), Scope::Project);
+        let answer = ApprovalResponse::approve("Ada").with_grant(wanted);
+        let error = registry.check_answer(&asked, &answer).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidArguments, "{name}");
+        assert!(!is_covered(&registry, CallRequest::new(name)).await);
+    }
+}
