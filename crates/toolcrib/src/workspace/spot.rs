@@ -45,7 +45,7 @@ impl Workspace {
     /// refused.
     pub(crate) fn spot(&self, path: &WorkspacePath, verb: &str) -> Result<Spot, ToolError> {
         let (dir, name) = self.open_parent(path)?;
-        let place = self.place_beneath(dir.as_fd(), path)?.join(&name);
+        let place = self.place_of(dir.as_fd(), path)?.join(&name);
         self.check_unprotected(&place, path, verb)?;
         Ok(Spot {
             dir,
@@ -70,7 +70,7 @@ impl Workspace {
             }
             let dir = self.directory_to_write_in(parent, path, missing)?;
             let name = OsStr::from_bytes(name).to_owned();
-            let place = self.place_beneath(dir.as_fd(), path)?;
+            let place = self.place_of(dir.as_fd(), path)?;
             match readlinkat(&dir, &name, Vec::new()) {
                 Ok(target) => {
                     // A link of a protected name, and what it leads to, are both refused.
@@ -142,7 +142,7 @@ impl Workspace {
             dir = match self.open_directory(&at) {
                 Err(Errno::NOENT) if is_name(name) => {
                     let name = OsStr::from_bytes(name);
-                    let place = self.place_beneath(dir.as_fd(), path)?.join(name);
+                    let place = self.place_of(dir.as_fd(), path)?.join(name);
                     self.check_unprotected(&place, path, "make the directory of")?;
                     match mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
                         // Somebody else was faster, or it is a link that leads to nothing.
@@ -159,7 +159,7 @@ impl Workspace {
     }
 
     /// Where an open directory is, relative to the workspace and without links.
-    fn place_beneath(&self, dir: BorrowedFd<'_>, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
+    fn place_of(&self, dir: BorrowedFd<'_>, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
         let (root, place) = (self.real_root()?, real_path(dir)?);
         match place.strip_prefix(&root) {
             Ok(place) => Ok(place.to_owned()),
