@@ -18,7 +18,7 @@ use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::{Extent, Paint, describe, settled_in_words, short, whoami};
+use crate::prompt::{Extent, Paint, describe_under, settled_in_words, short, whoami};
 
 pub(super) fn approvals(command: &ApprovalsCommand, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
@@ -141,25 +141,22 @@ fn show(queued: &Queued, output: &Output) {
                 output.bad(&settled_in_words(queued)),
         }
     ));
-    output.line(&format!("  id      {}", request.id));
-    output.line(&format!(
-        "  call    {} by {}",
-        request.step_id,
-        caller_word(&request.caller)
-    ));
-    if let Some(workspace) = &request.workspace {
-        output.line(&format!("  in      {}", visible(workspace)));
-    }
-    output.line(&format!("  since   {}", ago(request.created_at)));
-    if let Some(left) = queued.remaining_ms {
-        let left = duration::in_words(Duration::from_millis(left));
-        output.line(&format!("  left    {left}"));
+    let caller = caller_word(&request.caller);
+    let mut facts = vec![
+        ("id", request.id.clone()),
+        ("call", format!("{} by {caller}", request.step_id)),
+    ];
+    facts.extend(request.workspace.clone().map(|workspace| ("in", workspace)));
+    facts.push(("since", ago(request.created_at)));
+    if queued.remaining_ms.is_some() {
+        facts.push(("left", remaining(queued)));
     }
     if queued.status == Status::Pending && !queued.waiting {
-        output.line("  caller  gone; the same call made again takes the answer up");
+        let gone = "gone; the same call made again takes the answer up";
+        facts.push(("caller", gone.to_owned()));
     }
     let paint = Paint(output.colours_stdout());
-    for line in describe(request, Extent::Whole, paint).lines {
+    for line in describe_under(&facts, request, Extent::Whole, paint).lines {
         output.line(&line);
     }
     let edited = queued

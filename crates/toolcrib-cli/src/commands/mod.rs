@@ -78,7 +78,7 @@ fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
 }
 
 /// Who answers when a call asks.
-enum Approver {
+enum Answerer {
     /// Whoever is at this terminal, and whoever answers in the queue.
     Person(Terminal),
     /// Whoever answers in the queue.
@@ -93,20 +93,20 @@ fn open_to_run(
     yes: bool,
     wait: Option<Duration>,
     output: &Output,
-) -> Result<(Crib, Approver), CliError> {
+) -> Result<(Crib, Answerer), CliError> {
     let options = options(global);
     let terminal = (!yes && !global.no_input)
         .then(|| Terminal::find(output.colours_terminal()))
         .flatten();
-    let (options, approver) = match terminal {
+    let (options, answerer) = match terminal {
         Some(terminal) => (
             options.approvals(Approvals::Queue { wait }),
-            Approver::Person(terminal),
+            Answerer::Person(terminal),
         ),
-        None if yes => (options.approver(AllowAll::by("--yes")), Approver::Settled),
+        None if yes => (options.approver(AllowAll::by("--yes")), Answerer::Settled),
         None if wait.is_some() => (
             options.approvals(Approvals::Queue { wait }),
-            Approver::Queue,
+            Answerer::Queue,
         ),
         None => {
             let why = if global.no_input {
@@ -117,10 +117,10 @@ fn open_to_run(
             let why = format!(
                 "{why}; pass `--yes` to approve it yourself, or `--wait-approval 5m` to have it answered with `toolcrib approvals`"
             );
-            (options.approver(DenyAll::because(why)), Approver::Settled)
+            (options.approver(DenyAll::because(why)), Answerer::Settled)
         }
     };
-    Ok((opened(options, output)?, approver))
+    Ok((opened(options, output)?, answerer))
 }
 
 /// Whether a tool is on offer, in one word and, if not, why.

@@ -16,7 +16,7 @@ use toolcrib::{
     ToolOutput,
 };
 
-use super::{Approver, Done, in_words, open_to_run};
+use super::{Answerer, Done, in_words, open_to_run};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
 use crate::failure::{CliError, print_error};
@@ -25,7 +25,7 @@ use crate::progress;
 use crate::prompt::{Prompter, Screen, short};
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
-    let (crib, approver) = open_to_run(global, args.yes, args.wait_approval, output)?;
+    let (crib, answerer) = open_to_run(global, args.yes, args.wait_approval, output)?;
     let crib = Arc::new(crib);
     let request = request(args, global, crib.registry(), output)?;
     if args.dry_run {
@@ -40,7 +40,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
         &crib,
         request,
         args.stream,
-        Asking::new(approver, global),
+        Asking::new(answerer, global),
         output,
     ));
     crib.registry().flush();
@@ -149,18 +149,18 @@ fn read_capped(reader: impl std::io::Read, into: &mut Vec<u8>) -> std::io::Resul
 
 /// How questions reach somebody.
 struct Asking {
-    approver: Approver,
+    answerer: Answerer,
     /// The words in front of a command that answers: another terminal may not know the home.
     command: String,
 }
 
 impl Asking {
-    fn new(approver: Approver, global: &Global) -> Self {
+    fn new(answerer: Answerer, global: &Global) -> Self {
         let command = match &global.home {
             Some(home) => format!("toolcrib --home {}", quoted(&home.to_string_lossy())),
             None => "toolcrib".to_owned(),
         };
-        Asking { approver, command }
+        Asking { answerer, command }
     }
 }
 
@@ -176,14 +176,14 @@ async fn execute(
     let screen = Arc::new(Screen::new());
     let interrupted = tokio::spawn(cancel_on_interrupt(cancel.clone(), Arc::clone(&screen)));
     let (mut prompter, mut announcement) = (None, None);
-    match asking.approver {
-        Approver::Person(terminal) => {
+    match asking.answerer {
+        Answerer::Person(terminal) => {
             prompter = Some(Prompter::start(crib, &screen, terminal, &cancel));
         }
-        Approver::Queue if !output.quiet() => {
+        Answerer::Queue if !output.quiet() => {
             announcement = Some(announce(crib, &screen, asking.command));
         }
-        Approver::Queue | Approver::Settled => {}
+        Answerer::Queue | Answerer::Settled => {}
     }
     let tool = text::shorten(&request.tool, 40);
     let outcome = if stream {

@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 
 use serde_json::Value;
 use toolcrib::approval::ApprovalResponse;
-use toolcrib::model::JsonObject;
+use toolcrib::model::{JsonObject, text};
 use toolcrib::{CallRequest, Plan, ToolError};
 
 use super::talk::{Next, Talk, fault_lines};
@@ -117,13 +117,12 @@ impl Talk<'_> {
     }
 
     fn preview(&self, edited: &JsonObject, plan: &Plan) {
-        for line in arguments(edited, self.extent(), self.paint).lines {
+        let effect = Some(plan.effect.as_str());
+        for line in arguments(edited, effect, self.extent(), self.paint).lines {
             self.say(&line);
         }
-        let effect = toolcrib::model::text::shorten(&plan.effect, 1000);
-        self.say(&format!("  {}  {effect}", self.paint.dim("would")));
         let diff = plan.diff.as_deref().unwrap_or_default();
-        let visible = toolcrib::model::text::visible(diff);
+        let visible = text::visible(diff);
         let lines: Vec<&str> = visible.lines().collect();
         for line in lines.iter().take(DIFF_LINES) {
             self.say(&format!("  {}", coloured(line, self.paint)));
@@ -161,7 +160,7 @@ impl Talk<'_> {
         self.screen.set_editing(true);
         let edited = self.edit_file(editor, &draft);
         self.screen.set_editing(false);
-        let (ended, text) = match edited {
+        let (ended, saved) = match edited {
             Ok(edited) => edited,
             Err(error) => {
                 self.draft = Some(draft);
@@ -173,7 +172,7 @@ impl Talk<'_> {
             Edited::Woken => return Typed::Woken,
             Edited::Failed(status) => {
                 // As much as was saved is there when `e` is typed again.
-                self.draft = Some(text);
+                self.draft = Some(saved);
                 self.fault(&format!(
                     "`{editor}` failed ({status}); nothing was changed"
                 ));
@@ -181,14 +180,14 @@ impl Talk<'_> {
             }
             Edited::Saved => {}
         }
-        match parse(&text) {
+        match parse(&saved) {
             Ok(Some(args)) => {
-                self.draft = Some(text);
+                self.draft = Some(saved);
                 Typed::Arguments(args)
             }
             Ok(None) => Typed::Arguments(self.request.args.clone()),
             Err(message) => {
-                self.draft = Some(text);
+                self.draft = Some(saved);
                 let error = ToolError::new(toolcrib::ErrorCode::InvalidArguments, message);
                 self.faults(&error);
                 self.note_faults(&error);
@@ -237,7 +236,7 @@ impl Talk<'_> {
         let entry = self.crib.registry().find(&self.request.tool).ok();
         let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
         let mut args = current.clone();
-        for line in arguments(&args, self.extent(), self.paint).lines {
+        for line in arguments(&args, None, self.extent(), self.paint).lines {
             self.say(&line);
         }
         loop {

@@ -80,18 +80,25 @@ pub(crate) struct Shown {
 
 /// The effect, the reason, the arguments and the diff.
 pub(crate) fn describe(request: &ApprovalRequest, extent: Extent, paint: Paint) -> Shown {
+    describe_under(&[], request, extent, paint)
+}
+
+/// As [`describe`], with other facts above.
+pub(crate) fn describe_under(
+    facts: &[(&str, String)],
+    request: &ApprovalRequest,
+    extent: Extent,
+    paint: Paint,
+) -> Shown {
     let mut shown = Shown {
         lines: Vec::new(),
         is_cut: false,
     };
-    let width = request
-        .args
-        .keys()
-        .map(|name| name.chars().count())
-        .chain(["effect".len()])
-        .max()
-        .unwrap_or_default()
-        .min(24);
+    let names = facts.iter().map(|(name, _)| *name).chain(["effect"]);
+    let width = width_of(names.chain(request.args.keys().map(String::as_str)));
+    for (name, value) in facts {
+        shown.field(name, value, width, VALUE_LINES, extent, paint);
+    }
     let value_lines = match request.diff {
         Some(_) => VALUE_LINES_BESIDE_DIFF,
         None => VALUE_LINES,
@@ -127,21 +134,35 @@ pub(crate) fn everything(request: &ApprovalRequest, paint: Paint) -> Vec<String>
     };
     shown.diff(diff, usize::MAX, Extent::Whole, paint);
     shown.lines.push(String::new());
-    let args = arguments(&request.args, Extent::Whole, paint);
+    let args = arguments(&request.args, None, Extent::Whole, paint);
     shown.lines.extend(args.lines);
     shown.lines
 }
 
-/// Arguments, one under the other.
-pub(crate) fn arguments(args: &JsonObject, extent: Extent, paint: Paint) -> Shown {
+/// Arguments, one under the other, and what a call with them would do.
+pub(crate) fn arguments(
+    args: &JsonObject,
+    effect: Option<&str>,
+    extent: Extent,
+    paint: Paint,
+) -> Shown {
     let mut shown = Shown {
         lines: Vec::new(),
         is_cut: false,
     };
-    let names = args.keys().map(|name| name.chars().count());
-    let width = names.max().unwrap_or_default().min(24);
+    let names = args.keys().map(String::as_str);
+    let width = width_of(names.chain(effect.map(|_| "effect")));
     shown.arguments(args, width, VALUE_LINES, extent, paint);
+    if let Some(effect) = effect {
+        shown.field("effect", effect, width, VALUE_LINES, extent, paint);
+    }
     shown
+}
+
+/// The column of values: as wide as the longest name, within reason.
+fn width_of<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    let longest = names.map(|name| name.chars().count()).max();
+    longest.unwrap_or_default().min(24)
 }
 
 impl Shown {

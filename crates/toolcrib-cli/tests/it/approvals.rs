@@ -212,6 +212,27 @@ fn a_bad_edit_is_refused_and_the_request_stays_open() {
 }
 
 #[test]
+fn an_edit_that_a_rule_refuses_is_refused_and_the_request_stays_open() {
+    let test = Test::new();
+    let caller = test
+        .command()
+        .args(["run", "shell", "command=$WHAT now", "--wait-approval", "5m"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let request = id(&pending(&test));
+    let approve = |command: &str| test.run(&["approvals", "approve", &request, "--set", command]);
+    approve("command=sudo rm -rf /")
+        .exits(5)
+        .says("rule `privileges`");
+    assert_eq!(id(&pending(&test)), request);
+    approve("command=echo fine").exits(0);
+    let (code, stdout, stderr) = ends(caller);
+    assert_eq!((code, stdout.as_str()), (0, "fine\n"), "{stderr}");
+}
+
+#[test]
 fn an_edit_is_judged_in_the_workspace_of_the_call() {
     let test = notes().file("elsewhere/.git/HEAD", "");
     let caller = waiting(&test, &[]);

@@ -126,7 +126,11 @@ fn a_question_that_expires_ends_by_itself() {
         .collect();
     let mut terminal = test.on_terminal(&words);
     terminal.sees("> ");
-    terminal.sees("nobody answered in time");
+    let meanwhile = terminal.sees("nobody answered in time");
+    assert!(
+        !meanwhile.contains("write_file ·"),
+        "no progress is drawn into the question: {meanwhile}"
+    );
     let (code, shown) = terminal.ends();
     assert_eq!(code, 6, "{shown}");
     assert!(shown.contains("APPROVAL_EXPIRED"), "{shown}");
@@ -157,6 +161,28 @@ fn arguments_are_edited_line_by_line_where_there_is_no_editor() {
     assert_eq!(code, 0, "{shown}");
     assert_eq!(content(&test), "edited");
     assert_eq!(last_call(&test)["approval"]["modified"], true);
+}
+
+#[test]
+fn arguments_that_a_rule_refuses_do_not_count() {
+    let test = notes();
+    let mut terminal = test.on_terminal(&["run", "shell", "command=$WHAT now"]);
+    terminal.sees("> ");
+    terminal.types("e");
+    terminal.sees("change > ");
+    terminal.types("command=sudo rm -rf /");
+    terminal.sees("change > ");
+    terminal.types("");
+    terminal.sees("(rule `privileges`)");
+    terminal.sees("change > ");
+    terminal.types("command=echo fine");
+    terminal.sees("change > ");
+    terminal.types("");
+    terminal.sees("Approve with these arguments?");
+    terminal.types("y");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("\nfine\n"), "{shown}");
 }
 
 /// A script in the place of an editor; each line runs for one editing.
@@ -288,6 +314,48 @@ fn a_grant_made_at_the_prompt_serves_the_next_call_until_it_is_revoked() {
         .exits(6);
     test.run(&["grants", "revoke", id]).exits(0);
     test.run(&again).exits(6);
+}
+
+#[test]
+fn commands_are_granted_by_their_words() {
+    let test = Test::new();
+    let push = ["run", "shell", "command=git push origin main"];
+    let mut terminal = test.on_terminal(&push);
+    terminal.sees("> ");
+    terminal.types("g");
+    let offers = terminal.sees("Which?");
+    assert!(offers.contains("exactly this command"), "{offers}");
+    terminal.types("1");
+    // Session, an hour, one call.
+    terminal.sees("How far?");
+    terminal.types("s");
+    terminal.sees("How long?");
+    terminal.types("1h");
+    terminal.sees("How many calls?");
+    terminal.types("1");
+    terminal.sees("In this terminal session, for 1h, for one call: ");
+    terminal.types("n");
+    terminal.sees("no grant was made");
+    terminal.sees("> ");
+    terminal.presses("\u{3}");
+    assert_eq!(terminal.ends().0, 130);
+    test.run(&["grants", "list", "--json"])
+        .exits(0)
+        .prints("[]\n");
+    test.run(&push).exits(6);
+    let add = [
+        "grants",
+        "add",
+        "shell",
+        "command=git push origin *",
+        "--yes",
+    ];
+    test.run(&add).exits(0);
+    // It fails, since there is no repository, but it runs.
+    let ran = test.run(&push);
+    assert!(ran.stderr.contains("repository"), "{ran:?}");
+    test.run(&["run", "shell", "command=git push -f origin main"])
+        .exits(6);
 }
 
 #[test]

@@ -80,7 +80,11 @@ impl Watch<'_> {
             if self.output.has_failed() {
                 break ExitCode::SUCCESS;
             }
-            let _ = tokio::time::timeout(EVERY, ending.cancelled()).await;
+            let ended = tokio::time::timeout(EVERY, ending.cancelled()).await;
+            if let (Ok(()), Some(terminal)) = (ended, &self.terminal) {
+                // The cursor stands behind a `^C`.
+                terminal.say("");
+            }
         };
         interrupted.abort();
         Ok(code)
