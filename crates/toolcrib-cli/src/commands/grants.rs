@@ -211,10 +211,10 @@ fn confirmed(global: &Global, output: &Output) -> Result<bool, CliError> {
     };
     let wake = Wake::new()
         .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot ask: {error}")))?;
-    terminal.forget_typed();
+    let _attention = terminal.attend();
     loop {
         match terminal.ask("Make this grant? (y/n) ", &wake) {
-            Line::Text(word) => match word.to_lowercase().as_str() {
+            Line::Text(word) => match word.trim().to_lowercase().as_str() {
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),
                 _ => {}

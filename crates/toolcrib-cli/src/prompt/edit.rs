@@ -94,7 +94,7 @@ impl Talk<'_> {
             match self.terminal.ask(question, self.wake) {
                 Line::Woken => return Choice::Woken,
                 Line::End => return Choice::No,
-                Line::Text(word) => match word.to_lowercase().as_str() {
+                Line::Text(word) => match word.trim().to_lowercase().as_str() {
                     "y" | "yes" => return Choice::Yes,
                     "e" | "edit" => return Choice::Edit,
                     "n" | "no" => return Choice::No,
@@ -243,10 +243,11 @@ impl Talk<'_> {
             let line = match self.terminal.ask("change > ", self.wake) {
                 Line::Woken => return Typed::Woken,
                 Line::End => return Typed::Nothing,
-                Line::Text(line) if line.is_empty() => return Typed::Arguments(args),
+                Line::Text(line) if line.trim().is_empty() => return Typed::Arguments(args),
                 Line::Text(line) => line,
             };
             if let Some(name) = line.strip_prefix('-').filter(|_| !line.contains('=')) {
+                let name = name.trim_end();
                 if args.shift_remove(name).is_none() {
                     self.fault(&format!("there is no argument `{name}`"));
                 }

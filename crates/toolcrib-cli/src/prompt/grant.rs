@@ -124,7 +124,7 @@ impl Talk<'_> {
                 Line::Woken => return Err(Stop::Woken),
                 Line::End => return Err(Stop::Back),
                 Line::Text(word) => {
-                    if let Some(answer) = read(&word.to_lowercase()) {
+                    if let Some(answer) = read(&word.trim().to_lowercase()) {
                         return Ok(answer);
                     }
                 }

@@ -95,8 +95,7 @@ impl<'a> Talk<'a> {
                 return Ended::Skipped;
             }
         }
-        // What was typed before there was a question is no answer to it.
-        self.terminal.forget_typed();
+        let _attention = self.terminal.attend();
         self.introduce();
         loop {
             let next = match self.terminal.ask(&self.keys(), self.wake) {
@@ -105,7 +104,7 @@ impl<'a> Talk<'a> {
                     Whose::Own => self.respond(self.no("")),
                     Whose::Another => Next::Over(Ended::Quit),
                 },
-                Line::Text(word) => self.act(&word.to_lowercase()),
+                Line::Text(word) => self.act(&word.trim().to_lowercase()),
             };
             if let Next::Over(ended) = next {
                 return ended;
@@ -238,7 +237,7 @@ impl<'a> Talk<'a> {
     fn deny(&mut self) -> Next {
         match self.terminal.ask("Why? (Enter: no reason) ", self.wake) {
             Line::Woken => Next::Over(self.settled()),
-            Line::Text(reason) => self.respond(self.no(&reason)),
+            Line::Text(reason) => self.respond(self.no(reason.trim())),
             Line::End => self.respond(self.no("")),
         }
     }
@@ -267,7 +266,7 @@ impl<'a> Talk<'a> {
             let question = format!("-- {} more lines: Enter goes on, q stops -- ", left.len());
             match self.terminal.ask(&self.paint.dim(&question), self.wake) {
                 Line::Woken => return Next::Over(self.settled()),
-                Line::Text(word) if word.is_empty() => {}
+                Line::Text(word) if word.trim().is_empty() => {}
                 Line::Text(_) | Line::End => return Next::Again,
             }
         }

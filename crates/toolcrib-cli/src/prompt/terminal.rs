@@ -45,7 +45,7 @@ impl Wake {
 /// What comes of waiting for a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// What was typed, without blanks around it.
+    /// What was typed, without the end of the line.
     Text(String),
     /// Ctrl-D, or the terminal is gone.
     End,
@@ -58,7 +58,6 @@ pub(crate) enum Line {
 pub(crate) struct Terminal {
     input: OwnedFd,
     output: File,
-    found: Option<Termios>,
     colour: bool,
 }
 
@@ -87,40 +86,39 @@ impl Terminal {
             tty(true)?
         };
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let terminal = Terminal {
-            found: tcgetattr(&input).ok(),
+        Some(Terminal {
             input,
             output,
             colour: colour && !is_dumb,
-        };
-        terminal.make_readable();
-        Some(terminal)
+        })
+    }
+
+    /// Turns to the person for a question. What was typed before is forgotten: it is no answer to it.
+    ///
+    /// Not before there is a question: a process in the background is stopped for as much as this.
+    pub(crate) fn attend(&self) -> Attention<'_> {
+        let found = tcgetattr(&self.input).ok();
+        if let Some(modes) = &found {
+            self.make_readable(modes);
+        }
+        self.forget_typed();
+        Attention {
+            terminal: self,
+            found,
+        }
     }
 
     /// Lines, echo and signals: what a program that died may have switched off.
-    fn make_readable(&self) {
-        let Some(mut modes) = self.found.clone() else {
-            return;
-        };
-        let (lines, returns) = (
-            LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG,
-            InputModes::ICRNL,
-        );
-        if !modes.local_modes.contains(lines) || !modes.input_modes.contains(returns) {
-            modes.local_modes |= lines;
-            modes.input_modes |= returns;
+    fn make_readable(&self, found: &Termios) {
+        let mut modes = found.clone();
+        modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
+        modes.input_modes |= InputModes::ICRNL;
+        if modes.local_modes != found.local_modes || modes.input_modes != found.input_modes {
             let _ = tcsetattr(&self.input, OptionalActions::Now, &modes);
         }
     }
 
-    fn restore(&self) {
-        if let Some(modes) = &self.found {
-            let _ = tcsetattr(&self.input, OptionalActions::Now, modes);
-        }
-    }
-
-    /// Forgets what was typed and not read: it was typed before the question, or for one that is no more.
-    pub(crate) fn forget_typed(&self) {
+    fn forget_typed(&self) {
         let _ = tcflush(&self.input, QueueSelector::IFlush);
     }
 
@@ -182,6 +180,7 @@ impl Terminal {
 
     /// Runs the person's editor on a file and waits until it is closed. When the question is no more, it is closed from here.
     pub(crate) fn edit(&self, editor: &str, file: &Path, wake: &Wake) -> io::Result<Edited> {
+        let modes = tcgetattr(&self.input).ok();
         let stdio = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map(Stdio::from);
         let mut child = Command::new("sh")
             // Editors come with options (`code --wait`). `exec`, so that a signal meets the editor.
@@ -191,13 +190,15 @@ impl Terminal {
             .stdout(stdio(self.output.as_fd())?)
             .stderr(stdio(self.output.as_fd())?)
             .spawn()?;
-        let ended = self.attend(&mut child, wake);
-        self.restore();
-        self.make_readable();
+        let ended = self.until_closed(&mut child, wake);
+        // An editor that was killed could not put them back.
+        if let Some(modes) = &modes {
+            let _ = tcsetattr(&self.input, OptionalActions::Now, modes);
+        }
         ended
     }
 
-    fn attend(&self, child: &mut Child, wake: &Wake) -> io::Result<Edited> {
+    fn until_closed(&self, child: &mut Child, wake: &Wake) -> io::Result<Edited> {
         let pid = Pid::from_child(child);
         let closed = pidfd_open(pid, PidfdFlags::empty())?;
         loop {
@@ -224,12 +225,22 @@ impl Terminal {
 }
 
 fn text_of(typed: &[u8]) -> Line {
-    Line::Text(String::from_utf8_lossy(typed).trim().to_owned())
+    let typed = typed.strip_suffix(b"\n").unwrap_or(typed);
+    Line::Text(String::from_utf8_lossy(typed).into_owned())
 }
 
-impl Drop for Terminal {
+/// The terminal while a question is on it. Afterwards its modes are as they were found.
+#[derive(Debug)]
+pub(crate) struct Attention<'a> {
+    terminal: &'a Terminal,
+    found: Option<Termios>,
+}
+
+impl Drop for Attention<'_> {
     fn drop(&mut self) {
-        self.restore();
+        if let Some(modes) = &self.found {
+            let _ = tcsetattr(&self.terminal.input, OptionalActions::Now, modes);
+        }
     }
 }
 

@@ -377,7 +377,7 @@ fn what_may_not_be_granted_says_so() {
 fn the_result_and_the_question_do_not_mix() {
     let test = notes();
     let words: Vec<&str> = OVERWRITE.into_iter().chain(["--json"]).collect();
-    let mut terminal = test.on_terminal_but(&words, "</dev/null >out.json");
+    let mut terminal = test.on_terminal_by("exec \"$@\" </dev/null >out.json", &words);
     terminal.sees("> ");
     terminal.types("y");
     assert_eq!(terminal.ends().0, 0);
@@ -389,15 +389,15 @@ fn the_result_and_the_question_do_not_mix() {
 #[test]
 fn a_question_goes_to_the_terminal_also_where_stderr_is_redirected() {
     let test = notes();
-    let mut terminal = test.on_terminal_but(&OVERWRITE, "2>errors");
+    let mut terminal = test.on_terminal_by("exec \"$@\" 2>errors", &OVERWRITE);
     terminal.sees("> ");
     terminal.types("y");
     assert_eq!(terminal.ends().0, 0);
     assert_eq!(content(&test), "new\n");
     // Who redirects both is a program, whatever terminal it was started from.
-    let terminal = test.on_terminal_but(
+    let terminal = test.on_terminal_by(
+        "exec \"$@\" </dev/null 2>errors",
         &["run", "delete_file", "path=docs/notes.md"],
-        "</dev/null 2>errors",
     );
     assert_eq!(terminal.ends().0, 6);
 }
@@ -420,6 +420,22 @@ fn a_long_diff_is_cut_and_shown_on_request_page_by_page() {
     terminal.types("n");
     terminal.types("");
     assert_eq!(terminal.ends().0, 5);
+}
+
+#[test]
+fn a_terminal_is_left_as_it_was_found() {
+    let test = notes();
+    let script = r#"stty raw -echo; "$@"; code=$?; stty -a >modes; stty sane; exit $code"#;
+    let mut terminal = test.on_terminal_by(script, &OVERWRITE);
+    terminal.sees("> ");
+    // Lines can be typed all the same.
+    terminal.types("y");
+    assert_eq!(terminal.ends().0, 0);
+    let modes = std::fs::read_to_string(test.workspace().join("modes")).unwrap();
+    assert!(
+        modes.contains("-icanon") && modes.contains("-echo "),
+        "{modes}"
+    );
 }
 
 #[test]

@@ -35,17 +35,17 @@ struct Screen {
 impl Test {
     /// Runs the binary on a terminal; everything it writes goes there.
     pub(crate) fn on_terminal(&self, words: &[&str]) -> Session {
-        Session::start(self, words, "")
+        Session::start(self, words, "exec \"$@\"")
     }
 
-    /// As [`on_terminal`](Self::on_terminal), with something redirected as a shell would: `</dev/null`.
-    pub(crate) fn on_terminal_but(&self, words: &[&str], redirections: &str) -> Session {
-        Session::start(self, words, redirections)
+    /// As [`on_terminal`](Self::on_terminal), by a shell script in which `"$@"` is the command.
+    pub(crate) fn on_terminal_by(&self, script: &str, words: &[&str]) -> Session {
+        Session::start(self, words, script)
     }
 }
 
 impl Session {
-    fn start(test: &Test, words: &[&str], redirections: &str) -> Self {
+    fn start(test: &Test, words: &[&str], script: &str) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -67,7 +67,7 @@ impl Session {
         let mut command = Command::new("setsid");
         command
             .args(["--ctty", "sh", "-c"])
-            .arg(format!("exec \"$@\" {redirections}"))
+            .arg(script)
             .arg("sh")
             .arg(inner.get_program())
             .args(words)
