@@ -55,6 +55,25 @@ pub(crate) fn arguments(
     Ok(args)
 }
 
+/// What is wrong with a `name=value` word whose name the tool does not know; `None` if it knows it.
+pub(crate) fn unknown(pair: &str, spec: &ToolSpec) -> Option<String> {
+    let (name, _) = pair.split_once('=')?;
+    let is_closed = spec.input_schema.as_value()["additionalProperties"] == false;
+    if !is_closed || property_of(spec, name).is_some() {
+        return None;
+    }
+    let known: Vec<&str> = spec
+        .input_schema
+        .properties()
+        .map(|(name, _)| name)
+        .collect();
+    Some(format!(
+        "`{}` is not a parameter; there are {}",
+        text::shorten(name, 60),
+        text::or_list(&known).replace(" or ", " and ")
+    ))
+}
+
 /// The property a word names, in any spelling the pipeline would fold in.
 fn property_of<'a>(spec: &'a ToolSpec, name: &str) -> Option<(&'a str, &'a Value)> {
     let schema: &Schema = &spec.input_schema;

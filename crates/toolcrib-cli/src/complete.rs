@@ -1,4 +1,4 @@
-//! What a shell may complete: tools, parameters, values, error codes.
+//! What a shell may complete: tools, parameters, values, ids, error codes.
 //!
 //! Runs on every press of Tab: it opens the crib like any command and stays silent when it cannot.
 
@@ -7,9 +7,12 @@ use std::ffi::OsStr;
 use clap::CommandFactory as _;
 use clap_complete::engine::CompletionCandidate;
 use serde_json::Value;
+use toolcrib::approval::Status;
+use toolcrib::model::text;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
 use crate::args::Cli;
+use crate::prompt::short;
 
 /// The command line, for the completion engine and the manual.
 pub(crate) fn command() -> clap::Command {
@@ -52,7 +55,7 @@ pub(crate) fn parameters(current: &OsStr) -> Vec<CompletionCandidate> {
         return Vec::new();
     };
     let words: Vec<String> = std::env::args()
-        .skip_while(|word| word != "run")
+        .skip_while(|word| word != "run" && word != "add")
         .skip(1)
         .collect();
     let Ok(crib) = Crib::open() else {
@@ -115,6 +118,61 @@ fn values(spec: &ToolSpec, name: &str, current: &str) -> Vec<CompletionCandidate
     matching
         .map(|value| CompletionCandidate::new(format!("{name}={value}")))
         .collect()
+}
+
+/// Requests of any standing.
+pub(crate) fn requests(current: &OsStr) -> Vec<CompletionCandidate> {
+    ids_of_requests(current, None)
+}
+
+/// Requests that can be answered.
+pub(crate) fn pending(current: &OsStr) -> Vec<CompletionCandidate> {
+    ids_of_requests(current, Some(Status::Pending))
+}
+
+fn ids_of_requests(current: &OsStr, only: Option<Status>) -> Vec<CompletionCandidate> {
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let Ok(listing) = crib.approvals().list(only) else {
+        return Vec::new();
+    };
+    // The newest is what somebody means.
+    let requests = listing.requests.iter().rev();
+    let all = requests.map(|queued| {
+        let request = &queued.request;
+        let about = format!("{}: {}", request.tool, text::shorten(&request.effect, 80));
+        (request.id.clone(), about)
+    });
+    ids(current, all)
+}
+
+/// Grants in force.
+pub(crate) fn grants(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let Ok(list) = crib.grants().list() else {
+        return Vec::new();
+    };
+    let grants = list.grants.into_iter().rev();
+    ids(current, grants.map(|grant| (grant.id, grant.tool)))
+}
+
+/// Short ids, and whole ones for who began to type one.
+fn ids(current: &OsStr, all: impl Iterator<Item = (String, String)>) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let mut candidates = Vec::new();
+    for (id, about) in all {
+        if short(&id).starts_with(current) {
+            candidates.push(candidate(short(&id), &about));
+        } else if id.starts_with(current) {
+            candidates.push(candidate(&id, &about));
+        }
+    }
+    candidates
 }
 
 fn candidate(word: &str, about: &str) -> CompletionCandidate {

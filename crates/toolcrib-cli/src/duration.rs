@@ -1,4 +1,4 @@
-//! Durations as people type them: `500ms`, `5s`, `2m`; a bare number is seconds.
+//! Durations as people type them: `500ms`, `5s`, `2m`, `8h`, `7d`; a bare number is seconds.
 
 use std::time::Duration;
 
@@ -20,12 +20,36 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         "s" => number,
         "m" => number * 60.0,
         "h" => number * 3600.0,
+        "d" => number * 86_400.0,
         _ => return Err(wrong()),
     };
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if duration >= Duration::from_millis(1) => Ok(duration),
         _ => Err(wrong()),
     }
+}
+
+/// A time as people say it, to the two largest units: `4m 59s`, `30d`.
+pub(crate) fn in_words(duration: Duration) -> String {
+    // What is shown counts down, so half a second is still one.
+    let seconds = duration.as_secs() + u64::from(duration.subsec_millis() >= 500);
+    let units = [
+        (seconds / 86_400, "d"),
+        (seconds / 3600 % 24, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+    ];
+    let words: Vec<String> = units
+        .iter()
+        .skip_while(|(number, _)| *number == 0)
+        .take(2)
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, unit)| format!("{number}{unit}"))
+        .collect();
+    if words.is_empty() {
+        return "0s".to_owned();
+    }
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -41,8 +65,20 @@ mod tests {
             ("0.5", 500),
             ("2m", 120_000),
             ("1h", 3_600_000),
+            ("7d", 604_800_000),
         ] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for (millis, words) in [
+            (0, "0s"),
+            (299_700, "5m"),
+            (299_000, "4m 59s"),
+            (3_600_000, "1h"),
+            (3_661_000, "1h 1m"),
+            (3_601_000, "1h"),
+            (2_592_000_000, "30d"),
+        ] {
+            assert_eq!(in_words(Duration::from_millis(millis)), words);
         }
         for wrong in ["", "s", "5x", "-1s", "0", "NaN", "inf", "1e300h", "5 s s"] {
             assert!(parse(wrong).is_err(), "{wrong}");

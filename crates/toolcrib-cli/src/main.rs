@@ -9,6 +9,7 @@ mod duration;
 mod failure;
 mod output;
 mod progress;
+mod prompt;
 mod size;
 
 use std::panic::AssertUnwindSafe;

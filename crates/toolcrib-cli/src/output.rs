@@ -21,6 +21,7 @@ pub(crate) struct Output {
     stderr_is_terminal: bool,
     colour_out: bool,
     colour_err: bool,
+    colour_terminal: bool,
     /// The exit code, once stdout could not be written.
     failed: AtomicU8,
 }
@@ -45,6 +46,7 @@ impl Output {
             stderr_is_terminal,
             colour_out: colour(stdout_is_terminal),
             colour_err: colour(stderr_is_terminal),
+            colour_terminal: colour(true),
             failed: AtomicU8::new(0),
         }
     }
@@ -57,8 +59,22 @@ impl Output {
         self.plain
     }
 
+    pub(crate) fn quiet(&self) -> bool {
+        self.quiet
+    }
+
     pub(crate) fn verbose(&self) -> bool {
         self.verbose
+    }
+
+    /// Whether what goes to stdout is coloured.
+    pub(crate) fn colours_stdout(&self) -> bool {
+        self.colour_out
+    }
+
+    /// Whether what goes to a terminal, whichever way, is coloured.
+    pub(crate) fn colours_terminal(&self) -> bool {
+        self.colour_terminal
     }
 
     /// Whether a moving line on stderr would please anybody.

@@ -1,10 +1,12 @@
 //! One file per verb.
 
+mod approvals;
 mod calls;
 mod completions;
 mod config;
 mod doctor;
 mod explain;
+mod grants;
 mod list;
 mod rules;
 mod run;
@@ -16,12 +18,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use toolcrib::approval::{AllowAll, DenyAll};
+use toolcrib::crib::Approvals;
 use toolcrib::registry::{Availability, Entry, Source};
-use toolcrib::{Crib, CribOptions};
+use toolcrib::{Caller, Crib, CribOptions};
 
 use crate::args::{Cli, Command, Global};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::prompt::{self, Terminal};
 
 pub(crate) type Done = Result<ExitCode, CliError>;
 
@@ -32,6 +36,8 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::List(args) => list::list(args, &open(global, output)?, output),
         Command::Show(args) => show::show(args, &open(global, output)?, output),
         Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
+        Command::Approvals(command) => approvals::approvals(command, global, output),
+        Command::Grants(command) => grants::grants(command, global, output),
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
@@ -52,6 +58,9 @@ fn options(global: &Global) -> CribOptions {
     if let Some(workspace) = &global.workspace {
         options = options.workspace(workspace);
     }
+    if let Some(session) = prompt::session() {
+        options = options.session(session);
+    }
     options
 }
 
@@ -68,17 +77,50 @@ fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
     Ok(crib)
 }
 
+/// Who answers when a call asks.
+enum Answerer {
+    /// Whoever is at this terminal, and whoever answers in the queue.
+    Person(Terminal),
+    /// Whoever answers in the queue.
+    Queue,
+    /// Nobody is asked: approved or refused at once.
+    Settled,
+}
+
 /// Opens the crib for a call, with whoever can approve it.
-fn open_to_run(global: &Global, yes: bool, output: &Output) -> Result<Crib, CliError> {
+fn open_to_run(
+    global: &Global,
+    yes: bool,
+    wait: Option<Duration>,
+    output: &Output,
+) -> Result<(Crib, Answerer), CliError> {
     let options = options(global);
-    let options = if yes {
-        options.approver(AllowAll::by("--yes"))
-    } else {
-        options.approver(DenyAll::because(
-            "nobody was asked; pass `--yes` to approve it yourself",
-        ))
+    let terminal = (!yes && !global.no_input)
+        .then(|| Terminal::find(output.colours_terminal()))
+        .flatten();
+    let (options, answerer) = match terminal {
+        Some(terminal) => (
+            options.approvals(Approvals::Queue { wait }),
+            Answerer::Person(terminal),
+        ),
+        None if yes => (options.approver(AllowAll::by("--yes")), Answerer::Settled),
+        None if wait.is_some() => (
+            options.approvals(Approvals::Queue { wait }),
+            Answerer::Queue,
+        ),
+        None => {
+            let why = if global.no_input {
+                "`--no-input` forbids to ask"
+            } else {
+                "there is no terminal to ask on"
+            };
+            let why = format!(
+                "{why}; pass `--yes` to approve it yourself, or `--wait-approval 5m` to have it answered with `toolcrib approvals`"
+            );
+            (options.approver(DenyAll::because(why)), Answerer::Settled)
+        }
     };
-    opened(options, output)
+    Ok((opened(options, output)?, answerer))
 }
 
 /// Whether a tool is on offer, in one word and, if not, why.
@@ -94,6 +136,15 @@ fn source(entry: &Entry) -> &'static str {
     match entry.source() {
         Source::BuiltIn => "built-in",
         Source::App => "app",
+    }
+}
+
+/// Who calls, as a person reads it.
+fn caller_word(caller: &Caller) -> &'static str {
+    match caller {
+        Caller::Library => "a program",
+        Caller::Cli => "the command line",
+        Caller::Tool => "a tool",
     }
 }
 

@@ -1,11 +1,13 @@
 //! `toolcrib run`: one call, from words to an exit code.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use toolcrib::approval::queue::Subscription;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Registry;
 use toolcrib::wire::{ResultShape, render};
@@ -14,15 +16,17 @@ use toolcrib::{
     ToolOutput,
 };
 
-use super::{Done, in_words, open_to_run};
+use super::{Answerer, Done, in_words, open_to_run};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
 use crate::failure::{CliError, print_error};
 use crate::output::Output;
 use crate::progress;
+use crate::prompt::{Prompter, Screen, short};
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
-    let crib = open_to_run(global, args.yes, output)?;
+    let (crib, answerer) = open_to_run(global, args.yes, args.wait_approval, output)?;
+    let crib = Arc::new(crib);
     let request = request(args, global, crib.registry(), output)?;
     if args.dry_run {
         return dry_run(crib.registry().plan(request)?, output);
@@ -32,7 +36,13 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
         .build();
     let runtime = runtime
         .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
-    let (outcome, streamed) = runtime.block_on(execute(&crib, request, args.stream, output));
+    let (outcome, streamed) = runtime.block_on(execute(
+        &crib,
+        request,
+        args.stream,
+        Asking::new(answerer, global),
+        output,
+    ));
     crib.registry().flush();
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
@@ -137,34 +147,104 @@ fn read_capped(reader: impl std::io::Read, into: &mut Vec<u8>) -> std::io::Resul
     Ok(())
 }
 
+/// How questions reach somebody.
+struct Asking {
+    answerer: Answerer,
+    /// The words in front of a command that answers: another terminal may not know the home.
+    command: String,
+}
+
+impl Asking {
+    fn new(answerer: Answerer, global: &Global) -> Self {
+        let command = match &global.home {
+            Some(home) => format!("toolcrib --home {}", quoted(&home.to_string_lossy())),
+            None => "toolcrib".to_owned(),
+        };
+        Asking { answerer, command }
+    }
+}
+
 async fn execute(
-    crib: &Crib,
+    crib: &Arc<Crib>,
     request: CallRequest,
     stream: bool,
+    asking: Asking,
     output: &Output,
 ) -> (Outcome, bool) {
     let cancel = CancellationToken::new();
     let request = request.cancel_with(cancel.clone());
-    let interrupted = tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            cancel.cancel();
+    let screen = Arc::new(Screen::new());
+    let interrupted = tokio::spawn(cancel_on_interrupt(cancel.clone(), Arc::clone(&screen)));
+    let (mut prompter, mut announcement) = (None, None);
+    match asking.answerer {
+        Answerer::Person(terminal) => {
+            prompter = Some(Prompter::start(crib, &screen, terminal, &cancel));
         }
-    });
+        Answerer::Queue if !output.quiet() => {
+            announcement = Some(announce(crib, &screen, asking.command));
+        }
+        Answerer::Queue | Answerer::Settled => {}
+    }
     let tool = text::shorten(&request.tool, 40);
     let outcome = if stream {
-        follow(crib.registry(), request, output).await
+        follow(crib.registry(), request, &screen, output).await
     } else {
-        (
-            progress::show(output, &tool, crib.registry().execute(request)).await,
-            false,
-        )
+        let call = crib.registry().execute(request);
+        (progress::show(output, &screen, &tool, call).await, false)
     };
+    if let Some(prompter) = prompter {
+        prompter.finish().await;
+    }
+    drop(announcement);
     interrupted.abort();
     outcome
 }
 
+/// Ctrl-C cancels the call, but not while an editor has the terminal.
+async fn cancel_on_interrupt(cancel: CancellationToken, screen: Arc<Screen>) {
+    while tokio::signal::ctrl_c().await.is_ok() {
+        if !screen.is_editing() {
+            cancel.cancel();
+            return;
+        }
+    }
+}
+
+/// Says on stderr how a question can be answered, as soon as there is one.
+fn announce(crib: &Crib, screen: &Arc<Screen>, command: String) -> Subscription {
+    let screen = Arc::clone(screen);
+    crib.approvals().on_request(move |request| {
+        let _taken = screen.take();
+        let id = short(&request.id);
+        let until = request.expires_at.map_or(String::new(), |until| {
+            format!(" until {}", until.strftime("%H:%M:%S UTC"))
+        });
+        let lines = format!(
+            "{} waits for approval{until}: {}\n  {command} approvals show {id}\n  {command} approvals approve {id}\n",
+            request.tool,
+            text::shorten(&request.effect, 400),
+        );
+        let _ = std::io::stderr().write_all(lines.as_bytes());
+    })
+}
+
+/// A word that a shell reads as it is.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 /// Prints what happens while it happens; says too whether the tool's output was part of it.
-async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> (Outcome, bool) {
+async fn follow(
+    registry: &Registry,
+    request: CallRequest,
+    screen: &Screen,
+    output: &Output,
+) -> (Outcome, bool) {
     let call = registry.execute_async(request);
     let mut events = call.events();
     let mut streamed = false;
@@ -177,6 +257,8 @@ async fn follow(registry: &Registry, request: CallRequest, output: &Output) -> (
             output.ndjson(&*event);
             continue;
         }
+        // What others write while a question is on the screen waits until it is answered.
+        screen.free().await;
         match &event.kind {
             EventKind::Output {
                 stream: OutputStream::Stdout,

@@ -11,6 +11,11 @@ fn help_of_every_command_is_as_it_was_reviewed() {
         "list",
         "show",
         "schema",
+        "approvals",
+        "approvals approve",
+        "approvals watch",
+        "grants",
+        "grants add",
         "calls",
         "rules",
         "rules test",
@@ -22,10 +27,9 @@ fn help_of_every_command_is_as_it_was_reviewed() {
     ] {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let ran = test.run(&words).exits(0);
-        let name = if command.is_empty() {
-            "toolcrib"
-        } else {
-            command
+        let name = match command {
+            "" => "toolcrib".to_owned(),
+            command => command.replace(' ', "-"),
         };
         golden(&format!("help/{}.txt", name.replace(' ', "_")), &ran.stdout);
     }

@@ -1,17 +1,21 @@
 //! Tests of the binary from outside, as one program.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod approvals;
 mod attacks;
 mod calls;
 mod completions;
 mod config;
 mod doctor;
+mod grants;
 mod harness;
 mod help;
 mod list;
 mod programs;
+mod prompt;
 mod readme;
 mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod terminal;

@@ -1,0 +1,213 @@
+//! `toolcrib approvals watch`: requests as they come, put to the person at the terminal or printed.
+
+use std::collections::{HashMap, HashSet};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use toolcrib::approval::{Queued, Status};
+use toolcrib::model::text;
+use toolcrib::{Crib, ErrorCode, ToolError};
+
+use super::{crib_of, in_one_line, standing};
+use crate::args::Global;
+use crate::commands::Done;
+use crate::failure::CliError;
+use crate::output::Output;
+use crate::prompt::{Desk, Ended, Screen, Terminal, Whose, settled_in_words, short};
+
+/// How often the queue is looked at.
+const EVERY: Duration = Duration::from_millis(200);
+
+pub(super) fn watch(crib: Crib, global: &Global, output: &Output) -> Done {
+    let asks = !output.json() && !output.plain() && !global.no_input;
+    let terminal = asks
+        .then(|| Terminal::find(output.colours_terminal()))
+        .flatten();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
+    let watch = Watch {
+        crib: Arc::new(crib),
+        screen: Arc::new(Screen::new()),
+        terminal: terminal.map(Arc::new),
+        global,
+        output,
+        seen: HashMap::new(),
+        skipped: HashSet::new(),
+        others: Vec::new(),
+    };
+    let done = runtime.block_on(watch.follow());
+    runtime.shutdown_background();
+    done
+}
+
+struct Watch<'a> {
+    crib: Arc<Crib>,
+    screen: Arc<Screen>,
+    terminal: Option<Arc<Terminal>>,
+    global: &'a Global,
+    output: &'a Output,
+    /// How each request stood when it was last looked at.
+    seen: HashMap<String, (Status, bool)>,
+    skipped: HashSet<String>,
+    /// The cribs of other workspaces that requests were about.
+    others: Vec<Arc<Crib>>,
+}
+
+impl Watch<'_> {
+    async fn follow(mut self) -> Done {
+        let ending = CancellationToken::new();
+        let interrupted = tokio::spawn(end_on_interrupt(ending.clone(), Arc::clone(&self.screen)));
+        let words = match self.terminal {
+            Some(_) => "requests are put to you as they come; Ctrl-C ends the watch",
+            None => "watching; Ctrl-C ends it",
+        };
+        self.output.say(&self.output.dim(words));
+        let mut is_first = true;
+        let code = loop {
+            let requests = self.look().await?;
+            self.report(&requests, is_first);
+            is_first = false;
+            if let Some(Ended::Quit) = self.put_next(&requests, &ending).await? {
+                break ExitCode::SUCCESS;
+            }
+            if ending.is_cancelled() {
+                break ExitCode::from(ErrorCode::Cancelled.exit_code());
+            }
+            if self.output.has_failed() {
+                break ExitCode::SUCCESS;
+            }
+            let ended = tokio::time::timeout(EVERY, ending.cancelled()).await;
+            if let (Ok(()), Some(terminal)) = (ended, &self.terminal) {
+                // The cursor stands behind a `^C`.
+                terminal.say("");
+            }
+        };
+        interrupted.abort();
+        Ok(code)
+    }
+
+    async fn look(&self) -> Result<Vec<Queued>, CliError> {
+        let crib = Arc::clone(&self.crib);
+        let listed = tokio::task::spawn_blocking(move || crib.approvals().list(None)).await;
+        let listed = listed.map_err(|error| {
+            ToolError::new(
+                ErrorCode::Internal,
+                format!("cannot look at the queue: {error}"),
+            )
+        })?;
+        Ok(listed.map_err(ToolError::from)?.requests)
+    }
+
+    /// Prints what has changed. What was over when the watch began is no news.
+    fn report(&mut self, requests: &[Queued], is_first: bool) {
+        for queued in requests {
+            let now = (queued.status, queued.waiting);
+            let before = self.seen.insert(queued.request.id.clone(), now);
+            let is_news = match before {
+                None => !is_first || queued.status == Status::Pending,
+                Some(before) => before != now,
+            };
+            if !is_news {
+                continue;
+            }
+            if self.output.json() {
+                self.output.ndjson(queued);
+            } else if self.terminal.is_none() {
+                self.print(queued);
+            }
+        }
+        let ids: HashSet<&str> = requests
+            .iter()
+            .map(|queued| queued.request.id.as_str())
+            .collect();
+        self.seen.retain(|id, _| ids.contains(id.as_str()));
+    }
+
+    fn print(&self, queued: &Queued) {
+        let request = &queued.request;
+        let effect = in_one_line(&request.effect, self.output);
+        if self.output.plain() {
+            let cells = [&request.id, &standing(queued), &request.tool, &effect];
+            let cells = cells.map(|cell| text::visible(cell).replace(['\n', '\t'], " "));
+            self.output.line(&cells.join("\t"));
+            return;
+        }
+        let words = match queued.status {
+            Status::Pending => standing(queued),
+            Status::Approved
+            | Status::Denied
+            | Status::Used
+            | Status::Expired
+            | Status::Withdrawn => settled_in_words(queued),
+        };
+        self.output.line(&format!(
+            "{}  {}  {}  ({words})",
+            short(&request.id),
+            text::shorten(&request.tool, 60),
+            effect.replace(['\n', '\t'], " ")
+        ));
+    }
+
+    /// Puts the oldest open request to the person, if there is one of both.
+    async fn put_next(
+        &mut self,
+        requests: &[Queued],
+        ending: &CancellationToken,
+    ) -> Result<Option<Ended>, CliError> {
+        let Some(terminal) = self.terminal.clone() else {
+            return Ok(None);
+        };
+        let open = requests.iter().find(|queued| {
+            queued.status == Status::Pending && !self.skipped.contains(&queued.request.id)
+        });
+        let Some(queued) = open else { return Ok(None) };
+        let desk = Desk {
+            crib: self.crib_for(queued)?,
+            screen: Arc::clone(&self.screen),
+            terminal,
+            whose: Whose::Another,
+        };
+        let ended = desk.put(queued.request.clone(), ending).await;
+        if ended == Ended::Skipped {
+            self.skipped.insert(queued.request.id.clone());
+        }
+        Ok(Some(ended))
+    }
+
+    fn crib_for(&mut self, queued: &Queued) -> Result<Arc<Crib>, CliError> {
+        let workspace = queued
+            .request
+            .workspace
+            .as_deref()
+            .map(std::path::Path::new);
+        let known = self
+            .others
+            .iter()
+            .find(|crib| crib.workspace_path() == workspace);
+        if let Some(crib) = known {
+            return Ok(Arc::clone(crib));
+        }
+        match crib_of(&queued.request, &self.crib, self.global, self.output)? {
+            None => Ok(Arc::clone(&self.crib)),
+            Some(other) => {
+                let other = Arc::new(other);
+                self.others.push(Arc::clone(&other));
+                Ok(other)
+            }
+        }
+    }
+}
+
+/// Ctrl-C ends the watch, but not while an editor has the terminal.
+async fn end_on_interrupt(ending: CancellationToken, screen: Arc<Screen>) {
+    while tokio::signal::ctrl_c().await.is_ok() {
+        if !screen.is_editing() {
+            ending.cancel();
+            return;
+        }
+    }
+}

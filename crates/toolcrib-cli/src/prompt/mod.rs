@@ -1,0 +1,115 @@
+//! Questions on the terminal.
+//!
+//! A call that asks puts its question into the queue of the home, and the [`Prompter`] answers it there like anybody else
+//! could: from another terminal, the web, a program. Whoever is first decides; the prompt ends by itself when that was
+//! somebody else. The dialogue runs on a thread of its own, so that nothing else waits for a person.
+
+mod edit;
+mod grant;
+mod screen;
+mod talk;
+mod terminal;
+mod who;
+mod words;
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::future::{Either, select};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use toolcrib::Crib;
+use toolcrib::approval::ApprovalRequest;
+use toolcrib::approval::queue::Subscription;
+
+pub(crate) use screen::Screen;
+pub(crate) use talk::{Ended, Talk, Whose, settled_in_words};
+pub(crate) use terminal::{Line, Terminal, Wake};
+pub(crate) use who::{session, whoami};
+pub(crate) use words::{Extent, Paint, describe_under, short};
+
+/// Puts the questions of this process's calls to the person at the terminal, one after the other.
+pub(crate) struct Prompter {
+    _subscription: Subscription,
+    ending: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Prompter {
+    /// Begins to listen for questions, until `cancel` or [`finish`](Self::finish) ends it. Within a runtime.
+    pub(crate) fn start(
+        crib: &Arc<Crib>,
+        screen: &Arc<Screen>,
+        terminal: Terminal,
+        cancel: &CancellationToken,
+    ) -> Self {
+        let (sender, questions) = unbounded_channel();
+        let subscription = crib.approvals().on_request(move |request| {
+            // Nobody listens any more: the process is about to end.
+            let _ = sender.send(request.clone());
+        });
+        let ending = cancel.child_token();
+        let desk = Desk {
+            crib: Arc::clone(crib),
+            screen: Arc::clone(screen),
+            terminal: Arc::new(terminal),
+            whose: Whose::Own,
+        };
+        let task = tokio::spawn(desk.serve(questions, ending.clone()));
+        Prompter {
+            _subscription: subscription,
+            ending,
+            task,
+        }
+    }
+
+    /// Ends the question on the screen, if one is left, and gives the terminal back.
+    pub(crate) async fn finish(self) {
+        self.ending.cancel();
+        let _ = self.task.await;
+    }
+}
+
+/// Where questions are put: a terminal, and what is needed to answer.
+pub(crate) struct Desk {
+    pub(crate) crib: Arc<Crib>,
+    pub(crate) screen: Arc<Screen>,
+    pub(crate) terminal: Arc<Terminal>,
+    pub(crate) whose: Whose,
+}
+
+impl Desk {
+    async fn serve(
+        self,
+        mut questions: UnboundedReceiver<ApprovalRequest>,
+        ending: CancellationToken,
+    ) {
+        while let Some(Some(request)) = ending.run_until_cancelled(questions.recv()).await {
+            self.put(request, &ending).await;
+        }
+    }
+
+    /// Puts one question; returns when it is settled, here or elsewhere, or when there is no more time for it.
+    pub(crate) async fn put(&self, request: ApprovalRequest, ending: &CancellationToken) -> Ended {
+        let Ok(wake) = Wake::new().map(Arc::new) else {
+            return Ended::Skipped;
+        };
+        let id = request.id.clone();
+        let mut dialogue = {
+            let (crib, screen) = (Arc::clone(&self.crib), Arc::clone(&self.screen));
+            let (terminal, wake) = (Arc::clone(&self.terminal), Arc::clone(&wake));
+            let whose = self.whose;
+            tokio::task::spawn_blocking(move || {
+                let _taken = screen.take();
+                Talk::new(&crib, &request, &terminal, &screen, &wake, whose).hold()
+            })
+        };
+        let settled = ending.run_until_cancelled(self.crib.approvals().settled(&id));
+        if let Either::Left((ended, _)) = select(&mut dialogue, pin!(settled)).await {
+            return ended.unwrap_or(Ended::Skipped);
+        }
+        wake.wake();
+        dialogue.await.unwrap_or(Ended::Skipped)
+    }
+}

@@ -1,0 +1,80 @@
+//! [`Screen`]: who may write on the terminal. While a question is on it, nothing else moves there.
+
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+/// The terminal as something that several want to write to.
+#[derive(Debug)]
+pub(crate) struct Screen {
+    taken: watch::Sender<bool>,
+    /// Held while a line is drawn, so that nothing is drawn over the first line of a question.
+    drawing: Mutex<()>,
+    has_line: AtomicBool,
+    editing: AtomicBool,
+}
+
+impl Screen {
+    pub(crate) fn new() -> Self {
+        Screen {
+            taken: watch::Sender::new(false),
+            drawing: Mutex::new(()),
+            has_line: AtomicBool::new(false),
+            editing: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes the screen for a question, until the guard is dropped.
+    pub(crate) fn take(&self) -> Taken<'_> {
+        let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.taken.send_replace(true);
+        self.clear();
+        Taken(self)
+    }
+
+    /// Draws a line over the last one, unless the screen is taken; whether it was drawn.
+    pub(crate) fn draw(&self, line: &str) -> bool {
+        let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = !*self.taken.borrow();
+        if free {
+            let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
+            self.has_line.store(true, Ordering::Relaxed);
+        }
+        free
+    }
+
+    /// Removes the line that was drawn.
+    pub(crate) fn clear(&self) {
+        if self.has_line.swap(false, Ordering::Relaxed) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+
+    /// Waits until no question is on it.
+    pub(crate) async fn free(&self) {
+        let mut taken = self.taken.subscribe();
+        // The sender lives in `self`.
+        let _ = taken.wait_for(|taken| !taken).await;
+    }
+
+    /// Notes that an editor has the terminal: a Ctrl-C there is the editor's.
+    pub(crate) fn set_editing(&self, editing: bool) {
+        self.editing.store(editing, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_editing(&self) -> bool {
+        self.editing.load(Ordering::Relaxed)
+    }
+}
+
+/// The screen is taken for as long as this is kept.
+#[derive(Debug)]
+pub(crate) struct Taken<'a>(&'a Screen);
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.0.taken.send_replace(false);
+    }
+}

@@ -1,0 +1,299 @@
+//! [`Terminal`]: the person's side of a question. Lines are written and read, nothing else is asked of the terminal, so that
+//! it may be a dumb one.
+//!
+//! Reading ends when the person types a line or when a [`Wake`] says that the question is no more, whatever is first. The
+//! terminal is left as it was found: its modes, and without half a line that the shell would take for its own.
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr,
+    tcgetwinsize, tcsetattr,
+};
+
+/// How long an editor may take to close when its question is no more.
+const CLOSING: Duration = Duration::from_secs(2);
+/// Nobody types more in a line.
+const MAX_LINE: usize = 64 * 1024;
+
+/// Ends whatever the terminal is doing. Once it was called it stays so.
+#[derive(Debug)]
+pub(crate) struct Wake(OwnedFd);
+
+impl Wake {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Wake(eventfd(
+            0,
+            EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+        )?))
+    }
+
+    pub(crate) fn wake(&self) {
+        // It can only fail when it was called 2^64 times.
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
+}
+
+/// What comes of waiting for a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// What was typed, without the end of the line.
+    Text(String),
+    /// Ctrl-D, or the terminal is gone.
+    End,
+    /// Somebody called [`Wake::wake`].
+    Woken,
+}
+
+/// A terminal with a person at it.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    input: OwnedFd,
+    output: File,
+    colour: bool,
+}
+
+impl Terminal {
+    /// The terminal of this process, if a person may be expected at it: standard input or standard error is one.
+    ///
+    /// What was redirected of the two is replaced by `/dev/tty`. A process that has neither is run by a program, even where
+    /// it was left a controlling terminal.
+    pub(crate) fn find(colour: bool) -> Option<Self> {
+        let (stdin, stderr) = (io::stdin(), io::stderr());
+        if !stdin.is_terminal() && !stderr.is_terminal() {
+            return None;
+        }
+        let tty = |write: bool| {
+            let mut options = File::options();
+            options.read(!write).write(write).open("/dev/tty").ok()
+        };
+        let input = if stdin.is_terminal() {
+            stdin.as_fd().try_clone_to_owned().ok()?
+        } else {
+            tty(false)?.into()
+        };
+        let output = if stderr.is_terminal() {
+            stderr.as_fd().try_clone_to_owned().ok()?.into()
+        } else {
+            tty(true)?
+        };
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Some(Terminal {
+            input,
+            output,
+            colour: colour && !is_dumb,
+        })
+    }
+
+    /// Turns to the person for a question. What was typed before is forgotten: it is no answer to it.
+    ///
+    /// Not before there is a question: a process in the background is stopped for as much as this.
+    pub(crate) fn attend(&self) -> Attention<'_> {
+        let found = tcgetattr(&self.input).ok();
+        if let Some(modes) = &found {
+            self.make_readable(modes);
+        }
+        self.forget_typed();
+        Attention {
+            terminal: self,
+            found,
+        }
+    }
+
+    /// Lines, echo and signals: what a program that died may have switched off.
+    fn make_readable(&self, found: &Termios) {
+        let mut modes = found.clone();
+        modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
+        modes.input_modes |= InputModes::ICRNL;
+        if modes.local_modes != found.local_modes || modes.input_modes != found.input_modes {
+            let _ = tcsetattr(&self.input, OptionalActions::Now, &modes);
+        }
+    }
+
+    fn forget_typed(&self) {
+        let _ = tcflush(&self.input, QueueSelector::IFlush);
+    }
+
+    pub(crate) fn colour(&self) -> bool {
+        self.colour
+    }
+
+    /// Rows of the terminal; a small one's if it does not say.
+    pub(crate) fn rows(&self) -> usize {
+        tcgetwinsize(&self.output).map_or(24, |size| match size.ws_row {
+            0 => 24,
+            rows => usize::from(rows),
+        })
+    }
+
+    /// Writes a line. What cannot be written nobody reads.
+    pub(crate) fn say(&self, line: &str) {
+        let _ = writeln!(&self.output, "{line}");
+    }
+
+    /// Asks, and waits for a line.
+    pub(crate) fn ask(&self, question: &str, wake: &Wake) -> Line {
+        let _ = write!(&self.output, "{question}");
+        let line = self.read_line(wake);
+        match line {
+            Line::Text(_) => {}
+            // The cursor stands behind the question.
+            Line::End => self.say(""),
+            Line::Woken => {
+                self.say("");
+                self.forget_typed();
+            }
+        }
+        line
+    }
+
+    fn read_line(&self, wake: &Wake) -> Line {
+        let mut typed: Vec<u8> = Vec::new();
+        loop {
+            match wait_for(self.input.as_fd(), wake, None) {
+                Ready::First => {}
+                Ready::Woken => return Line::Woken,
+                Ready::Neither => continue,
+            }
+            let mut bytes = [0; 4096];
+            match rustix::io::read(&self.input, &mut bytes) {
+                Ok(0) if typed.is_empty() => return Line::End,
+                // The second Ctrl-D behind a text, or the terminal is gone.
+                Ok(0) => return text_of(&typed),
+                Ok(read) => typed.extend_from_slice(&bytes[..read]),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => return Line::End,
+            }
+            if typed.last() == Some(&b'\n') || typed.len() > MAX_LINE {
+                return text_of(&typed);
+            }
+        }
+    }
+
+    /// Runs the person's editor on a file and waits until it is closed. When the question is no more, it is closed from here.
+    pub(crate) fn edit(&self, editor: &str, file: &Path, wake: &Wake) -> io::Result<Edited> {
+        let modes = tcgetattr(&self.input).ok();
+        let stdio = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map(Stdio::from);
+        let mut child = Command::new("sh")
+            // Editors come with options (`code --wait`). `exec`, so that a signal meets the editor.
+            .args(["-c", &format!("exec {editor} \"$@\""), "editor"])
+            .arg(file)
+            .stdin(stdio(self.input.as_fd())?)
+            .stdout(stdio(self.output.as_fd())?)
+            .stderr(stdio(self.output.as_fd())?)
+            .spawn()?;
+        let ended = self.until_closed(&mut child, wake);
+        // An editor that was killed could not put them back.
+        if let Some(modes) = &modes {
+            let _ = tcsetattr(&self.input, OptionalActions::Now, modes);
+        }
+        ended
+    }
+
+    fn until_closed(&self, child: &mut Child, wake: &Wake) -> io::Result<Edited> {
+        let pid = Pid::from_child(child);
+        let closed = pidfd_open(pid, PidfdFlags::empty())?;
+        loop {
+            match wait_for(closed.as_fd(), wake, None) {
+                Ready::First => break,
+                Ready::Neither => {}
+                Ready::Woken => {
+                    let _ = kill_process(pid, Signal::TERM);
+                    if !is_ready(closed.as_fd(), CLOSING) {
+                        child.kill()?;
+                    }
+                    child.wait()?;
+                    self.forget_typed();
+                    return Ok(Edited::Woken);
+                }
+            }
+        }
+        let status = child.wait()?;
+        Ok(match status.success() {
+            true => Edited::Saved,
+            false => Edited::Failed(status.to_string()),
+        })
+    }
+}
+
+fn text_of(typed: &[u8]) -> Line {
+    let typed = typed.strip_suffix(b"\n").unwrap_or(typed);
+    Line::Text(String::from_utf8_lossy(typed).into_owned())
+}
+
+/// The terminal while a question is on it. Afterwards its modes are as they were found.
+#[derive(Debug)]
+pub(crate) struct Attention<'a> {
+    terminal: &'a Terminal,
+    found: Option<Termios>,
+}
+
+impl Drop for Attention<'_> {
+    fn drop(&mut self) {
+        if let Some(modes) = &self.found {
+            let _ = tcsetattr(&self.terminal.input, OptionalActions::Now, modes);
+        }
+    }
+}
+
+/// What came of an editor.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Edited {
+    /// It was closed in good order.
+    Saved,
+    /// It said that something went wrong.
+    Failed(String),
+    /// The question is no more.
+    Woken,
+}
+
+enum Ready {
+    First,
+    Woken,
+    Neither,
+}
+
+/// Waits until there is something to read, or the wake; the wake goes first.
+fn wait_for(first: BorrowedFd<'_>, wake: &Wake, time: Option<&Timespec>) -> Ready {
+    let mut fds = [
+        PollFd::from_borrowed_fd(first, PollFlags::IN),
+        PollFd::new(&wake.0, PollFlags::IN),
+    ];
+    // Interrupted by a signal: neither, and the caller asks again.
+    let _ = poll(&mut fds, time);
+    if !fds[1].revents().is_empty() {
+        Ready::Woken
+    } else if !fds[0].revents().is_empty() {
+        Ready::First
+    } else {
+        Ready::Neither
+    }
+}
+
+fn is_ready(fd: BorrowedFd<'_>, within: Duration) -> bool {
+    let deadline = std::time::Instant::now() + within;
+    loop {
+        let left = deadline.saturating_duration_since(std::time::Instant::now());
+        let time = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        match poll(
+            &mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)],
+            Some(&time),
+        ) {
+            Ok(0) => return false,
+            Ok(_) => return true,
+            Err(_) if left.is_zero() => return false,
+            Err(_) => {}
+        }
+    }
+}
