@@ -400,9 +400,9 @@ Examples:
   toolcrib grants add shell --shape '{\"command\": {\"argv\": [\"echo\", \"two words\"]}}'
 
 What each parameter may be: a value, or `*` for anything; for paths a pattern (`docs/*` in that
-directory, `docs/**` below it, too); for commands their words, `*` for one word that is no option and
-`**` at the end for any further words. Parameters not named keep their defaults. What the grant
-would have allowed in the past is shown before it is made.")]
+directory, `docs/**` below it, too); for commands their words, with `*` for one word that is no
+option and `**` at the end for any further words. Parameters not named keep their defaults. What
+the grant would have allowed in the past is shown before it is made.")]
 pub(crate) struct GrantArgs {
     /// The tool
     #[arg(add = ArgValueCompleter::new(complete::tools))]

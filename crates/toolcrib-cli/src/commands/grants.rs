@@ -10,7 +10,7 @@ use toolcrib::model::spec::Role;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::{Caller, Crib, ErrorCode, ToolError, ToolSpec};
 
-use super::run::read_json;
+use super::run::read_json_of;
 use super::{Done, caller_word, open};
 use crate::args::{Global, GrantArgs, GrantsCommand};
 use crate::coerce;
@@ -152,7 +152,7 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
     let entry = crib.registry().find(&args.tool)?;
     let spec = entry.spec();
     let wire = match &args.shape {
-        Some(word) => read_json(word, global, output)?,
+        Some(word) => read_json_of("--shape", word, global, output)?,
         None => shape_of(&args.pairs, spec)?,
     };
     let shape: Shape = serde_json::from_value(Value::Object(wire)).map_err(|error| {
@@ -173,14 +173,24 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
     let lasting = args.expires.unwrap_or(scope.default_duration());
     wanted = wanted.lasting(lasting);
     let simulation = crib.simulate(&args.tool, &wanted.shape)?;
+    let reach = match scope {
+        Scope::Call | Scope::Session => "in this terminal session",
+        Scope::Project => "in this workspace",
+        Scope::User => "in all workspaces",
+    };
+    let calls = match args.uses {
+        None => String::new(),
+        Some(1) => ", one call".to_owned(),
+        Some(uses) => format!(", {uses} calls"),
+    };
+    let lasting = duration::in_words(lasting);
     output.say(&format!(
-        "allows {} with {}, scope {}, for {}",
-        output.bold(spec.name.as_str()),
-        wanted.shape,
-        args.scope,
-        duration::in_words(lasting)
+        "{} without asking",
+        output.bold(spec.name.as_str())
     ));
-    output.say(&format!("  {simulation}"));
+    output.say(&format!("  with  {}", wanted.shape));
+    output.say(&format!("  for   {lasting} {reach}{calls}"));
+    output.say(&format!("  this  {simulation}"));
     if !args.yes && !confirmed(global, output)? {
         output.say("no grant was made");
         return Ok(ExitCode::from(ErrorCode::ApprovalDenied.exit_code()));

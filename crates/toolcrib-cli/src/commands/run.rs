@@ -96,7 +96,18 @@ fn request(
 /// More JSON than this nobody types, and no tool takes.
 const MAX_JSON: u64 = 64 * 1024 * 1024;
 
+/// Reads the arguments that `--args` is given.
 pub(super) fn read_json(
+    word: &str,
+    global: &Global,
+    output: &Output,
+) -> Result<JsonObject, CliError> {
+    read_json_of("--args", word, global, output)
+}
+
+/// Reads the JSON object that a flag is given: as it is, from `@FILE` or from `-`.
+pub(super) fn read_json_of(
+    flag: &str,
     word: &str,
     global: &Global,
     output: &Output,
@@ -105,12 +116,12 @@ pub(super) fn read_json(
     let source = match word {
         "-" => {
             if global.no_input && std::io::stdin().is_terminal() {
-                return Err(CliError::usage(
-                    "`--args -` would wait for the terminal, which `--no-input` forbids",
-                ));
+                return Err(CliError::usage(format!(
+                    "`{flag} -` would wait for the terminal, which `--no-input` forbids"
+                )));
             }
             if std::io::stdin().is_terminal() {
-                output.say(&output.dim("type the arguments as JSON and end with Ctrl-D"));
+                output.say(&output.dim("type JSON and end with Ctrl-D"));
             }
             read_capped(std::io::stdin().lock(), &mut json).map(|()| "stdin".to_owned())
         }
@@ -121,16 +132,16 @@ pub(super) fn read_json(
                 .map_err(|error| std::io::Error::new(error.kind(), format!("`{path}`: {error}"))),
             None => {
                 json.extend_from_slice(word.as_bytes());
-                Ok("`--args`".to_owned())
+                Ok(format!("`{flag}`"))
             }
         },
     };
     let source = source
         .map_err(|error| CliError::usage(format!("cannot read the arguments from {error}")))?;
     let usage = |problem: String| {
-        CliError::usage(problem).with_hint(
-            "write a JSON object: --args '{\"name\": \"value\"}', --args @FILE or --args -",
-        )
+        CliError::usage(problem).with_hint(format!(
+            "write a JSON object: {flag} '{{\"name\": \"value\"}}', {flag} @FILE or {flag} -"
+        ))
     };
     match serde_json::from_slice(&json) {
         Ok(Value::Object(object)) => Ok(object),
@@ -286,6 +297,8 @@ async fn follow(
                 let message = message.as_deref().unwrap_or_default();
                 output.say(&output.dim(&format!("{progress}{total} {}", text::visible(message))));
             }
+            // Who was asked here knows.
+            EventKind::Approval { .. } if screen.was_taken() => {}
             EventKind::Approval { status, .. } => {
                 output.say(&output.dim(&format!("approval {status}")));
             }

@@ -13,6 +13,7 @@ pub(crate) struct Screen {
     /// Held while a line is drawn, so that nothing is drawn over the first line of a question.
     drawing: Mutex<()>,
     has_line: AtomicBool,
+    was_taken: AtomicBool,
     editing: AtomicBool,
 }
 
@@ -22,6 +23,7 @@ impl Screen {
             taken: watch::Sender::new(false),
             drawing: Mutex::new(()),
             has_line: AtomicBool::new(false),
+            was_taken: AtomicBool::new(false),
             editing: AtomicBool::new(false),
         }
     }
@@ -30,8 +32,14 @@ impl Screen {
     pub(crate) fn take(&self) -> Taken<'_> {
         let _drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
         self.taken.send_replace(true);
+        self.was_taken.store(true, Ordering::Relaxed);
         self.clear();
         Taken(self)
+    }
+
+    /// Whether there has been a question.
+    pub(crate) fn was_taken(&self) -> bool {
+        self.was_taken.load(Ordering::Relaxed)
     }
 
     /// Draws a line over the last one, unless the screen is taken; whether it was drawn.

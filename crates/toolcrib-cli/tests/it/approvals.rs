@@ -340,6 +340,31 @@ fn ids_that_name_nothing_or_too_much_are_usage_errors() {
 }
 
 #[test]
+fn ids_are_completed_with_what_can_be_answered() {
+    let test = notes();
+    let caller = waiting(&test, &[]);
+    let request = id(&pending(&test));
+    let complete = |verb: &str| {
+        let ran = test
+            .command()
+            .env("COMPLETE", "bash")
+            .env("_CLAP_COMPLETE_INDEX", "3")
+            .env("_CLAP_COMPLETE_COMP_TYPE", "9")
+            .env("_CLAP_COMPLETE_SPACE", "true")
+            .env("_CLAP_IFS", "\n")
+            .args(["--", "toolcrib", "approvals", verb, ""])
+            .output()
+            .unwrap();
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    assert!(complete("approve").contains(&request[28..]));
+    test.run(&["approvals", "deny", &request]).exits(0);
+    assert_eq!(ends(caller).0, 5);
+    assert!(!complete("approve").contains(&request[28..]));
+    assert!(complete("show").contains(&request[28..]));
+}
+
+#[test]
 fn a_watch_prints_each_change_as_a_line_of_json() {
     let test = notes();
     let mut watch = test

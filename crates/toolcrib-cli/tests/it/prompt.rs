@@ -387,6 +387,20 @@ fn the_result_and_the_question_do_not_mix() {
 }
 
 #[test]
+fn a_streamed_call_asks_too() {
+    let test = Test::new();
+    let words = ["run", "shell", "command=$(echo echo) hello", "--stream"];
+    let mut terminal = test.on_terminal(&words);
+    terminal.sees("> ");
+    terminal.types("y");
+    terminal.sees("approved\n");
+    terminal.sees("hello\n");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    assert!(!shown.contains("approval approved"), "said once: {shown}");
+}
+
+#[test]
 fn a_question_goes_to_the_terminal_also_where_stderr_is_redirected() {
     let test = notes();
     let mut terminal = test.on_terminal_by("exec \"$@\" 2>errors", &OVERWRITE);
