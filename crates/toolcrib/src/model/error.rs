@@ -87,7 +87,7 @@ error_codes! {
         "A person was asked and said no." "Read the reason given; do something else.";
     ApprovalUnavailable "APPROVAL_UNAVAILABLE" 403 6 ToolResult
         "The call needs a person's approval and nobody could be asked."
-        "Pass `--yes` to approve it yourself, or embed an approver that can ask.";
+        "Answer it at a terminal, approve it yourself with `--yes`, or let it wait for an answer with `--wait-approval 5m`.";
     ApprovalExpired "APPROVAL_EXPIRED" 403 6 ToolResult
         "The call needs a person's approval and nobody answered in time." "Call again when somebody can answer.";
     InvalidPath "INVALID_PATH" 200 1 ToolResult
