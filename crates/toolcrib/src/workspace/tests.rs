@@ -388,6 +388,14 @@ fn error_numbers_become_the_codes_of_s2() {
         (Errno::MFILE, ErrorCode::ExecutionError),
         (Errno::IO, ErrorCode::ExecutionError),
         (Errno::STALE, ErrorCode::ExecutionError),
+        (Errno::EXIST, ErrorCode::FileExists),
+        (Errno::ISDIR, ErrorCode::InvalidPath),
+        (Errno::NOSPC, ErrorCode::ExecutionError),
+        (Errno::DQUOT, ErrorCode::ExecutionError),
+        (Errno::FBIG, ErrorCode::FileTooLarge),
+        (Errno::ROFS, ErrorCode::PermissionDenied),
+        (Errno::NOTEMPTY, ErrorCode::ExecutionError),
+        (Errno::BUSY, ErrorCode::ExecutionError),
     ] {
         assert_eq!(path.fault("open", errno).code(), code, "{errno}");
     }

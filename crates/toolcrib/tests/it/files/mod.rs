@@ -58,8 +58,22 @@ impl Approver for Person {
 
 /// The same ground once for each way to resolve paths.
 fn grounds() -> [Ground; 2] {
+    grounds_in(&std::env::temp_dir())
+}
+
+/// The same in memory where that can be had: disks are slow to make thousands of directories.
+fn grounds_in_memory() -> [Ground; 2] {
+    let memory = Path::new("/dev/shm");
+    if tempfile::tempdir_in(memory).is_ok() {
+        grounds_in(memory)
+    } else {
+        grounds()
+    }
+}
+
+fn grounds_in(place: &Path) -> [Ground; 2] {
     [Workspace::open, Workspace::open_without_openat2].map(|open| {
-        let outer = tempfile::tempdir().unwrap();
+        let outer = tempfile::tempdir_in(place).unwrap();
         let root = outer.path().join("ws");
         fs::create_dir(&root).unwrap();
         fs::create_dir(outer.path().join("out")).unwrap();
@@ -90,6 +104,17 @@ impl Ground {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
+    }
+
+    /// Fills a directory with names of one file, which is quicker to make than as many files.
+    fn names(&self, dir: &str, count: usize) {
+        self.dir(dir);
+        self.file("one", "");
+        for number in 0..count {
+            let name = self.path(dir).join(format!("{number:05}"));
+            fs::hard_link(self.path("one"), name).unwrap();
+        }
+        fs::remove_file(self.path("one")).unwrap();
     }
 
     fn dir(&self, path: &str) {
