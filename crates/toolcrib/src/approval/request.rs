@@ -84,7 +84,9 @@ impl ApprovalRequest {
 
 /// Somebody who is told the id of a question, or nobody.
 #[derive(Clone, Default)]
-pub struct Announce(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Announce(Option<Arc<Tell>>);
+
+type Tell = dyn Fn(&str) + Send + Sync;
 
 impl Announce {
     /// Tells by a function.

@@ -51,6 +51,10 @@ impl Permitted {
 }
 
 /// Whether a call may run.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is nearly every one"
+)]
 pub(super) enum Admission {
     /// It may.
     Permitted(Permitted),

@@ -222,7 +222,7 @@ impl ApprovalQueue {
             };
             if let Some(mut response) = response {
                 response.hold = Hold::of(ticket.id().to_owned(), ticket);
-                return Ok(response);
+                return Ok(*response);
             }
             // Letting go of the ticket may write. A question of an identical call may have lapsed before this one's time is over:
             // then it is put anew.

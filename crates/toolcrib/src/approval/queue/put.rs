@@ -47,7 +47,7 @@ enum State {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Look {
     /// It was answered.
-    Answered(ApprovalResponse),
+    Answered(Box<ApprovalResponse>),
     /// Nobody has answered yet.
     Pending,
     /// It has lapsed or was withdrawn.
@@ -289,7 +289,7 @@ impl Ticket {
     /// Looks for an answer. Cheap; blocks only when the question has lapsed.
     pub fn look(&self) -> Result<Look, NoAnswer> {
         let (ends, dir) = match &self.state {
-            State::Remembered(denial) => return Ok(Look::Answered((**denial).clone())),
+            State::Remembered(denial) => return Ok(Look::Answered(denial.clone())),
             State::Waits { ends, dir, .. } => (ends, dir),
         };
         if let Some(look) = self.read(dir)? {
@@ -306,7 +306,7 @@ impl Ticket {
     fn read(&self, dir: &DurableDir) -> Result<Option<Look>, NoAnswer> {
         let answer: Option<StoredAnswer> = load(dir, &answer_name(self.id))?;
         Ok(answer.map(|answer| match answer.response {
-            Some(response) => Look::Answered(response),
+            Some(response) => Look::Answered(Box::new(response)),
             None => Look::Gone,
         }))
     }

@@ -2,7 +2,10 @@
 //! approval that can be used, or one that is used; never damage, and never a call that ran without having used its approval.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+#[cfg(target_arch = "x86_64")]
+use nix::libc;
 use toolcrib::approval::queue::Look;
 use toolcrib::approval::{
     ApprovalQueue, ApprovalRequest, ApprovalResponse, Approver, Hold, NoAnswer, QueueOptions,
@@ -11,7 +14,7 @@ use toolcrib::approval::{
 use toolcrib::{BoxFuture, CallRequest, Registry};
 
 use super::processes::{registry, runs};
-use super::{all, no_check};
+use super::{all, no_check, request};
 use crate::syscalls::{Followed, Stand, between_stops, test_in_child};
 
 /// The queue, step by step on the thread that calls, so that every system call of it can be followed; and a person who says
@@ -34,7 +37,7 @@ impl Approver for OnThisThread {
                 return Err(NoAnswer::Expired);
             };
             response.hold = Hold::of(ticket.id().to_owned(), ticket);
-            Ok(response)
+            Ok(*response)
         })
     }
 
@@ -54,7 +57,10 @@ fn call(registry: &Registry) -> bool {
         .build()
         .unwrap();
     let noting = CallRequest::new("note").arg("text", "hello");
-    runtime.block_on(registry.execute(noting)).is_ok()
+    let is_ok = runtime.block_on(registry.execute(noting)).is_ok();
+    // While a child is followed only one thread of it runs: nothing must wait for another.
+    runtime.shutdown_background();
+    is_ok
 }
 
 /// The side that is killed. On its own it does nothing.
@@ -64,7 +70,62 @@ fn child() {
         return;
     };
     let registry = registry(&home, OnThisThread(queue(&home)));
-    assert!(between_stops(|| call(&registry)));
+    match std::env::var("TOOLCRIB_TEST_OPERATION").as_deref() {
+        Ok("withdraw") => {
+            let queue = queue(&home);
+            let ticket = between_stops(|| queue.put(request("a")).map(drop));
+            assert_eq!(ticket, Ok(()));
+        }
+        Ok("may fail") => {
+            between_stops(|| call(&registry));
+        }
+        _ => assert!(between_stops(|| call(&registry))),
+    }
+}
+
+fn child_in(home: &Path, operation: &str) -> Command {
+    let mut command = test_in_child("approvals::crash::child");
+    command.env("TOOLCRIB_TEST_APPROVAL_CRASH", home);
+    command.env("TOOLCRIB_TEST_OPERATION", operation);
+    command
+}
+
+/// The calls that can change or show files, where calls can be told apart.
+#[cfg(target_arch = "x86_64")]
+const ON_FILES: &[i64] = &[
+    libc::SYS_openat,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_chmod,
+    libc::SYS_write,
+    libc::SYS_fsync,
+    libc::SYS_flock,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_unlink,
+    libc::SYS_unlinkat,
+    libc::SYS_mkdir,
+    libc::SYS_mkdirat,
+    libc::SYS_getdents64,
+    libc::SYS_close,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const ON_FILES: &[i64] = &[];
+
+/// Lets a child run to its nth call that can change or show files; false when it has not that many. Between two such calls
+/// nothing differs for those who come after.
+fn gets_to(child: &mut Followed, nth: usize) -> bool {
+    for _ in 0..nth {
+        loop {
+            match child.next() {
+                Stand::Done => return false,
+                Stand::BeforeCall(Some(number)) if !ON_FILES.contains(&number) => {}
+                Stand::BeforeCall(_) => break,
+            }
+        }
+    }
+    true
 }
 
 #[test]
@@ -73,12 +134,10 @@ fn a_caller_killed_at_any_call_neither_loses_nor_repeats() {
     for stop in 1.. {
         let home = tempfile::tempdir().unwrap();
         let home = home.path();
-        let mut command = test_in_child("approvals::crash::child");
-        command.env("TOOLCRIB_TEST_APPROVAL_CRASH", home);
-        let Some(mut child) = Followed::start(&mut command) else {
+        let Some(mut child) = Followed::start(&mut child_in(home, "call")) else {
             return;
         };
-        let is_done = (0..stop).any(|_| child.next() == Stand::Done);
+        let is_done = !gets_to(&mut child, stop);
         if is_done {
             assert_eq!(child.finish(), 0);
         } else {
@@ -117,7 +176,7 @@ fn a_caller_killed_at_any_call_neither_loses_nor_repeats() {
             "{context}: {now:?}"
         );
         if is_done {
-            assert!(stop > 60, "followed only {stop} calls: that cannot be all");
+            assert!(stop > 40, "followed only {stop} calls: that cannot be all");
             assert_eq!(ran, 1);
             break;
         }
@@ -131,4 +190,65 @@ fn a_caller_killed_at_any_call_neither_loses_nor_repeats() {
             Some(Status::Used)
         ]
     );
+}
+
+#[test]
+fn a_withdrawal_killed_at_any_call_leaves_a_question_open_or_withdrawn() {
+    let mut seen = Vec::new();
+    for stop in 1.. {
+        let home = tempfile::tempdir().unwrap();
+        let Some(mut child) = Followed::start(&mut child_in(home.path(), "withdraw")) else {
+            return;
+        };
+        let is_done = !gets_to(&mut child, stop);
+        if is_done {
+            assert_eq!(child.finish(), 0);
+        } else {
+            child.kill();
+        }
+        let queue = queue(home.path());
+        let status = all(&queue).first().map(|one| one.status);
+        if seen.last() != Some(&status) {
+            seen.push(status);
+        }
+        let ticket = queue.put(request("a")).unwrap();
+        assert_eq!(ticket.look(), Ok(Look::Pending), "killed at call {stop}");
+        let joined = status == Some(Status::Pending);
+        assert_eq!(all(&queue).len() == 1, status.is_none() || joined);
+        if is_done {
+            break;
+        }
+    }
+    assert_eq!(seen, [None, Some(Status::Pending), Some(Status::Withdrawn)]);
+}
+
+/// Which call fails can be chosen only where we know the registers.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_caller_refused_by_the_disk_at_any_call_runs_only_by_an_approval_it_used() {
+    let mut refused = 0;
+    for stop in 1.. {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let Some(mut child) = Followed::start(&mut child_in(home, "may fail")) else {
+            return;
+        };
+        if !gets_to(&mut child, stop) {
+            child.finish();
+            break;
+        }
+        child.fail_call(nix::errno::Errno::ENOSPC);
+        while child.next() != Stand::Done {}
+        assert_eq!(child.finish(), 0, "at call {stop}");
+        let queue = queue(home);
+        let used = all(&queue)
+            .iter()
+            .filter(|queued| queued.status == Status::Used)
+            .count();
+        assert!(runs(home) <= used, "at call {stop}: {:?}", all(&queue));
+        refused += usize::from(runs(home) == 0);
+        let registry = registry(home, OnThisThread(queue.clone()));
+        assert!(call(&registry), "at call {stop}");
+    }
+    assert!(refused > 10, "{refused}");
 }

@@ -30,7 +30,7 @@ fn a_question_is_answered_once_and_its_approval_used_once() {
         .unwrap();
     assert_eq!(answered.status, Status::Approved);
     assert_eq!(answered.answer.unwrap().by, "Ada");
-    assert_eq!(ticket.look(), Ok(Look::Answered(approve())));
+    assert_eq!(ticket.look(), Ok(Look::Answered(Box::new(approve()))));
 
     let second = ApprovalResponse::deny("Bob", "no");
     let error = other
