@@ -117,9 +117,9 @@ impl<'a> Facts<'a> {
             // A path of a tool is relative to the workspace, not to where a shell starts.
             let place = self.place().at_root();
             self.with_role(|role| match role {
-                Role::ReadPath => Some(Access::Read),
+                Role::ReadPath | Role::Directory => Some(Access::Read),
                 Role::WritePath => Some(Access::Write),
-                Role::Shell | Role::Code { .. } | Role::Directory | Role::Url => None,
+                Role::Shell | Role::Code { .. } | Role::Url => None,
             })
             .map(|(text, access)| {
                 let text = text.strip_prefix("file://").unwrap_or(text);

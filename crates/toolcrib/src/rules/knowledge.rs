@@ -12,6 +12,9 @@ use super::rule::{Condition, Rule, RuleOrigin};
 use crate::model::effects::Verdict;
 use crate::model::text;
 
+/// What one rule finds beyond this adds nothing to the verdict but words. The severest may come late, so a denial always counts.
+const MAX_FINDINGS: usize = 20;
+
 /// A rule that is code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Knowledge {
@@ -79,13 +82,17 @@ impl Knowledge {
 
     pub(super) fn judge(self, facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         let mut find = |verdict: Verdict, reason: String, about: String| {
-            // One command may be wrong in one way many times.
-            let known = |finding: &Finding| {
-                finding.rule == self.name()
-                    && finding.reason == reason
-                    && finding.about.as_ref() == Some(&about)
+            let mut own = findings
+                .iter()
+                .filter(|finding| finding.rule == self.name());
+            // One command may be wrong in one way many times, and a long text in many ways.
+            let said = |finding: &&Finding| {
+                finding.reason == reason && finding.about.as_ref() == Some(&about)
             };
-            if !findings.iter().any(known) {
+            let room = own.clone().count() < MAX_FINDINGS
+                || (verdict == Verdict::Deny
+                    && !own.clone().any(|finding| finding.verdict == Verdict::Deny));
+            if room && own.find(said).is_none() {
                 findings.push(Finding {
                     rule: self.name().to_owned(),
                     verdict,
