@@ -48,7 +48,7 @@ impl<'a> Texts<'a> {
             .iter()
             .find(|(_, role)| *role == Role::Directory)
             .and_then(|(name, _)| text(name));
-        let shells = tool
+        let shells: Vec<ShellText<'a>> = tool
             .roles
             .iter()
             .filter(|(_, role)| match role {
@@ -65,10 +65,11 @@ impl<'a> Texts<'a> {
                 })
             })
             .collect();
-        Texts {
-            shells,
-            place: Where::new(workspace, directory),
+        let mut place = Where::new(workspace, directory);
+        for shell in &shells {
+            place.distrust_pwd(shell.text);
         }
+        Texts { shells, place }
     }
 }
 

@@ -127,12 +127,15 @@ impl Knowledge {
 /// Takes a verdict, a reason and what it is about.
 type Find<'f> = dyn FnMut(Verdict, String, String) + 'f;
 
-/// Whether a path is in a directory for scratch files that programs share: `/tmp`, unless that is where the workspace is.
+/// Whether a path is, or is in, a directory for scratch files that programs share: `/tmp`, unless the workspace is there too.
 fn is_scratch(path: &Located, facts: &Facts<'_>) -> bool {
-    let shared = |names: &[super::place::Name]| match names {
-        [tmp, _, ..] if tmp.text == "tmp" => true,
-        [var, tmp, _, ..] if var.text == "var" && tmp.text == "tmp" => true,
-        _ => false,
+    let shared = |names: &[super::place::Name]| {
+        let mut names = names.iter().map(|name| name.text.as_str());
+        match names.next() {
+            Some("tmp") => true,
+            Some("var") => names.next() == Some("tmp"),
+            _ => false,
+        }
     };
     path.root == Root::FileSystem && shared(&path.names) && !shared(facts.place().workspace())
 }

@@ -207,7 +207,11 @@ fn a_text_made_to_take_long_does_not() {
         let start = std::time::Instant::now();
         let judgement = judge(&rules, command(&text));
         let took = start.elapsed();
-        println!("{} bytes: {took:?}, {} findings", text.len(), judgement.findings.len());
+        println!(
+            "{} bytes: {took:?}, {} findings",
+            text.len(),
+            judgement.findings.len()
+        );
         assert!(took.as_secs() < 20, "{} took {took:?}", &text[..40]);
         assert!(judgement.findings.len() < 100);
     }
