@@ -63,7 +63,7 @@ fn main() {
     row(
         "a path",
         &times(rounds, 10, |_| {
-            drop(black_box(rules.judge(&path, &args, &cx)))
+            drop(black_box(rules.judge(&path, &args, &cx)));
         }),
         floor,
     );
@@ -72,7 +72,7 @@ fn main() {
     row(
         "a tool without roles",
         &times(rounds, 10, |_| {
-            drop(black_box(rules.judge(&plain, &args, &cx)))
+            drop(black_box(rules.judge(&plain, &args, &cx)));
         }),
         floor,
     );

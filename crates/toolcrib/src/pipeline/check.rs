@@ -12,7 +12,7 @@ use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
 use crate::registry::Entry;
-use crate::rules::{Judgement, RuleContext};
+use crate::rules::{Finding, Judgement, RuleContext};
 use crate::schema::{Fault, Rejected};
 use crate::workspace::Workspace;
 
@@ -129,7 +129,7 @@ pub(super) fn blocked(entry: &Entry, judgement: &Judgement) -> ToolError {
         .findings
         .iter()
         .filter(|finding| finding.verdict == Verdict::Deny)
-        .map(|finding| format!("{} (rule `{}`)", finding.reason, finding.rule))
+        .map(Finding::in_words)
         .collect();
     ToolError::new(
         ErrorCode::BlockedByRule,

@@ -48,7 +48,7 @@ impl<'a> Texts<'a> {
             .iter()
             .find(|(_, role)| *role == Role::Directory)
             .and_then(|(name, _)| text(name));
-        let shells = tool
+        let shells: Vec<ShellText<'a>> = tool
             .roles
             .iter()
             .filter(|(_, role)| match role {
@@ -65,10 +65,11 @@ impl<'a> Texts<'a> {
                 })
             })
             .collect();
-        Texts {
-            shells,
-            place: Where::new(workspace, directory),
+        let mut place = Where::new(workspace, directory);
+        for shell in &shells {
+            place.distrust_pwd(shell.text);
         }
+        Texts { shells, place }
     }
 }
 
@@ -117,9 +118,9 @@ impl<'a> Facts<'a> {
             // A path of a tool is relative to the workspace, not to where a shell starts.
             let place = self.place().at_root();
             self.with_role(|role| match role {
-                Role::ReadPath => Some(Access::Read),
+                Role::ReadPath | Role::Directory => Some(Access::Read),
                 Role::WritePath => Some(Access::Write),
-                Role::Shell | Role::Code { .. } | Role::Directory | Role::Url => None,
+                Role::Shell | Role::Code { .. } | Role::Url => None,
             })
             .map(|(text, access)| {
                 let text = text.strip_prefix("file://").unwrap_or(text);

@@ -11,6 +11,8 @@ pub(super) struct NameGlob {
     tokens: Vec<Token>,
     /// The whole, when nothing in it is a wildcard: comparing is then enough.
     literal: Option<String>,
+    /// The texts between the stars, when there are no other wildcards: searching is then enough, however long the text.
+    between: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -51,21 +53,30 @@ impl NameGlob {
 
     /// The pattern that fits exactly this text.
     pub(super) fn exactly(text: &str) -> Self {
-        NameGlob {
-            tokens: text.chars().map(Token::Char).collect(),
-            literal: Some(text.to_owned()),
-        }
+        NameGlob::of(text.chars().map(Token::Char).collect())
     }
 
     fn of(tokens: Vec<Token>) -> Self {
-        let literal = tokens
-            .iter()
-            .map(|token| match token {
-                Token::Char(c) => Some(*c),
-                Token::One | Token::Many | Token::Class { .. } => None,
-            })
-            .collect();
-        NameGlob { tokens, literal }
+        let mut between = Some(vec![String::new()]);
+        for token in &tokens {
+            match (token, &mut between) {
+                (Token::Char(c), Some(texts)) => {
+                    texts.last_mut().into_iter().for_each(|text| text.push(*c));
+                }
+                (Token::Many, Some(texts)) => texts.push(String::new()),
+                (Token::One | Token::Class { .. }, _) => between = None,
+                (_, None) => {}
+            }
+        }
+        let literal = match between.as_deref() {
+            Some([whole]) => Some(whole.clone()),
+            _ => None,
+        };
+        NameGlob {
+            tokens,
+            literal,
+            between,
+        }
     }
 
     /// This pattern followed by another.
@@ -82,20 +93,24 @@ impl NameGlob {
 
     /// Whether the text fits.
     pub(super) fn matches(&self, text: &str) -> bool {
-        match &self.literal {
-            Some(literal) => literal == text,
-            None => {
-                // Most patterns start with a letter, and most names with another.
-                if let Some(Token::Char(first)) = self.tokens.first()
-                    && !text.starts_with(*first)
-                {
+        match (&self.literal, self.between.as_deref()) {
+            (Some(literal), _) => literal == text,
+            (None, Some([first, middle @ .., last])) => {
+                let Some(mut rest) = text.strip_prefix(first.as_str()) else {
                     return false;
+                };
+                for piece in middle {
+                    match rest.split_once(piece.as_str()) {
+                        Some((_, after)) => rest = after,
+                        None => return false,
+                    }
                 }
-                overlap(
-                    &self.tokens,
-                    &text.chars().map(Token::Char).collect::<Vec<_>>(),
-                )
+                rest.ends_with(last.as_str())
             }
+            (None, _) => overlap(
+                &self.tokens,
+                &text.chars().map(Token::Char).collect::<Vec<_>>(),
+            ),
         }
     }
 

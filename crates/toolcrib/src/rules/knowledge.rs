@@ -12,6 +12,9 @@ use super::rule::{Condition, Rule, RuleOrigin};
 use crate::model::effects::Verdict;
 use crate::model::text;
 
+/// What one rule finds beyond this adds nothing to the verdict but words. The severest may come late, so a denial always counts.
+const MAX_FINDINGS: usize = 20;
+
 /// A rule that is code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Knowledge {
@@ -79,13 +82,17 @@ impl Knowledge {
 
     pub(super) fn judge(self, facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         let mut find = |verdict: Verdict, reason: String, about: String| {
-            // One command may be wrong in one way many times.
-            let known = |finding: &Finding| {
-                finding.rule == self.name()
-                    && finding.reason == reason
-                    && finding.about.as_ref() == Some(&about)
+            let mut own = findings
+                .iter()
+                .filter(|finding| finding.rule == self.name());
+            // One command may be wrong in one way many times, and a long text in many ways.
+            let said = |finding: &&Finding| {
+                finding.reason == reason && finding.about.as_ref() == Some(&about)
             };
-            if !findings.iter().any(known) {
+            let room = own.clone().count() < MAX_FINDINGS
+                || (verdict == Verdict::Deny
+                    && !own.clone().any(|finding| finding.verdict == Verdict::Deny));
+            if room && own.find(said).is_none() {
                 findings.push(Finding {
                     rule: self.name().to_owned(),
                     verdict,
@@ -120,12 +127,15 @@ impl Knowledge {
 /// Takes a verdict, a reason and what it is about.
 type Find<'f> = dyn FnMut(Verdict, String, String) + 'f;
 
-/// Whether a path is in a directory for scratch files that programs share: `/tmp`, unless that is where the workspace is.
+/// Whether a path is, or is in, a directory for scratch files that programs share: `/tmp`, unless the workspace is there too.
 fn is_scratch(path: &Located, facts: &Facts<'_>) -> bool {
-    let shared = |names: &[super::place::Name]| match names {
-        [tmp, _, ..] if tmp.text == "tmp" => true,
-        [var, tmp, _, ..] if var.text == "var" && tmp.text == "tmp" => true,
-        _ => false,
+    let shared = |names: &[super::place::Name]| {
+        let mut names = names.iter().map(|name| name.text.as_str());
+        match names.next() {
+            Some("tmp") => true,
+            Some("var") => names.next() == Some("tmp"),
+            _ => false,
+        }
     };
     path.root == Root::FileSystem && shared(&path.names) && !shared(facts.place().workspace())
 }

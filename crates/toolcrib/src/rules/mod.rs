@@ -73,6 +73,17 @@ pub struct Finding {
     pub about: Option<String>,
 }
 
+impl Finding {
+    /// The finding as a sentence: why, about what, by which rule.
+    pub fn in_words(&self) -> String {
+        let Finding { rule, reason, .. } = self;
+        match &self.about {
+            Some(about) => format!("{reason}: `{about}` (rule `{rule}`)"),
+            None => format!("{reason} (rule `{rule}`)"),
+        }
+    }
+}
+
 impl Judgement {
     /// No rule matches.
     pub fn allow() -> Self {

@@ -193,6 +193,11 @@ fn habits(command: &Invocation<'_>) -> Habits {
             ..READS
         },
         "perl" | "ruby" => Habits {
+            operands: if command.has("-i") {
+                Operands::Write
+            } else {
+                Operands::Read
+            },
             text: &["-e", "-E", "-M"],
             ..READS
         },
@@ -360,6 +365,10 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
                 found.add(arg.word, Access::Write);
                 continue;
             }
+            Next::Read => {
+                found.add(arg.word, Access::Read);
+                continue;
+            }
         }
         if arg.is_option() {
             next = found.option(arg, &habits);
@@ -386,6 +395,7 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
 enum Next {
     Anything,
     Text,
+    Read,
     Written,
 }
 
@@ -415,6 +425,9 @@ impl Found<'_, '_> {
         }
         if among(habits.writes) {
             return Next::Written;
+        }
+        if self.command.name == "git" && matches!(text, "-C" | "--git-dir" | "--work-tree") {
+            return Next::Read;
         }
         if text.starts_with("--") {
             return Next::Anything;

@@ -95,6 +95,8 @@ impl Located {
 pub(super) struct Where {
     workspace: Vec<Name>,
     start: Located,
+    /// Whether `$PWD` is where a command runs: nothing else sets it.
+    pwd_is_directory: bool,
 }
 
 impl Where {
@@ -115,6 +117,7 @@ impl Where {
         let mut place = Where {
             workspace,
             start: root,
+            pwd_is_directory: true,
         };
         if let Some(directory) = directory {
             place.start = place.locate_text(directory);
@@ -130,6 +133,15 @@ impl Where {
                 root: Root::Workspace,
                 names: Vec::new(),
             },
+            pwd_is_directory: self.pwd_is_directory,
+        }
+    }
+
+    /// Takes into account that a text may do more with `PWD` than to read it.
+    pub(super) fn distrust_pwd(&mut self, text: &str) {
+        let count = |what: &str| text.matches(what).count();
+        if count("PWD") != count("$PWD") + count("${PWD}") {
+            self.pwd_is_directory = false;
         }
     }
 
@@ -152,6 +164,7 @@ impl Where {
         let mut names = vec![Building::default()];
         let mut root = None;
         let mut made = false;
+        let mut here = false;
         for (index, part) in word.parts.iter().enumerate() {
             let first = index == 0;
             match part {
@@ -195,11 +208,13 @@ impl Where {
                 Part::Variable(variable) if first && variable == "TMPDIR" => {
                     root = Some(Root::Temporary);
                 }
-                Part::Variable(variable) if first && variable == "PWD" => {
-                    root = Some(Root::Unknown);
-                    if let (Root::Workspace, Directory::Start) = (self.start.root, directory) {
-                        root = Some(Root::Workspace);
-                    }
+                Part::Variable(variable) if first && variable == "PWD" => here = true,
+                Part::Dynamic(text)
+                    if first
+                        && self.pwd_is_directory
+                        && matches!(text.as_str(), "$PWD" | "${PWD}") =>
+                {
+                    here = true;
                 }
                 Part::Dynamic(text) if first && text.trim_matches('"') == "${TMPDIR:-/tmp}" => {
                     root = Some(Root::Temporary);
@@ -221,7 +236,7 @@ impl Where {
             }
         }
         // `$HOMEx` is another variable, but `"$HOME"x` is a sibling of the home directory.
-        if root.is_some() && names.first().is_some_and(|first| !first.text.is_empty()) {
+        if (root.is_some() || here) && names.first().is_some_and(|first| !first.text.is_empty()) {
             root = Some(Root::Unknown);
         }
         let absolute = word_is_absolute(word);
@@ -230,7 +245,6 @@ impl Where {
             Some(root) => Located {
                 root,
                 names: match root {
-                    Root::Workspace => self.start.names.clone(),
                     Root::Temporary if made => vec![Name::fixed("tmp.XXXXXXXXXX")],
                     _ => Vec::new(),
                 },

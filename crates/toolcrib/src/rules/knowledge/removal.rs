@@ -70,7 +70,7 @@ fn verdict_on(target: &Located, facts: &Facts<'_>) -> Option<(Verdict, &'static 
             Some((Verdict::Deny, "is the call's temporary directory itself"))
         }
         Root::Temporary => None,
-        Root::FileSystem if super::is_scratch(target, facts) => Some((
+        Root::FileSystem if is_below_scratch(target, facts) => Some((
             Verdict::Ask,
             "is in a directory that other programs use too",
         )),
@@ -80,6 +80,16 @@ fn verdict_on(target: &Located, facts: &Facts<'_>) -> Option<(Verdict, &'static 
             "is a target that cannot be told before it runs",
         )),
     }
+}
+
+/// `/tmp/x`, but neither `/tmp` nor `/tmp/*`.
+fn is_below_scratch(target: &Located, facts: &Facts<'_>) -> bool {
+    let of_its_own = match target.names.as_slice() {
+        [var, _, name, ..] if var.text == "var" => name,
+        [tmp, name, ..] if tmp.text == "tmp" => name,
+        _ => return false,
+    };
+    of_its_own.glob.as_ref().is_none_or(|glob| glob.fixed() > 0) && super::is_scratch(target, facts)
 }
 
 /// `find … -delete` and `find … -exec rm …`: what is removed is beneath the starting points.

@@ -194,3 +194,25 @@ fn what_is_not_understood_is_asked_about_with_the_reason() {
         Verdict::Allow
     );
 }
+
+#[test]
+fn a_text_made_to_take_long_does_not() {
+    let rules = RuleSet::default();
+    let many: String = (0..15_000).map(|n| format!("rm -rf /a{n};")).collect();
+    let code = format!("python3 -c '{}'", "open(".repeat(40_000));
+    let word = format!("cat {}", "a/../".repeat(40_000));
+    let globs = format!("cat {}", "*a".repeat(60_000));
+    let flags = format!("rm {}x", "-f ".repeat(60_000));
+    for text in [many, code, word, globs, flags] {
+        let start = std::time::Instant::now();
+        let judgement = judge(&rules, command(&text));
+        let took = start.elapsed();
+        println!(
+            "{} bytes: {took:?}, {} findings",
+            text.len(),
+            judgement.findings.len()
+        );
+        assert!(took.as_secs() < 20, "{} took {took:?}", &text[..40]);
+        assert!(judgement.findings.len() < 100);
+    }
+}
