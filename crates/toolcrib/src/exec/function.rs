@@ -130,7 +130,10 @@ impl FnTool {
     /// # #[derive(Deserialize, JsonSchema)]
     /// # #[serde(crate = "toolcrib::serde")]
     /// # #[schemars(crate = "toolcrib::schemars")]
-    /// # struct Pay { amount: u32 }
+    /// # struct Pay {
+    /// #     /// How much.
+    /// #     amount: u32,
+    /// # }
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let pay = FnTool::new("pay", "Pays a bill", |bill: Pay, _cx| async move { Ok(bill.amount) })?
     ///     .ask_when(|args| args["amount"].as_u64() > Some(100));

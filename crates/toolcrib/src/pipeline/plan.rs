@@ -17,6 +17,7 @@ use crate::model::effects::{Effects, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
 use crate::model::secret::MASK;
+use crate::model::spec::{Role, ToolSpec};
 use crate::registry::{Entry, Inner};
 use crate::rules::RuleContext;
 use crate::schema::Rejected;
@@ -197,7 +198,29 @@ fn check_edit(
         return Err(check::blocked(entry, &judgement));
     }
     clear::ask_tool(entry, &args, call)?;
+    check_paths(spec, &args, call)?;
     Ok(args)
+}
+
+/// Refuses paths that lead out of the workspace. Tools refuse them, too, but only when they run.
+fn check_paths(spec: &ToolSpec, args: &JsonObject, call: &Call<'_>) -> Result<(), ToolError> {
+    let Some(workspace) = call.inner.policy.workspace.as_deref() else {
+        return Ok(());
+    };
+    for (name, role) in &spec.roles {
+        if let (Role::ReadPath | Role::WritePath | Role::Directory, Some(Value::String(text))) =
+            (role, args.get(name))
+        {
+            let found = workspace
+                .path(text)
+                .and_then(|path| workspace.metadata(&path));
+            match found {
+                Err(error) if error.code() == ErrorCode::InvalidPath => return Err(error),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a place holds a mask, and held it when the person saw it.

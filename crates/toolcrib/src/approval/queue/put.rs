@@ -97,12 +97,25 @@ impl ApprovalQueue {
         }
         let joined = self.identical(&dir, &index, &key, &request);
         let is_own = joined.is_none();
-        let (id, ends, shown) = match joined {
-            Some((id, stored)) => (id, stored.ends, stored.request),
-            None => self.put_new(&dir, &lock, &index, &key, request)?,
+        let (id, stored) = match joined {
+            Some(found) => found,
+            None => self.new_question(&dir, &index, request)?,
         };
-        let (waiting, is_first) = self.0.waits.join(&self.0, &dir, &lock, id, &ends)?;
+        // First that somebody waits, then the question: nobody who lists it takes its caller for dead.
+        let (waiting, is_first) = self.0.waits.join(&self.0, &dir, &lock, id, &stored.ends)?;
+        let kept = if is_own {
+            keep(&dir, &lock, &request_name(id, &key), &stored)
+        } else {
+            Ok(())
+        };
+        // Letting go of the wait, if it comes to that, takes the lock itself.
         drop(lock);
+        kept?;
+        let StoredRequest {
+            request: shown,
+            ends,
+            ..
+        } = stored;
         if is_first {
             self.tell(&shown);
         }
@@ -119,20 +132,17 @@ impl ApprovalQueue {
         })
     }
 
-    /// A new question, on the disk.
-    fn put_new(
+    /// A new question, not on the disk yet.
+    fn new_question(
         &self,
         dir: &DurableDir,
-        lock: &DirLock,
         index: &Index,
-        key: &str,
         mut request: ApprovalRequest,
-    ) -> Result<(Uuid, Moment, ApprovalRequest), NoAnswer> {
+    ) -> Result<(Uuid, StoredRequest), NoAnswer> {
         let now = self.now();
         self.check_room(dir, index, &now)?;
         let expires = self.0.options.expires;
         let wait = request.wait.map_or(expires, |wait| wait.min(expires));
-        let ends = now.after(wait);
         let id = Uuid::now_v7();
         request.id = id.hyphenated().to_string();
         request.created_at = Timestamp::now();
@@ -149,18 +159,10 @@ impl ApprovalQueue {
         }
         let stored = StoredRequest {
             request,
+            ends: now.after(wait),
             created: now,
-            ends: ends.clone(),
         };
-        let bytes = serde_json::to_vec_pretty(&stored).map_err(unkept)?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(unkept(format!(
-                "it has {} bytes, and the limit is {MAX_BYTES}; call with less",
-                bytes.len()
-            )));
-        }
-        dir.create_new(lock, &request_name(id, key), &bytes)?;
-        Ok((id, ends, stored.request))
+        Ok((id, stored))
     }
 
     /// Refuses to put a question when too many wait.
@@ -263,6 +265,23 @@ impl ApprovalQueue {
             joins.then_some((id, stored))
         })
     }
+}
+
+/// Puts a question on the disk.
+fn keep(
+    dir: &DurableDir,
+    lock: &DirLock,
+    name: &str,
+    stored: &StoredRequest,
+) -> Result<(), NoAnswer> {
+    let bytes = serde_json::to_vec_pretty(stored).map_err(unkept)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(unkept(format!(
+            "it has {} bytes, and the limit is {MAX_BYTES}; call with less",
+            bytes.len()
+        )));
+    }
+    Ok(dir.create_new(lock, name, &bytes)?)
 }
 
 fn again(reason: Option<&str>, since: Duration, left: Duration) -> String {

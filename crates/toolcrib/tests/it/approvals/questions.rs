@@ -224,6 +224,33 @@ fn a_question_that_nobody_waits_for_is_withdrawn() {
 }
 
 #[test]
+fn a_question_is_never_seen_without_its_caller() {
+    let place = Place::new();
+    let queue = place.queue();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for call in 0..50 {
+                let ticket = queue.put(request(&call.to_string())).unwrap();
+                let deny = ApprovalResponse::deny("Ada", "no");
+                queue.answer(ticket.id(), None, deny, no_check).unwrap();
+            }
+            done.store(true, Ordering::SeqCst);
+        });
+        let other = place.queue();
+        while !done.load(Ordering::SeqCst) {
+            let seen = other.list(Some(Status::Pending)).unwrap().requests;
+            // Answered between two looks at its files, it may have no caller any more.
+            let lost = seen.iter().find(|queued| !queued.waiting);
+            let still = |queued: &&toolcrib::approval::Queued| {
+                other.show(&queued.request.id).unwrap().status == Status::Pending
+            };
+            assert!(lost.filter(still).is_none(), "{lost:?}");
+        }
+    });
+}
+
+#[test]
 fn files_are_private_and_hold_what_others_put_there() {
     let place = Place::new();
     let queue = place.queue();

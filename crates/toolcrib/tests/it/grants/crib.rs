@@ -50,10 +50,12 @@ async fn a_call_queues_in_one_crib_and_is_answered_in_another() {
 
     let id = &asked.request.id;
     let digest = Some(asked.request.args_digest.as_str());
-    let bad = json!({"path": 1, "content": "x"});
-    let bad = ApprovalResponse::approve_with("Ada", bad.as_object().unwrap().clone());
-    let error = answers.answer(id, digest, bad).unwrap_err();
-    assert_eq!(error.http_status(), 422, "{error}");
+    for bad in [json!(1), json!("../outside"), json!("/etc/passwd")] {
+        let bad = json!({"path": bad, "content": "x"});
+        let bad = ApprovalResponse::approve_with("Ada", bad.as_object().unwrap().clone());
+        let error = answers.answer(id, digest, bad).unwrap_err();
+        assert_eq!(error.http_status(), 422, "{error}");
+    }
     // A crib of another workspace judges no edits.
     let elsewhere = TempDir::new().unwrap();
     let other = CribOptions::default()
