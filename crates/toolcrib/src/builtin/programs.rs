@@ -66,6 +66,7 @@ pub(super) fn approval_of(wall: &Wall) -> Approval {
     match wall.level {
         Level::None => {
             Approval::ask("the setting `sandbox` says `none`: nothing would hold the program back")
+                .every_time()
         }
         Level::Process | Level::Container => Approval::allow(),
     }
