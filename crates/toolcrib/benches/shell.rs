@@ -38,7 +38,10 @@ fn main() {
         let (mut floor, mut whole) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
             floor.push(timed(reads, || {
-                let words: Vec<String> = black_box(*text).split_whitespace().map(str::to_owned).collect();
+                let words: Vec<String> = black_box(*text)
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect();
                 black_box(words);
             }));
             whole.push(timed(reads, || {
@@ -54,7 +57,10 @@ fn main() {
             black_box(read(black_box(&text)));
         });
         let per_byte = time.as_secs_f64() * 1e9 / text.len() as f64;
-        println!("{:<24} {time:>10.2?}  {per_byte:>6.1} ns a byte", format!("{piece:?} to the limit"));
+        println!(
+            "{:<24} {time:>10.2?}  {per_byte:>6.1} ns a byte",
+            format!("{piece:?} to the limit")
+        );
     }
 }
 

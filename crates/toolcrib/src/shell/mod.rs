@@ -10,8 +10,14 @@
 
 mod arithmetic;
 mod awk;
+mod braces;
+mod branches;
 mod builtins;
+mod calls;
 mod code;
+mod compound;
+mod declarations;
+mod dollar;
 mod escapes;
 mod expand;
 mod facts;
@@ -20,14 +26,19 @@ mod grammar;
 mod lex;
 mod options;
 mod python;
+mod rare_tools;
+mod redirect;
 mod runners;
 mod script;
 mod sed;
 mod shells;
+mod simple;
 mod syntax;
+mod text_wrappers;
 mod tools;
 mod variables;
 mod walk;
+mod wrapper_table;
 mod wrappers;
 
 pub use script::{Directory, Doubt, Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
