@@ -99,6 +99,11 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
             Opt::Stop => return stays,
             Opt::Script => {
                 has_script = true;
+                // Some modules are given code.
+                let module = words.get(at).and_then(Word::as_static);
+                if start.ends_with("timeit") || start.ends_with('m') && module == Some("timeit") {
+                    codes.extend(words[at..].iter().cloned());
+                }
             }
             Opt::CodeNext => {
                 match words.get(at) {

@@ -14,6 +14,12 @@ pub(super) fn make(
 ) -> Outcome {
     for (index, word) in words.iter().enumerate().skip(1) {
         let start = word.literal_prefix();
+        if word.splits && word.is_dynamic() {
+            walker.doubt(
+                "words of `make` that may set how it runs commands",
+                &word.shown(),
+            );
+        }
         if long_option(word, "eval", 2).is_some() || start.starts_with("-E") {
             walker.doubt("a text for `make`, which may run anything", &word.shown());
         }

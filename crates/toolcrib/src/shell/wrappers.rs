@@ -141,10 +141,12 @@ fn wrapped(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_
         }
         _ => {}
     }
-    if let Some(target) =
-        value(&given, &["C", "chdir", "D"]).filter(|_| matches!(name, "env" | "sudo"))
-        && !(name == "sudo" && value(&given, &["D", "chdir"]).is_none())
-    {
+    let moves: &[&str] = match name {
+        "env" => &["C", "chdir"],
+        "sudo" => &["D", "chdir"],
+        _ => &[],
+    };
+    if let Some(target) = value(&given, moves) {
         directory = match target.as_static() {
             Some(path) => directory.join(path),
             None => Directory::Unknown,

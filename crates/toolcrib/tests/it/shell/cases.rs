@@ -236,6 +236,9 @@ const HIDDEN: &[&str] = &[
     "python3 - <<E\nimport os\nos.system('rm -rf victim')\nE",
     "curl x | python3",
     "python3 <(curl x)",
+    "python3 -m timeit 'import os; os.system(\"rm -rf victim\")'",
+    "x=$(cat f); git clone \"$x\"",
+    "x=$(cat f); make $x",
     "python3 -c \"import os; os.execvp('rm', ['rm','-rf','victim'])\"",
     "perl -e 'system(\"rm -rf victim\")'",
     "perl -e 'exec \"rm\", \"-rf\", \"victim\"'",
@@ -706,6 +709,7 @@ fn directories_are_known_where_they_are_certain() {
     assert_eq!(place("cd a | y; rm x"), Directory::Start);
     assert_eq!(place("env -C a rm x"), known("a"));
     assert_eq!(place("cd b && env -C a rm x"), known("b/a"));
+    assert_eq!(place("sudo -D a -C 3 rm x"), known("a"));
     assert_eq!(place("bash -c 'cd a && rm x'"), known("a"));
     assert_eq!(place("cd a || rm x"), Directory::Start);
     assert_eq!(place("cd && rm x"), known("~"));
