@@ -1,7 +1,7 @@
 //! Conditions on commands: `command = "git push --force"`, or a table of name, arguments, options, words and variables.
 
-use super::glob::NameGlob;
 use super::invocation::{Flag, Invocation, Words};
+use super::name_glob::NameGlob;
 use crate::shell::Part;
 
 /// A condition on one command of a shell text; all parts that are given must hold.

@@ -6,9 +6,10 @@ use toml::{Table, Value};
 
 use super::command::{CommandCondition, Operand};
 use super::examples::{self, Example};
-use super::glob::{NameGlob, PathGlob};
+use super::glob::PathGlob;
 use super::host::HostPattern;
 use super::invocation::{Flag, Words};
+use super::name_glob::NameGlob;
 use super::paths::Access;
 use super::patterns::Pattern;
 use super::rule::{Condition, PathCondition, Rule, RuleOrigin, Stated};
@@ -497,6 +498,7 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use super::super::knowledge::Knowledge;
     use super::*;
 
     #[test]
@@ -504,13 +506,8 @@ mod tests {
         let rules = Rule::from_toml(DEFAULT, "default.toml", Whose::Operator)
             .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(rules.len(), default_rules().len());
-        let mut names: Vec<&str> = rules.iter().map(Rule::name).collect();
-        names.extend(
-            super::super::knowledge::Knowledge::ALL
-                .map(|known| known.rule().name)
-                .iter()
-                .map(|name| &**Box::leak(Box::new(name.clone()))),
-        );
+        let known = Knowledge::ALL.map(Knowledge::rule);
+        let mut names: Vec<&str> = rules.iter().chain(&known).map(Rule::name).collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();

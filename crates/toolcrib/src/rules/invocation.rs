@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use super::glob::NameGlob;
+use super::name_glob::NameGlob;
 use super::paths::{self, PathWord};
 use super::place::Where;
 use crate::model::text;

@@ -5,10 +5,10 @@
 //! searched but read ([`crate::shell`]): `echo sudo` runs no `sudo`. What cannot be understood is asked about.
 //!
 //! ```text
-//! Facts (facts, invocation, paths, place, host)   what a call is about, read once
-//! Rule  (rule; patterns, command, glob, knowledge) one condition on it
-//! RuleSet (set)                                    all of them, behind the trait Rules
-//! file, examples                                   rules as TOML, checked with their examples when they are loaded
+//! facts        what a call is about, read once: invocation, paths (habits), place, host
+//! rule         one condition on it: patterns, command, glob (name_glob), knowledge
+//! set          all rules, behind the trait Rules
+//! file         rules as TOML, checked with their examples when they are loaded
 //! ```
 
 mod command;
@@ -16,9 +16,11 @@ mod examples;
 mod facts;
 mod file;
 mod glob;
+mod habits;
 mod host;
 mod invocation;
 mod knowledge;
+mod name_glob;
 mod paths;
 mod patterns;
 mod place;

@@ -5,7 +5,7 @@
 
 use std::path::{Component, Path};
 
-use super::glob::NameGlob;
+use super::name_glob::NameGlob;
 use crate::shell::{Directory, Part, Word};
 
 /// The sign for a part of a name that is known only when the command runs.

@@ -76,7 +76,7 @@ pub(super) fn run(
         for found in scan(&text) {
             match found {
                 Some(command) if !command.contains(FROM_OUTSIDE) => {
-                    walker.child_text(&command, Dialect::Sh, &inner)
+                    walker.child_text(&command, Dialect::Sh, &inner);
                 }
                 _ => walker.doubt(
                     "a program of `awk` that runs something that cannot be told",

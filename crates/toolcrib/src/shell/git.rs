@@ -193,7 +193,28 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
             "`git` runs a text that cannot be told",
         );
     };
+    let may_run = matches!(
+        verb,
+        "clone"
+            | "fetch"
+            | "pull"
+            | "ls-remote"
+            | "push"
+            | "archive"
+            | "rebase"
+            | "difftool"
+            | "grep"
+            | "submodule"
+            | "config"
+            | "bisect"
+    );
     for word in rest {
+        if may_run && word.literal_prefix().is_empty() && word.is_dynamic() {
+            walker.doubt(
+                "a word of `git` that may be an option that runs a program",
+                &word.shown(),
+            );
+        }
         if word.literal_prefix().starts_with("ext::")
             || word.literal_prefix().starts_with("--upload-archive")
         {

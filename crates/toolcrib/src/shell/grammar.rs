@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::lex::{Parser, Pending, Place, Stop};
+use super::lex::{Parser, Place, Stop};
 use super::syntax::{
-    Assignment, Command, Document, Item, Kind, Link, List, Parsed, Piece, Pipeline, Raw, RawKind,
-    RawRedirect, Value,
+    Assignment, Command, Item, Kind, Link, List, Parsed, Piece, Pipeline, Raw, Value,
 };
 
 /// Words that end the list they stand in.
@@ -33,7 +32,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips blanks, continued line ends and a comment.
-    fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t') => self.at += 1,
@@ -49,7 +48,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips blanks, comments and line ends.
-    fn newlines(&mut self) -> Result<(), Stop> {
+    pub(super) fn newlines(&mut self) -> Result<(), Stop> {
         loop {
             self.blanks();
             if self.peek() != Some(b'\n') {
@@ -60,71 +59,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes over a line end; here-documents begin after it.
-    fn newline(&mut self) -> Result<(), Stop> {
+    pub(super) fn newline(&mut self) -> Result<(), Stop> {
         self.at += 1;
         for pending in std::mem::take(&mut self.pending) {
             self.document(pending);
         }
         Ok(())
-    }
-
-    fn document(&mut self, pending: Pending) {
-        let start = self.at;
-        let mut body: Cow<'a, str> = Cow::Borrowed("");
-        let mut whole = start;
-        loop {
-            if self.at >= self.bytes.len() {
-                self.doubt("a here-document that never ends", start);
-                break;
-            }
-            let (line, copied) = self.document_line(&pending);
-            if line == pending.delimiter {
-                break;
-            }
-            if !copied && !pending.strips_tabs && matches!(body, Cow::Borrowed(_)) {
-                whole = self.at;
-                body = Cow::Borrowed(&self.text[start..whole]);
-            } else {
-                let body = body.to_mut();
-                body.push_str(&line);
-                body.push('\n');
-            }
-        }
-        let _ = whole;
-        if let Some(document) = self.documents.get_mut(pending.index) {
-            document.body = body;
-        }
-    }
-
-    /// A line of a here-document, and whether it differs from the text.
-    fn document_line(&mut self, pending: &Pending) -> (String, bool) {
-        let mut line = String::new();
-        let mut joined = false;
-        loop {
-            let from = self.at;
-            while self.peek().is_some_and(|byte| byte != b'\n') {
-                self.at += 1;
-            }
-            let mut piece = &self.text[from..self.at];
-            if self.at < self.bytes.len() {
-                self.at += 1;
-            }
-            if pending.strips_tabs && !joined {
-                piece = piece.trim_start_matches('\t');
-            }
-            let slashes = piece
-                .bytes()
-                .rev()
-                .take_while(|byte| *byte == b'\\')
-                .count();
-            if !pending.quoted && slashes % 2 == 1 && self.at < self.bytes.len() {
-                line.push_str(&piece[..piece.len() - 1]);
-                joined = true;
-                continue;
-            }
-            line.push_str(piece);
-            return (line, joined);
-        }
     }
 
     pub(super) fn list(&mut self) -> Result<List<'a>, Stop> {
@@ -134,7 +74,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Items up to the end or to what closes the list, which stays.
-    fn items(&mut self, list: &mut List<'a>) -> Result<(), Stop> {
+    pub(super) fn items(&mut self, list: &mut List<'a>) -> Result<(), Stop> {
         loop {
             self.newlines()?;
             if self.at_closer() {
@@ -157,7 +97,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn at_closer(&self) -> bool {
+    pub(super) fn at_closer(&self) -> bool {
         match self.peek() {
             None | Some(b')') => true,
             Some(b';') => matches!(self.peek_at(1), Some(b';' | b'&')),
@@ -166,7 +106,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The plain word that begins here, for comparing with reserved words.
-    fn reserved(&self) -> Option<&'a str> {
+    pub(super) fn reserved(&self) -> Option<&'a str> {
         let rest = &self.bytes[self.at..];
         let length = rest
             .iter()
@@ -176,7 +116,7 @@ impl<'a> Parser<'a> {
         self.text.get(self.at..self.at + length)
     }
 
-    fn chain(&mut self) -> Result<Vec<(Link, Pipeline<'a>)>, Stop> {
+    pub(super) fn chain(&mut self) -> Result<Vec<(Link, Pipeline<'a>)>, Stop> {
         let mut chain = Vec::with_capacity(1);
         let mut link = Link::First;
         loop {
@@ -193,7 +133,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn pipeline(&mut self) -> Result<Pipeline<'a>, Stop> {
+    pub(super) fn pipeline(&mut self) -> Result<Pipeline<'a>, Stop> {
         let mut negated = false;
         let start = self.at;
         loop {
@@ -255,7 +195,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Doubts an operator that a continued line may be hiding the rest of.
-    fn broken_operator(&mut self) {
+    pub(super) fn broken_operator(&mut self) {
         if self.peek() == Some(b'\\')
             && self.peek_at(1) == Some(b'\n')
             && matches!(
@@ -270,7 +210,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn command(&mut self) -> Result<Command<'a>, Stop> {
+    pub(super) fn command(&mut self) -> Result<Command<'a>, Stop> {
         let start = self.at;
         if self.reserved().is_some_and(|word| CLOSERS.contains(&word)) {
             return self.fail("a word or sign that bash does not expect here", start);
@@ -296,361 +236,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A compound command, if one begins here.
-    fn compound(&mut self) -> Result<Option<Kind<'a>>, Stop> {
-        let start = self.at;
-        if self.peek() == Some(b'(') {
-            if self.peek_at(1) == Some(b'(') {
-                self.only_bash("`((…))`", start);
-                self.at += 2;
-                return Ok(Some(Kind::Arithmetic(self.arithmetic(b')')?)));
-            }
-            self.at += 1;
-            self.broken_operator();
-            let list = self.body(start)?;
-            self.expect_byte(b')', start)?;
-            return Ok(Some(Kind::Subshell(list)));
-        }
-        let Some(word) = self.reserved() else {
-            return Ok(None);
-        };
-        let kind = match word {
-            "{" => {
-                self.at += 1;
-                let list = self.body(start)?;
-                self.expect("}", start)?;
-                Kind::Group(list)
-            }
-            "if" => self.conditional(start)?,
-            "while" | "until" => {
-                self.at += 5;
-                let moves = self.moves;
-                let condition = self.body(start)?;
-                self.expect("do", start)?;
-                let body = self.body(start)?;
-                self.expect("done", start)?;
-                Kind::Loop {
-                    condition,
-                    body,
-                    moves: self.moves > moves,
-                }
-            }
-            "for" | "select" => self.for_loop(start, word.len())?,
-            "case" => self.case(start)?,
-            "function" => {
-                self.only_bash("`function` definitions", start);
-                self.at += 8;
-                self.blanks();
-                let name = self.word(Place::Command)?;
-                self.blanks();
-                if self.peek() == Some(b'(') {
-                    self.at += 1;
-                    self.blanks();
-                    self.expect_byte(b')', start)?;
-                }
-                self.function(start, name)?
-            }
-            "[[" => self.test(start)?,
-            "coproc" => {
-                self.at += 6;
-                self.blanks();
-                let from = self.at;
-                let name = self.identifier();
-                if !name.is_empty() && matches!(self.peek(), Some(b' ' | b'\t')) {
-                    self.blanks();
-                    let compound = self.peek() == Some(b'(')
-                        || self.reserved().is_some_and(|word| {
-                            matches!(
-                                word,
-                                "{" | "if" | "while" | "until" | "for" | "case" | "select" | "[["
-                            )
-                        });
-                    let keyword =
-                        matches!(name, "if" | "while" | "until" | "for" | "case" | "select");
-                    if !compound || keyword {
-                        self.at = from;
-                    } else {
-                        self.facts.assign(name, false);
-                    }
-                } else {
-                    self.at = from;
-                }
-                self.facts.assign("COPROC", false);
-                let body = self.command()?;
-                if matches!(body.kind, Kind::Simple { .. }) {
-                    // In a substitution, bash 5.2 takes the first word for the coprocess's name.
-                    self.doubt("a coprocess without braces", start);
-                }
-                Kind::Coprocess(Box::new(body))
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(kind))
-    }
-
-    /// A list that must not be empty.
-    fn body(&mut self, start: usize) -> Result<List<'a>, Stop> {
-        let list = self.deeper(|parser| parser.list())?;
-        if list.is_empty() {
-            return self.fail("a command is missing here", start);
-        }
-        Ok(list)
-    }
-
-    fn expect(&mut self, word: &str, start: usize) -> Result<(), Stop> {
-        if self.reserved() == Some(word) {
-            self.at += word.len();
-            return Ok(());
-        }
-        self.fail(&format!("`{word}` is missing"), start)
-    }
-
-    fn expect_byte(&mut self, byte: u8, start: usize) -> Result<(), Stop> {
-        if self.peek() == Some(byte) {
-            self.at += 1;
-            return Ok(());
-        }
-        self.fail(&format!("`{}` is missing", char::from(byte)), start)
-    }
-
-    fn conditional(&mut self, start: usize) -> Result<Kind<'a>, Stop> {
-        let mut arms = Vec::new();
-        let mut otherwise = None;
-        self.at += 2;
-        loop {
-            let condition = self.body(start)?;
-            self.expect("then", start)?;
-            let body = self.body(start)?;
-            arms.push((condition, body));
-            match self.reserved() {
-                Some("elif") => self.at += 4,
-                Some("else") => {
-                    self.at += 4;
-                    otherwise = Some(self.body(start)?);
-                    break;
-                }
-                _ => break,
-            }
-        }
-        self.expect("fi", start)?;
-        Ok(Kind::If { arms, otherwise })
-    }
-
-    fn for_loop(&mut self, start: usize, keyword: usize) -> Result<Kind<'a>, Stop> {
-        self.at += keyword;
-        self.blanks();
-        let moves = self.moves;
-        if self.starts("((") {
-            self.only_bash("`for ((`", start);
-            self.at += 2;
-            let expression = self.arithmetic(b')')?;
-            self.blanks();
-            if self.peek() == Some(b';') {
-                self.at += 1;
-            }
-            let body = self.loop_body(start)?;
-            return Ok(Kind::ForArithmetic {
-                expression,
-                body,
-                moves: self.moves > moves,
-            });
-        }
-        let name = self.identifier();
-        if name.is_empty() || !self.peek().is_none_or(is_boundary) {
-            return self.fail("a loop over something that is not a name", start);
-        }
-        let mut words = Vec::new();
-        self.newlines()?;
-        if self.reserved() == Some("in") {
-            self.at += 2;
-            loop {
-                self.blanks();
-                match self.peek() {
-                    Some(b';') => {
-                        self.at += 1;
-                        break;
-                    }
-                    Some(b'\n') => break,
-                    _ => {}
-                }
-                let word = self.word(Place::Command)?;
-                if word.source.is_empty() {
-                    return self.fail("a word or sign that bash does not expect here", start);
-                }
-                words.push(word);
-            }
-            let numeric = words.iter().all(super::facts::is_number);
-            self.facts.assign(name, numeric);
-        } else {
-            self.facts.assign(name, false);
-            if self.peek() == Some(b';') {
-                self.at += 1;
-            }
-        }
-        if keyword == "select".len() {
-            self.facts.assign(name, false);
-            self.facts.assign("REPLY", false);
-        }
-        let body = self.loop_body(start)?;
-        Ok(Kind::For {
-            name,
-            words,
-            body,
-            moves: self.moves > moves,
-        })
-    }
-
-    fn loop_body(&mut self, start: usize) -> Result<List<'a>, Stop> {
-        self.newlines()?;
-        if self.reserved() == Some("{") {
-            self.at += 1;
-            let body = self.body(start)?;
-            self.expect("}", start)?;
-            return Ok(body);
-        }
-        self.expect("do", start)?;
-        let body = self.body(start)?;
-        self.expect("done", start)?;
-        Ok(body)
-    }
-
-    fn case(&mut self, start: usize) -> Result<Kind<'a>, Stop> {
-        self.at += 4;
-        self.blanks();
-        let word = self.word(Place::Command)?;
-        if word.source.is_empty() {
-            return self.fail("a word is missing after `case`", start);
-        }
-        self.newlines()?;
-        self.expect("in", start)?;
-        let mut arms = Vec::new();
-        loop {
-            self.newlines()?;
-            if self.reserved() == Some("esac") {
-                self.at += 4;
-                return Ok(Kind::Case { word, arms });
-            }
-            if self.peek() == Some(b'(') {
-                self.at += 1;
-                self.blanks();
-            }
-            let mut patterns = Vec::new();
-            loop {
-                self.blanks();
-                let pattern = self.word(Place::Command)?;
-                if pattern.source.is_empty() {
-                    return self.fail("a pattern of `case` that is not understood", start);
-                }
-                patterns.push(pattern);
-                self.blanks();
-                match self.peek() {
-                    Some(b'|') if self.peek_at(1) != Some(b'|') => self.at += 1,
-                    Some(b')') => break,
-                    _ => return self.fail("a pattern of `case` that is not understood", start),
-                }
-            }
-            self.at += 1;
-            let body = self.deeper(|parser| parser.list())?;
-            arms.push((patterns, body));
-            if self.starts(";;&") {
-                self.at += 3;
-            } else if self.starts(";;") || self.starts(";&") {
-                self.at += 2;
-            } else {
-                self.newlines()?;
-                self.expect("esac", start)?;
-                return Ok(Kind::Case { word, arms });
-            }
-        }
-    }
-
-    fn function(&mut self, start: usize, name: Raw<'a>) -> Result<Kind<'a>, Stop> {
-        let Some(name) = name.plain().map(str::to_owned) else {
-            return self.fail("a function whose name is not plain", start);
-        };
-        self.newlines()?;
-        let moves = self.moves;
-        let from = self.at;
-        let kind = self.deeper(|parser| parser.compound())?;
-        let kind = match kind {
-            Some(kind) if !matches!(kind, Kind::Function { .. } | Kind::Coprocess(_)) => kind,
-            _ => return self.fail("a function without a body in braces", start),
-        };
-        let mut redirects = Vec::new();
-        loop {
-            self.blanks();
-            if !self.redirect(&mut redirects)? {
-                break;
-            }
-        }
-        let body = Box::new(Command {
-            kind,
-            redirects,
-            span: from..self.at,
-        });
-        let moves = self.moves > moves;
-        if moves {
-            self.facts.moving.insert(name.clone());
-        }
-        Ok(Kind::Function { name, body, moves })
-    }
-
-    fn test(&mut self, start: usize) -> Result<Kind<'a>, Stop> {
-        self.only_bash("`[[…]]`", start);
-        self.at += 2;
-        let mut words: Vec<Raw<'a>> = Vec::new();
-        let mut open = 0usize;
-        loop {
-            self.newlines()?;
-            if self.reserved() == Some("]]") && open == 0 {
-                self.at += 2;
-                if words.is_empty() {
-                    return self.fail("a test without a condition", start);
-                }
-                return Ok(Kind::Test(words));
-            }
-            let place = match words.last().and_then(Raw::plain) {
-                Some("=~") => Place::Regex,
-                Some("==" | "=" | "!=") => Place::Pattern,
-                _ => Place::Command,
-            };
-            let operand = place != Place::Command;
-            let length = match (self.peek(), self.peek_at(1)) {
-                (None, _) => return self.fail("`]]` is missing", start),
-                (Some(b'&'), Some(b'&')) | (Some(b'|'), Some(b'|')) => 2,
-                (Some(b'<' | b'>'), next) if next != Some(b'(') => 1,
-                (Some(b'('), _) if !operand => {
-                    open += 1;
-                    1
-                }
-                (Some(b')'), _) if open > 0 => {
-                    open -= 1;
-                    1
-                }
-                (Some(b'&' | b';' | b'|' | b')'), _) => {
-                    return self.fail("a test that is not understood", start);
-                }
-                _ => 0,
-            };
-            if length > 0 {
-                words.push(Raw {
-                    pieces: vec![Piece::Plain(Cow::Borrowed(
-                        &self.text[self.at..self.at + length],
-                    ))],
-                    source: &self.text[self.at..self.at + length],
-                });
-                self.at += length;
-                continue;
-            }
-            let word = self.word(place)?;
-            if word.source.is_empty() {
-                return self.fail("a test that is not understood", start);
-            }
-            words.push(word);
-        }
-    }
-
-    fn simple(&mut self) -> Result<Command<'a>, Stop> {
+    pub(super) fn simple(&mut self) -> Result<Command<'a>, Stop> {
         let start = self.at;
         let mut assignments = Vec::new();
         let mut words: Vec<Raw<'a>> = Vec::new();
@@ -759,7 +345,7 @@ impl<'a> Parser<'a> {
 
     /// An assignment, if one begins here. Otherwise what was read of the word is in `begun`. Only those with parentheses count
     /// when `arrays_only`: others are words of the command.
-    fn assignment(
+    pub(super) fn assignment(
         &mut self,
         begun: &mut Vec<Piece<'a>>,
         arrays_only: bool,
@@ -811,7 +397,7 @@ impl<'a> Parser<'a> {
         }))
     }
 
-    fn array(&mut self, start: usize) -> Result<Value<'a>, Stop> {
+    pub(super) fn array(&mut self, start: usize) -> Result<Value<'a>, Stop> {
         let mut elements = Vec::new();
         loop {
             self.newlines()?;
@@ -847,129 +433,6 @@ impl<'a> Parser<'a> {
             ));
         }
     }
-
-    /// A redirection, if one begins here.
-    fn redirect(&mut self, redirects: &mut Vec<RawRedirect<'a>>) -> Result<bool, Stop> {
-        let start = self.at;
-        let mut number: Option<&str> = None;
-        match self.peek() {
-            Some(b'0'..=b'9') => {
-                let mut end = self.at;
-                while self.bytes.get(end).is_some_and(u8::is_ascii_digit) {
-                    end += 1;
-                }
-                if !matches!(self.bytes.get(end), Some(b'<' | b'>')) {
-                    return Ok(false);
-                }
-                number = Some(&self.text[self.at..end]);
-                self.at = end;
-            }
-            Some(b'{') => {
-                let rest = &self.bytes[self.at + 1..];
-                let length = rest
-                    .iter()
-                    .take(256)
-                    .take_while(|byte| **byte == b'_' || byte.is_ascii_alphanumeric())
-                    .count();
-                let named = length > 0
-                    && rest.get(length) == Some(&b'}')
-                    && matches!(rest.get(length + 1), Some(b'<' | b'>'));
-                if !named {
-                    return Ok(false);
-                }
-                self.only_bash("`{name}>`", start);
-                self.facts
-                    .assign(&self.text[self.at + 1..self.at + 1 + length], true);
-                number = Some("named");
-                self.at += length + 2;
-            }
-            Some(b'&') if self.peek_at(1) == Some(b'>') => self.only_bash("`&>`", start),
-            Some(b'<' | b'>') => {}
-            _ => return Ok(false),
-        }
-        if number.is_none()
-            && matches!(self.peek(), Some(b'<' | b'>'))
-            && self.peek_at(1) == Some(b'(')
-        {
-            return Ok(false);
-        }
-        let operators: &[(&str, RawKind)] = &[
-            ("&>>", RawKind::Write),
-            ("&>", RawKind::Write),
-            ("<<<", RawKind::HereString),
-            ("<<-", RawKind::Document(1)),
-            ("<<", RawKind::Document(0)),
-            ("<>", RawKind::Write),
-            ("<&", RawKind::Duplicate),
-            ("<", RawKind::Read),
-            (">>", RawKind::Write),
-            (">|", RawKind::Write),
-            (">&", RawKind::Duplicate),
-            (">", RawKind::Write),
-        ];
-        let found = operators.iter().find(|(operator, _)| self.starts(operator));
-        let Some(&(operator, mut kind)) = found else {
-            return Ok(false);
-        };
-        self.at += operator.len();
-        if self.peek() == Some(b'\\') && self.peek_at(1) == Some(b'\n') {
-            self.doubt("an operator broken over two lines", start);
-        }
-        if operator == "<<<" {
-            self.only_bash("here-strings", start);
-        }
-        self.blanks_before_target();
-        let target = self.word(Place::Command)?;
-        // `2>2>x`: the second number belongs to the second redirection.
-        let number_follows = matches!(self.peek(), Some(b'<' | b'>'))
-            && target.source.bytes().all(|byte| byte.is_ascii_digit());
-        if target.source.is_empty() || number_follows {
-            return self.fail("a redirection without a target", start);
-        }
-        if let RawKind::Document(strips) = kind {
-            kind = RawKind::Document(self.documents.len());
-            self.open_document(&target, strips == 1, start);
-        }
-        let is_input = operator.starts_with('<') && matches!(number, None | Some("0"));
-        redirects.push(RawRedirect {
-            kind,
-            target,
-            is_input,
-        });
-        Ok(true)
-    }
-
-    /// Blanks between an operator and its target; a `#` after a blank would be a comment, and then the target is missing.
-    fn blanks_before_target(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t')) {
-            self.at += 1;
-        }
-        self.blanks();
-    }
-
-    fn open_document(&mut self, target: &Raw<'a>, strips_tabs: bool, start: usize) {
-        let mut delimiter = String::new();
-        for piece in &target.pieces {
-            match piece {
-                Piece::Plain(text) | Piece::Text(text) => delimiter.push_str(text),
-                _ => self.doubt("a here-document whose end cannot be told", start),
-            }
-        }
-        if target.source.contains(['$', '`', '\n']) {
-            self.doubt("a here-document whose end cannot be told", start);
-        }
-        let quoted = target.source.contains(['\'', '"', '\\']);
-        self.pending.push(Pending {
-            delimiter,
-            strips_tabs,
-            quoted,
-            index: self.documents.len(),
-        });
-        self.documents.push(Document {
-            body: Cow::Borrowed(""),
-            quoted,
-        });
-    }
 }
 
 /// The pieces of an array assignment that is an argument, so that what is in them is walked.
@@ -987,7 +450,8 @@ fn flatten(assignment: Assignment<'_>) -> Vec<Piece<'_>> {
     pieces
 }
 
-fn is_boundary(byte: u8) -> bool {
+/// Whether a byte stands between words.
+pub(super) fn is_boundary(byte: u8) -> bool {
     matches!(
         byte,
         b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>'

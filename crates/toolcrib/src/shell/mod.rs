@@ -4,14 +4,22 @@
 //! list a command that would not run; it must never leave one out without a doubt. A program that runs others by its own
 //! files (`make`, `npm run x`, `sh ./script.sh`) is one command here: what those do is the sandbox's business.
 //!
-//! The way of a text: [`grammar`] and [`lex`] turn it into [`syntax`], [`walk`] goes through that in the order of running and
-//! keeps track of variables and directories, [`expand`] makes words, and [`runners`] knows the programs that run others.
+//! The way of a text: `grammar` (with `compound`, `redirect`, `lex` and `dollar`) turns it into `syntax`; `walk` (with
+//! `branches` and `simple`) goes through that in the order of running and keeps track of variables and directories; `expand`
+//! makes words; `runners` finds who knows a program that runs others: `builtins`, `wrappers`, `shells`, `code`, `tools`, `git`.
+//!
 //! Written by hand rather than on a C grammar: the input is hostile, and where bash's grammar is murky we want doubt, not a guess.
 
 mod arithmetic;
 mod awk;
+mod braces;
+mod branches;
 mod builtins;
+mod calls;
 mod code;
+mod compound;
+mod declarations;
+mod dollar;
 mod escapes;
 mod expand;
 mod facts;
@@ -20,14 +28,19 @@ mod grammar;
 mod lex;
 mod options;
 mod python;
+mod rare_tools;
+mod redirect;
 mod runners;
 mod script;
 mod sed;
 mod shells;
+mod simple;
 mod syntax;
+mod text_wrappers;
 mod tools;
 mod variables;
 mod walk;
+mod wrapper_table;
 mod wrappers;
 
 pub use script::{Directory, Doubt, Part, Redirect, RedirectKind, Script, SimpleCommand, Word};

@@ -208,7 +208,7 @@ pub enum Directory {
     /// Where the text started.
     #[default]
     Start,
-    /// Here: absolute, or relative to where the text started.
+    /// Here: absolute, below the home directory (`~`, `~/…`), or relative to where the text started.
     Known(String),
     /// Somewhere.
     Unknown,
@@ -239,11 +239,21 @@ impl Directory {
             }
         }
         let joined = names.join("/");
+        // A tilde stands for the home directory, which nothing may have gone up from or be called itself.
+        let from_home = !path.starts_with('/') && (base == "~" || base.starts_with("~/"));
+        if from_home != (names.first() == Some(&"~") && !absolute) {
+            return Directory::Unknown;
+        }
         match (absolute, joined.is_empty()) {
             (true, _) => Directory::Known(format!("/{joined}")),
             (false, true) => Directory::Start,
             (false, false) => Directory::Known(joined),
         }
+    }
+
+    /// The home directory, or what is below it.
+    pub(super) fn home(below: &str) -> Directory {
+        Directory::Known("~".to_owned()).join(below.trim_start_matches('/'))
     }
 
     /// What is certain when it is one or the other.

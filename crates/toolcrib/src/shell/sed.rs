@@ -85,7 +85,7 @@ pub(super) fn run(
                 for command in found {
                     match command {
                         Runs::Text(text) if !text.contains(FROM_OUTSIDE) => {
-                            walker.child_text(&text, Dialect::Sh, &inner)
+                            walker.child_text(&text, Dialect::Sh, &inner);
                         }
                         Runs::Text(_) => {
                             walker.doubt("`sed` runs something that cannot be told", &text);

@@ -167,7 +167,7 @@ fn is_usual_path(value: &Word) -> bool {
                 text.push_str(name);
             }
             Part::Dynamic(source) if source == "$PATH" || source == "${PATH}" => {
-                text.push_str("$PATH")
+                text.push_str("$PATH");
             }
             Part::Text(_) | Part::Variable(_) | Part::Glob(_) | Part::Dynamic(_) => return false,
         }

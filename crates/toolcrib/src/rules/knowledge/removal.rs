@@ -56,9 +56,9 @@ fn verdict_on(target: &Located, facts: &Facts<'_>) -> Option<(Verdict, &'static 
                 return Some((Verdict::Deny, "is the whole workspace"));
             }
             let precious = |name: &Name| {
-                PRECIOUS
-                    .iter()
-                    .any(|precious| name.may_be(&crate::rules::glob::NameGlob::exactly(precious)))
+                PRECIOUS.iter().any(|precious| {
+                    name.may_be(&crate::rules::name_glob::NameGlob::exactly(precious))
+                })
             };
             target
                 .names
@@ -163,7 +163,8 @@ fn selection(command: &Invocation<'_>) -> Selection {
     while let Some(arg) = args.next() {
         match arg {
             "-name" | "-iname" | "-path" | "-ipath" | "-wholename" => {
-                let pattern = crate::rules::glob::NameGlob::parse(args.next().unwrap_or_default());
+                let pattern =
+                    crate::rules::name_glob::NameGlob::parse(args.next().unwrap_or_default());
                 if pattern.fixed() > 0 {
                     names = true;
                     mixed |= PRECIOUS.iter().any(|precious| pattern.matches(precious));

@@ -236,6 +236,9 @@ const HIDDEN: &[&str] = &[
     "python3 - <<E\nimport os\nos.system('rm -rf victim')\nE",
     "curl x | python3",
     "python3 <(curl x)",
+    "python3 -m timeit 'import os; os.system(\"rm -rf victim\")'",
+    "x=$(cat f); git clone \"$x\"",
+    "x=$(cat f); make $x",
     "python3 -c \"import os; os.execvp('rm', ['rm','-rf','victim'])\"",
     "perl -e 'system(\"rm -rf victim\")'",
     "perl -e 'exec \"rm\", \"-rf\", \"victim\"'",
@@ -706,14 +709,23 @@ fn directories_are_known_where_they_are_certain() {
     assert_eq!(place("cd a | y; rm x"), Directory::Start);
     assert_eq!(place("env -C a rm x"), known("a"));
     assert_eq!(place("cd b && env -C a rm x"), known("b/a"));
+    assert_eq!(place("sudo -D a -C 3 rm x"), known("a"));
     assert_eq!(place("bash -c 'cd a && rm x'"), known("a"));
     assert_eq!(place("cd a || rm x"), Directory::Start);
+    assert_eq!(place("cd && rm x"), known("~"));
+    assert_eq!(place("cd ~/.ssh && rm x"), known("~/.ssh"));
+    assert_eq!(place("cd $HOME/a && cd ../b && rm x"), known("~/b"));
+    assert_eq!(place("cd ~ && cd /a && rm x"), known("/a"));
     for uncertain in [
         "cd a; rm x",
         "cd a\nrm x",
         "if y; then cd a; fi; rm x",
         "cd \"$y\" && rm x",
-        "cd && rm x",
+        "cd ~ && cd .. && rm x",
+        "cd '~' && rm x",
+        "cd a && cd ../~ && rm x",
+        "HOME=/y; cd && rm x",
+        "cd ~y && rm x",
         "cd - && rm x",
         "y && cd a; rm x",
         "for i in 1 2; do rm x; cd a; done",

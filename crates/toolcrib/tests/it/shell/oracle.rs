@@ -216,7 +216,7 @@ fn complaint(yard: &Yard, text: &str, script: &Script, counts: &mut Counts) -> O
 
 fn cases() -> usize {
     let wanted = std::env::var("TOOLCRIB_SHELL_CASES").ok();
-    wanted.and_then(|text| text.parse().ok()).unwrap_or(400)
+    wanted.and_then(|text| text.parse().ok()).unwrap_or(200)
 }
 
 fn seed() -> [u8; 32] {
@@ -285,4 +285,9 @@ fn what_bash_runs_was_listed_or_doubted() {
 #[test]
 fn what_bash_runs_of_a_heap_of_signs_was_listed_or_doubted() {
     compare(scripts::soup(), cases());
+}
+
+#[test]
+fn what_bash_runs_of_damaged_scripts_was_listed_or_doubted() {
+    compare(scripts::damaged(), cases());
 }

@@ -349,10 +349,10 @@ pub(super) fn script() -> BoxedStrategy<String> {
         2 => prop::sample::select(LONE).prop_map(str::to_owned),
     ]
     .boxed();
-    let nested = leaf.clone().prop_recursive(3, 12, 3, |inner| {
+    let nested = leaf.prop_recursive(3, 12, 3, |inner| {
         prop_oneof![
             5 => around(inner.boxed()),
-            1 => leaf_again(),
+            1 => simple(),
         ]
         .boxed()
     });
@@ -364,10 +364,6 @@ pub(super) fn script() -> BoxedStrategy<String> {
             format!("{prelude}{body}{separator}{last}\n")
         })
         .boxed()
-}
-
-fn leaf_again() -> BoxedStrategy<String> {
-    simple()
 }
 
 const TOKENS: &[&str] = &[
@@ -389,6 +385,28 @@ pub(super) fn soup() -> BoxedStrategy<String> {
                 if token.len() > 3 && !token.ends_with(['\n', ' ']) {
                     text.push(' ');
                 }
+            }
+            text
+        })
+        .boxed()
+}
+
+/// A script with a sign too many or a few missing.
+pub(super) fn damaged() -> BoxedStrategy<String> {
+    let damage = (
+        any::<prop::sample::Index>(),
+        0usize..3,
+        prop::sample::select(TOKENS),
+    );
+    (script(), prop::collection::vec(damage, 1..3))
+        .prop_map(|(mut text, damages)| {
+            for (place, missing, token) in damages {
+                let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+                let at = places[place.index(places.len())];
+                let rest: String = text[at..].chars().skip(missing).collect();
+                text.truncate(at);
+                text.push_str(token);
+                text.push_str(&rest);
             }
             text
         })

@@ -1,0 +1,355 @@
+//! Simple commands: their assignments, words and redirections, and what is substituted in them.
+
+use std::ops::Range;
+
+use super::lex::{Dialect, Parser};
+use super::script::{Directory, Redirect, RedirectKind, SimpleCommand, Word};
+use super::syntax::{
+    Assignment, Command, List, Operation, Piece, Raw, RawKind, RawRedirect, Value,
+};
+use super::walk::{Context, Input, Outcome, Walker};
+use super::{builtins, runners, variables};
+
+/// The most commands that are listed.
+pub(super) const MAX_COMMANDS: usize = 10_000;
+/// The most wrappers around a command.
+pub(super) const MAX_WRAPPERS: usize = 12;
+/// The most words times wrappers: every wrapper's words are listed once more.
+const MAX_COPIED: usize = 50_000;
+
+impl Walker {
+    pub(super) fn span(&self, command: &Command<'_>, context: &Context<'_>) -> Range<usize> {
+        context.span.clone().unwrap_or_else(|| command.span.clone())
+    }
+
+    pub(super) fn simple(
+        &mut self,
+        command: &Command<'_>,
+        assignments: &[Assignment<'_>],
+        raw: &[Raw<'_>],
+        context: &Context<'_>,
+    ) -> Outcome {
+        let span = self.span(command, context);
+        let mut set = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            set.push(self.assignment(assignment, context));
+        }
+        let mut words = Vec::with_capacity(raw.len());
+        for word in raw {
+            self.pieces(&word.pieces, context);
+            self.arguments(word, &mut words);
+        }
+        let inner_context;
+        let mut context = context;
+        let mut redirects = context.redirects.clone();
+        if !command.redirects.is_empty() {
+            let mut inner = context.clone();
+            let own = self.redirects(&command.redirects, &mut inner);
+            inner.redirects.extend(own.iter().cloned());
+            redirects.extend(own);
+            inner_context = inner;
+            context = &inner_context;
+        }
+        if words.is_empty() {
+            if !raw.is_empty() {
+                self.doubt("a command that comes from variables", raw[0].source);
+            } else if context.straight && command.redirects.is_empty() {
+                for (assignment, (name, value)) in assignments.iter().zip(&set) {
+                    let plain = assignment.subscript.is_none() && !assignment.appends;
+                    if let (true, Some(value)) = (
+                        plain && matches!(assignment.value, Value::Word(_)),
+                        value.as_static(),
+                    ) {
+                        self.known.insert(name.clone(), value.to_owned());
+                    }
+                }
+            }
+        }
+        let hidden = raw.first().is_some_and(|word| word.literal().is_none())
+            && words
+                .first()
+                .and_then(Word::as_static)
+                .is_some_and(builtins::is_known);
+        if hidden {
+            self.doubt(
+                "a command of the shell whose name comes from a variable",
+                raw[0].source,
+            );
+            self.forget();
+        }
+        let listed = SimpleCommand {
+            words,
+            assignments: set,
+            redirects,
+            via: context.via.clone(),
+            directory: self.directory.clone(),
+            piped: context.piped,
+            span,
+        };
+        let context = Context {
+            span: Some(listed.span.clone()),
+            ..context.clone()
+        };
+        self.run(listed, &context)
+    }
+
+    /// Lists a command and what it runs in turn.
+    pub(super) fn run(&mut self, command: SimpleCommand, context: &Context<'_>) -> Outcome {
+        let copied = context.via.len().saturating_mul(command.words.len());
+        if context.via.len() > MAX_WRAPPERS || copied > MAX_COPIED {
+            self.doubt("wrappers inside wrappers, too many to read", "");
+            return Outcome::stays(&Directory::Unknown);
+        }
+        for (name, value) in &command.assignments {
+            variables::check(self, name, value, context);
+        }
+        let Some(first) = command.words.first() else {
+            self.list_command(command);
+            return Outcome::stays(&self.directory);
+        };
+        let Some(name) = command.name() else {
+            self.doubt(
+                "which command runs is known only when it runs",
+                &first.shown(),
+            );
+            self.set_anything = true;
+            let outcome = Outcome::stays(&Directory::Unknown);
+            self.list_command(command);
+            return outcome;
+        };
+        if self.functions.get(name).is_some_and(|moves| *moves) {
+            self.list_command(command);
+            return Outcome::stays(&Directory::Unknown);
+        }
+        if !runners::knows(name) {
+            self.list_command(command);
+            return Outcome::stays(&self.directory);
+        }
+        let name = name.to_owned();
+        let words = command.words.clone();
+        self.list_command(command);
+        runners::run(self, &name, &words, context)
+    }
+
+    /// Lists a command made of words that a wrapper runs, and what that runs in turn.
+    pub(super) fn run_words(&mut self, words: Vec<Word>, context: &Context<'_>) {
+        if words.is_empty() {
+            return;
+        }
+        let command = SimpleCommand {
+            words,
+            assignments: Vec::new(),
+            redirects: context.redirects.clone(),
+            via: context.via.clone(),
+            directory: self.directory.clone(),
+            piped: context.piped,
+            span: context.span.clone().unwrap_or_default(),
+        };
+        let facts_anything = self.facts.anything;
+        self.apart(|walker| {
+            walker.run(command, context);
+        });
+        self.facts.anything = facts_anything;
+    }
+
+    pub(super) fn list_command(&mut self, command: SimpleCommand) {
+        if self.script.commands.len() >= MAX_COMMANDS {
+            self.doubt("more commands than are listed", "");
+            return;
+        }
+        self.script.commands.push(command);
+    }
+
+    pub(super) fn assignment(
+        &mut self,
+        assignment: &Assignment<'_>,
+        context: &Context<'_>,
+    ) -> (String, Word) {
+        if let Some(subscript) = &assignment.subscript {
+            self.pieces(subscript, context);
+            self.check_arithmetic(subscript, assignment.name);
+        }
+        let value = match &assignment.value {
+            Value::Word(word) => {
+                self.pieces(&word.pieces, context);
+                self.value(word)
+            }
+            Value::Array(elements) => {
+                let mut shown = String::from("(");
+                for (subscript, word) in elements {
+                    if let Some(subscript) = subscript {
+                        self.pieces(subscript, context);
+                        self.check_arithmetic(subscript, assignment.name);
+                    }
+                    self.pieces(&word.pieces, context);
+                    self.arguments(word, &mut Vec::new());
+                    if shown.len() > 1 {
+                        shown.push(' ');
+                    }
+                    shown.push_str(word.source);
+                }
+                shown.push(')');
+                let mut word = Word::dynamic(&shown);
+                word.splits = false;
+                word
+            }
+        };
+        (assignment.name.to_owned(), value)
+    }
+
+    pub(super) fn redirects(
+        &mut self,
+        raw: &[RawRedirect<'_>],
+        context: &mut Context<'_>,
+    ) -> Vec<Redirect> {
+        let mut redirects = Vec::with_capacity(raw.len());
+        for redirect in raw {
+            let around = context.clone();
+            let kind = match redirect.kind {
+                RawKind::Read => RedirectKind::Read,
+                RawKind::Write => RedirectKind::Write,
+                RawKind::Duplicate => {
+                    if redirect.is_input {
+                        context.input = Input::Unknown;
+                    }
+                    let number = redirect.target.literal().is_some_and(|text| {
+                        let digits = text.strip_suffix('-').unwrap_or(&text);
+                        digits.bytes().all(|byte| byte.is_ascii_digit())
+                    });
+                    if number {
+                        continue;
+                    }
+                    RedirectKind::Write
+                }
+                RawKind::Document(index) => {
+                    let text = self.document(index, &around);
+                    if redirect.is_input {
+                        context.input = Input::Text(text);
+                        context.piped = false;
+                    }
+                    continue;
+                }
+                RawKind::HereString => {
+                    self.pieces(&redirect.target.pieces, &around);
+                    let mut text = self.value(&redirect.target);
+                    text.push_text("\n");
+                    if redirect.is_input {
+                        context.input = Input::Text(text);
+                        context.piped = false;
+                    }
+                    continue;
+                }
+            };
+            self.pieces(&redirect.target.pieces, &around);
+            if redirect.is_input {
+                context.input = Input::File;
+                context.piped = false;
+            }
+            let mut targets = Vec::with_capacity(1);
+            self.arguments(&redirect.target, &mut targets);
+            for target in targets {
+                redirects.push(Redirect {
+                    kind,
+                    target,
+                    directory: self.directory.clone(),
+                });
+            }
+        }
+        redirects
+    }
+
+    pub(super) fn document(&mut self, index: usize, context: &Context<'_>) -> Word {
+        let Some(document) = context.documents.get(index) else {
+            return Word::dynamic("<<");
+        };
+        if document.quoted {
+            return Word::text(document.body.as_ref());
+        }
+        let mut parser = Parser::new(
+            &document.body,
+            self.dialect.unwrap_or(Dialect::Bash),
+            self.depth,
+        );
+        let mut pieces = Vec::new();
+        let done = parser.quoted_text(None, &mut pieces);
+        for doubt in std::mem::take(&mut parser.doubts) {
+            self.doubt(doubt.reason, &doubt.text);
+        }
+        self.facts.merge(&parser.facts);
+        let inner = Context {
+            documents: &parser.documents,
+            span: Some(context.span.clone().unwrap_or_default()),
+            ..context.clone()
+        };
+        self.depth += 1;
+        self.pieces(&pieces, &inner);
+        self.depth -= 1;
+        if done.is_err() {
+            return Word::dynamic("<<");
+        }
+        self.document_word(&pieces)
+    }
+
+    /// Goes through the substitutions in a word.
+    pub(super) fn pieces(&mut self, pieces: &[Piece<'_>], context: &Context<'_>) {
+        for piece in pieces {
+            match piece {
+                Piece::Plain(_) | Piece::Text(_) => {}
+                Piece::Parameter(parameter) => {
+                    if let Some(subscript) = &parameter.subscript {
+                        self.pieces(subscript, context);
+                        let whole = matches!(subscript.as_slice(), [Piece::Plain(text)] if text == "@" || text == "*");
+                        if !whole {
+                            self.check_arithmetic(subscript, parameter.source);
+                        }
+                    }
+                    self.pieces(&parameter.rest, context);
+                    match parameter.operation {
+                        Operation::Slice => {
+                            self.check_arithmetic(&parameter.rest, parameter.source);
+                        }
+                        Operation::Assign => {
+                            let value = Word::dynamic(parameter.source);
+                            variables::check(self, parameter.name, &value, context);
+                        }
+                        _ => {}
+                    }
+                }
+                Piece::Substitution { list, .. } => self.substitution(list, context, false),
+                Piece::Process { list, source } => {
+                    self.substitution(list, context, source.starts_with('>'));
+                }
+                Piece::Backticks { text, .. } => {
+                    let inner = Context {
+                        span: Some(context.span.clone().unwrap_or_default()),
+                        ..context.clone()
+                    };
+                    let facts = self.facts.clone();
+                    let dialect = self.dialect.unwrap_or(Dialect::Bash);
+                    self.apart(|walker| {
+                        walker.text(text, dialect, &inner);
+                    });
+                    self.facts = facts;
+                }
+                Piece::Arithmetic { pieces, source, .. } => {
+                    self.pieces(pieces, context);
+                    self.check_arithmetic(pieces, source);
+                }
+            }
+        }
+    }
+
+    pub(super) fn substitution(&mut self, list: &List<'_>, context: &Context<'_>, fed: bool) {
+        let mut inner = Context {
+            straight: false,
+            ..context.clone()
+        };
+        if fed {
+            inner.piped = true;
+            inner.input = Input::Piped;
+        }
+        self.apart(|walker| {
+            walker.list(list, &inner);
+        });
+    }
+}

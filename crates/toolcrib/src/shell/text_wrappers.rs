@@ -1,0 +1,330 @@
+//! Programs that hand a text to a shell, here or elsewhere, after options of their own.
+
+use super::lex::Dialect;
+use super::options::{self, Spec};
+use super::script::{Directory, Word};
+use super::walk::{Context, Outcome, Walker};
+use super::wrappers::{not_understood, stays, value};
+use super::{builtins, shells};
+
+pub(super) fn flock(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let spec = Spec {
+        flags: "seoxnuFvhV",
+        valued: "wE",
+        optional: "",
+        long_flags: "shared exclusive unlock nonblock nb close no-fork verbose help version",
+        long_valued: "timeout wait conflict-exit-code",
+    };
+    let (_, used) = match options::parse(&words[1..], &spec) {
+        Ok(parsed) => parsed,
+        Err(shown) => return not_understood(walker, name, &shown),
+    };
+    let rest = words.get(2 + used..).unwrap_or_default();
+    let inner = context.inside(name);
+    match rest.first().map(|word| word.as_static()) {
+        Some(Some("-c" | "--command")) => match rest.get(1) {
+            Some(text) => shells::read_word(
+                walker,
+                text,
+                Dialect::Sh,
+                &inner,
+                "`flock -c` runs a text that cannot be told",
+            ),
+            None => return not_understood(walker, name, "-c"),
+        },
+        Some(Some(option)) if option.starts_with('-') => {
+            return not_understood(walker, name, option);
+        }
+        _ => walker.run_words(rest.to_vec(), &inner),
+    }
+    stays(walker)
+}
+
+pub(super) fn watch(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let spec = Spec {
+        flags: "bcegprtwxCfhv",
+        valued: "nqs",
+        optional: "d",
+        long_flags: "beep color no-color differences errexit chgexit precise no-rerun no-title no-wrap exec follow help \
+            version",
+        long_valued: "interval equexit shotsdir",
+    };
+    let (given, used) = match options::parse(&words[1..], &spec) {
+        Ok(parsed) => parsed,
+        Err(shown) => return not_understood(walker, name, &shown),
+    };
+    let rest = &words[1 + used..];
+    let inner = context.inside(name);
+    if given
+        .iter()
+        .any(|option| matches!(option.name.as_str(), "x" | "exec"))
+    {
+        walker.run_words(rest.to_vec(), &inner);
+    } else if !rest.is_empty() {
+        read_joined(
+            walker,
+            rest,
+            &inner,
+            "`watch` runs a text that cannot be told",
+        );
+    }
+    stays(walker)
+}
+
+/// Reads words that a program joins to a text for a shell.
+pub(super) fn read_joined(walker: &mut Walker, words: &[Word], inner: &Context<'_>, reason: &str) {
+    match builtins::joined(words) {
+        Some(text) => walker.child_text(&text, Dialect::Sh, inner),
+        None => shells::read_unclear(walker, words, Dialect::Sh, inner, reason),
+    }
+}
+
+pub(super) fn ssh(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let spec = Spec {
+        flags: "46AaCfGgKkMNnqsTtVvXxYy",
+        valued: "BbcDEeFIiJLlmOoPpQRSWw",
+        ..Spec::default()
+    };
+    let mut words = &words[1..];
+    let mut host = false;
+    let inner = context.inside(name);
+    loop {
+        let (given, used) = match options::parse(words, &spec) {
+            Ok(parsed) => parsed,
+            Err(shown) => return not_understood(walker, name, &shown),
+        };
+        for option in &given {
+            let Some(value) = option
+                .value
+                .as_ref()
+                .filter(|_| matches!(option.name.as_str(), "o" | "F"))
+            else {
+                continue;
+            };
+            let lower = value.shown().to_ascii_lowercase();
+            let runs = [
+                "proxycommand",
+                "localcommand",
+                "permitlocalcommand",
+                "knownhostscommand",
+                "match",
+                "include",
+                "pkcs11provider",
+                "securitykeyprovider",
+            ];
+            if option.name == "o"
+                && (!value.is_static() && value.literal_prefix().is_empty()
+                    || runs.iter().any(|key| lower.trim_start().starts_with(key)))
+            {
+                walker.doubt(
+                    "an option of `ssh` that runs a program here",
+                    &value.shown(),
+                );
+            }
+        }
+        words = &words[used..];
+        if host || words.is_empty() {
+            break;
+        }
+        // Options may stand after the host, too.
+        host = true;
+        words = &words[1..];
+        if !words
+            .first()
+            .is_some_and(|word| word.literal_prefix().starts_with('-'))
+        {
+            break;
+        }
+    }
+    if !words.is_empty() {
+        walker.in_directory(Directory::Unknown, |walker| {
+            read_joined(
+                walker,
+                words,
+                &inner,
+                "`ssh` runs a text that cannot be told",
+            );
+        });
+    }
+    stays(walker)
+}
+
+pub(super) fn su(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let inner = context.inside(name);
+    let mut found = false;
+    for (index, word) in words.iter().enumerate().skip(1) {
+        let start = word.literal_prefix();
+        let attached = options::long_option(word, "command", 1)
+            .or_else(|| options::long_option(word, "session-command", 2));
+        let text = match attached {
+            Some(Some(text)) => Some(text),
+            Some(None) => words.get(index + 1).cloned(),
+            None if start.starts_with('-') && !start.starts_with("--") && start.ends_with('c') => {
+                words.get(index + 1).cloned()
+            }
+            None if start.starts_with("-c") => word.after("-c"),
+            None => None,
+        };
+        if let Some(text) = text {
+            found = true;
+            walker.in_directory(Directory::Unknown, |walker| {
+                shells::read_word(
+                    walker,
+                    &text,
+                    Dialect::Sh,
+                    &inner,
+                    "`su -c` runs a text that cannot be told",
+                );
+            });
+        }
+    }
+    if !found {
+        walker.doubt("`su` starts a shell", name);
+    }
+    stays(walker)
+}
+
+pub(super) fn script(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let inner = context.inside(name);
+    let spec = Spec {
+        flags: "aefqhV",
+        valued: "BcEImoOT",
+        optional: "t",
+        long_flags: "append return flush force quiet timing help version",
+        long_valued: "log-io command echo log-in logging-format output-limit log-out log-timing",
+    };
+    let (given, used) = match options::parse(&words[1..], &spec) {
+        Ok(parsed) => parsed,
+        Err(shown) => return not_understood(walker, name, &shown),
+    };
+    let mut rest = &words[1 + used..];
+    let mut texts: Vec<Word> = value(&given, &["c", "command"])
+        .cloned()
+        .into_iter()
+        .collect();
+    // `script -q out -c 'text'`
+    if let [_, option, text, ..] = rest
+        && option.literal_prefix().starts_with('-')
+        && option.literal_prefix().ends_with('c')
+    {
+        texts.push(text.clone());
+        rest = &[];
+    }
+    if texts.is_empty()
+        && !given
+            .iter()
+            .any(|option| matches!(option.name.as_str(), "help" | "version" | "V" | "h"))
+    {
+        if rest.len() < 2 {
+            walker.doubt("`script` starts a shell", name);
+        } else {
+            walker.doubt("words of `script` that are a command on some systems", name);
+            walker.run_words(
+                rest[1..]
+                    .iter()
+                    .filter(|word| word.as_static() != Some("--"))
+                    .cloned()
+                    .collect(),
+                &inner,
+            );
+        }
+    }
+    for text in texts {
+        shells::read_word(
+            walker,
+            &text,
+            Dialect::Sh,
+            &inner,
+            "`script -c` runs a text that cannot be told",
+        );
+    }
+    stays(walker)
+}
+
+/// Programs that run a command in a project's environment: `uv run pytest`. What could be the command is listed.
+pub(super) fn run_in_project(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let verbs: &[&str] = match name {
+        "npx" | "bunx" | "uvx" | "nix-shell" => &[],
+        "bundle" | "mise" | "direnv" | "pnpm" | "yarn" => &["exec", "x", "dlx"],
+        "nix" => &["develop", "shell", "run"],
+        _ => &["run"],
+    };
+    let inner = context.inside(name);
+    let mut rest = &words[1..];
+    if !verbs.is_empty() {
+        let Some(at) = words
+            .iter()
+            .position(|word| word.as_static().is_some_and(|text| verbs.contains(&text)))
+        else {
+            return stays(walker);
+        };
+        rest = &words[at + 1..];
+    }
+    for (index, word) in rest.iter().enumerate() {
+        if matches!(
+            word.as_static(),
+            Some("-c" | "--call" | "--run" | "--command")
+        ) && let Some(text) = rest.get(index + 1)
+        {
+            let text = text.clone();
+            if name == "nix" {
+                walker.run_words(rest[index + 1..].to_vec(), &inner);
+            } else {
+                shells::read_word(
+                    walker,
+                    &text,
+                    Dialect::Sh,
+                    &inner,
+                    "a text that cannot be told is run",
+                );
+            }
+            return stays(walker);
+        }
+    }
+    let mut listed = 0;
+    for (index, word) in rest.iter().enumerate() {
+        if word.literal_prefix().starts_with('-') {
+            continue;
+        }
+        let after_option = index > 0
+            && rest[index - 1].literal_prefix().starts_with('-')
+            && rest[index - 1].as_static() != Some("--");
+        walker.run_words(rest[index..].to_vec(), &inner);
+        listed += 1;
+        // A word after an option may be that option's value.
+        if listed > 3 || !(after_option || name == "direnv" && index == 0) {
+            break;
+        }
+    }
+    stays(walker)
+}
