@@ -121,7 +121,7 @@ impl CribOptions {
             .surroundings
             .find_workspace(self.workspace.as_deref(), Some(&config));
         let (workspace, no_workspace) = match found {
-            Ok(path) => (Some(Workspace::open(&path)?), None),
+            Ok(path) => (Some(Workspace::open(&path)?.without(&home)), None),
             Err(why) => (None, Some(why.to_string())),
         };
         if let Some(workspace) = &workspace {
@@ -373,6 +373,11 @@ impl Crib {
     pub fn policy(&self, level: Level) -> Option<Policy> {
         let mut policy = Policy::new(level, self.workspace_path()?);
         policy.read.extend(readable(&self.config));
+        let own = self
+            .registry
+            .workspace()
+            .and_then(|workspace| workspace.own_data());
+        policy.protected.extend(own);
         Some(policy)
     }
 

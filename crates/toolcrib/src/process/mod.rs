@@ -192,7 +192,9 @@ impl Runner {
             Some(sandbox) => sandbox.clone(),
             None => machine()?,
         };
-        let mut policy = Policy::new(wall.level, cx.workspace()?.root());
+        let workspace = cx.workspace()?;
+        let mut policy = Policy::new(wall.level, workspace.root());
+        policy.protected.extend(workspace.own_data());
         policy.read.extend(self.options.readable.iter().cloned());
         policy.network = if wall.network {
             Network::Full

@@ -205,6 +205,13 @@ impl Workspace {
             let message = format!("cannot {verb} `{path}`: {why}");
             ToolError::new(ErrorCode::PermissionDenied, message)
         };
+        if let Some(own) = &self.own
+            && (place.starts_with(own) || own.starts_with(place))
+        {
+            return Err(denied(
+                "Toolcrib keeps its own data there, which is no tool's to change".to_owned(),
+            ));
+        }
         let found = toolcrib_sandbox::protected_name(&self.real_root()?, place);
         match found {
             Ok(None) => Ok(()),
