@@ -425,6 +425,12 @@ const PLAIN: &[(&str, &str)] = &[
     ("find . -name '*.tmp' -delete", "find"),
     ("sed -i 's/foo/bar/g' src/*.rs", "sed"),
     ("sed -n '10,20p' file", "sed"),
+    (
+        "find . -print0 | xargs -0 sed -i 's/a/b/'",
+        "find xargs sed",
+    ),
+    ("sed -i 's/a/b/' $(git ls-files)", "git sed"),
+    ("make -j$(nproc)", "nproc make"),
     ("sed -e 's/a/b/' -e '/x/d' f", "sed"),
     ("sed -n '/start/,/end/p' f", "sed"),
     ("sed \"s|__HOME__|$HOME|\" f", "sed"),
