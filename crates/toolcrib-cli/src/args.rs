@@ -155,7 +155,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long)]
     pub(crate) yes: bool,
     /// Wait so long for an approval: asked here, or answered with `toolcrib approvals`
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, conflicts_with_all = ["yes", "dry_run"])]
+    #[arg(long, value_name = "TIME", value_parser = duration::of_people, conflicts_with_all = ["yes", "dry_run"])]
     pub(crate) wait_approval: Option<Duration>,
     /// Print output and events while the call runs (with --json: one event a line)
     #[arg(long, conflicts_with = "dry_run")]
@@ -417,7 +417,7 @@ pub(crate) struct GrantArgs {
     #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = ["session", "project", "user"])]
     pub(crate) scope: String,
     /// How long it lasts: 30m, 8h, 7d [default: 12h for a session, else 30d]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = duration::of_grant)]
     pub(crate) expires: Option<Duration>,
     /// How many calls it covers [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -4,11 +4,27 @@ use std::time::Duration;
 
 /// Reads a duration; the error says how to write one.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    read(text, "500ms, 5s or 2m")
+}
+
+/// Reads how long to wait for people.
+pub(crate) fn of_people(text: &str) -> Result<Duration, String> {
+    read(text, "30m, 8h or 7d")
+}
+
+/// Reads how long a grant lasts.
+pub(crate) fn of_grant(text: &str) -> Result<Duration, String> {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+    match of_people(text)? {
+        lasting if lasting > YEAR => Err("a grant lasts a year at most: 365d".to_owned()),
+        lasting => Ok(lasting),
+    }
+}
+
+fn read(text: &str, examples: &str) -> Result<Duration, String> {
     let wrong = || {
-        format!(
-            "`{}` is not a time; write 500ms, 5s or 2m",
-            toolcrib::model::text::shorten(text, 40)
-        )
+        let text = toolcrib::model::text::shorten(text, 40);
+        format!("`{text}` is not a time; write {examples}")
     };
     let (number, unit) = match text.find(|c: char| c.is_ascii_alphabetic()) {
         Some(at) => text.split_at(at),
@@ -80,6 +96,9 @@ mod tests {
         ] {
             assert_eq!(in_words(Duration::from_millis(millis)), words);
         }
+        assert!(of_people("soon").unwrap_err().ends_with("30m, 8h or 7d"));
+        assert!(of_grant("365d").is_ok());
+        assert!(of_grant("366d").unwrap_err().contains("365d"));
         for wrong in ["", "s", "5x", "-1s", "0", "NaN", "inf", "1e300h", "5 s s"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

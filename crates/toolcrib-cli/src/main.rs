@@ -11,6 +11,7 @@ mod output;
 mod progress;
 mod prompt;
 mod size;
+mod wrap;
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use toolcrib::model::text;
 
 use crate::args::Global;
+use crate::wrap;
 
 /// Prints for one command.
 #[derive(Debug)]
@@ -231,14 +232,17 @@ impl Output {
         }
         let mut widths: Vec<usize> = headings
             .iter()
-            .map(|heading| heading.chars().count())
+            .map(|heading| wrap::width(heading))
             .collect();
         for row in rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
+                *width = (*width).max(wrap::width(&one_line(cell)));
             }
         }
-        let cell = |text: &str, width: usize| format!("{text:width$}  ");
+        let cell = |text: &str, width: usize| {
+            let pad = width.saturating_sub(wrap::width(text)) + 2;
+            format!("{text}{:pad$}", "")
+        };
         let heading: String = headings
             .iter()
             .zip(&widths)
@@ -255,7 +259,7 @@ impl Output {
             let mut line = String::new();
             for (index, (text, width)) in row.iter().zip(&widths).enumerate() {
                 if index + 1 == headings.len() {
-                    line.push_str(&wrap(&one_line(text), room, taken));
+                    line.push_str(&last_cell(&one_line(text), room, taken));
                 } else {
                     line.push_str(&cell(&one_line(text), *width));
                 }
@@ -271,6 +275,12 @@ impl Output {
         }
         rustix::termios::tcgetwinsize(io::stdout())
             .map_or(80, |size| usize::from(size.ws_col).max(40))
+            - 1
+    }
+
+    /// Columns for texts that others wrote: as many as fit, also where a pager looks.
+    pub(crate) fn columns(&self) -> usize {
+        wrap::usable(rustix::termios::tcgetwinsize(io::stdout()).map_or(0, |size| size.ws_col))
     }
 }
 
@@ -301,21 +311,14 @@ fn one_line(text: &str) -> String {
     text::visible(text).replace(['\n', '\t'], " ")
 }
 
-/// Breaks a text between words, the lines after the first indented to the column it stands in.
-fn wrap(text: &str, room: usize, column: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always one");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
+/// Breaks a text, between words where it can be; the lines after the first stand under it, behind a mark that no text has.
+fn last_cell(text: &str, room: usize, column: usize) -> String {
+    if wrap::width(text) <= room {
+        return text.to_owned();
     }
-    lines.join(&format!("\n{}", " ".repeat(column)))
+    let rows = wrap::rows(text, room - 2).into_iter();
+    let rows: Vec<String> = rows.map(|row| row.text.trim_end().to_owned()).collect();
+    rows.join(&format!("\n{}┊ ", " ".repeat(column)))
 }
 
 #[cfg(test)]
@@ -334,12 +337,15 @@ mod tests {
     }
 
     #[test]
-    fn long_cells_are_wrapped_between_words_and_none_is_lost() {
+    fn long_cells_are_wrapped_and_no_line_passes_for_a_row() {
         assert_eq!(
-            wrap("one two three four", 9, 4),
-            "one two\n    three\n    four"
+            last_cell("one two three four", 12, 4),
+            "one two \n    ┊ three four".replace(" \n", "\n")
         );
-        assert_eq!(wrap("short", 9, 4), "short");
-        assert_eq!(wrap("unbreakable-word", 4, 2), "unbreakable-word");
+        assert_eq!(last_cell("short", 9, 4), "short");
+        assert_eq!(
+            last_cell("unbreakable-word", 10, 2),
+            "unbreaka\n  ┊ ble-word"
+        );
     }
 }

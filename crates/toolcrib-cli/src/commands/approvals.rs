@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use toolcrib::approval::{ApprovalRequest, ApprovalResponse, Queued, Status};
+use toolcrib::approval::{AnswerError, ApprovalRequest, ApprovalResponse, Queued, Status};
 use toolcrib::model::{JsonObject, text};
-use toolcrib::{Crib, ToolError};
+use toolcrib::{CallRequest, Crib, ErrorCode, Plan, ToolError, Verdict};
 
 use super::run::read_json;
 use super::{Done, caller_word, open, opened, options};
@@ -18,26 +18,67 @@ use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::{Extent, Paint, describe_under, settled_in_words, short, whoami};
+use crate::prompt::{
+    Extent, Line, Page, Paint, Terminal, Wake, arguments, describe_under, item, settled_in_words,
+    short, whoami,
+};
 
 pub(super) fn approvals(command: &ApprovalsCommand, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
     match command {
         ApprovalsCommand::List { all, status } => list(*all, status.as_deref(), &crib, output),
         ApprovalsCommand::Show { id } => {
-            let queued = crib.approvals().show(id).map_err(ToolError::from)?;
-            show(&queued, output);
+            show(&find(id, &crib)?, output);
             Ok(ExitCode::SUCCESS)
         }
         ApprovalsCommand::Approve(args) => approve(args, crib, global, output),
         ApprovalsCommand::Deny { id, reason } => {
             let mut response = ApprovalResponse::deny(whoami(), "");
             response.reason = reason.clone().filter(|reason| !reason.is_empty());
-            let queued = crib.answer(id, None, response).map_err(ToolError::from)?;
-            answered(&queued, output);
+            let queued = crib.answer(id, None, response);
+            let queued = queued.map_err(|error| unanswered(error, id))?;
+            answered(&queued, None, output);
             Ok(ExitCode::SUCCESS)
         }
         ApprovalsCommand::Watch => watch::watch(crib, global, output),
+    }
+}
+
+fn find(id: &str, crib: &Crib) -> Result<Queued, CliError> {
+    crib.approvals()
+        .show(id)
+        .map_err(|error| unanswered(error, id))
+}
+
+/// Why a request cannot be shown or answered, and what to type next.
+fn unanswered(error: AnswerError, id: &str) -> CliError {
+    let id = text::shorten(id, 64);
+    let hint = match &error {
+        AnswerError::NotFound { .. } | AnswerError::Ambiguous { .. } => {
+            "`toolcrib approvals list --all` shows all of them, also what is decided".to_owned()
+        }
+        AnswerError::Decided { .. } | AnswerError::Withdrawn | AnswerError::Expired => {
+            format!("`toolcrib approvals show {id}` shows what became of it")
+        }
+        AnswerError::WrongDigest => format!("`toolcrib approvals show {id}` shows it as it is now"),
+        AnswerError::BadEdit(error) if error.code() == ErrorCode::Conflict => {
+            format!("the request stays open: `toolcrib approvals approve {id}`")
+        }
+        AnswerError::BadEdit(_) => {
+            format!("the request stays open; `toolcrib approvals show {id}` shows its arguments")
+        }
+        AnswerError::Damaged(_) | AnswerError::Storage(_) => {
+            return ToolError::from(error).into();
+        }
+    };
+    CliError::from(ToolError::from(error)).with_hint(hint)
+}
+
+fn page(output: &Output) -> Page {
+    Page {
+        extent: Extent::Whole,
+        columns: output.columns(),
+        paint: Paint(output.colours_stdout()),
     }
 }
 
@@ -155,8 +196,7 @@ fn show(queued: &Queued, output: &Output) {
         let gone = "gone; the same call made again takes the answer up";
         facts.push(("caller", gone.to_owned()));
     }
-    let paint = Paint(output.colours_stdout());
-    for line in describe_under(&facts, request, Extent::Whole, paint).lines {
+    for line in describe_under(&facts, request, page(output)).lines {
         output.line(&line);
     }
     let edited = queued
@@ -164,31 +204,82 @@ fn show(queued: &Queued, output: &Output) {
         .as_ref()
         .and_then(|answer| answer.modified_args.as_ref());
     if let Some(edited) = edited {
-        let edited = serde_json::to_string_pretty(edited).unwrap_or_default();
         output.line("");
-        output.line(&format!("  approved with  {}", text::visible(&edited)));
+        output.line("approved with");
+        for line in arguments(edited, None, None, page(output)).lines {
+            output.line(&line);
+        }
     }
 }
 
 fn approve(args: &ApproveArgs, crib: Crib, global: &Global, output: &Output) -> Done {
     let mut response = ApprovalResponse::approve(whoami());
     response.reason = args.reason.clone().filter(|reason| !reason.is_empty());
-    let mut digest = None;
+    let (mut digest, mut plan) = (None, None);
     let mut crib = crib;
     if args.args.is_some() || !args.pairs.is_empty() {
-        let queued = crib.approvals().show(&args.id).map_err(ToolError::from)?;
-        if let Some(other) = crib_of(&queued.request, &crib, global, output)? {
+        let Queued { request, .. } = find(&args.id, &crib)?;
+        if let Some(other) = crib_of(&request, &crib, global, output)? {
             crib = other;
         }
-        response.modified_args = Some(edited(args, &queued.request, &crib, global, output)?);
+        let edited = edited(args, &request, &crib, global, output)?;
+        response.modified_args = Some(edited.clone());
+        crib.registry()
+            .check_answer(&request, &response)
+            .map_err(|error| unanswered(AnswerError::BadEdit(error), &args.id))?;
+        let call = CallRequest::new(&request.tool)
+            .args(edited)
+            .caller(request.caller.clone());
+        // Where a secret is masked, or the tool is another program's, only the caller can tell.
+        plan = crib.registry().plan(call).ok();
+        if let Some(plan) = &plan
+            && plan.verdict == Verdict::Ask
+            && !confirmed(plan, global, output)?
+        {
+            output.say("the request stays open");
+            return Ok(ExitCode::from(ErrorCode::ApprovalDenied.exit_code()));
+        }
         // Only `--set` builds on what the request says.
-        digest = Some(queued.request.args_digest);
+        digest = Some(request.args_digest);
     }
     let queued = crib
         .answer(&args.id, digest.as_deref(), response)
-        .map_err(ToolError::from)?;
-    answered(&queued, output);
+        .map_err(|error| unanswered(error, &args.id))?;
+    answered(&queued, plan.as_ref(), output);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what the edited call would do and asks whether that is meant, where there is somebody to ask.
+fn confirmed(plan: &Plan, global: &Global, output: &Output) -> Result<bool, CliError> {
+    let asks = !global.no_input && !output.json();
+    let terminal = asks
+        .then(|| Terminal::find(output.colours_terminal()))
+        .flatten();
+    let Some(terminal) = terminal else {
+        return Ok(true);
+    };
+    let page = Page {
+        extent: Extent::Screen(terminal.rows()),
+        columns: terminal.columns(),
+        paint: Paint(terminal.colour()),
+    };
+    let (effect, diff) = (Some(plan.effect.as_str()), plan.diff.as_deref());
+    for line in arguments(&plan.parameters, effect, diff, page).lines {
+        terminal.say(&line);
+    }
+    let wake = Wake::new()
+        .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot ask: {error}")))?;
+    let _attention = terminal.attend();
+    loop {
+        match terminal.ask("Approve it with these arguments? (y/n) ", &wake) {
+            Line::Text(word) => match word.trim().to_lowercase().as_str() {
+                "y" | "yes" => return Ok(true),
+                "n" | "no" => return Ok(false),
+                _ => terminal.say("type y or n"),
+            },
+            Line::End | Line::Woken => return Ok(false),
+        }
+    }
 }
 
 /// The crib of the workspace that a request is about, where that is another one: its paths and rules are judged there.
@@ -227,31 +318,41 @@ fn edited(
     })
 }
 
-fn answered(queued: &Queued, output: &Output) {
+/// Says what was answered; `plan` is what an edited call does instead.
+fn answered(queued: &Queued, plan: Option<&Plan>, output: &Output) {
     if output.json() {
         output.document(queued);
         return;
     }
     let request = &queued.request;
-    let word = match queued.status {
-        Status::Denied => output.bad("denied"),
+    let (word, coloured) = match queued.status {
+        Status::Denied => ("denied", output.bad("denied")),
         // The call may have run already.
         Status::Pending | Status::Approved | Status::Used | Status::Expired | Status::Withdrawn => {
-            output.good("approved")
+            ("approved", output.good("approved"))
         }
     };
-    output.line(&format!(
-        "{word} {}: {}",
-        short(&request.id),
-        text::shorten(&request.effect, 400).replace('\n', " ")
-    ));
     let edited = queued
         .answer
         .as_ref()
         .and_then(|answer| answer.modified_args.as_ref());
+    let effect = match (plan, edited) {
+        (Some(plan), _) => plan.effect.as_str(),
+        (None, Some(_)) => "with other arguments",
+        (None, None) => request.effect.as_str(),
+    };
+    let mark = format!("{word} {}: ", short(&request.id));
+    for line in item(&mark, &text::shorten(effect, 400), page(output)) {
+        match line.strip_prefix(word) {
+            Some(rest) => output.line(&format!("{coloured}{rest}")),
+            None => output.line(&line),
+        }
+    }
     if let Some(edited) = edited {
-        let edited = serde_json::to_string(edited).unwrap_or_default();
-        output.line(&format!("  with {}", text::visible(&edited)));
+        let diff = plan.and_then(|plan| plan.diff.as_deref());
+        for line in arguments(edited, None, diff, page(output)).lines {
+            output.line(&line);
+        }
     }
     if queued.status == Status::Approved && !queued.waiting {
         let left = remaining(queued);

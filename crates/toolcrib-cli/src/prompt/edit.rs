@@ -5,19 +5,17 @@ use std::os::unix::fs::OpenOptionsExt as _;
 
 use serde_json::Value;
 use toolcrib::approval::ApprovalResponse;
-use toolcrib::model::{JsonObject, text};
+use toolcrib::model::JsonObject;
 use toolcrib::{CallRequest, Plan, ToolError};
 
 use super::talk::{Next, Talk, fault_lines};
 use super::terminal::{Edited, Line};
 use super::who::whoami;
-use super::words::{Extent, arguments, coloured};
+use super::words::arguments;
 use crate::coerce;
 
 /// How much of a file is read back.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
-/// Lines of the diff that edited arguments would make.
-const DIFF_LINES: usize = 40;
 
 /// What comes of typing.
 enum Typed {
@@ -98,7 +96,7 @@ impl Talk<'_> {
                     "y" | "yes" => return Choice::Yes,
                     "e" | "edit" => return Choice::Edit,
                     "n" | "no" => return Choice::No,
-                    _ => {}
+                    _ => self.say(&self.paint.dim("type one of these letters, then Enter")),
                 },
             }
         }
@@ -112,25 +110,9 @@ impl Talk<'_> {
         self.crib.registry().plan(request)
     }
 
-    fn extent(&self) -> Extent {
-        Extent::Screen(self.terminal.rows())
-    }
-
     fn preview(&self, edited: &JsonObject, plan: &Plan) {
-        let effect = Some(plan.effect.as_str());
-        for line in arguments(edited, effect, self.extent(), self.paint).lines {
-            self.say(&line);
-        }
-        let diff = plan.diff.as_deref().unwrap_or_default();
-        let visible = text::visible(diff);
-        let lines: Vec<&str> = visible.lines().collect();
-        for line in lines.iter().take(DIFF_LINES) {
-            self.say(&format!("  {}", coloured(line, self.paint)));
-        }
-        if lines.len() > DIFF_LINES {
-            let left = format!("  … {} more lines", lines.len() - DIFF_LINES);
-            self.say(&self.paint.dim(&left));
-        }
+        let (effect, diff) = (Some(plan.effect.as_str()), plan.diff.as_deref());
+        self.say_all(&arguments(edited, effect, diff, self.page()).lines);
     }
 
     /// Writes what is wrong into the text that is edited on.
@@ -236,9 +218,7 @@ impl Talk<'_> {
         let entry = self.crib.registry().find(&self.request.tool).ok();
         let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
         let mut args = current.clone();
-        for line in arguments(&args, None, self.extent(), self.paint).lines {
-            self.say(&line);
-        }
+        self.say_all(&arguments(&args, None, None, self.page()).lines);
         loop {
             let line = match self.terminal.ask("change > ", self.wake) {
                 Line::Woken => return Typed::Woken,

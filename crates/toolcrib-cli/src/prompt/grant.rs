@@ -9,6 +9,7 @@ use toolcrib::model::text;
 use super::talk::{Next, Talk};
 use super::terminal::Line;
 use super::who::whoami;
+use super::words::item;
 use crate::duration;
 
 /// What a step of the dialogue gives, or why there is no next one.
@@ -28,7 +29,7 @@ impl Talk<'_> {
                 Some(why) => format!("asked about every time: {}", text::shorten(why, 400)),
                 None => "calls like this are asked about every time".to_owned(),
             };
-            self.say(&self.paint.dim(&why));
+            self.say_all(&item("", &why, self.page()));
             return Next::Again;
         }
         match self.grant_request() {
@@ -48,17 +49,21 @@ impl Talk<'_> {
         let offers = &self.request.offers;
         self.say("Do not ask again for");
         for (number, offer) in offers.iter().enumerate() {
-            let number = self.paint.bold(&(number + 1).to_string());
-            self.say(&format!("  {number}  {}", text::shorten(&offer.words, 400)));
+            let mark = format!("  {}  ", number + 1);
+            self.say_all(&item(&mark, &offer.words, self.page()));
         }
         let offer = self.until(
             &format!("Which? (1-{}, Enter: none) ", offers.len()),
             |word| match word {
-                "" => Some(None),
+                "" => Ok(None),
                 word => {
-                    let number: usize = word.parse().ok()?;
-                    let offer = offers.get(number.checked_sub(1)?)?;
-                    Some(Some(offer))
+                    let number: Option<usize> = word.parse().ok();
+                    let offer = number.and_then(|number| offers.get(number.checked_sub(1)?));
+                    let wrong = || match offers.len() {
+                        1 => "type 1, or Enter for none".to_owned(),
+                        most => format!("type a number from 1 to {most}, or Enter for none"),
+                    };
+                    offer.map(Some).ok_or_else(wrong)
                 }
             },
         )?;
@@ -73,10 +78,10 @@ impl Talk<'_> {
         let scope = self.until(
             "How far? (p this project, s this terminal session, u all projects; Enter: p) ",
             |word| match word {
-                "" | "p" | "project" => Some(Scope::Project),
-                "s" | "session" => Some(Scope::Session),
-                "u" | "user" => Some(Scope::User),
-                _ => None,
+                "" | "p" | "project" => Ok(Scope::Project),
+                "s" | "session" => Ok(Scope::Session),
+                "u" | "user" => Ok(Scope::User),
+                _ => Err("type p, s or u".to_owned()),
             },
         )?;
         let usual = scope.default_duration();
@@ -86,48 +91,48 @@ impl Talk<'_> {
                 duration::in_words(usual)
             ),
             |word| match word {
-                "" => Some(usual),
-                word => duration::parse(word).ok(),
+                "" => Ok(usual),
+                word => duration::of_grant(word),
             },
         )?;
         let uses = self.until(
             "How many calls? (a number; Enter: any number) ",
             |word| match word {
-                "" => Some(None),
-                word => word.parse::<u64>().ok().filter(|uses| *uses > 0).map(Some),
+                "" => Ok(None),
+                word => match word.parse::<u64>() {
+                    Ok(uses @ 1..) => Ok(Some(uses)),
+                    _ => Err("type a number from 1 up, or Enter for any number".to_owned()),
+                },
             },
         )?;
         let mut grant = GrantRequest::of(offer, scope).lasting(lasting);
         if let Some(uses) = uses {
             grant = grant.uses(uses);
         }
-        self.say(&format!(
-            "{}: {}",
-            in_words(scope, lasting, uses),
-            text::shorten(&offer.words, 400)
-        ));
+        let mark = format!("{}: ", in_words(scope, lasting, uses));
+        self.say(&mark);
+        self.say_all(&item("  ", &offer.words, self.page()));
         let sure = self.until(
             "Approve, and allow that from now on? (y/n) ",
             |word| match word {
-                "y" | "yes" => Some(true),
-                "n" | "no" => Some(false),
-                _ => None,
+                "y" | "yes" => Ok(true),
+                "n" | "no" => Ok(false),
+                _ => Err("type y or n".to_owned()),
             },
         )?;
         if sure { Ok(grant) } else { Err(Stop::Back) }
     }
 
-    /// Asks until the answer can be read.
-    fn until<T>(&self, question: &str, read: impl Fn(&str) -> Option<T>) -> Step<T> {
+    /// Asks until the answer can be read, saying what was wrong with those that could not.
+    fn until<T>(&self, question: &str, read: impl Fn(&str) -> Result<T, String>) -> Step<T> {
         loop {
             match self.terminal.ask(question, self.wake) {
                 Line::Woken => return Err(Stop::Woken),
                 Line::End => return Err(Stop::Back),
-                Line::Text(word) => {
-                    if let Some(answer) = read(&word.trim().to_lowercase()) {
-                        return Ok(answer);
-                    }
-                }
+                Line::Text(word) => match read(&word.trim().to_lowercase()) {
+                    Ok(answer) => return Ok(answer),
+                    Err(wrong) => self.fault(&wrong),
+                },
             }
         }
     }

@@ -27,7 +27,7 @@ pub(crate) use screen::Screen;
 pub(crate) use talk::{Ended, Talk, Whose, settled_in_words};
 pub(crate) use terminal::{Line, Terminal, Wake};
 pub(crate) use who::{session, whoami};
-pub(crate) use words::{Extent, Paint, describe_under, short};
+pub(crate) use words::{Extent, Page, Paint, arguments, describe_under, facts, item, short};
 
 /// Puts the questions of this process's calls to the person at the terminal, one after the other.
 pub(crate) struct Prompter {

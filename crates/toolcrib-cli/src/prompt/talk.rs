@@ -9,8 +9,9 @@ use toolcrib::{Crib, ToolError};
 use super::screen::Screen;
 use super::terminal::{Line, Terminal, Wake};
 use super::who::whoami;
-use super::words::{Extent, Paint, describe, everything, short};
+use super::words::{Extent, Page, Paint, describe, everything, is_cut_diff, item, short};
 use crate::duration;
+use crate::wrap::width;
 
 /// Whose call a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,9 +138,26 @@ impl<'a> Talk<'a> {
         self.terminal.say(line);
     }
 
+    pub(super) fn say_all(&self, lines: &[String]) {
+        lines.iter().for_each(|line| self.say(line));
+    }
+
+    /// How much of something is shown, on this terminal.
+    pub(super) fn page(&self) -> Page {
+        Page {
+            extent: Extent::Screen(self.terminal.rows()),
+            columns: self.terminal.columns(),
+            paint: self.paint,
+        }
+    }
+
     pub(super) fn fault(&self, message: &str) {
-        let mark = self.paint.bad("error:");
-        self.say(&format!("{mark} {}", text::visible(message)));
+        let lines = item("error: ", message, self.page());
+        let lines = lines.iter().map(|line| match line.strip_prefix("error:") {
+            Some(rest) => format!("{}{rest}", self.paint.bad("error:")),
+            None => line.clone(),
+        });
+        self.say_all(&lines.collect::<Vec<_>>());
     }
 
     /// An error with all its faults.
@@ -151,7 +169,7 @@ impl<'a> Talk<'a> {
         }
         self.say(&self.paint.bad("error:"));
         for line in lines {
-            self.say(&format!("  {line}"));
+            self.say_all(&item("  ", &line, self.page()));
         }
     }
 
@@ -162,19 +180,27 @@ impl<'a> Talk<'a> {
         let id = self.paint.dim(&format!("· {}", short(&request.id)));
         self.say(&format!("{mark} {tool} needs your approval {id}"));
         if let (Whose::Another, Some(workspace)) = (self.whose, &request.workspace) {
-            let place = format!("  in {}", text::shorten(workspace, 200));
-            self.say(&self.paint.dim(&place));
+            self.say_all(&item("  in ", workspace, self.page()));
+        }
+        if self.whose == Whose::Another
+            && let Ok(listing) = self.crib.approvals().list(Some(Status::Pending))
+        {
+            match listing.requests.len().saturating_sub(1) {
+                0 => {}
+                1 => self.say(&self.paint.dim("  1 other request waits")),
+                others => {
+                    let others = format!("  {others} other requests wait");
+                    self.say(&self.paint.dim(&others));
+                }
+            }
         }
         if !self.is_awaited {
             let gone = "  its caller is gone; the same call made again takes the answer up";
             self.say(&self.paint.dim(gone));
         }
-        let extent = Extent::Screen(self.terminal.rows());
-        let shown = describe(request, extent, self.paint);
+        let shown = describe(request, self.page());
         self.is_cut = shown.is_cut;
-        for line in &shown.lines {
-            self.say(line);
-        }
+        self.say_all(&shown.lines);
         if !shown.lines.last().is_some_and(String::is_empty) {
             self.say("");
         }
@@ -195,19 +221,31 @@ impl<'a> Talk<'a> {
             keys.push("s skip");
         }
         keys.push("? help");
-        let keys: Vec<String> = keys
-            .iter()
-            .map(|key| match key.split_once(' ') {
-                Some((letter, words)) => format!("{} {words}", self.paint.bold(letter)),
-                None => (*key).to_owned(),
-            })
-            .collect();
         let left = self.ends.map_or(String::new(), |ends| {
             let left = ends.saturating_duration_since(Instant::now());
-            self.paint
-                .dim(&format!(" ({} left)", duration::in_words(left)))
+            format!(" ({} left)", duration::in_words(left))
         });
-        format!("{}{left} > ", keys.join(&self.paint.dim(" · ")))
+        let columns = self.terminal.columns();
+        let (mut line, mut column) = (String::new(), 0);
+        for (index, key) in keys.iter().enumerate() {
+            let is_last = index + 1 == keys.len();
+            let behind = if is_last { width(&left) + 3 } else { 3 };
+            if column + width(key) + behind > columns {
+                line.push('\n');
+                column = 0;
+            }
+            match key.split_once(' ') {
+                Some((letter, words)) => {
+                    line.push_str(&format!("{} {words}", self.paint.bold(letter)));
+                }
+                None => line.push_str(key),
+            }
+            if !is_last {
+                line.push_str(&self.paint.dim(" · "));
+            }
+            column += width(key) + 3;
+        }
+        format!("{line}{} > ", self.paint.dim(&left))
     }
 
     fn help(&self) {
@@ -222,6 +260,13 @@ impl<'a> Talk<'a> {
             "g  run it, and do not ask again for calls like it"
         });
         lines.push("d  show everything: all of the arguments and the diff");
+        if self.request.diff.as_deref().is_some_and(is_cut_diff) {
+            lines.push(
+                "   (the diff is kept up to a limit: the new content is among the arguments,",
+            );
+            lines.push("   what is there now in the file)");
+        }
+        lines.push("│  stands before what the caller wrote; ┊ where a line of it goes on");
         lines.push(match self.whose {
             Whose::Own => "Ctrl-C cancels the call, Ctrl-D refuses it",
             Whose::Another => "s leaves it for later, Ctrl-D or Ctrl-C ends the watch",
@@ -250,7 +295,7 @@ impl<'a> Talk<'a> {
 
     /// Everything, a screen at a time.
     fn show_all(&mut self) -> Next {
-        let all = everything(self.request, self.paint);
+        let all = everything(self.request, self.page());
         let page = self.terminal.rows().saturating_sub(2).max(5);
         let mut left = all.as_slice();
         loop {
@@ -263,11 +308,20 @@ impl<'a> Talk<'a> {
                 self.say("");
                 return Next::Again;
             }
-            let question = format!("-- {} more lines: Enter goes on, q stops -- ", left.len());
+            let lines = if left.len() == 1 { "line" } else { "lines" };
+            let question = format!("-- {} more {lines}: Enter goes on, q stops -- ", left.len());
             match self.terminal.ask(&self.paint.dim(&question), self.wake) {
                 Line::Woken => return Next::Over(self.settled()),
                 Line::Text(word) if word.trim().is_empty() => {}
-                Line::Text(_) | Line::End => return Next::Again,
+                Line::Text(word) => {
+                    self.say("");
+                    if !matches!(word.trim(), "q" | "Q" | "quit") {
+                        let what = "stopped here; that was no answer to the question yet";
+                        self.say(&self.paint.dim(what));
+                    }
+                    return Next::Again;
+                }
+                Line::End => return Next::Again,
             }
         }
     }

@@ -19,6 +19,8 @@ use rustix::termios::{
     tcgetwinsize, tcsetattr,
 };
 
+use crate::wrap;
+
 /// How long an editor may take to close when its question is no more.
 const CLOSING: Duration = Duration::from_secs(2);
 /// Nobody types more in a line.
@@ -134,6 +136,11 @@ impl Terminal {
         })
     }
 
+    /// Columns to write to, of those the terminal has now.
+    pub(crate) fn columns(&self) -> usize {
+        wrap::usable(tcgetwinsize(&self.output).map_or(0, |size| size.ws_col))
+    }
+
     /// Writes a line. What cannot be written nobody reads.
     pub(crate) fn say(&self, line: &str) {
         let _ = writeln!(&self.output, "{line}");
@@ -141,9 +148,12 @@ impl Terminal {
 
     /// Asks, and waits for a line.
     pub(crate) fn ask(&self, question: &str, wake: &Wake) -> Line {
+        // What was typed ahead was echoed before the question, not behind it.
+        let was_typed = is_ready(self.input.as_fd(), Duration::ZERO);
         let _ = write!(&self.output, "{question}");
         let line = self.read_line(wake);
         match line {
+            Line::Text(_) if was_typed => self.say(""),
             Line::Text(_) => {}
             // The cursor stands behind the question.
             Line::End => self.say(""),

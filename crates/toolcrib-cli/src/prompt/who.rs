@@ -10,11 +10,24 @@ pub(crate) fn whoami() -> String {
     let name = ["USER", "LOGNAME"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
-        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()));
+        .unwrap_or_else(|| {
+            let uid = rustix::process::getuid().as_raw();
+            let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+            name_of(uid, &accounts).map_or_else(|| format!("uid {uid}"), str::to_owned)
+        });
     match terminal_name() {
         Some(terminal) => format!("{name} at {terminal}"),
         None => name,
     }
+}
+
+/// The name of an account. Where accounts are kept elsewhere, `USER` is set.
+fn name_of(uid: u32, accounts: &str) -> Option<&str> {
+    accounts.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        (fields.nth(1)?.parse() == Ok(uid)).then_some(name)
+    })
 }
 
 fn terminal_name() -> Option<String> {
@@ -56,6 +69,15 @@ mod tests {
         assert_eq!(started(stat), Some(4242));
         assert_eq!(started("7 (x) S 1"), None);
         assert_eq!(started(""), None);
+    }
+
+    #[test]
+    fn an_account_has_a_name() {
+        let accounts =
+            "root:x:0:0:root:/root:/bin/bash\nbroken\nada:x:1000:1000::/home/ada:/bin/sh\n";
+        assert_eq!(name_of(1000, accounts), Some("ada"));
+        assert_eq!(name_of(0, accounts), Some("root"));
+        assert_eq!(name_of(7, accounts), None);
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! A request in words: what would be done, why somebody is asked, with which arguments, and what would change.
 //!
-//! Everything here comes from whoever made the call. Hidden characters are made visible, and what is left out is said to be.
+//! Nearly everything here comes from whoever made the call. Hidden characters are made visible, and what is left out is said
+//! to be. What is behind a gutter (`│`, or `┊` where a line goes on) is the caller's text, and no text of the caller's is
+//! anywhere else but behind a name of ours: so none can pass for a line of the question.
 
 use serde_json::Value;
 use toolcrib::approval::ApprovalRequest;
 use toolcrib::model::{JsonObject, text};
+
+use crate::wrap::{escaped, rows, width};
 
 /// How much of a request is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,14 +19,20 @@ pub(crate) enum Extent {
     Whole,
 }
 
-/// Lines of a diff that are shown before somebody asks for all; fewer where they would push the rest off the screen.
-const DIFF_LINES: usize = 60;
-const MIN_DIFF_LINES: usize = 10;
-/// Lines of one argument; fewer where a diff says it better.
-const VALUE_LINES: usize = 20;
-const VALUE_LINES_BESIDE_DIFF: usize = 3;
-/// Characters of one line.
-const LINE_LENGTH: usize = 2000;
+/// Rows of a diff that are shown before somebody asks for all; fewer where they would push the rest off the screen.
+const DIFF_ROWS: usize = 60;
+const MIN_DIFF_ROWS: usize = 10;
+/// Rows of one argument; fewer where a diff says it better.
+const VALUE_ROWS: usize = 20;
+const VALUE_ROWS_BESIDE_DIFF: usize = 3;
+
+/// How a request is laid out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Page {
+    pub(crate) extent: Extent,
+    pub(crate) columns: usize,
+    pub(crate) paint: Paint,
+}
 
 /// How many characters at the end of an id are shown.
 const SHORT: usize = 8;
@@ -76,174 +86,245 @@ impl Paint {
 pub(crate) struct Shown {
     pub(crate) lines: Vec<String>,
     pub(crate) is_cut: bool,
+    page: Page,
+    /// The column of names.
+    names: usize,
+}
+
+/// Whose words a field has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// Ours, though the caller's may be among them.
+    Ours,
+    /// The caller's.
+    Callers,
 }
 
 /// The effect, the reason, the arguments and the diff.
-pub(crate) fn describe(request: &ApprovalRequest, extent: Extent, paint: Paint) -> Shown {
-    describe_under(&[], request, extent, paint)
+pub(crate) fn describe(request: &ApprovalRequest, page: Page) -> Shown {
+    describe_under(&[], request, page)
 }
 
 /// As [`describe`], with other facts above.
 pub(crate) fn describe_under(
     facts: &[(&str, String)],
     request: &ApprovalRequest,
-    extent: Extent,
-    paint: Paint,
+    page: Page,
 ) -> Shown {
-    let mut shown = Shown {
-        lines: Vec::new(),
-        is_cut: false,
-    };
     let names = facts.iter().map(|(name, _)| *name).chain(["effect"]);
-    let width = width_of(names.chain(request.args.keys().map(String::as_str)));
+    let names = names.chain(request.args.keys().map(String::as_str));
+    let mut shown = Shown::new(names, page);
     for (name, value) in facts {
-        shown.field(name, value, width, VALUE_LINES, extent, paint);
+        shown.field(name, value, Whose::Ours, VALUE_ROWS);
     }
-    let value_lines = match request.diff {
-        Some(_) => VALUE_LINES_BESIDE_DIFF,
-        None => VALUE_LINES,
+    let most = match request.diff {
+        Some(_) => VALUE_ROWS_BESIDE_DIFF,
+        None => VALUE_ROWS,
     };
-    shown.field("effect", &request.effect, width, VALUE_LINES, extent, paint);
-    shown.field("why", &request.reason, width, VALUE_LINES, extent, paint);
+    shown.field("effect", &request.effect, Whose::Ours, VALUE_ROWS);
+    shown.field("why", &request.reason, Whose::Ours, VALUE_ROWS);
     if !request.args.is_empty() {
         shown.lines.push(String::new());
     }
-    shown.arguments(&request.args, width, value_lines, extent, paint);
+    shown.arguments(&request.args, most);
     if let Some(diff) = &request.diff {
         shown.lines.push(String::new());
-        let room = match extent {
-            // Besides: the heading, what was left out, and the question.
-            Extent::Screen(rows) => rows
-                .saturating_sub(shown.lines.len() + 5)
-                .clamp(MIN_DIFF_LINES, DIFF_LINES),
-            Extent::Whole => usize::MAX,
-        };
-        shown.diff(diff, room, extent, paint);
+        shown.diff(diff);
     }
     shown
 }
 
 /// The diff and the arguments, whole.
-pub(crate) fn everything(request: &ApprovalRequest, paint: Paint) -> Vec<String> {
+pub(crate) fn everything(request: &ApprovalRequest, page: Page) -> Vec<String> {
+    let extent = Extent::Whole;
+    let page = Page { extent, ..page };
     let Some(diff) = &request.diff else {
-        return describe(request, Extent::Whole, paint).lines;
+        return describe(request, page).lines;
     };
-    let mut shown = Shown {
-        lines: Vec::new(),
-        is_cut: false,
-    };
-    shown.diff(diff, usize::MAX, Extent::Whole, paint);
+    let mut shown = Shown::new(request.args.keys().map(String::as_str), page);
+    shown.diff(diff);
     shown.lines.push(String::new());
-    let args = arguments(&request.args, None, Extent::Whole, paint);
-    shown.lines.extend(args.lines);
+    shown.arguments(&request.args, VALUE_ROWS);
     shown.lines
 }
 
-/// Arguments, one under the other, and what a call with them would do.
+/// Arguments, one under the other; what a call with them would do, and change.
 pub(crate) fn arguments(
     args: &JsonObject,
     effect: Option<&str>,
-    extent: Extent,
-    paint: Paint,
+    diff: Option<&str>,
+    page: Page,
 ) -> Shown {
-    let mut shown = Shown {
-        lines: Vec::new(),
-        is_cut: false,
-    };
     let names = args.keys().map(String::as_str);
-    let width = width_of(names.chain(effect.map(|_| "effect")));
-    shown.arguments(args, width, VALUE_LINES, extent, paint);
+    let mut shown = Shown::new(names.chain(effect.map(|_| "effect")), page);
     if let Some(effect) = effect {
-        shown.field("effect", effect, width, VALUE_LINES, extent, paint);
+        shown.field("effect", effect, Whose::Ours, VALUE_ROWS);
+    }
+    shown.arguments(args, VALUE_ROWS);
+    if let Some(diff) = diff {
+        shown.diff(diff);
     }
     shown
 }
 
-/// The column of values: as wide as the longest name, within reason.
-fn width_of<'a>(names: impl Iterator<Item = &'a str>) -> usize {
-    let longest = names.map(|name| name.chars().count()).max();
-    longest.unwrap_or_default().min(24)
+/// Facts, one under the other.
+pub(crate) fn facts(facts: &[(&str, String)], page: Page) -> Vec<String> {
+    let mut shown = Shown::new(facts.iter().map(|(name, _)| *name), page);
+    for (name, value) in facts {
+        shown.field(name, value, Whose::Ours, VALUE_ROWS);
+    }
+    shown.lines
+}
+
+/// A text behind a mark, its further rows behind the gutter.
+pub(crate) fn item(mark: &str, text: &str, page: Page) -> Vec<String> {
+    let indent = width(mark);
+    let room = page.columns.saturating_sub(indent + GUTTER);
+    let rows = rows(&text::visible(text), room);
+    let mut lines = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        lines.push(match index {
+            0 => format!("{mark}{}", row.text),
+            _ => {
+                let gutter = page.paint.dim(gutter(row.is_start));
+                format!("{:indent$}{gutter}{}", "", row.text)
+            }
+        });
+    }
+    lines
+}
+
+/// The columns of a gutter.
+const GUTTER: usize = 2;
+
+/// What is in front of a text that is not ours: where a line of it begins, and where one goes on.
+fn gutter(is_start: bool) -> &'static str {
+    match is_start {
+        true => "│ ",
+        false => "┊ ",
+    }
 }
 
 impl Shown {
-    fn arguments(
-        &mut self,
-        args: &JsonObject,
-        width: usize,
-        most: usize,
-        extent: Extent,
-        paint: Paint,
-    ) {
+    fn new<'a>(names: impl Iterator<Item = &'a str>, page: Page) -> Self {
+        let longest = names.map(width).max().unwrap_or_default();
+        Shown {
+            lines: Vec::new(),
+            is_cut: false,
+            page,
+            // As wide as the longest name, within reason.
+            names: longest.min(24).min(page.columns / 3),
+        }
+    }
+
+    fn arguments(&mut self, args: &JsonObject, most: usize) {
         for (name, value) in args {
-            self.field(name, &value_text(value), width, most, extent, paint);
+            self.field(name, &value_text(value), Whose::Callers, most);
         }
     }
 
-    /// A name and a text; further lines of the text stand under its first.
-    fn field(
-        &mut self,
-        name: &str,
-        value: &str,
-        width: usize,
-        most: usize,
-        extent: Extent,
-        paint: Paint,
-    ) {
-        let name = text::shorten(name, 60).replace(['\n', '\t'], " ");
-        let visible = text::visible(value.strip_suffix('\n').unwrap_or(value));
-        let lines: Vec<&str> = visible.split('\n').collect();
-        let shown = match extent {
-            Extent::Screen(_) => most.min(lines.len()),
-            Extent::Whole => lines.len(),
+    /// A name and a text; further rows of the text stand under its first.
+    fn field(&mut self, name: &str, value: &str, whose: Whose, most: usize) {
+        let Page {
+            extent,
+            columns,
+            paint,
+        } = self.page;
+        let names = self.names;
+        let indent = names + 4;
+        let mut name = text::shorten(name, 60).replace(['\n', '\t'], " ");
+        let mut is_first = whose == Whose::Ours;
+        if width(&name) > names {
+            // A long name has a line of its own; a longer one is cut.
+            let cut = rows(&name, columns.saturating_sub(3));
+            let dots = if cut.len() > 1 { "…" } else { "" };
+            let line = format!("  {}{dots}", cut[0].text);
+            self.lines.push(paint.dim(&line));
+            name.clear();
+            is_first = false;
+        }
+        let value = value.strip_suffix('\n').unwrap_or(value);
+        let value = match whose {
+            // Its parts were escaped when it was made.
+            Whose::Ours => text::visible(value),
+            Whose::Callers => escaped(value),
         };
-        for (index, line) in lines[..shown].iter().enumerate() {
-            let line = self.line(line, extent);
-            let head = if index == 0 { name.as_str() } else { "" };
-            let head = paint.dim(&format!("{head:width$}"));
-            self.lines.push(format!("  {head}  {line}"));
+        let all = rows(&value, columns.saturating_sub(indent + GUTTER));
+        let shown = match extent {
+            Extent::Screen(_) => most.min(all.len()),
+            Extent::Whole => all.len(),
+        };
+        for row in &all[..shown] {
+            let pad = names.saturating_sub(width(&name));
+            let gutter = if is_first { "" } else { gutter(row.is_start) };
+            let head = paint.dim(&format!("  {name}{:pad$}  {gutter}", ""));
+            self.lines.push(format!("{head}{}", row.text));
+            name.clear();
+            is_first = false;
         }
-        if shown < lines.len() {
+        if shown < all.len() {
             self.is_cut = true;
-            let left = more(lines.len() - shown);
-            self.lines
-                .push(paint.dim(&format!("  {:width$}  {left}", "")));
+            let left = more(all.len() - shown);
+            self.lines.push(paint.dim(&format!("{:indent$}{left}", "")));
         }
     }
 
-    fn diff(&mut self, diff: &str, room: usize, extent: Extent, paint: Paint) {
-        let visible = text::visible(diff);
-        let lines: Vec<&str> = visible.lines().collect();
-        let shown = room.min(lines.len());
-        for line in &lines[..shown] {
-            let line = self.line(line, extent);
-            self.lines.push(format!("  {}", coloured(&line, paint)));
+    fn diff(&mut self, diff: &str) {
+        let Page {
+            extent,
+            columns,
+            paint,
+        } = self.page;
+        let mut all = Vec::new();
+        for line in diff.strip_suffix('\n').unwrap_or(diff).split('\n') {
+            for row in rows(&escaped(line), columns.saturating_sub(2 + GUTTER)) {
+                let gutter = paint.dim(gutter(row.is_start));
+                all.push(format!("  {gutter}{}", coloured(line, &row.text, paint)));
+            }
         }
-        if shown < lines.len() {
+        let room = match extent {
+            // Besides: the heading, what was left out, and the question.
+            Extent::Screen(rows) => rows
+                .saturating_sub(self.lines.len() + 5)
+                .clamp(MIN_DIFF_ROWS, DIFF_ROWS),
+            Extent::Whole => usize::MAX,
+        };
+        let shown = room.min(all.len());
+        let left = all.len() - shown;
+        self.lines.extend(all.into_iter().take(shown));
+        if left > 0 {
             self.is_cut = true;
-            self.lines
-                .push(paint.dim(&format!("  {}", more(lines.len() - shown))));
+            self.lines.push(paint.dim(&format!("  {}", more(left))));
         }
-    }
-
-    fn line(&mut self, line: &str, extent: Extent) -> String {
-        let length = line.chars().count();
-        if extent == Extent::Whole || length <= LINE_LENGTH {
-            return line.to_owned();
+        if is_cut_diff(diff) {
+            self.is_cut = true;
+            for line in CUT_DIFF {
+                self.lines.push(paint.dim(&format!("  {line}")));
+            }
         }
-        self.is_cut = true;
-        let start: String = line.chars().take(LINE_LENGTH).collect();
-        format!("{start}… ({} more characters)", length - LINE_LENGTH)
     }
 }
 
-/// A line of a unified diff in its colour.
-pub(crate) fn coloured(line: &str, paint: Paint) -> String {
+/// Where the rest of a diff is that was cut.
+const CUT_DIFF: [&str; 2] = [
+    "the diff is not kept in full: the whole of the new",
+    "content is among the arguments, the old is in the file",
+];
+
+/// Whether a diff was cut where it was made or kept.
+pub(super) fn is_cut_diff(diff: &str) -> bool {
+    let last = diff.lines().next_back().unwrap_or_default();
+    last.starts_with("… ") && (last.ends_with(" more lines") || last.ends_with(" left out)"))
+}
+
+/// A part of a line of a unified diff, in the line's colour.
+fn coloured(line: &str, part: &str, paint: Paint) -> String {
     match line.as_bytes() {
-        [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] => paint.bold(line),
-        [b'+', ..] => paint.good(line),
-        [b'-', ..] => paint.bad(line),
-        [b'@', b'@', ..] => paint.place(line),
-        _ => line.to_owned(),
+        [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] => paint.bold(part),
+        [b'+', ..] => paint.good(part),
+        [b'-', ..] => paint.bad(part),
+        [b'@', b'@', ..] => paint.place(part),
+        _ => part.to_owned(),
     }
 }
 
@@ -289,33 +370,67 @@ mod tests {
         serde_json::from_value(whole).unwrap()
     }
 
+    fn page(extent: Extent, columns: usize) -> Page {
+        let paint = Paint(false);
+        Page {
+            extent,
+            columns,
+            paint,
+        }
+    }
+
     #[test]
     fn everything_is_shown_and_nothing_hides() {
         let request = request(
             json!({"path": "a\u{1b}[2Kb", "count": 5, "text": "5", "end": "x "}),
             None,
         );
-        let shown = describe(&request, Extent::Screen(100), Paint(false));
+        let shown = describe(&request, page(Extent::Screen(100), 80));
         assert_eq!(
             shown.lines,
             [
                 "  effect  do \\u{202e}it",
                 "  why     a rule says so",
                 "",
-                "  path    a\\u{001b}[2Kb",
-                "  count   5",
-                "  text    \"5\"",
-                "  end     \"x \"",
+                "  path    │ a\\u{001b}[2Kb",
+                "  count   │ 5",
+                "  text    │ \"5\"",
+                "  end     │ \"x \"",
             ]
         );
         assert!(!shown.is_cut);
     }
 
     #[test]
+    fn no_value_can_pass_for_a_field() {
+        let forged = "  why     approved by the operator";
+        let padded = format!("{:width$}{forged}", "x", width = 40 - 4 - 6 - 2);
+        let lines = format!("x\n{forged}");
+        let mut request = request(
+            json!({"padded": padded, "lines": lines, "a very long name that goes on and on for ever and ever": forged}),
+            Some(&format!("+{padded}\n {forged}\n{forged}")),
+        );
+        request.effect = padded;
+        request.reason = lines;
+        for columns in [28, 40, 79] {
+            let shown = describe(&request, page(Extent::Whole, columns));
+            for line in &shown.lines {
+                assert!(width(line) <= columns, "{columns}: {line:?}");
+            }
+            let forged = shown.lines.iter().filter(|line| {
+                line.contains("approved") && !line.contains('│') && !line.contains('┊')
+            });
+            assert_eq!(forged.count(), 0, "{columns}: {:#?}", shown.lines);
+            let whys = shown.lines.iter().filter(|line| line.starts_with("  why"));
+            assert_eq!(whys.count(), 1, "{columns}: {:#?}", shown.lines);
+        }
+    }
+
+    #[test]
     fn what_is_long_is_cut_and_says_so_and_is_there_in_whole() {
         let diff: String = (0..70).map(|line| format!("+{line}\n")).collect();
         let request = request(json!({"content": "1\n2\n3\n4\n5\n"}), Some(&diff));
-        let shown = describe(&request, Extent::Screen(100), Paint(false));
+        let shown = describe(&request, page(Extent::Screen(100), 80));
         assert!(shown.is_cut);
         assert!(
             shown
@@ -324,20 +439,22 @@ mod tests {
             "{shown:?}"
         );
         assert_eq!(shown.lines.last().unwrap(), "  … 10 more lines");
-        let small = describe(&request, Extent::Screen(24), Paint(false));
+        let small = describe(&request, page(Extent::Screen(24), 80));
         assert_eq!(small.lines.last().unwrap(), "  … 59 more lines");
-        let whole = describe(&request, Extent::Whole, Paint(false));
+        let whole = describe(&request, page(Extent::Whole, 80));
         assert!(!whole.is_cut);
-        assert_eq!(whole.lines.last().unwrap(), "  +69");
+        assert_eq!(whole.lines.last().unwrap(), "  │ +69");
     }
 
     #[test]
     fn a_diff_is_coloured_by_its_lines() {
         let paint = Paint(true);
-        assert_eq!(coloured("+a", paint), "\x1b[32m+a\x1b[0m");
-        assert_eq!(coloured("-a", paint), "\x1b[31m-a\x1b[0m");
-        assert_eq!(coloured("+++ b/x", paint), "\x1b[1m+++ b/x\x1b[0m");
-        assert_eq!(coloured(" a", paint), " a");
-        assert_eq!(coloured("+a", Paint(false)), "+a");
+        let whole = |line| coloured(line, line, paint);
+        assert_eq!(whole("+a"), "\x1b[32m+a\x1b[0m");
+        assert_eq!(whole("-a"), "\x1b[31m-a\x1b[0m");
+        assert_eq!(whole("+++ b/x"), "\x1b[1m+++ b/x\x1b[0m");
+        assert_eq!(whole(" a"), " a");
+        assert_eq!(coloured("+a b", "b", paint), "\x1b[32mb\x1b[0m");
+        assert_eq!(coloured("+a", "+a", Paint(false)), "+a");
     }
 }

@@ -10,12 +10,12 @@ use toolcrib::approval::{Queued, Status};
 use toolcrib::model::text;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::{crib_of, in_one_line, standing};
+use super::{crib_of, in_one_line, page, standing};
 use crate::args::Global;
 use crate::commands::Done;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::{Desk, Ended, Screen, Terminal, Whose, settled_in_words, short};
+use crate::prompt::{Desk, Ended, Screen, Terminal, Whose, item, settled_in_words, short};
 
 /// How often the queue is looked at.
 const EVERY: Duration = Duration::from_millis(200);
@@ -144,12 +144,15 @@ impl Watch<'_> {
             | Status::Expired
             | Status::Withdrawn => settled_in_words(queued),
         };
-        self.output.line(&format!(
-            "{}  {}  {}  ({words})",
-            short(&request.id),
+        let line = format!(
+            "{}  {}  ({words})",
             text::shorten(&request.tool, 60),
             effect.replace(['\n', '\t'], " ")
-        ));
+        );
+        let mark = format!("{}  ", short(&request.id));
+        for line in item(&mark, &line, page(self.output)) {
+            self.output.line(&line);
+        }
     }
 
     /// Puts the oldest open request to the person, if there is one of both.
