@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::approval::grants::{
     Grant, GrantRequest, Grants, PastCall, Scope, Shape, Simulation, is_delete,
 };
+use crate::approval::queue::OnlyGiven;
 use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
@@ -39,6 +40,11 @@ pub struct CribOptions {
 pub enum Approvals {
     /// This approver.
     Ask(Arc<dyn Approver>),
+    /// Nobody can be asked, for this reason; calls run by approvals that are in the crib's own queue already.
+    Given {
+        /// Why nobody can be asked.
+        why: String,
+    },
     /// Whoever answers in the crib's own queue, from this process or another.
     Queue {
         /// How long calls wait, if not as the settings say.
@@ -146,6 +152,7 @@ impl CribOptions {
         let grants = Grants::at(home.join(GRANTS));
         let approver: Arc<dyn Approver> = match self.approvals {
             Approvals::Ask(approver) => approver,
+            Approvals::Given { why } => Arc::new(OnlyGiven::of(approvals.clone(), why)),
             Approvals::Queue { .. } => Arc::new(approvals.clone()),
         };
         let mut builder = Registry::builder()

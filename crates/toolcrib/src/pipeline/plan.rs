@@ -202,7 +202,7 @@ fn check_edit(
     Ok(args)
 }
 
-/// Refuses paths that lead out of the workspace. Tools refuse them, too, but only when they run.
+/// Refuses paths that lead out of the workspace or may not be written. Tools refuse them, too, but only when they run.
 fn check_paths(spec: &ToolSpec, args: &JsonObject, call: &Call<'_>) -> Result<(), ToolError> {
     let Some(workspace) = call.inner.policy.workspace.as_deref() else {
         return Ok(());
@@ -211,12 +211,19 @@ fn check_paths(spec: &ToolSpec, args: &JsonObject, call: &Call<'_>) -> Result<()
         if let (Role::ReadPath | Role::WritePath | Role::Directory, Some(Value::String(text))) =
             (role, args.get(name))
         {
-            let found = workspace
-                .path(text)
-                .and_then(|path| workspace.metadata(&path));
-            match found {
-                Err(error) if error.code() == ErrorCode::InvalidPath => return Err(error),
-                Ok(_) | Err(_) => {}
+            let found = workspace.path(text).and_then(|path| {
+                if *role == Role::WritePath {
+                    // A protected name is one before there is anything of that name.
+                    workspace.spot(&path, "write")?;
+                }
+                workspace.metadata(&path)
+            });
+            let is_final =
+                |code| matches!(code, ErrorCode::InvalidPath | ErrorCode::PermissionDenied);
+            if let Err(error) = found
+                && is_final(error.code())
+            {
+                return Err(error);
             }
         }
     }

@@ -110,7 +110,9 @@ impl fmt::Display for Simulation {
         for (number, one, many) in of_them {
             match number {
                 0 => {}
+                1 if self.allowed == 1 => write!(f, ", {one}")?,
                 1 => write!(f, ", 1 of them {one}")?,
+                number if number == self.allowed => write!(f, ", all of them {many}")?,
                 number => write!(f, ", {number} of them {many}")?,
             }
         }
@@ -166,9 +168,20 @@ mod tests {
         assert_eq!((found.looked_at, found.allowed, found.unknown), (6, 3, 2));
         assert_eq!(
             found.to_string(),
-            "would have allowed 3 past calls, 3 of them writes; of 2 calls the log keeps too little to tell"
+            "would have allowed 3 past calls, all of them writes; of 2 calls the log keeps too little to tell"
         );
         assert_eq!(simulate("core/other@v1", &shape, None, calls).looked_at, 0);
+    }
+
+    #[test]
+    fn one_call_is_not_counted_twice() {
+        let found = Simulation {
+            looked_at: 1,
+            allowed: 1,
+            writes: 1,
+            ..Simulation::default()
+        };
+        assert_eq!(found.to_string(), "would have allowed 1 past call, a write");
     }
 
     #[test]

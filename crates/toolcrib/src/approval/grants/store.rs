@@ -211,6 +211,11 @@ impl Grants {
         Ok(list)
     }
 
+    /// All grants that are kept, oldest first: also those that are over, until the next grant is made.
+    pub fn list_all(&self) -> Result<GrantList, StorageError> {
+        self.read_all()
+    }
+
     /// Takes a grant back, by its id or a part that no other has.
     pub fn revoke(&self, id: &str) -> Result<Grant, GrantError> {
         let not_found = || GrantError::NotFound { id: id.to_owned() };

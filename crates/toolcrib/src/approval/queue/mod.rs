@@ -3,11 +3,13 @@
 //! A question is *pending* until it is answered, withdrawn (its caller gave up) or expired. An answer is a file made once:
 //! whoever makes it has decided, and everybody else is told who did. An approval is *used* by a third file, made once right
 //! before the tool runs, so that whatever dies whenever, a call runs at most once for an approval. `wait.rs` knows who waits, `files.rs`
-//! what is where, `put.rs` how a question is put, `answer.rs` how it is answered and used, `list.rs` what there is.
+//! what is where, `put.rs` how a question is put, `answer.rs` how it is answered and used, `list.rs` what there is, `given.rs`
+//! serves calls about which nobody can be asked.
 
 mod answer;
 mod error;
 mod files;
+mod given;
 mod list;
 mod put;
 mod sweep;
@@ -22,6 +24,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
 pub use error::AnswerError;
+pub use given::OnlyGiven;
 pub(super) use list::one_named;
 pub use list::{Answer, Damaged, Listing, Queued, Status};
 pub use put::{Look, Ticket};

@@ -132,6 +132,38 @@ impl ApprovalQueue {
         })
     }
 
+    /// Takes up the approval of an identical call that died before it ran, if there is one. Nobody is asked.
+    pub fn take_up(&self, request: &ApprovalRequest) -> Result<Option<Ticket>, NoAnswer> {
+        let Some(dir) = DurableDir::open(&self.0.path)? else {
+            return Ok(None);
+        };
+        let key = key(&request.call_digest);
+        // Without the lock first: mostly there is nothing.
+        if !index(&dir)?.values().any(|files| files.key == key) {
+            return Ok(None);
+        }
+        let lock = dir.lock()?;
+        let index = index(&dir)?;
+        let found = self.identical(&dir, &index, &key, request);
+        let is_answered = |id: &Uuid| index.get(id).is_some_and(|files| files.is_answered);
+        let Some((id, stored)) = found.filter(|(id, _)| is_answered(id)) else {
+            return Ok(None);
+        };
+        let (waiting, _) = self.0.waits.join(&self.0, &dir, &lock, id, &stored.ends)?;
+        drop(lock);
+        Ok(Some(Ticket {
+            queue: self.clone(),
+            id,
+            id_text: id.hyphenated().to_string(),
+            is_own: false,
+            state: State::Waits {
+                ends: stored.ends,
+                dir,
+                _waiting: waiting,
+            },
+        }))
+    }
+
     /// A new question, not on the disk yet.
     fn new_question(
         &self,
