@@ -341,7 +341,8 @@ Examples:
   toolcrib approvals approve 9c4f21ab --args @arguments.json --reason 'on a branch instead'
 
 Edited arguments are checked and judged like those of any call: what does not fit, or what a rule
-denies, is refused (exit 4 or 5), and the request stays open.")]
+denies, is refused (exit 4 or 5), and the request stays open. What the edited call does is shown;
+where it would ask itself, a terminal asks you first, unless --no-input is given.")]
 pub(crate) struct ApproveArgs {
     /// Its id, or the end of it
     #[arg(add = ArgValueCompleter::new(complete::pending))]
@@ -372,7 +373,11 @@ A grant allows calls of one tool without asking, as far as its scope reaches. It
 rule denies, and ends when the tool changes. Most are made where a call asks: type `g`.")]
 pub(crate) enum GrantsCommand {
     /// List the grants in force, oldest first
-    List,
+    List {
+        /// Also those that are used up or expired; they are removed when the next grant is made
+        #[arg(short, long)]
+        all: bool,
+    },
     /// Show one grant
     #[command(after_help = SHORT_IDS)]
     Show {

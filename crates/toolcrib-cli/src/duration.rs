@@ -68,6 +68,15 @@ pub(crate) fn in_words(duration: Duration) -> String {
     words.join(" ")
 }
 
+/// A time that was measured, in milliseconds: `3.2 ms`, `17.5 s`, `4m 59s`.
+pub(crate) fn measured(milliseconds: f64) -> String {
+    match milliseconds {
+        short if short < 999.95 => format!("{short:.1} ms"),
+        middle if middle < 59_950.0 => format!("{:.1} s", middle / 1000.0),
+        long => in_words(Duration::try_from_secs_f64(long / 1000.0).unwrap_or_default()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +94,8 @@ mod tests {
         ] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
         }
+        let measured = [0.04, 12.34, 999.99, 17_512.0, 59_960.0].map(measured);
+        assert_eq!(measured, ["0.0 ms", "12.3 ms", "1.0 s", "17.5 s", "1m"]);
         for (millis, words) in [
             (0, "0s"),
             (299_700, "5m"),

@@ -122,7 +122,8 @@ pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>
     output.error_line(&format!("  {}", output.dim(&line)));
 }
 
-/// The code's own advice, where the message does not carry better: file tools say what to try.
+/// The code's own advice, where the message does not carry better: file tools say what to try, and who asks says how to
+/// answer.
 fn remedy(code: ErrorCode) -> Option<&'static str> {
     use ErrorCode as C;
     match code {
@@ -131,8 +132,11 @@ fn remedy(code: ErrorCode) -> Option<&'static str> {
         | C::FileNotFound
         | C::FileTooLarge
         | C::NotText
-        | C::FileExists => None,
-        other => Some(other.remedy()),
+        | C::FileExists
+        | C::Conflict
+        | C::ApprovalUnavailable => None,
+        // Whoever knows which tool it was gives a hint that names it.
+        other => Some(other.remedy()).filter(|remedy| !remedy.contains("<tool>")),
     }
 }
 

@@ -278,8 +278,16 @@ impl Output {
             - 1
     }
 
-    /// Columns for texts that others wrote: as many as fit, also where a pager looks.
+    /// Columns for texts that others wrote: as many as are safe on the terminal; any number when nobody looks.
     pub(crate) fn columns(&self) -> usize {
+        match self.stdout_is_terminal {
+            true => self.page_columns(),
+            false => usize::MAX,
+        }
+    }
+
+    /// The same for what is longer than a line, which people look at with pagers.
+    pub(crate) fn page_columns(&self) -> usize {
         wrap::usable(rustix::termios::tcgetwinsize(io::stdout()).map_or(0, |size| size.ws_col))
     }
 }

@@ -71,14 +71,29 @@ fn unanswered(error: AnswerError, id: &str) -> CliError {
             return ToolError::from(error).into();
         }
     };
-    CliError::from(ToolError::from(error)).with_hint(hint)
+    // The arguments do not fit, whoever says so; only a rule's refusal is another thing.
+    let does_not_fit = matches!(&error, AnswerError::BadEdit(error)
+        if matches!(error.code(), ErrorCode::InvalidPath | ErrorCode::PermissionDenied));
+    let failed = CliError::from(ToolError::from(error)).with_hint(hint);
+    match does_not_fit {
+        true => failed.exiting(ErrorCode::InvalidArguments.exit_code()),
+        false => failed,
+    }
 }
 
 fn page(output: &Output) -> Page {
     Page {
         extent: Extent::Whole,
-        columns: output.columns(),
+        columns: output.page_columns(),
         paint: Paint(output.colours_stdout()),
+    }
+}
+
+/// For what is one line, unless it would not fit on the terminal.
+fn line_page(output: &Output) -> Page {
+    Page {
+        columns: output.columns(),
+        ..page(output)
     }
 }
 
@@ -342,7 +357,7 @@ fn answered(queued: &Queued, plan: Option<&Plan>, output: &Output) {
         (None, None) => request.effect.as_str(),
     };
     let mark = format!("{word} {}: ", short(&request.id));
-    for line in item(&mark, &text::shorten(effect, 400), page(output)) {
+    for line in item(&mark, &text::shorten(effect, 400), line_page(output)) {
         match line.strip_prefix(word) {
             Some(rest) => output.line(&format!("{coloured}{rest}")),
             None => output.line(&line),

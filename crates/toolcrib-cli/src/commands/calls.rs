@@ -8,6 +8,7 @@ use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::Done;
 use crate::args::CallsCommand;
+use crate::duration;
 use crate::output::Output;
 
 pub(super) fn calls(command: &CallsCommand, crib: &Crib, output: &Output) -> Done {
@@ -67,7 +68,7 @@ fn list(records: &[CallRecord], output: &Output) {
                 record.start_time.strftime("%Y-%m-%d %H:%M:%S").to_string(),
                 record.tool.clone(),
                 record.code.map_or("ok", ErrorCode::as_str).to_owned(),
-                format!("{:.1} ms", record.duration_ms),
+                duration::measured(record.duration_ms),
                 record.call_id.to_string(),
             ]
         })
@@ -99,8 +100,10 @@ fn show(record: &CallRecord, output: &Output) {
     output.line(&format!("result    {}", visible(&result)));
     output.line(&format!("started   {}", record.start_time));
     output.line(&format!(
-        "took      {:.3} ms: {:.3} waiting, {:.3} running",
-        record.duration_ms, record.queue_time_ms, record.execution_time_ms
+        "took      {}: {} waiting, {} running",
+        duration::measured(record.duration_ms),
+        duration::measured(record.queue_time_ms),
+        duration::measured(record.execution_time_ms)
     ));
     if let Some(parent) = &record.parent {
         output.line(&format!("within    {parent}"));

@@ -1,11 +1,13 @@
 //! `toolcrib grants`: what is allowed without asking.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use toolcrib::approval::grants::{Grant, GrantRequest, Scope, Shape};
+use toolcrib::approval::grants::{Grant, GrantError, GrantRequest, Scope, Shape, is_delete};
 use toolcrib::model::spec::Role;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::{Caller, Crib, ErrorCode, ToolError, ToolSpec};
@@ -17,14 +19,14 @@ use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::{Line, Terminal, Wake, short, whoami};
+use crate::prompt::{Extent, Line, Page, Paint, Terminal, Wake, facts, item, short, whoami};
 
 pub(super) fn grants(command: &GrantsCommand, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
     match command {
-        GrantsCommand::List => list(&crib, output)?,
+        GrantsCommand::List { all } => list(*all, &crib, output)?,
         GrantsCommand::Show { id } => {
-            let grant = crib.grants().find(id).map_err(ToolError::from)?;
+            let grant = crib.grants().find(id).map_err(not_found)?;
             show(&grant, output);
         }
         GrantsCommand::Revoke { ids } => revoke(ids, &crib, output)?,
@@ -33,8 +35,22 @@ pub(super) fn grants(command: &GrantsCommand, global: &Global, output: &Output) 
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
-    let list = crib.grants().list().map_err(ToolError::from)?;
+fn not_found(error: GrantError) -> CliError {
+    CliError::from(ToolError::from(error))
+        .with_hint("`toolcrib grants list --all` shows them, also those that are over")
+}
+
+fn list(all: bool, crib: &Crib, output: &Output) -> Result<(), CliError> {
+    let in_force = crib.grants().list().map_err(ToolError::from)?;
+    let ids: HashSet<String> = in_force
+        .grants
+        .iter()
+        .map(|grant| grant.id.clone())
+        .collect();
+    let list = match all {
+        true => crib.grants().list_all().map_err(ToolError::from)?,
+        false => in_force,
+    };
     for damaged in &list.damaged {
         output.say(&format!(
             "{} `{}` cannot be read and allows nothing: {}",
@@ -48,7 +64,10 @@ fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
         return Ok(());
     }
     if list.grants.is_empty() && !output.plain() {
-        output.say("there are no grants: whatever asks, asks every time");
+        output.say(match all {
+            true => "there are no grants, and none is kept that is over",
+            false => "there are no grants: whatever asks, asks every time",
+        });
         return Ok(());
     }
     let rows: Vec<Vec<String>> = list
@@ -63,17 +82,51 @@ fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
                 id.to_owned(),
                 grant.tool.clone(),
                 scope_word(grant.scope).to_owned(),
-                expires_in(grant),
+                place(grant, crib, output),
+                match ids.contains(&grant.id) {
+                    true => expires_in(grant),
+                    false if grant.max_uses.is_some_and(|most| grant.uses >= most) => {
+                        "used up".to_owned()
+                    }
+                    false => "expired".to_owned(),
+                },
                 uses(grant),
                 grant.shape.to_string(),
             ]
         })
         .collect();
     output.table(
-        &["ID", "TOOL", "SCOPE", "EXPIRES IN", "USED", "ALLOWS"],
+        &[
+            "ID",
+            "TOOL",
+            "SCOPE",
+            "WHERE",
+            "EXPIRES IN",
+            "USED",
+            "ALLOWS",
+        ],
         &rows,
     );
     Ok(())
+}
+
+/// Where a grant holds: in this workspace, in another one, or everywhere.
+fn place(grant: &Grant, crib: &Crib, output: &Output) -> String {
+    let Some(workspace) = &grant.workspace else {
+        return "everywhere".to_owned();
+    };
+    if output.plain() {
+        return workspace.clone();
+    }
+    if crib.workspace_path().and_then(Path::to_str) == Some(workspace) {
+        return "here".to_owned();
+    }
+    // The end of a path tells more than its beginning.
+    let names: Vec<&str> = workspace.split('/').collect();
+    match names.as_slice() {
+        [.., parent, name] if names.len() > 3 => format!("…/{parent}/{name}"),
+        _ => workspace.clone(),
+    }
 }
 
 fn scope_word(scope: Scope) -> &'static str {
@@ -104,42 +157,59 @@ fn show(grant: &Grant, output: &Output) {
     }
     let visible = |text: &str| text::visible(text).replace('\n', " ");
     output.line(&output.heading(&visible(&grant.tool)));
-    output.line(&format!("  allows   {}", grant.shape));
-    let place = match (&grant.workspace, grant.scope) {
-        (Some(workspace), _) => format!(" in {}", visible(workspace)),
-        (None, _) => String::new(),
+    let place = match &grant.workspace {
+        Some(workspace) => format!(" in {}", visible(workspace)),
+        None => String::new(),
     };
-    output.line(&format!("  scope    {}{place}", scope_word(grant.scope)));
-    output.line(&format!("  caller   {}", caller_word(&grant.caller)));
-    output.line(&format!("  expires  in {}", expires_in(grant)));
-    output.line(&format!("  used     {}", uses(grant)));
     let reason = grant.reason.as_deref().map_or(String::new(), |reason| {
         format!(": {}", text::shorten(reason, 400))
     });
-    output.line(&format!(
-        "  made     {} by {}{reason}",
-        grant.created_at.strftime("%Y-%m-%d %H:%M:%S UTC"),
-        visible(&grant.by)
-    ));
-    output.line(&format!("  id       {}", grant.id));
+    let made = grant.created_at.strftime("%Y-%m-%d %H:%M:%S UTC");
+    let fields = [
+        ("allows", grant.shape.to_string()),
+        ("scope", format!("{}{place}", scope_word(grant.scope))),
+        ("caller", caller_word(&grant.caller).to_owned()),
+        ("expires", format!("in {}", expires_in(grant))),
+        ("used", uses(grant)),
+        ("made", format!("{made} by {}{reason}", visible(&grant.by))),
+        ("id", grant.id.clone()),
+    ];
+    let paint = Paint(output.colours_stdout());
+    for line in facts(&fields, page(output.page_columns(), paint)) {
+        output.line(&line);
+    }
     output.line("");
     output.line(&format!("toolcrib grants revoke {}", short(&grant.id)));
+}
+
+fn page(columns: usize, paint: Paint) -> Page {
+    Page {
+        extent: Extent::Whole,
+        columns,
+        paint,
+    }
 }
 
 fn revoke(ids: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> {
     // All or none: a typing error should not leave half of it done.
     let found: Result<Vec<Grant>, _> = ids.iter().map(|id| crib.grants().find(id)).collect();
-    let mut found = found.map_err(ToolError::from)?;
+    let mut found = found.map_err(|error| {
+        let failed = not_found(error);
+        match ids {
+            [_] => failed,
+            _ => failed
+                .with_hint("nothing was revoked; `toolcrib grants list --all` shows what there is"),
+        }
+    })?;
     found.dedup_by(|one, other| one.id == other.id);
     for grant in &found {
         crib.grants().revoke(&grant.id).map_err(ToolError::from)?;
         if !output.json() {
-            output.line(&format!(
-                "revoked {}: {} with {} asks again",
-                short(&grant.id),
-                text::visible(&grant.tool),
-                grant.shape
-            ));
+            let mark = format!("revoked {}: ", short(&grant.id));
+            let what = format!("{} with {} asks again", grant.tool, grant.shape);
+            for line in item(&mark, &what, page(output.columns(), Paint(false))) {
+                output.line(&line);
+            }
         }
     }
     if output.json() {
@@ -151,6 +221,7 @@ fn revoke(ids: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> 
 fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done {
     let entry = crib.registry().find(&args.tool)?;
     let spec = entry.spec();
+    grantable(spec)?;
     let wire = match &args.shape {
         Some(word) => read_json_of("--shape", word, global, output)?,
         None => shape_of(&args.pairs, spec)?,
@@ -159,9 +230,10 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
         CliError::usage(format!("this is no shape of a grant: {error}"))
             .with_hint("`toolcrib grants add --help` shows how patterns are written")
     })?;
-    shape
-        .check(spec)
-        .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, error.to_string()))?;
+    check(&shape, spec).map_err(|message| {
+        let hint = format!("`toolcrib show {}` lists the parameters", spec.name);
+        CliError::from(ToolError::new(ErrorCode::InvalidArguments, message)).with_hint(hint)
+    })?;
     let scope = match args.scope.as_str() {
         "session" => Scope::Session,
         "user" => Scope::User,
@@ -188,9 +260,21 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
         "{} without asking",
         output.bold(spec.name.as_str())
     ));
-    output.say(&format!("  with  {}", wanted.shape));
-    output.say(&format!("  for   {lasting} {reach}{calls}"));
-    output.say(&format!("  this  {simulation}"));
+    let fields = [
+        ("with", wanted.shape.to_string()),
+        ("for", format!("{lasting} {reach}{calls}")),
+        ("this", simulation.to_string()),
+    ];
+    for line in facts(&fields, page(output.columns(), Paint(false))) {
+        output.say(&line);
+    }
+    if spec.effects.is_read_only() {
+        output.say(&format!(
+            "{} `{}` only reads: it asks nobody, unless a rule of yours says so",
+            output.bold("note:"),
+            spec.name
+        ));
+    }
     if !args.yes && !confirmed(global, output)? {
         output.say("no grant was made");
         return Ok(ExitCode::from(ErrorCode::ApprovalDenied.exit_code()));
@@ -227,11 +311,60 @@ fn confirmed(global: &Global, output: &Output) -> Result<bool, CliError> {
             Line::Text(word) => match word.trim().to_lowercase().as_str() {
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),
-                _ => {}
+                _ => terminal.say("type y or n"),
             },
             Line::End | Line::Woken => return Ok(false),
         }
     }
+}
+
+/// Refuses a tool that is asked about every time, before anybody thinks about patterns.
+fn grantable(spec: &ToolSpec) -> Result<(), ToolError> {
+    let why = if spec.effects.is_unknown() {
+        "the tool does not say whether it reads, writes or runs something"
+    } else if is_delete(spec) {
+        "the tool takes something away"
+    } else {
+        return Ok(());
+    };
+    Err(GrantError::EveryTime {
+        tool: spec.name.to_string(),
+        why: why.to_owned(),
+    }
+    .into())
+}
+
+/// Refuses a shape that is not for this tool, and one that no call of it could have.
+fn check(shape: &Shape, spec: &ToolSpec) -> Result<(), String> {
+    let schema = &spec.input_schema;
+    let known: Vec<&str> = schema.properties().map(|(name, _)| name).collect();
+    let is_closed = schema.as_value()["additionalProperties"] == false;
+    let unknown = shape.0.keys().find(|name| !known.contains(&name.as_str()));
+    if let Some(name) = unknown.filter(|_| is_closed) {
+        let near = text::nearest(name, known.iter().copied());
+        let near = match near.as_slice() {
+            [] => format!(
+                "there are {}",
+                text::or_list(&known).replace(" or ", " and ")
+            ),
+            near => format!("did you mean {}?", text::or_list(near)),
+        };
+        let name = text::shorten(name, 60);
+        return Err(format!(
+            "`{name}` is not a parameter of `{}`; {near}",
+            spec.name
+        ));
+    }
+    let is_missing = |name: &&str| schema.requires(name) && !shape.0.contains_key(*name);
+    let missing: Vec<&str> = known.into_iter().filter(is_missing).collect();
+    if !missing.is_empty() {
+        let missing = text::or_list(&missing).replace(" or ", " and ");
+        let tool = &spec.name;
+        return Err(format!(
+            "every call of `{tool}` has {missing}, and the grant does not say what it may be; it would cover no call"
+        ));
+    }
+    shape.check(spec).map_err(|error| error.to_string())
 }
 
 /// Patterns from words: by the role of each parameter, and the defaults of those that are not named.

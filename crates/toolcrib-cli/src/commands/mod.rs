@@ -17,7 +17,7 @@ mod show;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use toolcrib::approval::{AllowAll, DenyAll};
+use toolcrib::approval::AllowAll;
 use toolcrib::crib::Approvals;
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::{Caller, Crib, CribOptions};
@@ -117,7 +117,10 @@ fn open_to_run(
             let why = format!(
                 "{why}; pass `--yes` to approve it yourself, or `--wait-approval 5m` to have it answered with `toolcrib approvals`"
             );
-            (options.approver(DenyAll::because(why)), Answerer::Settled)
+            (
+                options.approvals(Approvals::Given { why }),
+                Answerer::Settled,
+            )
         }
     };
     Ok((opened(options, output)?, answerer))

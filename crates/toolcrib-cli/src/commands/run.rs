@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use rustix::termios::tcgetwinsize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib::approval::queue::Subscription;
@@ -19,10 +21,12 @@ use toolcrib::{
 use super::{Answerer, Done, in_words, open_to_run};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
+use crate::duration;
 use crate::failure::{CliError, print_error};
 use crate::output::Output;
 use crate::progress;
-use crate::prompt::{Prompter, Screen, short};
+use crate::prompt::{Extent, Page, Paint, Prompter, Screen, item, short};
+use crate::wrap;
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let (crib, answerer) = open_to_run(global, args.yes, args.wait_approval, output)?;
@@ -46,7 +50,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     crib.registry().flush();
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
-    print_outcome(args, &outcome, streamed, output);
+    print_outcome(args, &outcome, streamed, &crib, output);
     let health = crib.call_log_health();
     if let Some(why) = health.last_error.filter(|_| health.dropped > 0) {
         output.say(&output.dim(&format!("the call was not recorded: {why}")));
@@ -228,15 +232,30 @@ fn announce(crib: &Crib, screen: &Arc<Screen>, command: String) -> Subscription 
         let _taken = screen.take();
         let id = short(&request.id);
         let until = request.expires_at.map_or(String::new(), |until| {
-            format!(" until {}", until.strftime("%H:%M:%S UTC"))
+            format!(" until {}", moment(until, Timestamp::now()))
         });
-        let lines = format!(
-            "{} waits for approval{until}: {}\n  {command} approvals show {id}\n  {command} approvals approve {id}\n",
-            request.tool,
-            text::shorten(&request.effect, 400),
-        );
-        let _ = std::io::stderr().write_all(lines.as_bytes());
+        let page = Page {
+            extent: Extent::Whole,
+            columns: wrap::usable(tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col)),
+            paint: Paint(false),
+        };
+        let effect = text::shorten(&request.effect, 400);
+        let mut lines = vec![format!("{} waits for approval{until}", request.tool)];
+        lines.extend(item("  ", &effect, page));
+        lines.push(format!("  {command} approvals show {id}"));
+        lines.push(format!("  {command} approvals approve {id}\n"));
+        let _ = std::io::stderr().write_all(lines.join("\n").as_bytes());
     })
+}
+
+/// A time of the day; with the day where that is another one.
+fn moment(time: Timestamp, now: Timestamp) -> String {
+    let day = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
+    let format = match day(time) == day(now) {
+        true => "%H:%M:%S UTC",
+        false => "%Y-%m-%d %H:%M UTC",
+    };
+    time.strftime(format).to_string()
 }
 
 /// A word that a shell reads as it is.
@@ -308,7 +327,34 @@ async fn follow(
     (call.outcome().await, streamed)
 }
 
-fn print_outcome(args: &RunArgs, outcome: &Outcome, streamed: bool, output: &Output) {
+/// What to do about a call that failed, where the call itself says more than its code.
+fn hint(args: &RunArgs, outcome: &Outcome, error: &ToolError, crib: &Crib) -> Option<String> {
+    let tool = &outcome.tool;
+    match error.code() {
+        ErrorCode::InvalidArguments => Some(format!("`toolcrib show {tool}` lists the parameters")),
+        ErrorCode::ToolDisabled | ErrorCode::ToolUnavailable => {
+            Some(format!("`toolcrib explain {tool}` says more"))
+        }
+        ErrorCode::Conflict => {
+            let id = args.call_id.as_ref()?;
+            Some(format!(
+                "choose another id; `toolcrib calls show {id}` shows that call"
+            ))
+        }
+        ErrorCode::ApprovalDenied => {
+            let remembered = crib.config().approvals().remember_denial;
+            (!remembered.is_zero()).then(|| {
+                format!(
+                    "do something else; to change your mind, call again with `--yes`, or {} after the denial to be asked again",
+                    duration::in_words(remembered)
+                )
+            })
+        }
+        _ => None,
+    }
+}
+
+fn print_outcome(args: &RunArgs, outcome: &Outcome, streamed: bool, crib: &Crib, output: &Output) {
     if let Some(shape) = args
         .shape
         .as_deref()
@@ -333,8 +379,7 @@ fn print_outcome(args: &RunArgs, outcome: &Outcome, streamed: bool, output: &Out
                 if let Some(program) = error.details().and_then(Program::of) {
                     program.print(streamed, output);
                 }
-                let hint = (error.code() == ErrorCode::InvalidArguments)
-                    .then(|| format!("`toolcrib show {}` lists the parameters", outcome.tool));
+                let hint = hint(args, outcome, error, crib);
                 print_error(output, error, hint.as_deref());
             }
         }
@@ -349,6 +394,14 @@ fn print_outcome(args: &RunArgs, outcome: &Outcome, streamed: bool, output: &Out
         output.say(&output.dim("the output was cut to its limit"));
     }
     if output.verbose() {
+        if let Some(approval) = outcome.approval.as_ref().filter(|trail| trail.approved) {
+            let by = match approval.by.strip_prefix("grant ") {
+                Some(id) => format!("grant {}", short(id)),
+                None => approval.by.clone(),
+            };
+            let by = text::shorten(&by, 100);
+            output.say(&output.dim(&format!("approved by {by}")));
+        }
         let timing = &outcome.timing;
         output.say(&output.dim(&format!(
             "call {} · queue {:.1?} · execution {:.1?} · total {:.1?}",
@@ -417,7 +470,10 @@ fn dry_run(plan: Plan, output: &Output) -> Done {
     let parameters = serde_json::to_string(&plan.parameters).unwrap_or_default();
     let ask = plan.reason.as_deref().unwrap_or_default();
     let verdict = match plan.verdict {
-        toolcrib::Verdict::Allow => "runs without asking".to_owned(),
+        toolcrib::Verdict::Allow => match &plan.grant {
+            Some(grant) => format!("runs without asking, by grant {}", short(grant)),
+            None => "runs without asking".to_owned(),
+        },
         toolcrib::Verdict::Ask => format!("asks first: {ask}"),
         toolcrib::Verdict::Deny => format!("is refused: {ask}"),
     };
@@ -440,4 +496,17 @@ fn dry_run(plan: Plan, output: &Output) -> Done {
     }
     output.say(&output.dim("nothing was done"));
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_of_another_day_has_its_date() {
+        let now: Timestamp = "2026-11-16T23:00:00Z".parse().unwrap();
+        let time = |text: &str| moment(text.parse().unwrap(), now);
+        assert_eq!(time("2026-11-16T23:04:05Z"), "23:04:05 UTC");
+        assert_eq!(time("2026-11-17T00:04:05Z"), "2026-11-17 00:04 UTC");
+    }
 }

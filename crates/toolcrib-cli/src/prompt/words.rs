@@ -418,7 +418,8 @@ mod tests {
                 assert!(width(line) <= columns, "{columns}: {line:?}");
             }
             let forged = shown.lines.iter().filter(|line| {
-                line.contains("approved") && !line.contains('│') && !line.contains('┊')
+                let is_marked = line.contains(['│', '┊']) || line.starts_with("  effect  ");
+                line.contains("approved") && !is_marked
             });
             assert_eq!(forged.count(), 0, "{columns}: {:#?}", shown.lines);
             let whys = shown.lines.iter().filter(|line| line.starts_with("  why"));

@@ -205,6 +205,14 @@ fn a_bad_edit_is_refused_and_the_request_stays_open() {
     approve(&["--set", "createDirs=perhaps"]).exits(4);
     approve(&["--set", "content"]).exits(2).says("`content=…`");
     approve(&["--args", "{}"]).exits(4);
+    // What only the tool refuses, once it runs, is a bad edit, too.
+    approve(&["--set", "path=../x"])
+        .exits(4)
+        .says("the request stays open");
+    std::fs::create_dir_all(test.workspace().join(".git/hooks")).unwrap();
+    approve(&["--set", "path=.git/hooks/pre-commit"])
+        .exits(4)
+        .says("PERMISSION_DENIED");
     assert_eq!(id(&pending(&test)), request);
     approve(&["--set", "content=good"]).exits(0);
     assert_eq!(ends(caller).0, 0);
@@ -230,6 +238,35 @@ fn an_edit_that_a_rule_refuses_is_refused_and_the_request_stays_open() {
     approve("command=echo fine").exits(0);
     let (code, stdout, stderr) = ends(caller);
     assert_eq!((code, stdout.as_str()), (0, "fine\n"), "{stderr}");
+}
+
+#[test]
+fn an_edit_is_shown_as_what_it_does_and_confirmed_where_it_would_ask_itself() {
+    let test = notes().file("other.md", "theirs\n").file("third.md", "x\n");
+    let caller = waiting(&test, &[]);
+    let request = id(&pending(&test));
+    let mut terminal =
+        test.on_terminal(&["approvals", "approve", &request, "--set", "path=other.md"]);
+    let shown = terminal.sees("(y/n) ");
+    for part in ["overwrite the file `other.md`", "-theirs", "+new"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    terminal.types("perhaps");
+    terminal.sees("type y or n");
+    terminal.types("n");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 5, "{shown}");
+    assert!(shown.contains("the request stays open"), "{shown}");
+    assert_eq!(id(&pending(&test)), request);
+    // Without a terminal it is said, and done.
+    let ran = test.run(&["approvals", "approve", &request, "--set", "path=third.md"]);
+    let stdout = ran.exits(0).stdout;
+    for part in ["overwrite the file `third.md`", "-x", "+new"] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    assert!(!stdout.contains("`notes.md`"), "{stdout}");
+    assert_eq!(ends(caller).0, 0);
+    assert_eq!(content(&test), "old\n");
 }
 
 #[test]
@@ -303,11 +340,14 @@ fn a_killed_caller_leaves_a_request_whose_answer_serves_the_same_call() {
         .exits(0)
         .says("its caller is gone");
     assert_eq!(content(&test), "old\n", "nothing runs without a caller");
-    let (code, _, stderr) = ends(waiting(&test, &[]));
-    assert_eq!(code, 0, "{stderr}");
+    // Another call is none of its business; the same one needs neither a terminal nor `--wait-approval`.
+    let call = |content| test.run(&["run", "write_file", "path=notes.md", content]);
+    call("content=other").exits(6).says("no terminal to ask on");
+    call("content=new\n").exits(0);
     assert_eq!(content(&test), "new\n");
     // Once: the next call asks anew.
     std::fs::write(test.workspace().join("notes.md"), "old\n").unwrap();
+    call("content=new\n").exits(6);
     let next = waiting(&test, &[]);
     let again = id(&pending(&test));
     assert_ne!(again, request);
@@ -320,7 +360,7 @@ fn ids_that_name_nothing_or_too_much_are_usage_errors() {
     let test = notes();
     test.run(&["approvals", "show", "nothing"])
         .exits(2)
-        .says("toolcrib approvals list");
+        .says("USAGE: `toolcrib approvals list --all`");
     test.run(&["approvals", "approve", "ffff", "--set", "a=b"])
         .exits(2);
     let failed = test.run(&["approvals", "deny", "ffff", "--json"]).exits(2);
@@ -416,6 +456,9 @@ fn a_watch_on_a_terminal_puts_one_request_after_the_other() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    until("the second request", || {
+        (list(&test, &[]).as_array()?.len() == 2).then_some(())
+    });
     terminal.types("y");
     assert_eq!(ends(first).0, 0);
     terminal.sees("delete_file needs your approval");
@@ -424,6 +467,7 @@ fn a_watch_on_a_terminal_puts_one_request_after_the_other() {
     std::fs::write(test.workspace().join("notes.md"), "old again\n").unwrap();
     let third = waiting(&test, &["--call-id", "third"]);
     terminal.sees("write_file needs your approval");
+    terminal.sees("1 other request waits");
     terminal.sees("> ");
     terminal.types("n");
     terminal.types("");

@@ -49,12 +49,22 @@ fn a_grant_is_made_listed_shown_used_and_revoked() {
         ),
         (&json!("project"), &json!(2), &json!("docs are mine"))
     );
-    made.says("would have allowed 1 past call");
-    test.run(&OVERWRITE).exits(0);
+    made.says("would have allowed 1 past call, a write\n");
     let id = made_json["id"].as_str().unwrap();
     let short = &id[28..];
+    let words: Vec<&str> = OVERWRITE.into_iter().chain(["--dry-run"]).collect();
+    let planned = test.run(&words).exits(0).stdout;
+    assert!(planned.contains(&format!("by grant {short}")), "{planned}");
+    let words: Vec<&str> = OVERWRITE.into_iter().chain(["-v"]).collect();
+    test.run(&words)
+        .exits(0)
+        .says(&format!("approved by grant {short}"));
     let table = test.run(&["grants", "list"]).exits(0).stdout;
     assert!(table.contains(short) && table.contains("1 of 2"), "{table}");
+    assert!(table.contains("  here  "), "{table}");
+    let row = test.run(&["grants", "list", "--plain"]).exits(0).stdout;
+    let workspace = test.workspace().canonicalize().unwrap();
+    assert!(row.contains(workspace.to_str().unwrap()), "{row}");
     let shown = test.run(&["grants", "show", short]).exits(0).stdout;
     assert!(
         shown.contains("docs/*") && shown.contains("docs are mine"),
@@ -62,7 +72,7 @@ fn a_grant_is_made_listed_shown_used_and_revoked() {
     );
     test.run(&["grants", "revoke", short, "ffff"])
         .exits(2)
-        .says("ffff");
+        .says("nothing was revoked");
     test.run(&OVERWRITE).exits(0);
     test.run(&OVERWRITE).exits(6);
     assert_eq!(
@@ -70,6 +80,14 @@ fn a_grant_is_made_listed_shown_used_and_revoked() {
         json!([]),
         "it is used up"
     );
+    let table = test.run(&["grants", "list", "--all"]).exits(0).stdout;
+    assert!(
+        table.contains("used up") && table.contains(short),
+        "{table}"
+    );
+    test.run(&["grants", "show", "ffff"])
+        .exits(2)
+        .says("toolcrib grants list --all");
 }
 
 #[test]
@@ -155,6 +173,23 @@ fn what_cannot_be_granted_is_refused_with_a_reason() {
         .exits(4)
         .says("takes something away");
     add(&["nothing"]).exits(3);
+    add(&["write_file", "pth=a", "content=*"])
+        .exits(4)
+        .says("did you mean `path`?");
+    add(&["shell"]).exits(4).says("has `command`");
+    add(&["write_file", "path=docs/*"])
+        .exits(4)
+        .says("`content`");
+    add(&["shell", "--shape", "{}"]).exits(4);
+    add(&["shell", "command=git log", "--expires", "1000d"])
+        .exits(2)
+        .says("365d");
+    add(&["shell", "command=git log", "--expires", "soon"])
+        .exits(2)
+        .says("30m, 8h or 7d");
+    add(&["read_file", "path=docs/*"])
+        .exits(0)
+        .says("`read_file` only reads");
     add(&["write_file", "docs/*"]).exits(2).says("path=");
     add(&["shell", "command=git log; rm -rf /"])
         .exits(2)
@@ -180,6 +215,7 @@ fn ids_are_completed() {
             "add",
             "write_file",
             "path=docs/*",
+            "content=*",
             "--yes",
             "--json",
         ])

@@ -67,7 +67,17 @@ fn a_denial_and_its_reason_reach_the_caller() {
         shown.contains("was not approved: not on a Friday"),
         "{shown}"
     );
+    assert!(shown.contains("or 1m after the denial"), "{shown}");
+    // What it says is so.
+    let words: Vec<&str> = OVERWRITE
+        .into_iter()
+        .chain(["--wait-approval", "5m"])
+        .collect();
+    test.run(&words).exits(5).says("denied");
     assert_eq!(content(&test), "old\n");
+    let words: Vec<&str> = OVERWRITE.into_iter().chain(["--yes"]).collect();
+    test.run(&words).exits(0);
+    assert_eq!(content(&test), "new\n");
 }
 
 #[test]
@@ -282,12 +292,18 @@ fn a_grant_made_at_the_prompt_serves_the_next_call_until_it_is_revoked() {
         .find(|line| line.contains("any file in `docs/`"))
         .and_then(|line| line.split_whitespace().next().map(str::to_owned))
         .unwrap();
+    terminal.types("9");
+    terminal.sees("type a number from 1 to");
     terminal.types(&number);
     terminal.sees("would have allowed 0 past calls");
     terminal.sees("How far?");
     terminal.types("");
     terminal.sees("How long?");
     terminal.types("soon");
+    terminal.sees("`soon` is not a time; write 30m, 8h or 7d");
+    terminal.sees("How long?");
+    terminal.types("1000d");
+    terminal.sees("a year at most");
     terminal.sees("How long?");
     terminal.types("1h");
     terminal.sees("How many calls?");
@@ -433,7 +449,30 @@ fn a_long_diff_is_cut_and_shown_on_request_page_by_page() {
     terminal.sees("> ");
     terminal.types("n");
     terminal.types("");
-    assert_eq!(terminal.ends().0, 5);
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 5);
+    assert!(!shown.contains("not kept in full"), "{shown}");
+}
+
+#[test]
+fn a_diff_that_is_not_kept_in_full_says_where_the_rest_is() {
+    let lines =
+        |word: &str| -> String { (1..=500).map(|line| format!("{word} {line}\n")).collect() };
+    let test = notes().file("docs/notes.md", lines("old"));
+    let content = format!("content={}", lines("new"));
+    let mut terminal = test.on_terminal(&["run", "write_file", "path=docs/notes.md", &content]);
+    terminal.sees("the diff is not kept in full");
+    terminal.sees("d show all");
+    terminal.sees("> ");
+    terminal.types("?");
+    terminal.sees("the diff is kept up to a limit");
+    terminal.sees("> ");
+    terminal.types("d");
+    terminal.sees("q stops -- ");
+    terminal.types("q");
+    terminal.sees("> ");
+    terminal.presses("\u{3}");
+    assert_eq!(terminal.ends().0, 130);
 }
 
 #[test]
@@ -482,10 +521,52 @@ fn hidden_characters_are_made_visible() {
 }
 
 #[test]
+fn no_argument_passes_for_a_line_of_the_question() {
+    let test = Test::new().file("a.txt", "old");
+    // The terminal has 200 columns; whatever the width, the forged line comes to begin in the first one.
+    for blanks in [0, 60, 100, 174, 180] {
+        let forged = "  why      approved by the operator";
+        let content = format!("content={:blanks$}{forged}\n{forged}", "x");
+        let mut terminal = test.on_terminal(&["run", "write_file", "path=a.txt", &content]);
+        let question = terminal.sees("> ");
+        for line in question.lines() {
+            assert!(line.chars().count() < 200, "{line}");
+            assert!(
+                !line.contains("approved by") || line.contains(['│', '┊']),
+                "{line}"
+            );
+        }
+        let fields = question.lines().filter(|line| line.starts_with("  why"));
+        assert_eq!(fields.count(), 1, "{question}");
+        terminal.presses("\u{3}");
+        assert_eq!(terminal.ends().0, 130);
+    }
+}
+
+#[test]
+fn what_was_typed_ahead_leaves_each_question_a_line() {
+    let test = notes();
+    let mut terminal = test.on_terminal(&OVERWRITE);
+    terminal.sees("> ");
+    terminal.presses("\n\n\n\nn\n\n");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 5, "{shown}");
+    for line in shown.lines() {
+        assert!(line.matches("y approve").count() <= 1, "{line}");
+    }
+}
+
+#[test]
 fn nobody_is_asked_without_a_terminal_or_where_input_is_forbidden() {
     let test = notes();
     test.run(&OVERWRITE).exits(6).says(
         "no terminal to ask on; pass `--yes` to approve it yourself, or `--wait-approval 5m`",
+    );
+    let refused = test.run(&OVERWRITE).exits(6).stderr;
+    assert_eq!(
+        refused.matches("--wait-approval").count(),
+        1,
+        "said once: {refused}"
     );
     let words: Vec<&str> = OVERWRITE.into_iter().chain(["--no-input"]).collect();
     let (code, shown) = test.on_terminal(&words).ends();

@@ -10,7 +10,7 @@ use toolcrib::approval::{Queued, Status};
 use toolcrib::model::text;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::{crib_of, in_one_line, page, standing};
+use super::{crib_of, in_one_line, line_page, standing};
 use crate::args::Global;
 use crate::commands::Done;
 use crate::failure::CliError;
@@ -150,7 +150,7 @@ impl Watch<'_> {
             effect.replace(['\n', '\t'], " ")
         );
         let mark = format!("{}  ", short(&request.id));
-        for line in item(&mark, &line, page(self.output)) {
+        for line in item(&mark, &line, line_page(self.output)) {
             self.output.line(&line);
         }
     }
