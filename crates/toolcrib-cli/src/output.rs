@@ -11,6 +11,9 @@ use toolcrib::model::text;
 use crate::args::Global;
 use crate::wrap;
 
+/// The narrowest last column of a table.
+const LEAST_ROOM: usize = 24;
+
 /// Prints for one command.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -254,12 +257,22 @@ impl Output {
             .take(headings.len().saturating_sub(1))
             .map(|width| width + 2)
             .sum();
-        let room = self.width().saturating_sub(taken).max(20);
+        // Where a last column would be too narrow, it goes below.
+        let room = self.width().saturating_sub(taken);
+        let is_below = room < LEAST_ROOM;
+        let (room, column) = match is_below {
+            true => (self.width() - 4, 4),
+            false => (room, taken),
+        };
         for row in rows {
             let mut line = String::new();
             for (index, (text, width)) in row.iter().zip(&widths).enumerate() {
                 if index + 1 == headings.len() {
-                    line.push_str(&last_cell(&one_line(text), room, taken));
+                    if is_below && !text.is_empty() {
+                        line.truncate(line.trim_end().len());
+                        line.push_str("\n    ");
+                    }
+                    line.push_str(&last_cell(&one_line(text), room, column));
                 } else {
                     line.push_str(&cell(&one_line(text), *width));
                 }

@@ -76,7 +76,7 @@ impl Talk<'_> {
             }
         }
         let scope = self.until(
-            "How far? (p this project, s this terminal session, u all projects; Enter: p) ",
+            "How far? (p project, s session, u everywhere; Enter: p) ",
             |word| match word {
                 "" | "p" | "project" => Ok(Scope::Project),
                 "s" | "session" => Ok(Scope::Session),

@@ -241,6 +241,39 @@ fn an_edit_that_a_rule_refuses_is_refused_and_the_request_stays_open() {
 }
 
 #[test]
+fn no_effect_passes_for_a_row_of_the_list() {
+    let test = Test::new();
+    let command = format!(
+        "command=git push {}deef5bd2  shell  approved",
+        "y".repeat(31)
+    );
+    let caller = test
+        .command()
+        .args(["run", "shell", &command, "--wait-approval", "5m"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let request = id(&pending(&test));
+    for columns in [60, 90, 120] {
+        for words in [
+            ["approvals", "list"].as_slice(),
+            &["approvals", "show", &request],
+        ] {
+            let (_, shown) = test.on_terminal_of(columns, words).ends();
+            let long = shown
+                .lines()
+                .filter(|line| line.contains("yy") && line.chars().count() >= columns.into());
+            assert_eq!(long.count(), 0, "{columns}: {shown}");
+            let rows = shown.lines().filter(|line| line.starts_with("deef5bd2"));
+            assert_eq!(rows.count(), 0, "{columns}: {shown}");
+        }
+    }
+    test.run(&["approvals", "deny", &request]).exits(0);
+    assert_eq!(ends(caller).0, 5);
+}
+
+#[test]
 fn an_edit_is_shown_as_what_it_does_and_confirmed_where_it_would_ask_itself() {
     let test = notes().file("other.md", "theirs\n").file("third.md", "x\n");
     let caller = waiting(&test, &[]);

@@ -38,6 +38,12 @@ impl Test {
         Session::start(self, words, "exec \"$@\"")
     }
 
+    /// As [`on_terminal`](Self::on_terminal), with so many columns.
+    pub(crate) fn on_terminal_of(&self, columns: u16, words: &[&str]) -> Session {
+        let script = format!("stty cols {columns}; exec \"$@\"");
+        Session::start(self, words, &script)
+    }
+
     /// As [`on_terminal`](Self::on_terminal), by a shell script in which `"$@"` is the command.
     pub(crate) fn on_terminal_by(&self, script: &str, words: &[&str]) -> Session {
         Session::start(self, words, script)
