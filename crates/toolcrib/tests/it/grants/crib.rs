@@ -98,7 +98,7 @@ async fn a_grant_is_tried_on_the_past_before_it_is_made() {
     let found = crib.simulate("save", &shape).unwrap();
     assert_eq!(
         found.to_string(),
-        "would have allowed 2 past calls, 2 of them writes; of 1 call the log keeps too little to tell"
+        "would have allowed 2 past calls, all of them writes; of 1 call the log keeps too little to tell"
     );
     assert_eq!(
         crib.simulate("nonsense", &shape).unwrap_err().code(),
