@@ -89,6 +89,9 @@ impl<'a> Parser<'a> {
                 }
                 self.facts.assign("COPROC", false);
                 let body = self.command()?;
+                if matches!(body.kind, Kind::Function { .. }) {
+                    return self.fail("a function defined by a coprocess", start);
+                }
                 if matches!(body.kind, Kind::Simple { .. }) {
                     // In a substitution, bash 5.2 takes the first word for the coprocess's name.
                     self.doubt("a coprocess without braces", start);

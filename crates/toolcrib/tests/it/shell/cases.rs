@@ -364,6 +364,8 @@ const HIDDEN: &[&str] = &[
     "ls | ! rm -rf victim",
     "ls | time rm -rf victim",
     "2>{fd}>x",
+    "coproc f() { ls; }",
+    "FUNCNEST=1",
     "[[ a b ]]",
     "[[ -f ]]",
     "[[ a == ]]",
@@ -623,6 +625,7 @@ fn words_come_out_as_bash_makes_them() {
         argv("a 'b c' \"d\\\"e\" f\\ g $'h\\ti' ''").as_deref(),
         Some("a|b c|d\"e|f g|h\ti|")
     );
+    assert_eq!(argv("x {1}> f").as_deref(), Some("x|{1}"));
     assert_eq!(
         argv("x a{b,c{d,e}}f {1..3} {c..a} {01..3} {} {a} \\{a,b\\}").as_deref(),
         Some("x|abf|acdf|acef|1|2|3|c|b|a|01|02|03|{}|{a}|{a,b}")
