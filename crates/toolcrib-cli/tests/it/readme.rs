@@ -61,7 +61,9 @@ fn the_tour_prints_what_it_shows() {
     let mut commands = 0;
     for (page, (line, block)) in ["README.md", "docs/rules.md"].into_iter().flat_map(|page| {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
-        blocks(&text, "console").into_iter().map(move |block| (page, block))
+        blocks(&text, "console")
+            .into_iter()
+            .map(move |block| (page, block))
     }) {
         for part in block.split("$ ").skip(1) {
             let (command, expected) = part.split_once('\n').unwrap();

@@ -48,7 +48,10 @@ impl CommandCondition {
         };
         // Such a condition would never hold, and its author would believe it does.
         let operator = |word: &&str| {
-            matches!(*word, "|" | "|&" | "||" | "&&" | "&" | ";" | ">" | ">>" | "<") || word.ends_with(';')
+            matches!(
+                *word,
+                "|" | "|&" | "||" | "&&" | "&" | ";" | ">" | ">>" | "<"
+            ) || word.ends_with(';')
         };
         if let Some(operator) = text.split_whitespace().find(operator) {
             return Err(format!(
