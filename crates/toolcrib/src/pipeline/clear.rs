@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::check::{Checked, check};
 use super::find::Found;
-use super::question::{question, reasons, subject_of, unmasked};
+use super::question::{check_whole, question, reasons, subject_of, unmasked};
 use super::trace::Trace;
 use super::{Call, panic_text};
 use crate::approval::grants::{Grant, GrantRequest, Grants, Subject};
@@ -144,9 +144,10 @@ pub(super) async fn clear(
     let (entry, args, limits, own) = match response.modified_args {
         None => (entry, args, limits, own),
         Some(edited) => {
+            let whole = check_whole(&edited, &request.args);
             let edited = unmasked(edited, &request.args, &args);
             let found = Found::edited(entry, edited, limits);
-            match judge_edit(found, call, trace) {
+            match whole.and_then(|()| judge_edit(found, call, trace)) {
                 Ok(judged) => judged,
                 Err(refused) => {
                     // It can never run: the next call like this is asked about, not refused by the same mistake.

@@ -141,7 +141,10 @@ pub(crate) fn check_answer(
     let begun = Begun::of(&request);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let args = match &response.modified_args {
-        Some(edited) => check_edit(edited, asked, &entry, &call)?,
+        Some(edited) => {
+            question::check_whole(edited, &asked.args)?;
+            check_edit(edited, asked, &entry, &call)?
+        }
         None => asked.args.clone(),
     };
     match (&response.grant, &inner.policy.grants) {
