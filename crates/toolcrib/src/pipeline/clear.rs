@@ -157,7 +157,7 @@ pub(super) async fn clear(
         }
     };
     if let Some(wanted) = response.grant {
-        let made = make_grant(wanted, &request, &trail.by, &entry, &args, call).await;
+        let made = make_grant(wanted, &request, &id, &trail.by, &entry, &args, call).await;
         trail.grant =
             Some(made.unwrap_or_else(|why| format!("not made: {}", text::shorten(&why, 400))));
         trace.approval(trail);
@@ -259,6 +259,7 @@ async fn covering(
 async fn make_grant(
     wanted: GrantRequest,
     request: &ApprovalRequest,
+    question: &str,
     by: &str,
     entry: &Arc<Entry>,
     args: &JsonObject,
@@ -267,9 +268,9 @@ async fn make_grant(
     if request.offers.is_empty() {
         return Err("calls like this are asked about every time".to_owned());
     }
-    let by = by.to_owned();
+    let (question, by) = (question.to_owned(), by.to_owned());
     let made = with_grants(entry, args, call, move |grants, subject| {
-        grants.make(&wanted, subject, &by)
+        grants.make(&question, &wanted, subject, &by)
     });
     match made.await {
         Some(Ok(grant)) => Ok(grant.id),
