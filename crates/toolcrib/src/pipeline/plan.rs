@@ -175,6 +175,7 @@ fn check_edit(
     call: &Call<'_>,
 ) -> Result<JsonObject, ToolError> {
     let spec = entry.spec();
+    check_secrets(entry, edited)?;
     let args = match spec
         .input_schema
         .check_arguments(edited.clone(), &spec.synonyms)
@@ -200,6 +201,23 @@ fn check_edit(
     clear::ask_tool(entry, &args, call)?;
     check_paths(spec, &args, call)?;
     Ok(args)
+}
+
+/// Refuses a secret that somebody typed: answers are files, and secrets are in none.
+fn check_secrets(entry: &Entry, edited: &JsonObject) -> Result<(), ToolError> {
+    let spec = entry.spec();
+    let masked = spec.input_schema.masked(edited, &spec.synonyms);
+    let typed = |(name, value): &(&String, &Value)| edited.get(*name) != Some(*value);
+    match masked.iter().find(typed) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let message = format!(
+                "is a secret, which an answer cannot hold; leave it as `{MASK}` or deny the call"
+            );
+            let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            Err(check::invalid(entry, &[check::fault(&pointer, message)]))
+        }
+    }
 }
 
 /// Refuses paths that lead out of the workspace. Tools refuse them, too, but only when they run.
