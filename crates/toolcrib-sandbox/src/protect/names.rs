@@ -92,7 +92,14 @@ pub(super) fn folded(name: &OsStr) -> Option<String> {
 
 /// Whether git would take what is in a directory for a repository.
 pub(super) fn is_repository(directory: &Path) -> bool {
-    let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    is_repository_with(directory, "")
+}
+
+/// The same if there were one name more in it.
+pub(super) fn is_repository_with(directory: &Path, more: &str) -> bool {
+    let has = |name: &str| {
+        name.eq_ignore_ascii_case(more) || directory.join(name).symlink_metadata().is_ok()
+    };
     has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
 }
 

@@ -190,7 +190,7 @@ async fn with_edited_arguments_it_is_these_that_count() {
     let registry = scene.registry();
     let edited = json!({"path": "docs/a.md", "content": "x"});
     let shape = serde_json::from_value(in_docs()).unwrap();
-    let wanted = toolcrib::approval::grants::GrantRequest::new(shape, Scope::Project);
+    let wanted = GrantRequest::new(shape, Scope::Project);
     scene.person.then(Ok(ApprovalResponse::approve_with(
         "Ada",
         edited.as_object().unwrap().clone(),
@@ -231,8 +231,7 @@ async fn what_is_asked_about_every_time_cannot_be_granted() {
         assert!(asked.offers.is_empty(), "{name}");
         let said = asked.no_grant.clone().unwrap();
         assert!(said.contains(why), "{name}: {said}");
-        let wanted =
-            toolcrib::approval::grants::GrantRequest::new(Default::default(), Scope::Project);
+        let wanted = GrantRequest::new(Default::default(), Scope::Project);
         let answer = ApprovalResponse::approve("Ada").with_grant(wanted);
         let error = registry.check_answer(&asked, &answer).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidArguments, "{name}");
