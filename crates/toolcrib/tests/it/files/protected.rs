@@ -58,6 +58,8 @@ async fn path_015_protected_names_are_neither_written_nor_made_in_any_spelling()
             ".GIT/hooks/pre-commit",
             ".git/hooks/pre-commit",
             ".git/Hooks/pre-commit",
+            ".git/hook\u{17f}/pre-commit",
+            ".gi\u{206f}t/hooks/pre-commit",
             "./.git/../.git/config",
             ".git/config",
             ".git/config.worktree",
