@@ -22,8 +22,9 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventKind;
 use crate::model::limits::Limits;
 use crate::model::outcome::ApprovalTrail;
+use crate::model::spec::Role;
 use crate::model::text;
-use crate::registry::Entry;
+use crate::registry::{Entry, Inner};
 
 /// When to try again, with too many questions open: people answer within minutes, not milliseconds.
 const RETRY_AFTER_MS: u64 = 10_000;
@@ -75,7 +76,7 @@ pub(super) async fn clear(
     trace: &mut Trace<'_>,
 ) -> Result<Cleared, ToolError> {
     let (entry, args, judgement) = checked.look();
-    let own = ask_tool(entry, args, call)?;
+    let own = ask_tool_aside(entry, args, call).await?;
     if own.verdict.max(judgement.verdict) == Verdict::Allow {
         let (entry, args, limits, _) = checked.into_parts();
         return Ok(Cleared {
@@ -146,7 +147,7 @@ pub(super) async fn clear(
         Some(edited) => {
             let edited = unmasked(edited, &request.args, &args);
             let found = Found::edited(entry, edited, limits);
-            match judge_edit(found, call, trace) {
+            match judge_edit(found, call, trace).await {
                 Ok(judged) => judged,
                 Err(refused) => {
                     // It can never run: the next call like this is asked about, not refused by the same mistake.
@@ -176,14 +177,14 @@ pub(super) async fn clear(
 }
 
 /// What a person chose instead is a fresh call.
-fn judge_edit(
+async fn judge_edit(
     found: Found,
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<(Arc<Entry>, JsonObject, Limits, Approval), ToolError> {
     let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
     // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
-    let own = ask_tool(&entry, &args, call)?;
+    let own = ask_tool_aside(&entry, &args, call).await?;
     Ok((entry, args, limits, own))
 }
 
@@ -297,13 +298,37 @@ async fn with_grants<T: Send + 'static>(
     working.await.ok()
 }
 
+/// As [`ask_tool`], off the async threads if the tool changes files: then it looks at them before it says what it would do, and
+/// a large directory or a slow disk must not hold up other calls.
+async fn ask_tool_aside(
+    entry: &Arc<Entry>,
+    args: &JsonObject,
+    call: &Call<'_>,
+) -> Result<Approval, ToolError> {
+    let roles = &entry.spec().roles;
+    if !roles.iter().any(|(_, role)| *role == Role::WritePath) {
+        return ask_tool(entry, args, call.inner);
+    }
+    let inner = Arc::clone(call.inner);
+    let (entry, args) = (Arc::clone(entry), args.clone());
+    let asking = tokio::task::spawn_blocking(move || ask_tool(&entry, &args, &inner));
+    match call.cancel.run_until_cancelled(asking).await {
+        Some(Ok(asked)) => asked,
+        Some(Err(error)) => Err(ToolError::new(ErrorCode::Internal, error.to_string())),
+        None => {
+            let message = "the call was cancelled before it ran";
+            Err(ToolError::new(ErrorCode::Cancelled, message))
+        }
+    }
+}
+
 /// What the tool itself says about the call; its refusal ends it.
 pub(super) fn ask_tool(
     entry: &Entry,
     args: &JsonObject,
-    call: &Call<'_>,
+    inner: &Inner,
 ) -> Result<Approval, ToolError> {
-    let workspace = call.inner.policy.workspace.as_deref();
+    let workspace = inner.policy.workspace.as_deref();
     let asked = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.approval(args, workspace)));
     let approval = asked.map_err(|panic| {
         ToolError::failed(format!("the tool panicked: {}", panic_text(&*panic)))

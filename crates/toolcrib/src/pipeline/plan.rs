@@ -63,7 +63,7 @@ pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, Too
     trace.forget();
     let found = find::find(&call, request, &mut trace)?;
     let (entry, args, limits, judgement) = check::check(found, &call, &mut trace)?.into_parts();
-    let own = clear::ask_tool(&entry, &args, &call)?;
+    let own = clear::ask_tool(&entry, &args, inner)?;
     let mut verdict = own.verdict.max(judgement.verdict);
     let mut grant = None;
     if let (Verdict::Ask, false, Some(grants)) = (verdict, own.every_time, &inner.policy.grants) {
@@ -102,7 +102,7 @@ pub(crate) fn offers_for(
     trace.forget();
     let found = find::find(&call, request, &mut trace)?;
     let (entry, args, _, _) = check::check(found, &call, &mut trace)?.into_parts();
-    let own = clear::ask_tool(&entry, &args, &call)?;
+    let own = clear::ask_tool(&entry, &args, inner)?;
     let why = if own.every_time {
         "the tool is to be asked about every time"
     } else {
@@ -198,7 +198,7 @@ fn check_edit(
     if judgement.verdict == Verdict::Deny {
         return Err(check::blocked(entry, &judgement));
     }
-    clear::ask_tool(entry, &args, call)?;
+    clear::ask_tool(entry, &args, call.inner)?;
     check_paths(spec, &args, call)?;
     Ok(args)
 }
