@@ -438,6 +438,25 @@ fn a_watch_on_a_terminal_puts_one_request_after_the_other() {
 }
 
 #[test]
+fn a_watch_goes_on_when_the_workspace_of_a_request_is_gone() {
+    let test = notes();
+    let elsewhere = test.home().with_file_name("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("notes.md"), "old\n").unwrap();
+    let caller = waiting(&test, &["--workspace", elsewhere.to_str().unwrap()]);
+    pending(&test);
+    std::fs::remove_dir_all(&elsewhere).unwrap();
+    let mut terminal = test.on_terminal(&["approvals", "watch"]);
+    terminal.sees("write_file needs your approval");
+    terminal.sees("> ");
+    terminal.types("n");
+    terminal.types("");
+    assert_eq!(ends(caller).0, 5);
+    terminal.presses("\u{3}");
+    assert_eq!(terminal.ends().0, 130);
+}
+
+#[test]
 fn a_home_named_by_a_flag_is_part_of_the_command_to_type() {
     let test = notes();
     let home = test.home().with_file_name("my home");
