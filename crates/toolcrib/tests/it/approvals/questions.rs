@@ -331,7 +331,7 @@ fn a_file_of_another_user_concerns_nobody_else() {
     let mut own = names.filter(|name| name.starts_with(closed.id()) && name.ends_with(".json"));
     let file = place.path().join(own.next().unwrap());
     // As one looks that somebody made with `sudo`.
-    std::fs::set_permissions(&file, Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&file, Permissions::from_mode(0o000)).unwrap();
     let listing = queue.list(None).unwrap();
     assert_eq!(listing.requests[0].request.id, good.id());
     assert_eq!((listing.requests.len(), listing.damaged.len()), (1, 1));
