@@ -347,7 +347,13 @@ impl Crib {
         let mut found = Simulation::default();
         // One after the other, so that a log of any size takes no memory.
         CallLogReader::new(self.call_log_path()).latest(usize::MAX, |record| {
-            let same = record.tool == spec.name.as_str()
+            // What a rule denied, or what had no meaning, no grant allows.
+            let refused = matches!(
+                record.code,
+                Some(ErrorCode::BlockedByRule | ErrorCode::InvalidArguments)
+            );
+            let same = !refused
+                && record.tool == spec.name.as_str()
                 && record.bundle.as_ref() == Some(&spec.bundle)
                 && record.version.as_ref() == Some(&spec.version);
             if same {
