@@ -59,7 +59,7 @@ pub use layer::{Layer, Missing};
 pub use paths::{system as system_paths, toolchains};
 pub use policy::{Level, Limits, Network, Policy, User};
 pub use prepared::Prepared;
-pub use protect::{PROTECTED_NAMES, is_repository_name, protected_name};
+pub use protect::{PROTECTED_NAMES, is_protected_name, is_repository_name, protected_name};
 pub use report::{EndedBy, Report, Status};
 pub use run::{Cancel, Stream};
 pub use sandbox::Sandbox;

@@ -194,6 +194,7 @@ impl CribOptions {
             no_workspace,
         })?;
         warnings.extend(switch_off(&registry, &config.disabled_tools()));
+        warnings.extend(rules_for_nothing(&registry, &rules));
         Ok(Crib {
             home,
             config,
@@ -232,6 +233,17 @@ fn switch_off(registry: &Registry, names: &[String]) -> Vec<String> {
         .filter_map(|name| registry.set_enabled(name, false).err());
     unknown
         .map(|error| format!("`disabledTools`: {error}"))
+        .collect()
+}
+
+/// Says which rules are for tools that are not there: a misspelt name would be a rule that never holds.
+fn rules_for_nothing(registry: &Registry, rules: &RuleSet) -> Vec<String> {
+    let named = rules
+        .rules()
+        .flat_map(|rule| rule.tools().iter().map(move |tool| (rule.name(), tool)));
+    named
+        .filter_map(|(rule, tool)| Some((rule, registry.find(tool).err()?)))
+        .map(|(rule, error)| format!("rule `{rule}`: {error}"))
         .collect()
 }
 
@@ -342,7 +354,13 @@ impl Crib {
         let mut found = Simulation::default();
         // One after the other, so that a log of any size takes no memory.
         CallLogReader::new(self.call_log_path()).latest(usize::MAX, |record| {
-            let same = record.tool == spec.name.as_str()
+            // What a rule denied, or what had no meaning, no grant allows.
+            let refused = matches!(
+                record.code,
+                Some(ErrorCode::BlockedByRule | ErrorCode::InvalidArguments)
+            );
+            let same = !refused
+                && record.tool == spec.name.as_str()
                 && record.bundle.as_ref() == Some(&spec.bundle)
                 && record.version.as_ref() == Some(&spec.version);
             if same {

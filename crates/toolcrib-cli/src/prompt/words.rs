@@ -148,6 +148,19 @@ pub(crate) fn everything(request: &ApprovalRequest, page: Page) -> Vec<String> {
     shown.lines
 }
 
+/// What is kept of a long text in a question has a mark in its middle.
+const MARK: (&str, &str) = ("\n[toolcrib ", " bytes left out]\n");
+/// Texts up to here are whole.
+const WHOLE: usize = 64 * 1024;
+
+/// Whether a part of these arguments is not known here: what a call with them would change cannot be told then.
+fn is_shortened(args: &JsonObject) -> bool {
+    let texts = args.values().filter_map(Value::as_str);
+    texts
+        .filter(|text| text.len() >= WHOLE)
+        .any(|text| text.contains(MARK.0) && text.contains(MARK.1))
+}
+
 /// Arguments, one under the other; what a call with them would do, and change.
 pub(crate) fn arguments(
     args: &JsonObject,
@@ -161,7 +174,11 @@ pub(crate) fn arguments(
         shown.field("effect", effect, Whose::Ours, VALUE_ROWS);
     }
     shown.arguments(args, VALUE_ROWS);
-    if let Some(diff) = diff {
+    if is_shortened(args) {
+        let note =
+            "a long text is kept by its ends: the size above is theirs, and the call has all of it";
+        shown.field("note", note, Whose::Ours, VALUE_ROWS);
+    } else if let Some(diff) = diff {
         shown.diff(diff);
     }
     shown
@@ -307,8 +324,8 @@ impl Shown {
 
 /// Where the rest of a diff is that was cut.
 const CUT_DIFF: [&str; 2] = [
-    "the diff is not kept in full: the whole of the new",
-    "content is among the arguments, the old is in the file",
+    "the diff is not kept in full: the new content is among",
+    "the arguments (up to 64 KB), the old one in the file",
 ];
 
 /// Whether a diff was cut where it was made or kept.

@@ -274,6 +274,32 @@ fn no_effect_passes_for_a_row_of_the_list() {
 }
 
 #[test]
+fn an_edit_beside_a_text_that_is_kept_shortened_shows_no_diff_of_its_ends() {
+    let test = notes().file("other.md", "theirs\n");
+    let long: String = (0..20_000).map(|line| format!("line {line}\n")).collect();
+    let args = json!({"path": "notes.md", "content": long}).to_string();
+    let mut caller = test
+        .command()
+        .args(["run", "write_file", "--args", "-", "--wait-approval", "5m"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = caller.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, args.as_bytes()).unwrap();
+    drop(stdin);
+    let request = id(&pending(&test));
+    let ran = test.run(&["approvals", "approve", &request, "--set", "path=other.md"]);
+    let stdout = ran.exits(0).stdout;
+    assert!(stdout.contains("kept by its ends"), "{stdout}");
+    assert!(!stdout.contains("-theirs"), "{stdout}");
+    assert_eq!(ends(caller).0, 0);
+    let written = std::fs::read_to_string(test.workspace().join("other.md")).unwrap();
+    assert_eq!(written, long);
+}
+
+#[test]
 fn an_edit_is_shown_as_what_it_does_and_confirmed_where_it_would_ask_itself() {
     let test = notes().file("other.md", "theirs\n").file("third.md", "x\n");
     let caller = waiting(&test, &[]);
@@ -512,6 +538,25 @@ fn a_watch_on_a_terminal_puts_one_request_after_the_other() {
     terminal.presses("\u{3}");
     assert_eq!(terminal.ends().0, 130);
     assert_eq!(content(&test), "old again\n");
+}
+
+#[test]
+fn a_watch_goes_on_when_the_workspace_of_a_request_is_gone() {
+    let test = notes();
+    let elsewhere = test.home().with_file_name("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("notes.md"), "old\n").unwrap();
+    let caller = waiting(&test, &["--workspace", elsewhere.to_str().unwrap()]);
+    pending(&test);
+    std::fs::remove_dir_all(&elsewhere).unwrap();
+    let mut terminal = test.on_terminal(&["approvals", "watch"]);
+    terminal.sees("write_file needs your approval");
+    terminal.sees("> ");
+    terminal.types("n");
+    terminal.types("");
+    assert_eq!(ends(caller).0, 5);
+    terminal.presses("\u{3}");
+    assert_eq!(terminal.ends().0, 130);
 }
 
 #[test]

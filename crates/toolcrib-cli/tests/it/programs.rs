@@ -173,3 +173,13 @@ fn toolcribs_own_data_in_the_workspace_is_no_tools_to_change() {
         }
     }
 }
+
+#[test]
+fn what_a_program_says_on_stderr_is_passed_on_as_it_is() {
+    let test = Test::new();
+    for more in [&[][..], &["--stream"]] {
+        let words = ["run", "shell", r"command=printf 'a\r\033[31mx' >&2"];
+        let ran = test.run(&[&words[..], more].concat()).exits(0);
+        assert!(ran.stderr.contains("a\r\x1b[31mx"), "{ran:?}");
+    }
+}

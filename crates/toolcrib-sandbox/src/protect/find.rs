@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{policy::Policy, sys};
 use std::{
+    ffi::{OsStr, OsString},
     fs, io,
     os::{fd::OwnedFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
@@ -16,6 +17,8 @@ use std::{
 const MOST_COVERED: usize = 1024;
 /// How many links are followed from one to the next.
 const LINKS: usize = 8;
+/// How many links a path may lead through; the kernel's own bound.
+const MOST_LINKS: usize = 40;
 
 pub(super) struct Finder<'a> {
     root: &'a Path,
@@ -139,9 +142,10 @@ impl<'a> Finder<'a> {
             self.push(path, Cover::ReadOnly);
             let target = path.parent().unwrap_or(self.root).join(path.read_link()?);
             return match self.settled(&target)? {
-                Some(target) if links > 0 && target != self.root => {
-                    self.pin_above(&target);
-                    self.name(name, &target, links - 1)
+                Some(inside) if links > 0 && inside != self.root => {
+                    self.links_to(&target);
+                    self.pin_above(&inside);
+                    self.name(name, &inside, links - 1)
                 }
                 _ => Ok(()),
             };
@@ -177,14 +181,15 @@ impl<'a> Finder<'a> {
     }
 
     /// A repository that a file names, if it is in the root.
-    fn elsewhere(&mut self, target: &Path) -> io::Result<()> {
-        let Ok(target) = target.canonicalize() else {
+    fn elsewhere(&mut self, named: &Path) -> io::Result<()> {
+        let Ok(target) = named.canonicalize() else {
             return Ok(());
         };
         let known = self.covered.iter().any(|covered| covered.path == target);
         if known || !target.is_dir() || !target.starts_with(self.root) || target == self.root {
             return Ok(());
         }
+        self.links_to(named);
         self.pin_above(&target);
         self.repository(&target)
     }
@@ -215,11 +220,12 @@ impl<'a> Finder<'a> {
         // A person who keeps hooks in the work tree (`core.hooksPath`) runs them just the same, and a file that the
         // configuration includes is a part of it.
         for config in ["config", "config.worktree"] {
-            for path in names::configured_paths(&git.join(config), git) {
-                if let Some(path) = self.settled(&path)?
+            for named in names::configured_paths(&git.join(config), git) {
+                if let Some(path) = self.settled(&named)?
                     // A repository further down has no say about what lies outside of it.
                     && git.parent().is_some_and(|tree| path.starts_with(tree) && path != tree)
                 {
+                    self.links_to(&named);
                     self.pin_above(&path);
                     self.whole(&path)?;
                 }
@@ -256,6 +262,35 @@ impl<'a> Finder<'a> {
                 let whole = rest.iter().rev().fold(real, |path, name| path.join(name));
                 return Ok(whole.starts_with(self.root).then_some(whole));
             }
+        }
+    }
+
+    /// Keeps the links on the way to a path as they are: a directory put in the place of one would make it mean another. The
+    /// last name is for whoever comes that way.
+    fn links_to(&mut self, path: &Path) {
+        let reversed =
+            |path: &Path| -> Vec<OsString> { path.iter().rev().map(OsStr::to_owned).collect() };
+        let mut left = path.parent().map(reversed).unwrap_or_default();
+        let (mut at, mut followed) = (PathBuf::new(), 0);
+        while let Some(name) = left.pop() {
+            if name == ".." {
+                at.pop();
+                continue;
+            }
+            let next = at.join(name);
+            let Ok(target) = next.read_link() else {
+                at = next;
+                continue;
+            };
+            if next.starts_with(self.root) {
+                self.pin_above(&next);
+                self.push(&next, Cover::ReadOnly);
+            }
+            followed += 1;
+            if followed > MOST_LINKS {
+                return;
+            }
+            left.extend(reversed(&target));
         }
     }
 

@@ -6,7 +6,10 @@
 use super::{
     Cover,
     find::Finder,
-    names::{EDITOR_FILES, GIT_FILES, NESTED_REPOSITORIES, PROTECTED_NAMES, folded},
+    names::{
+        EDITOR_FILES, GIT_FILES, NESTED_REPOSITORIES, PROTECTED_NAMES, folded, is_repository,
+        is_repository_with,
+    },
 };
 use std::{
     ffi::OsStr,
@@ -23,7 +26,7 @@ use std::{
 ///
 /// An error means that it cannot be told, because something in the workspace cannot be looked at.
 pub fn protected_name(root: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
-    if let Some(name) = by_spelling(path) {
+    if let Some(name) = by_spelling(path).or_else(|| last_piece(root, path)) {
         return Ok(Some(name));
     }
     let directory = OwnedFd::from(fs::File::open(root)?);
@@ -43,6 +46,20 @@ pub fn protected_name(root: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
 /// Whether a directory or file of this name makes the directory it is in a repository.
 pub fn is_repository_name(name: &OsStr) -> bool {
     folded(name).is_some_and(|name| name == ".git")
+}
+
+/// A name in a path that would make the directory it is in a repository, without a `.git`: what its `config` says was written
+/// before anybody could know.
+fn last_piece(root: &Path, path: &Path) -> Option<PathBuf> {
+    let piece = path.ancestors().find(|piece| {
+        let (Some(name), Some(directory)) = (piece.file_name().and_then(folded), piece.parent())
+        else {
+            return false;
+        };
+        let directory = root.join(directory);
+        is_repository_with(&directory, &name) && !is_repository(&directory)
+    });
+    piece.map(Path::to_owned)
 }
 
 /// A protected name in a path, there or not.
@@ -142,6 +159,30 @@ mod tests {
             ("src/main.rs", None),
             ("hooks/pre-commit", None),
             (".gitignore", None),
+        ] {
+            assert_eq!(judged(&root, path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_last_piece_of_a_repository_is_protected() {
+        let (_dir, root) = workspace(&[
+            ("a/objects/x", ""),
+            ("a/refs/x", ""),
+            ("b/HEAD", ""),
+            ("b/refs/x", ""),
+            ("c/HEAD", ""),
+            ("d/objects", ""),
+        ]);
+        for (path, expected) in [
+            ("a/HEAD", Some("a/HEAD")),
+            ("a/head", Some("a/head")),
+            ("a/config", None),
+            ("b/objects/info/x", Some("b/objects")),
+            ("b/objects", Some("b/objects")),
+            ("c/commondir", Some("c/commondir")),
+            ("c/objects/x", None),
+            ("d/HEAD", None),
         ] {
             assert_eq!(judged(&root, path).as_deref(), expected, "{path}");
         }

@@ -19,7 +19,7 @@ mod place;
 mod watch;
 
 pub use judge::{is_repository_name, protected_name};
-pub use names::PROTECTED_NAMES;
+pub use names::{PROTECTED_NAMES, is_protected_name};
 
 use crate::policy::Policy;
 use find::Finder;

@@ -74,25 +74,38 @@ pub(super) const NESTED_REPOSITORIES: &[&str] = &["modules", "worktrees"];
 const SEARCH: (usize, usize) = (2048, 3);
 
 /// Whether a program on a file system that folds case would take this for a protected name.
-pub(super) fn is_protected_name(name: &OsStr) -> bool {
+pub fn is_protected_name(name: &OsStr) -> bool {
     folded(name).is_some_and(|name| PROTECTED_NAMES.contains(&name.as_str()))
 }
 
 /// A name as a file system that folds case would compare it; none if it is not text.
 pub(super) fn folded(name: &OsStr) -> Option<String> {
-    // HFS+ ignores these; git refuses them in names of its own for the same reason.
-    let is_ignored = |char: &char| matches!(char, '\u{200b}'..='\u{200f}' | '\u{feff}');
-    let kept: String = name
-        .to_str()?
-        .chars()
-        .filter(|char| !is_ignored(char))
-        .collect();
-    Some(kept.to_lowercase())
+    // Up and down again: `ſ` is no capital letter, and folds to `s` all the same.
+    let kept = name.to_str()?.chars().filter(|char| !is_ignored(*char));
+    let upper: String = kept.flat_map(char::to_uppercase).collect();
+    Some(upper.to_lowercase())
+}
+
+/// Characters that HFS+ or a folding directory of Linux leaves out when it compares names: Unicode's
+/// `Default_Ignorable_Code_Point`. Git refuses some of them in names like its own for the same reason.
+fn is_ignored(char: char) -> bool {
+    matches!(char,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether git would take what is in a directory for a repository.
 pub(super) fn is_repository(directory: &Path) -> bool {
-    let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    is_repository_with(directory, "")
+}
+
+/// The same if there were one name more in it.
+pub(super) fn is_repository_with(directory: &Path, more: &str) -> bool {
+    let has = |name: &str| {
+        name.eq_ignore_ascii_case(more) || directory.join(name).symlink_metadata().is_ok()
+    };
     has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
 }
 
@@ -310,6 +323,11 @@ mod tests {
             ".g\u{200c}it",
             ".VSCODE",
             ".BashRC",
+            ".ba\u{17f}hrc",
+            ".g\u{202a}it",
+            ".gi\u{206f}t",
+            ".g\u{ad}it",
+            ".git\u{fe0f}",
         ] {
             assert!(is_protected_name(OsStr::new(name)), "{name}");
         }

@@ -164,6 +164,35 @@ fn links_cannot_be_replaced() {
 }
 
 #[test]
+fn a_link_on_the_way_to_what_is_protected_cannot_be_replaced() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.file("real/deep/envrc", "mine\n");
+            stage.file("real/deep/hooks/pre-commit", "mine\n");
+            stage.file(".git/HEAD", "ref: refs/heads/main\n");
+            stage.file(".git/config", "[core]\n\thooksPath = way/hooks\n");
+            symlink("../real", stage.workspace.join("real/again")).unwrap();
+            symlink("real/again/deep", stage.workspace.join("way")).unwrap();
+            symlink("way/envrc", stage.workspace.join(".envrc")).unwrap();
+            let script = "
+                for name in way real/again; do
+                    mv $name $name.old && mkdir -p $name/deep/hooks $name/hooks
+                    for file in envrc hooks/pre-commit; do echo evil | tee $name/$file $name/deep/$file; done
+                done";
+            let ran = stage.bash(&stage.policy(level), script);
+            for file in [".envrc", "way/hooks/pre-commit"] {
+                let text = fs::read_to_string(stage.workspace.join(file)).unwrap_or_default();
+                assert!(
+                    text != "evil\n" || !ran.report.planted.is_empty(),
+                    "{level}: {file} was replaced and the report says nothing"
+                );
+            }
+        }
+    });
+}
+
+#[test]
 fn what_a_protected_link_leads_to_is_protected_or_reported() {
     as_root_and_nobody(|| {
         for level in WALLS {

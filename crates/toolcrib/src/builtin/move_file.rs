@@ -123,7 +123,7 @@ impl Tool for MoveFile {
         Box::pin(async move {
             let args: Args = super::arguments(args)?;
             let workspace = cx.workspace()?.clone();
-            let basis = cx.basis().cloned();
+            let (basis, call) = (cx.basis().cloned(), cx.clone());
             cx.blocking(move || {
                 let (from, to) = (workspace.path(&args.from)?, workspace.path(&args.to)?);
                 let approved = basis.and_then(|basis| Move::deserialize(basis).ok());
@@ -132,7 +132,7 @@ impl Tool for MoveFile {
                     let message = format!("moving `{from}` was not approved; call again");
                     return Err(ToolError::new(ErrorCode::Conflict, message));
                 };
-                workspace.rename(&from, &to, &approved)?;
+                workspace.rename(&from, &to, &approved, &|| call.is_cancelled())?;
                 let text = format!("moved `{from}` to `{to}`");
                 let value = json!({"from": from.as_str(), "to": to.as_str()});
                 Ok(ToolOutput::value(value).with_text(text))

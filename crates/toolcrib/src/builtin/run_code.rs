@@ -11,13 +11,14 @@ use serde_json::json;
 use super::programs::{self, SandboxSettings};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
-use crate::model::effects::{Approval, Effects};
+use crate::model::effects::{Approval, Effects, Verdict};
 use crate::model::error::ToolError;
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
 use crate::process::{self, Runner, Wall};
 use crate::sandbox::{Command, Level};
+use crate::shell;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 
@@ -96,7 +97,7 @@ fn spec() -> ToolSpec {
         },
     )];
     spec.asks = Some(
-        "when a rule cannot tell what bash code does; every time without isolation".to_owned(),
+        "when a rule cannot tell what bash code does, or a variable changes what runs; every time without isolation".to_owned(),
     );
     spec.examples = vec![
         json!({"language": "python", "code": "print(sum(range(10)))"}),
@@ -133,6 +134,12 @@ impl Tool for RunCode {
     }
 
     fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+        let approval = match programs::approval_of(&self.wall) {
+            free if free.verdict == Verdict::Allow => {
+                telling_variable(args).map_or(free, Approval::ask)
+            }
+            asks => asks,
+        };
         let word = |name: &str| args.get(name).and_then(|value| value.as_str());
         let lines = word("code").map_or(0, |code| code.lines().count());
         let lines = match lines {
@@ -144,7 +151,7 @@ impl Tool for RunCode {
             word("language").unwrap_or("code"),
             programs::behind(&self.wall)
         );
-        programs::approval_of(&self.wall).with_effect(effect)
+        approval.with_effect(effect)
     }
 
     fn call(
@@ -162,6 +169,18 @@ impl Tool for RunCode {
             Ok(finished.into_output())
         })
     }
+}
+
+/// Why a variable makes something else of the code that the rules judged, if one does: what the shell reader says of a command
+/// that is given the same variable.
+fn telling_variable(args: &JsonObject) -> Option<String> {
+    let env = args.get("env")?.as_object()?;
+    env.iter().find_map(|(name, value)| {
+        let pair = format!("{name}={}", value.as_str()?).replace('\'', r"'\''");
+        let script = shell::read(&format!("env '{pair}' true"));
+        let doubt = script.doubts.into_iter().next()?;
+        Some(format!("in `env`: {}", doubt.reason))
+    })
 }
 
 fn command(args: Args) -> Result<(Command, Duration), ToolError> {

@@ -172,7 +172,8 @@ impl Tool for WriteFile {
             cx.blocking(move || {
                 workspace.write_file(&path, &bytes, missing, &replaces)?;
                 let size = bytes.len();
-                let text = format!("wrote {size} bytes to `{path}`");
+                let bytes = if size == 1 { "byte" } else { "bytes" };
+                let text = format!("wrote {size} {bytes} to `{path}`\n");
                 let value = json!({"path": path.as_str(), "size": size});
                 Ok(ToolOutput::value(value).with_text(text))
             })

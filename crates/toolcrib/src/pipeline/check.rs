@@ -100,7 +100,7 @@ pub(super) fn check(
     })
 }
 
-fn fault(pointer: &str, message: String) -> Fault {
+pub(super) fn fault(pointer: &str, message: String) -> Fault {
     Fault {
         pointer: pointer.to_owned(),
         message,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::check::{Checked, check};
 use super::find::Found;
-use super::question::{question, reasons, subject_of, unmasked};
+use super::question::{check_whole, question, reasons, subject_of, unmasked};
 use super::trace::Trace;
 use super::{Call, panic_text};
 use crate::approval::grants::{Grant, GrantRequest, Grants, Subject};
@@ -22,8 +22,9 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventKind;
 use crate::model::limits::Limits;
 use crate::model::outcome::ApprovalTrail;
+use crate::model::spec::Role;
 use crate::model::text;
-use crate::registry::Entry;
+use crate::registry::{Entry, Inner};
 
 /// When to try again, with too many questions open: people answer within minutes, not milliseconds.
 const RETRY_AFTER_MS: u64 = 10_000;
@@ -75,7 +76,7 @@ pub(super) async fn clear(
     trace: &mut Trace<'_>,
 ) -> Result<Cleared, ToolError> {
     let (entry, args, judgement) = checked.look();
-    let own = ask_tool(entry, args, call)?;
+    let own = ask_tool_aside(entry, args, call).await?;
     if own.verdict.max(judgement.verdict) == Verdict::Allow {
         let (entry, args, limits, _) = checked.into_parts();
         return Ok(Cleared {
@@ -144,9 +145,14 @@ pub(super) async fn clear(
     let (entry, args, limits, own) = match response.modified_args {
         None => (entry, args, limits, own),
         Some(edited) => {
+            let whole = check_whole(&edited, &request.args);
             let edited = unmasked(edited, &request.args, &args);
             let found = Found::edited(entry, edited, limits);
-            match judge_edit(found, call, trace) {
+            let judged = match whole {
+                Ok(()) => judge_edit(found, call, trace).await,
+                Err(error) => Err(error),
+            };
+            match judged {
                 Ok(judged) => judged,
                 Err(refused) => {
                     // It can never run: the next call like this is asked about, not refused by the same mistake.
@@ -157,7 +163,7 @@ pub(super) async fn clear(
         }
     };
     if let Some(wanted) = response.grant {
-        let made = make_grant(wanted, &request, &trail.by, &entry, &args, call).await;
+        let made = make_grant(wanted, &request, &id, &trail.by, &entry, &args, call).await;
         trail.grant =
             Some(made.unwrap_or_else(|why| format!("not made: {}", text::shorten(&why, 400))));
         trace.approval(trail);
@@ -176,14 +182,14 @@ pub(super) async fn clear(
 }
 
 /// What a person chose instead is a fresh call.
-fn judge_edit(
+async fn judge_edit(
     found: Found,
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<(Arc<Entry>, JsonObject, Limits, Approval), ToolError> {
     let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
     // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
-    let own = ask_tool(&entry, &args, call)?;
+    let own = ask_tool_aside(&entry, &args, call).await?;
     Ok((entry, args, limits, own))
 }
 
@@ -259,6 +265,7 @@ async fn covering(
 async fn make_grant(
     wanted: GrantRequest,
     request: &ApprovalRequest,
+    question: &str,
     by: &str,
     entry: &Arc<Entry>,
     args: &JsonObject,
@@ -267,9 +274,9 @@ async fn make_grant(
     if request.offers.is_empty() {
         return Err("calls like this are asked about every time".to_owned());
     }
-    let by = by.to_owned();
+    let (question, by) = (question.to_owned(), by.to_owned());
     let made = with_grants(entry, args, call, move |grants, subject| {
-        grants.make(&wanted, subject, &by)
+        grants.make(&question, &wanted, subject, &by)
     });
     match made.await {
         Some(Ok(grant)) => Ok(grant.id),
@@ -296,13 +303,37 @@ async fn with_grants<T: Send + 'static>(
     working.await.ok()
 }
 
+/// As [`ask_tool`], off the async threads if the tool changes files: then it looks at them before it says what it would do, and
+/// a large directory or a slow disk must not hold up other calls.
+async fn ask_tool_aside(
+    entry: &Arc<Entry>,
+    args: &JsonObject,
+    call: &Call<'_>,
+) -> Result<Approval, ToolError> {
+    let roles = &entry.spec().roles;
+    if !roles.iter().any(|(_, role)| *role == Role::WritePath) {
+        return ask_tool(entry, args, call.inner);
+    }
+    let inner = Arc::clone(call.inner);
+    let (entry, args) = (Arc::clone(entry), args.clone());
+    let asking = tokio::task::spawn_blocking(move || ask_tool(&entry, &args, &inner));
+    match call.cancel.run_until_cancelled(asking).await {
+        Some(Ok(asked)) => asked,
+        Some(Err(error)) => Err(ToolError::new(ErrorCode::Internal, error.to_string())),
+        None => {
+            let message = "the call was cancelled before it ran";
+            Err(ToolError::new(ErrorCode::Cancelled, message))
+        }
+    }
+}
+
 /// What the tool itself says about the call; its refusal ends it.
 pub(super) fn ask_tool(
     entry: &Entry,
     args: &JsonObject,
-    call: &Call<'_>,
+    inner: &Inner,
 ) -> Result<Approval, ToolError> {
-    let workspace = call.inner.policy.workspace.as_deref();
+    let workspace = inner.policy.workspace.as_deref();
     let asked = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.approval(args, workspace)));
     let approval = asked.map_err(|panic| {
         ToolError::failed(format!("the tool panicked: {}", panic_text(&*panic)))

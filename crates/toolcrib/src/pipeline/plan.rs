@@ -63,7 +63,7 @@ pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, Too
     trace.forget();
     let found = find::find(&call, request, &mut trace)?;
     let (entry, args, limits, judgement) = check::check(found, &call, &mut trace)?.into_parts();
-    let own = clear::ask_tool(&entry, &args, &call)?;
+    let own = clear::ask_tool(&entry, &args, inner)?;
     let mut verdict = own.verdict.max(judgement.verdict);
     let mut grant = None;
     if let (Verdict::Ask, false, Some(grants)) = (verdict, own.every_time, &inner.policy.grants) {
@@ -102,7 +102,7 @@ pub(crate) fn offers_for(
     trace.forget();
     let found = find::find(&call, request, &mut trace)?;
     let (entry, args, _, _) = check::check(found, &call, &mut trace)?.into_parts();
-    let own = clear::ask_tool(&entry, &args, &call)?;
+    let own = clear::ask_tool(&entry, &args, inner)?;
     let why = if own.every_time {
         "the tool is to be asked about every time"
     } else {
@@ -141,7 +141,10 @@ pub(crate) fn check_answer(
     let begun = Begun::of(&request);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let args = match &response.modified_args {
-        Some(edited) => check_edit(edited, asked, &entry, &call)?,
+        Some(edited) => {
+            question::check_whole(edited, &asked.args)?;
+            check_edit(edited, asked, &entry, &call)?
+        }
         None => asked.args.clone(),
     };
     match (&response.grant, &inner.policy.grants) {
@@ -175,6 +178,7 @@ fn check_edit(
     call: &Call<'_>,
 ) -> Result<JsonObject, ToolError> {
     let spec = entry.spec();
+    check_secrets(entry, edited)?;
     let args = match spec
         .input_schema
         .check_arguments(edited.clone(), &spec.synonyms)
@@ -197,9 +201,26 @@ fn check_edit(
     if judgement.verdict == Verdict::Deny {
         return Err(check::blocked(entry, &judgement));
     }
-    clear::ask_tool(entry, &args, call)?;
+    clear::ask_tool(entry, &args, call.inner)?;
     check_paths(spec, &args, call)?;
     Ok(args)
+}
+
+/// Refuses a secret that somebody typed: answers are files, and secrets are in none.
+fn check_secrets(entry: &Entry, edited: &JsonObject) -> Result<(), ToolError> {
+    let spec = entry.spec();
+    let masked = spec.input_schema.masked(edited, &spec.synonyms);
+    let typed = |(name, value): &(&String, &Value)| edited.get(*name) != Some(*value);
+    match masked.iter().find(typed) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let message = format!(
+                "is a secret, which an answer cannot hold; leave it as `{MASK}` or deny the call"
+            );
+            let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            Err(check::invalid(entry, &[check::fault(&pointer, message)]))
+        }
+    }
 }
 
 /// Refuses paths that lead out of the workspace or may not be written. Tools refuse them, too, but only when they run.

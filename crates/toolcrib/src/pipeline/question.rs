@@ -12,9 +12,9 @@ use crate::model::JsonObject;
 use crate::model::call::Caller;
 use crate::model::digest::Digester;
 use crate::model::effects::{Approval, Verdict};
+use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::event::EventKind;
 use crate::model::ids::CallId;
-use crate::model::secret::MASK;
 use crate::model::text;
 use crate::registry::{Entry, Inner};
 use crate::rules::Judgement;
@@ -87,7 +87,7 @@ pub(super) fn question(
         id: CallId::generate().to_string(),
         step_id: call.id.clone(),
         tool: spec.name.to_string(),
-        args: spec.input_schema.masked(args, &spec.synonyms),
+        args: shown(entry, args),
         effect,
         diff: own.diff.clone(),
         expires_at: None,
@@ -104,6 +104,62 @@ pub(super) fn question(
         wait: call.approval_wait,
         announce: announcement(call, reason.clone()),
         reason,
+    }
+}
+
+/// The longest text of an argument that is shown whole; the digest is of the whole.
+const MAX_SHOWN: usize = 64 * 1024;
+
+/// The arguments as a person sees them: secrets masked, texts that nobody reads to their end shortened.
+fn shown(entry: &Entry, args: &JsonObject) -> JsonObject {
+    let spec = entry.spec();
+    let mut shown = spec.input_schema.masked(args, &spec.synonyms);
+    for value in shown.values_mut() {
+        shorten_value(value, &mut shorten);
+    }
+    shown
+}
+
+/// Keeps head and tail. The mark between them is made from the text: whoever takes up another's question finds the same one.
+fn shorten(text: &mut String) -> bool {
+    if text.len() <= MAX_SHOWN {
+        return false;
+    }
+    let head = text.floor_char_boundary(MAX_SHOWN / 2);
+    let tail = text.ceil_char_boundary(text.len() - MAX_SHOWN / 2);
+    let digest = Digester::default().text(text).finish();
+    let mark = format!("{MARK}{}: {} bytes left out]\n", &digest[..16], tail - head);
+    *text = format!("{}{mark}{}", &text[..head], &text[tail..]);
+    true
+}
+
+const MARK: &str = "\n[toolcrib ";
+
+/// The mark in a text that was shortened.
+fn mark_of(text: &str) -> Option<&str> {
+    let (at, _) = text
+        .match_indices(MARK)
+        .find(|(at, _)| at + 4 >= MAX_SHOWN / 2)?;
+    text[at..].lines().nth(1)
+}
+
+/// Refuses an edit within a text that was shown shortened: nobody could tell what its middle is to be.
+pub(super) fn check_whole(edited: &JsonObject, shown: &JsonObject) -> Result<(), ToolError> {
+    let touched = edited.iter().find(|(name, value)| {
+        let before = shown.get(*name).and_then(Value::as_str);
+        let (Some(before), Some(now)) = (before, value.as_str()) else {
+            return false;
+        };
+        before != now && mark_of(before).is_some_and(|mark| now.contains(mark))
+    });
+    match touched {
+        None => Ok(()),
+        Some((name, _)) => Err(ToolError::new(
+            ErrorCode::InvalidArguments,
+            format!(
+                "`/{name}` was shown shortened and cannot be edited in part; give it whole, or leave it as it is"
+            ),
+        )),
     }
 }
 
@@ -148,7 +204,7 @@ pub(super) fn effect_in_words(entry: &Entry, args: &JsonObject) -> String {
     format!("run `{}` with {}", spec.name, text::shorten(&masked, 400))
 }
 
-/// Whoever answers sees secrets masked; a mask that comes back where one was shown stands for the secret.
+/// Whoever answers sees secrets masked and long texts shortened; what comes back as it was shown stands for the original.
 pub(super) fn unmasked(
     edited: JsonObject,
     shown: &JsonObject,
@@ -166,7 +222,7 @@ pub(super) fn unmasked(
 
 fn restored(edited: Value, shown: &Value, original: &Value) -> Value {
     match (edited, shown, original) {
-        (Value::String(edited), shown, original) if edited == MASK && shown == MASK => {
+        (Value::String(edited), Value::String(shown), original) if edited == *shown => {
             original.clone()
         }
         (Value::Object(edited), Value::Object(shown), Value::Object(original)) => {

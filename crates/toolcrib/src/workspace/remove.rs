@@ -4,7 +4,6 @@
 //! A link is removed, never what it leads to. A tree is walked by open directories (`tree.rs`), after
 //! it was looked through for what must not be removed: mount points and repositories.
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{AtFlags, StatxFlags, statx, unlinkat};
@@ -197,8 +196,7 @@ fn count(
 
 /// A repository is protected wherever it is; that of the top was judged with the spot.
 fn check_name(visit: &Visit<'_>, is_top: bool) -> Result<(), Why> {
-    let name = OsStr::from_bytes(visit.name.to_bytes());
-    if !is_top && toolcrib_sandbox::is_repository_name(name) {
+    if !is_top && visit.makes_repository() {
         return Err(Why::Repository);
     }
     Ok(())

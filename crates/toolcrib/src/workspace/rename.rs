@@ -3,9 +3,6 @@
 //! A name moves from one open directory of the workspace to another. What is there already stays,
 //! unless it is the file or link whose replacement was approved; a directory is never replaced.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-
 use rustix::fs::{AtFlags, Mode, RenameFlags, linkat, mkdirat, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -17,7 +14,7 @@ use super::write::{changed, not_replaceable};
 use super::{EntryKind, Metadata, Workspace, WorkspacePath};
 use crate::model::error::{ErrorCode, ToolError};
 
-/// How many entries of a directory are looked through for repositories before it is moved.
+/// How many entries of a directory are looked through for repositories before anybody is asked; all are before it is moved.
 const MAX_LOOKED_AT: usize = 20_000;
 
 /// What a move moves, and what it replaces.
@@ -47,18 +44,27 @@ impl Workspace {
         to: &WorkspacePath,
     ) -> Result<Movable, ToolError> {
         let (source, target) = self.ends(from, to)?;
-        examine(&source, &target, from, to)
+        let mut left = MAX_LOOKED_AT;
+        let mut is_enough = || {
+            left = left.saturating_sub(1);
+            left == 0
+        };
+        examine(&source, &target, from, to, &mut is_enough)
     }
 
-    /// Moves what was approved, over what was approved to be replaced.
+    /// Moves what was approved, over what was approved to be replaced, unless it is stopped before.
     pub fn rename(
         &self,
         from: &WorkspacePath,
         to: &WorkspacePath,
         approved: &Move,
+        is_stopped: &dyn Fn() -> bool,
     ) -> Result<(), ToolError> {
         let (source, target) = self.ends(from, to)?;
-        let found = examine(&source, &target, from, to)?;
+        let found = examine(&source, &target, from, to, &mut || is_stopped())?;
+        if is_stopped() {
+            return Err(ToolError::new(ErrorCode::Cancelled, "the move was stopped"));
+        }
         if found.is.from != approved.from {
             return Err(changed(from));
         }
@@ -98,6 +104,7 @@ fn examine(
     target: &Spot,
     from: &WorkspacePath,
     to: &WorkspacePath,
+    is_enough: &mut dyn FnMut() -> bool,
 ) -> Result<Movable, ToolError> {
     let stat = source.look().map_err(|errno| from.fault("move", errno))?;
     let stat = stat.ok_or_else(|| from.fault("move", Errno::NOENT))?;
@@ -113,7 +120,7 @@ fn examine(
         if target.place.starts_with(&source.place) {
             return Err(refused(from, to, "a directory cannot be moved into itself"));
         }
-        look_for_repositories(source, from)?;
+        look_for_repositories(source, from, is_enough)?;
     }
     let over = over(target, kind, from, to)?;
     Ok(Movable {
@@ -163,17 +170,16 @@ fn over(
 }
 
 /// A repository that moves is one that is missing at its place, where another could be put.
-fn look_for_repositories(source: &Spot, from: &WorkspacePath) -> Result<(), ToolError> {
-    let mut seen = 0;
-    let result = walk(source, &mut |visit: Visit<'_>| {
-        let name = OsStr::from_bytes(visit.name.to_bytes());
-        seen += 1;
-        match visit.what {
-            What::Leave => Ok(()),
-            _ if toolcrib_sandbox::is_repository_name(name) => Err(Why::Repository),
-            _ if seen > MAX_LOOKED_AT => Err(Why::Enough),
-            What::Leaf | What::Enter => Ok(()),
-        }
+fn look_for_repositories(
+    source: &Spot,
+    from: &WorkspacePath,
+    is_enough: &mut dyn FnMut() -> bool,
+) -> Result<(), ToolError> {
+    let result = walk(source, &mut |visit: Visit<'_>| match visit.what {
+        What::Leave => Ok(()),
+        _ if visit.makes_repository() => Err(Why::Repository),
+        _ if is_enough() => Err(Why::Enough),
+        What::Leaf | What::Enter => Ok(()),
     });
     match result {
         Err(stopped) if stopped.why == Why::Repository => {

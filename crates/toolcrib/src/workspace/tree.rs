@@ -6,7 +6,7 @@
 //! same one the walk continues. Mount points are not entered: what is behind them is another
 //! tree.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,6 +29,16 @@ pub(super) struct Visit<'a> {
     /// Relative to the directory of the spot that the walk started at.
     pub(super) path: &'a [u8],
     pub(super) what: What,
+}
+
+impl Visit<'_> {
+    /// Whether this makes the directory it is in a repository: a `.git`, or the `HEAD` of one that has none.
+    pub(super) fn makes_repository(&self) -> bool {
+        let name = OsStr::from_bytes(self.name.to_bytes());
+        let has = |name: &CStr| statat(self.dir, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        toolcrib_sandbox::is_repository_name(name)
+            || (name == "HEAD" && ((has(c"objects") && has(c"refs")) || has(c"commondir")))
+    }
 }
 
 /// What is visited.

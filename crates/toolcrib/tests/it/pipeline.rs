@@ -14,7 +14,7 @@ use toolcrib::serde::Deserialize;
 use toolcrib::testing::TestCrib;
 use toolcrib::{
     Approval, CallContext, CallId, CallRequest, Effects, ErrorCode, EventKind, FnTool, LimitsPatch,
-    OutputStream, Schema, Tool, ToolError, ToolOutput, ToolSpec, Verdict, WireName,
+    OutputStream, Role, Schema, Tool, ToolError, ToolOutput, ToolSpec, Verdict, WireName,
 };
 
 use crate::tools::{Echo, args, code, echo, simple, test_with};
@@ -754,4 +754,25 @@ fn a_taken_name_is_refused_also_as_an_alias() {
             format!("a tool named `{name}` is registered already")
         );
     }
+}
+
+#[tokio::test]
+async fn a_tool_that_looks_at_files_for_long_holds_up_nobody() {
+    let (go, wait) = std::sync::mpsc::channel();
+    let wait = std::sync::Mutex::new(wait);
+    let tool = echo()
+        .role("text", Role::WritePath)
+        .approve_by(move |_, _| {
+            // A slow disk; it ends only if something else gets on meanwhile.
+            match wait.lock().unwrap().recv_timeout(Duration::from_secs(10)) {
+                Ok(()) => Approval::allow(),
+                Err(_) => Approval::deny("nobody else got on"),
+            }
+        });
+    let test = test_with(tool);
+    let call = test
+        .registry()
+        .execute(CallRequest::new("echo").arg("text", "a"));
+    let (outcome, ()) = tokio::join!(call, async { go.send(()).unwrap() });
+    assert!(outcome.is_ok(), "{outcome:?}");
 }

@@ -170,6 +170,30 @@ async fn code_runs_with_its_arguments_and_variables() {
 }
 
 #[tokio::test]
+async fn a_variable_that_changes_what_runs_is_asked_about() {
+    let test = test();
+    std::fs::write(test.path().join("other.sh"), "echo other; exit").unwrap();
+    for (name, value) in [
+        ("BASH_ENV", "other.sh"),
+        ("BASH_FUNC_ls%%", "() { echo other; }"),
+        ("LD_PRELOAD", "./other.so"),
+        ("PATH", "/home/it's/bin"),
+        ("SHELLOPTS", "xtrace"),
+        ("GIT_CONFIG_COUNT", "1"),
+    ] {
+        for language in ["bash", "python"] {
+            let arguments = json!({"language": language, "code": "ls", "env": {name: value}});
+            let outcome = call(&test, "run_code", arguments).await;
+            assert_eq!(code(&outcome), ErrorCode::ApprovalUnavailable, "{name}");
+        }
+    }
+    let plain = json!({"PYTHONPATH": "src", "DEBUG": "$(rm -rf /)", "PAGER": "cat", "PATH": "/usr/bin:/bin"});
+    let arguments = json!({"language": "bash", "code": "echo \"$DEBUG\"", "env": plain});
+    let outcome = call(&test, "run_code", arguments).await;
+    assert_eq!(outcome.value().unwrap()["stdout"], "$(rm -rf /)\n");
+}
+
+#[tokio::test]
 async fn what_no_program_can_be_given_is_refused_with_a_pointer() {
     // Rules would ask about such texts first.
     let test = TestCrib::new().rules(RuleSet::empty()).builtins();

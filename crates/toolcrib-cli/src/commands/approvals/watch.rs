@@ -71,7 +71,7 @@ impl Watch<'_> {
             let requests = self.look().await?;
             self.report(&requests, is_first);
             is_first = false;
-            if let Some(Ended::Quit) = self.put_next(&requests, &ending).await? {
+            if let Some(Ended::Quit) = self.put_next(&requests, &ending).await {
                 break ExitCode::SUCCESS;
             }
             if ending.is_cancelled() {
@@ -156,20 +156,14 @@ impl Watch<'_> {
     }
 
     /// Puts the oldest open request to the person, if there is one of both.
-    async fn put_next(
-        &mut self,
-        requests: &[Queued],
-        ending: &CancellationToken,
-    ) -> Result<Option<Ended>, CliError> {
-        let Some(terminal) = self.terminal.clone() else {
-            return Ok(None);
-        };
+    async fn put_next(&mut self, requests: &[Queued], ending: &CancellationToken) -> Option<Ended> {
+        let terminal = self.terminal.clone()?;
         let open = requests.iter().find(|queued| {
             queued.status == Status::Pending && !self.skipped.contains(&queued.request.id)
         });
-        let Some(queued) = open else { return Ok(None) };
+        let queued = open?;
         let desk = Desk {
-            crib: self.crib_for(queued)?,
+            crib: self.crib_for(queued),
             screen: Arc::clone(&self.screen),
             terminal,
             whose: Whose::Another,
@@ -178,10 +172,12 @@ impl Watch<'_> {
         if ended == Ended::Skipped {
             self.skipped.insert(queued.request.id.clone());
         }
-        Ok(Some(ended))
+        Some(ended)
     }
 
-    fn crib_for(&mut self, queued: &Queued) -> Result<Arc<Crib>, CliError> {
+    /// The crib that judges edits of a request; the watch's own, which says so, where its workspace cannot be opened: one that is
+    /// gone must not keep the others from being answered.
+    fn crib_for(&mut self, queued: &Queued) -> Arc<Crib> {
         let workspace = queued
             .request
             .workspace
@@ -192,14 +188,14 @@ impl Watch<'_> {
             .iter()
             .find(|crib| crib.workspace_path() == workspace);
         if let Some(crib) = known {
-            return Ok(Arc::clone(crib));
+            return Arc::clone(crib);
         }
-        match crib_of(&queued.request, &self.crib, self.global, self.output)? {
-            None => Ok(Arc::clone(&self.crib)),
-            Some(other) => {
+        match crib_of(&queued.request, &self.crib, self.global, self.output) {
+            Ok(None) | Err(_) => Arc::clone(&self.crib),
+            Ok(Some(other)) => {
                 let other = Arc::new(other);
                 self.others.push(Arc::clone(&other));
-                Ok(other)
+                other
             }
         }
     }

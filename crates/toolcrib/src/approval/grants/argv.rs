@@ -48,10 +48,10 @@ const RUNNERS: &[&str] = &[
 
 /// Commands that run whatever their arguments say: no pattern with a wildcard covers them.
 const INTERPRETERS: &[&str] = &[
-    "awk", "bash", "bun", "bunx", "dash", "deno", "docker", "fish", "gawk", "go", "irb", "just",
-    "ksh", "lua", "make", "node", "npm", "npx", "perl", "php", "pip", "pipx", "pnpm", "podman",
-    "poetry", "python", "python2", "python3", "rake", "ruby", "sed", "sh", "tclsh", "ts-node",
-    "uv", "uvx", "yarn", "zsh",
+    "Rscript", "awk", "bash", "bun", "bunx", "dash", "deno", "docker", "dotnet", "fish", "gawk",
+    "go", "irb", "java", "just", "ksh", "lua", "make", "node", "npm", "npx", "perl", "php", "pip",
+    "pipx", "pnpm", "podman", "poetry", "python", "python2", "python3", "rake", "ruby", "sed",
+    "sh", "socat", "tclsh", "ts-node", "uv", "uvx", "yarn", "zsh",
 ];
 
 /// Commands that take something away.

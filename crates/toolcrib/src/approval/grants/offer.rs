@@ -58,6 +58,9 @@ pub(crate) fn no_grant(subject: &Subject<'_>) -> Option<&'static str> {
     }
 }
 
+/// The longest shape that is offered, as JSON.
+const MAX_SHAPE: usize = 16 * 1024;
+
 /// The shapes that may be offered along with a call, from narrow to wide; the error says why a person is to be asked every time.
 pub fn offers(subject: &Subject<'_>) -> Result<Vec<Offer>, &'static str> {
     if let Some(why) = no_grant(subject) {
@@ -70,6 +73,13 @@ pub fn offers(subject: &Subject<'_>) -> Result<Vec<Offer>, &'static str> {
     }];
     all.extend(wider_command(&exact));
     all.extend(wider_paths(subject, &exact));
+    // "Exactly this megabyte of text" is nothing to come again.
+    all.retain(|offer| {
+        serde_json::to_string(&offer.shape).is_ok_and(|text| text.len() <= MAX_SHAPE)
+    });
+    if all.is_empty() {
+        return Err("the arguments are too long to be granted");
+    }
     Ok(all)
 }
 

@@ -8,8 +8,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::PROTECTED_NAMES;
-
 /// A pattern on paths of the workspace: one path, `dir/*` (what is in it) or `dir/**` (what is below it).
 ///
 /// The wildcards cover no name that begins with a dot; nothing covers a protected name.
@@ -113,13 +111,8 @@ fn normal(text: &str, root: Option<&Path>) -> Option<String> {
 
 /// Whether a part of the path has a protected name, wherever it is.
 fn is_protected(path: &str) -> bool {
-    path.split('/').any(|name| {
-        let folded: String = name
-            .chars()
-            .filter(|c| !matches!(c, '\u{200b}'..='\u{200f}' | '\u{feff}'))
-            .collect();
-        PROTECTED_NAMES.contains(&folded.to_lowercase().as_str())
-    })
+    path.split('/')
+        .any(|name| toolcrib_sandbox::is_protected_name(name.as_ref()))
 }
 
 /// Whether a part of the path is a symbolic link now.
@@ -271,6 +264,8 @@ mod tests {
             ".git/*",
             ".git/config",
             "a/.toolcrib/*",
+            "a/.gi\u{206f}t",
+            ".ba\u{17f}hrc",
             "a\0",
         ] {
             assert!(PathPattern::try_from(bad.to_owned()).is_err(), "{bad:?}");

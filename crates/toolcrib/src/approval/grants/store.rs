@@ -120,9 +120,11 @@ impl Grants {
         }))
     }
 
-    /// Makes the grant that was asked for along with a call, and keeps it.
+    /// Makes the grant that came with the answer to a question, and keeps it under the question's id: identical calls share
+    /// their question, and whoever of them comes second finds the grant made.
     pub fn make(
         &self,
+        question: &str,
         request: &GrantRequest,
         subject: &Subject<'_>,
         by: &str,
@@ -131,7 +133,15 @@ impl Grants {
         if !request.shape.covers(subject.args, subject.workspace) {
             return Err(GrantError::NotThisCall);
         }
-        self.add(self.draft(request, subject, by))
+        let mut grant = self.draft(request, subject, by);
+        if let Ok(question) = uuid::Uuid::try_parse(question) {
+            grant.id = question.hyphenated().to_string();
+        }
+        let id = grant.id.clone();
+        match self.add(grant) {
+            Err(GrantError::Storage(StorageError::Exists { .. })) => self.find(&id),
+            made => made,
+        }
     }
 
     /// Refuses what nobody can grant.

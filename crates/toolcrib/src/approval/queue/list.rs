@@ -133,11 +133,11 @@ impl ApprovalQueue {
                     listing.requests.push(queued);
                 }
                 Ok(_) => {}
-                Err(LoadError::Damaged(problem)) => listing.damaged.push(Damaged {
+                // Also one that another user wrote, or that lies on a bad block.
+                Err(error) => listing.damaged.push(Damaged {
                     file: name.clone(),
-                    problem,
+                    problem: error.to_string(),
                 }),
-                Err(LoadError::Storage(error)) => return Err(error),
             }
         }
         Ok(listing)

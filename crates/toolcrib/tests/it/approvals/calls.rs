@@ -312,6 +312,17 @@ async fn secrets_reach_the_tool_and_no_file() {
     let asked = pending(&queue, 1).await.remove(0);
     assert_eq!(asked.request.args["password"], "***");
     assert!(asked.request.offers.is_empty(), "a secret is never granted");
+    // A secret that somebody types would be in the file of the answer.
+    let mut typed = asked.request.args.clone();
+    typed["password"] = json!("SENTINEL-typed");
+    let response = ApprovalResponse::approve_with("Ada", typed);
+    let refused = queue.answer(&asked.request.id, None, response, |asked, answer| {
+        registry.check_answer(asked, answer)
+    });
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.http_status(), 422);
+    assert!(refused.to_string().contains("is a secret"), "{refused}");
+    assert!(!refused.to_string().contains("SENTINEL"), "{refused}");
     // Edited by somebody who sees the mask: it stands for the secret, too short or not.
     let mut edited = asked.request.args.clone();
     edited["user"] = json!("bob");

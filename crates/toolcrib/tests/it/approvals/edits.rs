@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 use toolcrib::approval::{AnswerError, ApprovalQueue, ApprovalResponse};
 use toolcrib::rules::{Rule, RuleSet};
+use toolcrib::testing::TestCrib;
 use toolcrib::{Approval, CallRequest, Effects, ErrorCode, FnTool, Registry};
 
 use super::calls::{launch, pending, queue, registry};
@@ -117,4 +118,35 @@ async fn an_edit_is_not_judged_by_another_tool() {
         .check_answer(&asked.request, &edited(json!({})))
         .unwrap();
     drop(call);
+}
+
+#[tokio::test]
+async fn a_question_about_much_text_shows_its_ends_and_runs_with_all_of_it() {
+    let test = TestCrib::new().file("a.txt", "old\n").builtins();
+    let content = "x y\n".repeat(1_000_000);
+    let request = || {
+        CallRequest::new("write_file")
+            .arg("path", "a.txt")
+            .arg("content", content.clone())
+    };
+    let test = test.answers([ApprovalResponse::approve("Ada")]);
+    let outcome = test.registry().execute(request()).await;
+    assert!(outcome.is_ok(), "{:?}", outcome.result);
+    let asked = test.asked().remove(0);
+    let shown = asked.args["content"].as_str().unwrap();
+    assert!(shown.len() < 70_000 && shown.contains("bytes left out]"));
+    assert!(serde_json::to_string(&asked).unwrap().len() < 400_000);
+    // What comes back as it was shown is what was meant.
+    let mut edited = asked.args.clone();
+    edited.insert("path".to_owned(), "b.txt".into());
+    let test = test.answers([ApprovalResponse::approve_with("Ada", edited)]);
+    assert!(test.registry().execute(request()).await.is_ok());
+    let written = std::fs::read_to_string(test.path().join("b.txt")).unwrap();
+    assert_eq!(written.len(), content.len());
+    // An edit of a part cannot be meant.
+    let mut edited = asked.args.clone();
+    edited.insert("content".to_owned(), format!("{shown}more").into());
+    let test = test.answers([ApprovalResponse::approve_with("Ada", edited)]);
+    let outcome = test.registry().execute(request()).await;
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::InvalidArguments);
 }

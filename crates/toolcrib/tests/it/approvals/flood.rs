@@ -28,6 +28,18 @@ fn identical_calls_share_one_question_and_the_last_one_withdraws_it() {
 }
 
 #[test]
+fn a_question_that_does_not_say_what_it_rests_on_is_like_no_other() {
+    let place = Place::new();
+    let queue = place.queue();
+    let [first, second] = ["a", "b"].map(|call| {
+        let mut request = request(call);
+        request.call_digest.clear();
+        queue.put(request).unwrap()
+    });
+    assert_ne!(first.id(), second.id());
+}
+
+#[test]
 fn a_denial_answers_everybody_and_an_approval_one() {
     let place = Place::new();
     let queue = place.queue();

@@ -1,6 +1,7 @@
 //! One question at a time, without a call: files, answers, time.
 
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use toolcrib::approval::{AnswerError, ApprovalResponse, NoAnswer, Status};
 use toolcrib::{ErrorCode, ToolError};
 
 use super::{Place, all, no_check, request, statuses};
+use crate::files::nobody::ran_again_as_nobody;
 
 #[test]
 fn a_question_is_answered_once_and_its_approval_used_once() {
@@ -314,6 +316,27 @@ fn damaged_files_concern_nobody_else() {
     assert!(queue.claim_now(good.id()).is_err());
     assert!(queue.put(request("d")).is_ok());
     assert!(place.path().join("notes.txt").exists());
+}
+
+#[test]
+fn a_file_of_another_user_concerns_nobody_else() {
+    const NAME: &str = "approvals::questions::a_file_of_another_user_concerns_nobody_else";
+    if ran_again_as_nobody(NAME) {
+        return;
+    }
+    let place = Place::new();
+    let queue = place.queue();
+    let [good, closed] = ["a", "b"].map(|call| queue.put(request(call)).unwrap());
+    let names = place.files().into_iter();
+    let mut own = names.filter(|name| name.starts_with(closed.id()) && name.ends_with(".json"));
+    let file = place.path().join(own.next().unwrap());
+    // As one looks that somebody made with `sudo`.
+    std::fs::set_permissions(&file, Permissions::from_mode(0o000)).unwrap();
+    let listing = queue.list(None).unwrap();
+    assert_eq!(listing.requests[0].request.id, good.id());
+    assert_eq!((listing.requests.len(), listing.damaged.len()), (1, 1));
+    let deny = ApprovalResponse::deny("Ada", "no");
+    queue.answer(good.id(), None, deny, no_check).unwrap();
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod attacks;
 mod crash;
 mod delete;
 mod moves;
-mod nobody;
+pub(crate) mod nobody;
 mod protected;
 mod write;
 

@@ -12,24 +12,7 @@ use super::{Ground, assert_error, code, grounds, names_in};
 #[tokio::test]
 async fn what_may_not_be_changed_is_permission_denied_and_stays() {
     const NAME: &str = "files::nobody::what_may_not_be_changed_is_permission_denied_and_stays";
-    const NOBODY: u32 = 65_534;
-    if rustix::process::geteuid().is_root() {
-        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-        again
-            .args(["--exact", NAME])
-            .current_dir("/")
-            .env("TMPDIR", "/tmp")
-            .uid(NOBODY)
-            .gid(NOBODY);
-        match again.output() {
-            Ok(output) => {
-                let told = String::from_utf8_lossy(&output.stdout).into_owned()
-                    + &String::from_utf8_lossy(&output.stderr);
-                let passed = output.status.success() && told.contains("1 passed");
-                assert!(passed, "as nobody: {told}");
-            }
-            Err(error) => eprintln!("SKIPPED {NAME}: running as nobody fails: {error}"),
-        }
+    if ran_again_as_nobody(NAME) {
         return;
     }
     for ground in grounds() {
@@ -38,6 +21,31 @@ async fn what_may_not_be_changed_is_permission_denied_and_stays() {
         what_cannot_be_read(&ground).await;
         a_closed_repository(&ground).await;
     }
+}
+
+/// As root runs a test again as nobody, who may not do everything; whether that was so.
+pub(crate) fn ran_again_as_nobody(name: &str) -> bool {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return false;
+    }
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again
+        .args(["--exact", name])
+        .current_dir("/")
+        .env("TMPDIR", "/tmp")
+        .uid(NOBODY)
+        .gid(NOBODY);
+    match again.output() {
+        Ok(output) => {
+            let told = String::from_utf8_lossy(&output.stdout).into_owned()
+                + &String::from_utf8_lossy(&output.stderr);
+            let passed = output.status.success() && told.contains("1 passed");
+            assert!(passed, "as nobody: {told}");
+        }
+        Err(error) => eprintln!("SKIPPED {name}: running as nobody fails: {error}"),
+    }
+    true
 }
 
 fn set_mode(ground: &Ground, path: &str, mode: u32) {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 use toolcrib::ErrorCode;
 
-use super::{Ground, assert_error, code, grounds};
+use super::{Ground, assert_error, code, grounds, grounds_in_memory};
 
 fn with_repository() -> [Ground; 2] {
     let grounds = grounds();
@@ -17,6 +17,9 @@ fn with_repository() -> [Ground; 2] {
         ground.file(".husky/pre-commit", "true\n");
         ground.file("lib/.git/config", "");
         ground.file("lib/.git/hooks/x", "");
+        ground.file("stores/split/HEAD", "ref: refs/heads/main\n");
+        ground.file("stores/split/objects/x", "");
+        ground.file("stores/split/refs/x", "");
         ground.file("f", "echo pwned\n");
     }
     grounds
@@ -55,6 +58,8 @@ async fn path_015_protected_names_are_neither_written_nor_made_in_any_spelling()
             ".GIT/hooks/pre-commit",
             ".git/hooks/pre-commit",
             ".git/Hooks/pre-commit",
+            ".git/hook\u{17f}/pre-commit",
+            ".gi\u{206f}t/hooks/pre-commit",
             "./.git/../.git/config",
             ".git/config",
             ".git/config.worktree",
@@ -113,6 +118,8 @@ async fn protected_names_and_what_holds_them_are_not_deleted() {
             "lib",
             "lib/.git",
             "g/config",
+            "stores",
+            "stores/split",
             ".bashrc",
         ] {
             assert_error(
@@ -145,6 +152,8 @@ async fn nothing_moves_to_or_from_a_protected_name() {
             (".husky", "husky"),
             ("lib", "lib2"),
             ("deep", "deep2"),
+            ("stores", "stores2"),
+            ("stores/split", "split"),
             ("hooks", ".toolcrib"),
         ] {
             let arguments = json!({"from": from, "to": to, "overwrite": true});
@@ -160,4 +169,47 @@ async fn nothing_moves_to_or_from_a_protected_name() {
         assert_eq!(everything(&ground), before);
         assert_eq!(ground.asked().len(), 0);
     }
+}
+
+#[tokio::test]
+async fn a_repository_is_not_put_together_piece_by_piece() {
+    for ground in grounds() {
+        // Git takes a directory with these three for a repository, and runs what its `config` says.
+        let write = |path: &str| json!({"path": path, "content": "x", "createDirs": true});
+        for (base, last, rest) in [
+            ("a", "HEAD", ["objects/x", "refs/x"]),
+            ("b", "objects/x", ["HEAD", "refs/x"]),
+            ("c", "refs/x", ["HEAD", "objects/x"]),
+        ] {
+            for path in ["config"].into_iter().chain(rest) {
+                let arguments = write(&format!("{base}/{path}"));
+                ground.call("write_file", arguments).await.unwrap();
+            }
+            let found = ground.call("write_file", write(&format!("{base}/{last}")));
+            assert_error(found.await, ErrorCode::PermissionDenied, "is protected");
+        }
+        ground.file("refs/x", "");
+        let arguments = json!({"from": "refs", "to": "c/refs"});
+        let found = ground.call("move_file", arguments).await;
+        assert_error(found, ErrorCode::PermissionDenied, "is protected");
+        for (path, exists) in [
+            ("a/HEAD", false),
+            ("b/objects", false),
+            ("c/refs", false),
+            ("refs", true),
+        ] {
+            assert_eq!(ground.path(path).exists(), exists, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_repository_is_found_in_a_directory_of_any_size() {
+    let ground = &grounds_in_memory()[0];
+    ground.names("large/a", 20_001);
+    ground.file("large/b/.git/config", "");
+    let arguments = json!({"from": "large", "to": "moved"});
+    let found = ground.call("move_file", arguments).await;
+    assert_error(found, ErrorCode::PermissionDenied, "is protected");
+    assert!(ground.path("large/b/.git/config").exists());
 }

@@ -22,7 +22,7 @@ async fn a_new_file_is_written_without_asking_and_the_text_says_how_much() {
             .into_result()
             .unwrap();
         assert_eq!(output.value, json!({"path": "output.txt", "size": 13}));
-        assert_eq!(output.text(), "wrote 13 bytes to `output.txt`");
+        assert_eq!(output.text(), "wrote 13 bytes to `output.txt`\n");
         assert_eq!(ground.content("output.txt"), "Hello, world!");
         assert_eq!(ground.asked().len(), 0);
         let mode = fs::metadata(ground.path("output.txt")).unwrap().mode();

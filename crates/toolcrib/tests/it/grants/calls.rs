@@ -1,10 +1,14 @@
 //! A grant made with an answer, and the calls after it.
 
+use std::time::Duration;
+
 use serde_json::json;
-use toolcrib::approval::ApprovalResponse;
-use toolcrib::approval::grants::Scope;
+use toolcrib::approval::grants::{GrantRequest, Scope};
+use toolcrib::approval::{ApprovalQueue, ApprovalResponse, QueueOptions, Status};
 use toolcrib::rules::{Rule, RuleSet};
-use toolcrib::{Approval, CallRequest, Effects, ErrorCode, FnTool, LimitsPatch, Verdict};
+use toolcrib::{
+    Approval, CallRequest, Effects, ErrorCode, EventKind, FnTool, LimitsPatch, Verdict,
+};
 
 use super::{Scene, by, in_docs, is_covered, save, saving};
 
@@ -69,6 +73,53 @@ async fn a_grant_is_used_as_often_as_it_says() {
     }
     assert_eq!((covered, scene.runs()), (2, 3));
     assert_eq!(scene.grants().list().unwrap().grants, []);
+}
+
+#[tokio::test]
+async fn calls_that_share_an_answer_share_its_grant() {
+    let scene = Scene::new();
+    let queue = ApprovalQueue::at(scene.home.path().join("approvals"), QueueOptions::default());
+    let registry = scene.with(
+        scene
+            .builder(scene.workspace.path())
+            .approver(queue.clone()),
+    );
+    let calls: Vec<_> = (0..4)
+        .map(|_| registry.execute_async(saving("docs/a.md")))
+        .collect();
+    // All of them wait for the one question.
+    for call in &calls {
+        let mut events = call.events();
+        while let Some(event) = events.next().await {
+            if matches!(&event.kind, EventKind::Approval { status, .. } if status == "pending") {
+                break;
+            }
+        }
+    }
+    let pending = || queue.list(Some(Status::Pending)).unwrap().requests;
+    let first = pending().remove(0).request.id;
+    let shape = serde_json::from_value(in_docs()).unwrap();
+    let grant = GrantRequest::new(shape, Scope::Project).uses(1);
+    let approve = ApprovalResponse::approve("Ada").with_grant(grant);
+    queue.answer(&first, None, approve, |_, _| Ok(())).unwrap();
+
+    // One runs by the approval, one by the grant; the others are asked about again.
+    let again = queue.clone();
+    let person = tokio::spawn(async move {
+        loop {
+            for asked in again.list(Some(Status::Pending)).unwrap().requests {
+                let deny = ApprovalResponse::deny("Ada", "that was enough");
+                let _ = again.answer(&asked.request.id, None, deny, |_, _| Ok(()));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let mut allowed = 0;
+    for call in calls {
+        allowed += usize::from(call.outcome().await.is_ok());
+    }
+    person.abort();
+    assert_eq!((allowed, scene.runs()), (2, 2));
 }
 
 #[tokio::test]
@@ -139,7 +190,7 @@ async fn with_edited_arguments_it_is_these_that_count() {
     let registry = scene.registry();
     let edited = json!({"path": "docs/a.md", "content": "x"});
     let shape = serde_json::from_value(in_docs()).unwrap();
-    let wanted = toolcrib::approval::grants::GrantRequest::new(shape, Scope::Project);
+    let wanted = GrantRequest::new(shape, Scope::Project);
     scene.person.then(Ok(ApprovalResponse::approve_with(
         "Ada",
         edited.as_object().unwrap().clone(),
@@ -180,8 +231,7 @@ async fn what_is_asked_about_every_time_cannot_be_granted() {
         assert!(asked.offers.is_empty(), "{name}");
         let said = asked.no_grant.clone().unwrap();
         assert!(said.contains(why), "{name}: {said}");
-        let wanted =
-            toolcrib::approval::grants::GrantRequest::new(Default::default(), Scope::Project);
+        let wanted = GrantRequest::new(Default::default(), Scope::Project);
         let answer = ApprovalResponse::approve("Ada").with_grant(wanted);
         let error = registry.check_answer(&asked, &answer).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidArguments, "{name}");

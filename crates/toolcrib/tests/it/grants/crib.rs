@@ -94,6 +94,13 @@ async fn a_grant_is_tried_on_the_past_before_it_is_made() {
         .arg("content", "x".repeat(100_000));
     assert!(crib.registry().execute(long).await.is_ok());
     crib.registry().flush();
+    let denied = CallRequest::new("shell").arg("command", "rm -rf /");
+    let denied = crib.registry().execute(denied).await;
+    assert_eq!(denied.error().unwrap().code(), ErrorCode::BlockedByRule);
+    crib.registry().flush();
+    let shape = serde_json::from_value(json!({"command": {"argv": ["rm", "**"]}})).unwrap();
+    let found = crib.simulate("shell", &shape).unwrap();
+    assert_eq!(found.to_string(), "would have allowed 0 past calls");
     let shape = serde_json::from_value(in_docs()).unwrap();
     let found = crib.simulate("save", &shape).unwrap();
     assert_eq!(
