@@ -8,6 +8,7 @@
 //! command: a call then costs little more than starting the program.
 
 mod capture;
+mod ending;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,18 +16,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
-use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
-use crate::model::outcome::{SandboxUse, ToolOutput};
-use crate::sandbox::{
-    Cancel, Command, EndedBy, Level, Network, Policy, Prepared, Report, Sandbox, SandboxError,
-    Status,
-};
+use crate::sandbox::{Cancel, Command, Level, Network, Policy, Prepared, Sandbox, SandboxError};
 use capture::Capture;
+pub(crate) use ending::{Finished, output_schema};
+use ending::{finished, sandbox_use, with_details};
 
 /// How long a sandbox is kept after its last call. While it is, the workspace holds the empty directories that keep
 /// protected names from being made, so this is short.
@@ -60,15 +56,6 @@ pub(crate) struct Wall {
     pub(crate) may_fall_back: bool,
     /// What can be reached.
     pub(crate) network: bool,
-}
-
-/// A command that ended by itself.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-    pub(crate) exit_code: i32,
-    pub(crate) duration: Duration,
 }
 
 /// Runs commands for calls.
@@ -277,119 +264,6 @@ async fn end_with_call(
     drop(cancel);
 }
 
-fn finished(
-    cx: &CallContext,
-    report: &Report,
-    stdout: String,
-    stderr: String,
-) -> Result<Finished, ToolError> {
-    let name = &cx.spec().name;
-    let failure = match (report.ended_by, report.status) {
-        (None, Status::Exited(exit_code)) => {
-            return Ok(Finished {
-                stdout,
-                stderr,
-                exit_code,
-                duration: report.duration,
-            });
-        }
-        (None, Status::Signalled(signal)) => {
-            ToolError::failed(format!("the command was ended by {}", signal_name(signal)))
-        }
-        (Some(EndedBy::Time | EndedBy::Cancelled), _) => {
-            ToolError::new(ErrorCode::Cancelled, format!("`{name}` was cancelled"))
-        }
-        (Some(limit), _) => ToolError::failed(match limit {
-            EndedBy::Memory => "the command needed more memory than it may have, and was ended",
-            EndedBy::Growth => "the command wrote more than it may, and was ended",
-            EndedBy::Cpu => "the command used more CPU time than it may have, and was ended",
-            _ => "the command reached a limit, and was ended",
-        })
-        .with_detail("limit", limit.name()),
-    };
-    let mut details = fields(stdout, stderr, report.exit_code(), report.duration);
-    if let (None, Status::Signalled(signal)) = (report.ended_by, report.status) {
-        details.insert("signal".to_owned(), signal.into());
-    }
-    Err(with_details(failure, details))
-}
-
-fn with_details(error: ToolError, details: JsonObject) -> ToolError {
-    details
-        .into_iter()
-        .fold(error, |error, (key, value)| error.with_detail(key, value))
-}
-
-/// What is published of a command, whether it went well or not.
-fn fields(stdout: String, stderr: String, exit_code: i32, duration: Duration) -> JsonObject {
-    let mut fields = JsonObject::with_capacity(4);
-    fields.insert("stdout".to_owned(), stdout.into());
-    fields.insert("stderr".to_owned(), stderr.into());
-    fields.insert("exitCode".to_owned(), exit_code.into());
-    fields.insert("duration".to_owned(), as_millis(duration).into());
-    fields
-}
-
-impl Finished {
-    /// The value `{stdout, stderr, exitCode, duration}`, and a text that says what a model needs to know of it.
-    pub(crate) fn into_output(self) -> ToolOutput {
-        let mut text = self.stdout.clone();
-        if !self.stderr.is_empty() {
-            end_line(&mut text);
-            text.push_str("[stderr]\n");
-            text.push_str(&self.stderr);
-        }
-        if self.exit_code != 0 {
-            end_line(&mut text);
-            text.push_str(&format!("[exit code {}]\n", self.exit_code));
-        }
-        let value = fields(self.stdout, self.stderr, self.exit_code, self.duration);
-        ToolOutput::value(value).with_text(text)
-    }
-}
-
-fn end_line(text: &mut String) {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-}
-
-/// The schema of what [`Finished::into_output`] gives.
-pub(crate) fn output_schema() -> serde_json::Value {
-    json!({
-        "type": "object",
-        "required": ["stdout", "stderr", "exitCode", "duration"],
-        "properties": {
-            "stdout": {"type": "string", "description": "What it printed"},
-            "stderr": {"type": "string", "description": "What it printed as errors"},
-            "exitCode": {"type": "integer", "description": "0 when all went well, by convention"},
-            "duration": {"type": "integer", "description": "How long it ran, in milliseconds"}
-        }
-    })
-}
-
-fn sandbox_use(wall: Wall, report: &Report) -> SandboxUse {
-    SandboxUse {
-        requested: wall.level.name().to_owned(),
-        level: report.level.name().to_owned(),
-        layers: report
-            .layers
-            .iter()
-            .map(|layer| layer.name().to_owned())
-            .collect(),
-        not_enforced: report
-            .not_enforced
-            .iter()
-            .map(|missing| missing.layer.name().to_owned())
-            .collect(),
-        planted: report
-            .planted
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect(),
-    }
-}
-
 /// Callers of tools do not learn where things are on the host.
 fn without_host_paths(error: SandboxError) -> ToolError {
     match &error {
@@ -409,26 +283,4 @@ fn without_host_paths(error: SandboxError) -> ToolError {
 
 fn no_descriptor(error: std::io::Error) -> ToolError {
     ToolError::failed("too many files are open; try again").caused_by(error)
-}
-
-fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        24 => "SIGXCPU",
-        25 => "SIGXFSZ",
-        31 => "SIGSYS",
-        other => return format!("signal {other}"),
-    };
-    format!("signal {signal} ({name})")
 }

@@ -1,0 +1,179 @@
+//! What a run shows of its outcome, and what a dry run shows instead.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolcrib::model::{JsonObject, text};
+use toolcrib::wire::{ResultShape, render};
+use toolcrib::{Crib, ErrorCode, Outcome, Plan, ToolError, ToolOutput};
+
+use crate::args::RunArgs;
+use crate::commands::{Done, in_words};
+use crate::duration;
+use crate::failure::print_error;
+use crate::output::Output;
+use crate::prompt::short;
+
+/// What to do about a call that failed, where the call itself says more than its code.
+fn hint(args: &RunArgs, outcome: &Outcome, error: &ToolError, crib: &Crib) -> Option<String> {
+    let tool = &outcome.tool;
+    match error.code() {
+        ErrorCode::InvalidArguments => Some(format!("`toolcrib show {tool}` lists the parameters")),
+        ErrorCode::ToolDisabled | ErrorCode::ToolUnavailable => {
+            Some(format!("`toolcrib explain {tool}` says more"))
+        }
+        ErrorCode::Conflict => {
+            let id = args.call_id.as_ref()?;
+            Some(format!(
+                "choose another id; `toolcrib calls show {id}` shows that call"
+            ))
+        }
+        ErrorCode::ApprovalDenied => {
+            let remembered = crib.config().approvals().remember_denial;
+            (!remembered.is_zero()).then(|| {
+                format!(
+                    "do something else; to change your mind, call again with `--yes`, or {} after the denial to be asked again",
+                    duration::in_words(remembered)
+                )
+            })
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn print_outcome(
+    args: &RunArgs,
+    outcome: &Outcome,
+    streamed: bool,
+    crib: &Crib,
+    output: &Output,
+) {
+    if let Some(shape) = args
+        .shape
+        .as_deref()
+        .and_then(|shape| shape.parse::<ResultShape>().ok())
+    {
+        output.document(&render(outcome, shape));
+    } else if output.json() {
+        let document = render(outcome, ResultShape::Tagged);
+        if args.stream {
+            output.ndjson(&document);
+        } else {
+            output.document(&document);
+        }
+    } else {
+        match &outcome.result {
+            Ok(result) => match result.value.as_object().and_then(Program::of) {
+                Some(program) => {
+                    program.print(streamed, output);
+                    if program.exit_code != 0 {
+                        output.say(&output.dim(&format!("exit code {}", program.exit_code)));
+                    }
+                }
+                None if streamed => {}
+                None => print_result(result, output),
+            },
+            Err(error) => {
+                if let Some(program) = error.details().and_then(Program::of) {
+                    program.print(streamed, output);
+                }
+                let hint = hint(args, outcome, error, crib);
+                print_error(output, error, hint.as_deref());
+            }
+        }
+    }
+    let stopped = outcome
+        .value()
+        .is_some_and(|value| value.get("truncated") == Some(&Value::Bool(true)));
+    if stopped && !output.json() {
+        output.say(&output.dim("the list is not complete: it has as many entries as are allowed"));
+    }
+    if outcome.truncated {
+        output.say(&output.dim("the output was cut to its limit"));
+    }
+    if output.verbose() {
+        if let Some(approval) = outcome.approval.as_ref().filter(|trail| trail.approved) {
+            let by = match approval.by.strip_prefix("grant ") {
+                Some(id) => format!("grant {}", short(id)),
+                None => approval.by.clone(),
+            };
+            let by = text::shorten(&by, 100);
+            output.say(&output.dim(&format!("approved by {by}")));
+        }
+        let timing = &outcome.timing;
+        output.say(&output.dim(&format!(
+            "call {} · queue {:.1?} · execution {:.1?} · total {:.1?}",
+            outcome.call_id, timing.queue, timing.execution, timing.total
+        )));
+    }
+}
+
+/// What a program printed, when a tool ran one.
+struct Program<'a> {
+    stdout: &'a str,
+    stderr: &'a str,
+    exit_code: i64,
+}
+
+impl<'a> Program<'a> {
+    fn of(fields: &'a JsonObject) -> Option<Self> {
+        Some(Program {
+            stdout: fields.get("stdout")?.as_str()?,
+            stderr: fields.get("stderr")?.as_str()?,
+            exit_code: fields.get("exitCode")?.as_i64()?,
+        })
+    }
+
+    /// Each stream goes where the program meant it to go.
+    fn print(&self, streamed: bool, output: &Output) {
+        if !streamed {
+            output.text(self.stdout);
+            output.error_text(self.stderr);
+        }
+    }
+}
+
+fn print_result(result: &ToolOutput, output: &Output) {
+    match &result.text {
+        // The content of a file, the output of a program: exactly that.
+        Some(text) => output.text(text),
+        None => output.text(&format!("{}\n", result.text())),
+    }
+}
+
+pub(super) fn dry_run(plan: Plan, output: &Output) -> Done {
+    if output.json() {
+        output.document(&json!({"ok": true, "value": plan}));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let parameters = serde_json::to_string(&plan.parameters).unwrap_or_default();
+    let ask = plan.reason.as_deref().unwrap_or_default();
+    let verdict = match plan.verdict {
+        toolcrib::Verdict::Allow => match &plan.grant {
+            Some(grant) => format!("runs without asking, by grant {}", short(grant)),
+            None => "runs without asking".to_owned(),
+        },
+        toolcrib::Verdict::Ask => format!("asks first: {ask}"),
+        toolcrib::Verdict::Deny => format!("is refused: {ask}"),
+    };
+    let effects = match plan.effects.tags().as_slice() {
+        [] => "unknown".to_owned(),
+        tags => tags.join(", "),
+    };
+    output.line(&format!("would    {}", text::visible(&plan.effect)));
+    output.line(&format!("tool     {}", plan.reference));
+    output.line(&format!("with     {}", text::shorten(&parameters, 2000)));
+    output.line(&format!("effects  {effects}"));
+    output.line(&format!("verdict  {verdict}"));
+    let timeout = Duration::from_millis(plan.timeout_ms);
+    output.line(&format!(
+        "limits   {}",
+        in_words(timeout, plan.max_output_bytes)
+    ));
+    if let Some(diff) = &plan.diff {
+        output.line(&text::visible(diff));
+    }
+    output.say(&output.dim("nothing was done"));
+    Ok(ExitCode::SUCCESS)
+}
