@@ -13,6 +13,7 @@ use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, S
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::process::keep_own_data;
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
 use crate::registry::{RegisterError, Registry};
@@ -398,11 +399,9 @@ impl Crib {
     pub fn policy(&self, level: Level) -> Option<Policy> {
         let mut policy = Policy::new(level, self.workspace_path()?);
         policy.read.extend(readable(&self.config));
-        let own = self
-            .registry
-            .workspace()
-            .and_then(|workspace| workspace.own_data());
-        policy.protected.extend(own);
+        if let Some(workspace) = self.registry.workspace() {
+            keep_own_data(&mut policy, workspace);
+        }
         Some(policy)
     }
 

@@ -1,6 +1,7 @@
 //! Tools that run programs, from the command line.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -170,6 +171,8 @@ fn toolcribs_own_data_in_the_workspace_is_no_tools_to_change() {
             assert!(!home.join("config.toml").exists());
             assert!(!home.join("grants/x.json").exists());
             assert!(home.join("calls").exists(), "calls are still recorded");
+            let mode = std::fs::metadata(&home).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700);
         }
     }
 }

@@ -20,6 +20,8 @@ use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
 use crate::sandbox::{Cancel, Command, Level, Network, Policy, Prepared, Sandbox, SandboxError};
+use crate::storage::DurableDir;
+use crate::workspace::Workspace;
 use capture::Capture;
 pub(crate) use ending::{Finished, output_schema};
 use ending::{finished, sandbox_use, with_details};
@@ -181,7 +183,7 @@ impl Runner {
         };
         let workspace = cx.workspace()?;
         let mut policy = Policy::new(wall.level, workspace.root());
-        policy.protected.extend(workspace.own_data());
+        keep_own_data(&mut policy, workspace);
         policy.read.extend(self.options.readable.iter().cloned());
         policy.network = if wall.network {
             Network::Full
@@ -225,6 +227,16 @@ impl Runner {
                 tokio::task::spawn_blocking(move || drop(idle));
             }
         });
+    }
+}
+
+/// Keeps a command from changing Toolcrib's own data, should that lie in the workspace.
+pub(crate) fn keep_own_data(policy: &mut Policy, workspace: &Workspace) {
+    if let Some(own) = workspace.own_data() {
+        // Made now: what covers an absent name would be in the way of the record of this very call. Should it fail, the
+        // name is covered all the same.
+        let _ = DurableDir::create(&own);
+        policy.protected.push(own);
     }
 }
 
