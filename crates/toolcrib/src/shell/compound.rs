@@ -155,6 +155,13 @@ impl<'a> Parser<'a> {
             self.only_bash("`for ((`", start);
             self.at += 2;
             let expression = self.arithmetic(b')')?;
+            let parts = expression.iter().map(|piece| match piece {
+                Piece::Plain(text) => text.matches(';').count(),
+                _ => 0,
+            });
+            if parts.sum::<usize>() != 2 {
+                return self.fail("a loop without its three expressions", start);
+            }
             self.blanks();
             if self.peek() == Some(b';') {
                 self.at += 1;

@@ -335,9 +335,10 @@ impl<'a> Parser<'a> {
                     }
                     b'\\' | b'$' | b'`' => {
                         // One step of quoted text: it stops at the first byte that is not special.
-                        let close = parser.at;
                         parser.quoted_step(pieces)?;
-                        debug_assert!(parser.at > close);
+                        if matches!(pieces.last(), Some(Piece::Backticks { text, .. }) if text.contains('"')) {
+                            parser.doubt("quotes in backticks inside `${…}`", from);
+                        }
                     }
                     _ => {
                         let from = parser.at;

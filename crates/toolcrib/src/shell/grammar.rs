@@ -90,11 +90,24 @@ impl<'a> Parser<'a> {
                 }
                 Some(b';') if !matches!(self.peek_at(1), Some(b';' | b'&')) => self.at += 1,
                 Some(b'\n') | None => {}
-                _ if self.at_closer() => {}
+                _ if self.at_closer() && self.may_close(&chain) => {}
                 _ => return self.fail("a word or sign that bash does not expect here", self.at),
             }
             list.push(Item { chain, background });
         }
+    }
+
+    /// Whether a closing word may follow at once: after a compound command without redirections. A parenthesis always may.
+    fn may_close(&self, chain: &[(Link, Pipeline<'a>)]) -> bool {
+        if matches!(self.peek(), None | Some(b')' | b';')) {
+            return true;
+        }
+        let last = chain.last().and_then(|(_, pipeline)| pipeline.parts.last());
+        last.is_some_and(|command| match &command.kind {
+            Kind::Simple { .. } | Kind::Coprocess(_) => false,
+            Kind::Function { body, .. } => body.redirects.is_empty(),
+            _ => command.redirects.is_empty(),
+        })
     }
 
     pub(super) fn at_closer(&self) -> bool {
@@ -191,6 +204,9 @@ impl<'a> Parser<'a> {
             }
             self.broken_operator();
             self.newlines()?;
+            if matches!(self.reserved(), Some("!" | "time")) {
+                self.doubt("a word that stands only before a pipeline", self.at);
+            }
         }
     }
 

@@ -251,7 +251,10 @@ impl<'a> Parser<'a> {
     pub(super) fn backslash(&mut self, start: usize, pieces: &mut Vec<Piece<'a>>) {
         if self.is_continuation() {
             self.at += 2;
-            let goes_on = self.peek().is_some_and(|byte| !is_end(byte));
+            // A number or a name in braces may belong to a redirection, a name to a function.
+            let goes_on = self
+                .peek()
+                .is_some_and(|byte| !is_end(byte) || matches!(byte, b'<' | b'>' | b'('));
             if goes_on || self.is_continuation() {
                 self.doubt("a word that goes on after the end of its line", start);
             }

@@ -14,7 +14,7 @@ pub(super) fn make(
 ) -> Outcome {
     for (index, word) in words.iter().enumerate().skip(1) {
         let start = word.literal_prefix();
-        if word.splits && word.is_dynamic() {
+        if word.adds_words() {
             walker.doubt(
                 "words of `make` that may set how it runs commands",
                 &word.shown(),

@@ -73,14 +73,38 @@ impl<'a> Parser<'a> {
         if self.peek() == Some(b'\\') && self.peek_at(1) == Some(b'\n') {
             self.doubt("an operator broken over two lines", start);
         }
+        if kind == RawKind::Duplicate && self.peek() == Some(b'-') {
+            // `<&-` is whole: what follows at once is another word.
+            self.at += 1;
+            redirects.push(RawRedirect {
+                kind,
+                target: Raw {
+                    pieces: vec![Piece::Plain(Cow::Borrowed("-"))],
+                    source: &self.text[self.at - 1..self.at],
+                },
+                is_input: operator.starts_with('<') && matches!(number, None | Some("0")),
+            });
+            return Ok(true);
+        }
         if operator == "<<<" {
             self.only_bash("here-strings", start);
         }
         self.blanks_before_target();
         let target = self.word(Place::Command)?;
         // `2>2>x`: the second number belongs to the second redirection.
-        let number_follows = matches!(self.peek(), Some(b'<' | b'>'))
-            && target.source.bytes().all(|byte| byte.is_ascii_digit());
+        let is_descriptor = |source: &str| {
+            let inner = source
+                .strip_prefix('{')
+                .and_then(|rest| rest.strip_suffix('}'));
+            match inner {
+                Some(name) => name
+                    .bytes()
+                    .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()),
+                None => source.bytes().all(|byte| byte.is_ascii_digit()),
+            }
+        };
+        let number_follows =
+            matches!(self.peek(), Some(b'<' | b'>')) && is_descriptor(target.source);
         if target.source.is_empty() || number_follows {
             return self.fail("a redirection without a target", start);
         }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::facts::prints_number;
+
 /// What a text would do, as far as reading it can tell.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Script {
@@ -119,6 +121,12 @@ impl Word {
         self.parts
             .iter()
             .any(|part| matches!(part, Part::Dynamic(_)))
+    }
+
+    /// Whether words that cannot be told may come of it. Numbers do no harm.
+    pub(super) fn adds_words(&self) -> bool {
+        let unclear = |part: &Part| matches!(part, Part::Dynamic(source) if !prints_number(source));
+        self.splits && self.parts.iter().any(unclear)
     }
 
     /// Adds fixed text at the end.

@@ -29,6 +29,15 @@ pub(super) fn run(
     let mut rest = &words[1..];
     // Options may stand between operands.
     loop {
+        // Once there is a script, words that cannot be told are taken for names of files.
+        while scripts.len() + operands.len() > 0
+            && let Some((word, after)) = rest.split_first()
+            && !word.is_static()
+            && word.literal_prefix().is_empty()
+        {
+            operands.push(word);
+            rest = after;
+        }
         let (given, used) = match options::parse(rest, &spec) {
             Ok(parsed) => parsed,
             Err(shown) => {

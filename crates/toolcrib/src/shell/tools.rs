@@ -80,7 +80,7 @@ fn find_files(walker: &mut Walker, name: &str, words: &[Word], context: &Context
             }
             Some(_) => {}
             None => {
-                if word.splits && word.is_dynamic() {
+                if word.adds_words() {
                     walker.doubt("words of `find` that may hold `-exec`", &word.shown());
                 }
             }
@@ -97,7 +97,7 @@ fn fd(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) ->
             start.starts_with('-') && !start.starts_with("--") && start.contains(['x', 'X']);
         let attached = long_option(word, "exec", 4).or_else(|| long_option(word, "exec-batch", 5));
         if !short && attached.is_none() {
-            if word.splits && word.is_dynamic() {
+            if word.adds_words() {
                 walker.doubt("words of `fd` that may hold `-x`", &word.shown());
             }
             continue;
@@ -178,7 +178,7 @@ fn tar(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
         {
             walker.doubt("an option of `tar` that runs a program", start);
         }
-        if word.splits && word.is_dynamic() && word.literal_prefix().is_empty() {
+        if word.adds_words() && word.literal_prefix().is_empty() {
             walker.doubt(
                 "words of `tar` that may be options that run a program",
                 &word.shown(),
@@ -203,7 +203,7 @@ fn ripgrep(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_
                 None => walker.doubt("an option of `rg` that runs a program", &word.shown()),
             }
         }
-        if word.splits && word.is_dynamic() {
+        if word.adds_words() {
             walker.doubt(
                 "words of `rg` that may be options that run a program",
                 &word.shown(),
@@ -222,7 +222,7 @@ fn sort(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) 
                 None => walker.doubt("an option of `sort` that runs a program", &word.shown()),
             }
         }
-        if word.splits && word.is_dynamic() {
+        if word.adds_words() {
             walker.doubt(
                 "words of `sort` that may be options that run a program",
                 &word.shown(),
