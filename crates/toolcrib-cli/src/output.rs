@@ -184,6 +184,24 @@ impl Output {
         let _ = writeln!(io::stderr().lock(), "{line}");
     }
 
+    /// Passes on what a program said on its stderr: as it is, on a terminal without what could deceive it.
+    pub(crate) fn error_chunk(&self, content: &str) {
+        let mut stderr = io::stderr().lock();
+        let _ = if self.stderr_is_terminal {
+            stderr.write_all(text::visible(content).as_bytes())
+        } else {
+            stderr.write_all(content.as_bytes())
+        };
+    }
+
+    /// The same for all of it: what we say next stands on a line of its own.
+    pub(crate) fn error_text(&self, content: &str) {
+        self.error_chunk(content);
+        if !content.is_empty() && !content.ends_with('\n') {
+            self.error_chunk("\n");
+        }
+    }
+
     /// Red, on stderr.
     pub(crate) fn red(&self, words: &str) -> String {
         paint(self.colour_err, "31;1", words)

@@ -121,7 +121,7 @@ impl CribOptions {
             .surroundings
             .find_workspace(self.workspace.as_deref(), Some(&config));
         let (workspace, no_workspace) = match found {
-            Ok(path) => (Some(Workspace::open(&path)?), None),
+            Ok(path) => (Some(Workspace::open(&path)?.without(&home)), None),
             Err(why) => (None, Some(why.to_string())),
         };
         if let Some(workspace) = &workspace {
@@ -187,6 +187,7 @@ impl CribOptions {
             no_workspace,
         })?;
         warnings.extend(switch_off(&registry, &config.disabled_tools()));
+        warnings.extend(rules_for_nothing(&registry, &rules));
         Ok(Crib {
             home,
             config,
@@ -225,6 +226,17 @@ fn switch_off(registry: &Registry, names: &[String]) -> Vec<String> {
         .filter_map(|name| registry.set_enabled(name, false).err());
     unknown
         .map(|error| format!("`disabledTools`: {error}"))
+        .collect()
+}
+
+/// Says which rules are for tools that are not there: a misspelt name would be a rule that never holds.
+fn rules_for_nothing(registry: &Registry, rules: &RuleSet) -> Vec<String> {
+    let named = rules
+        .rules()
+        .flat_map(|rule| rule.tools().iter().map(move |tool| (rule.name(), tool)));
+    named
+        .filter_map(|(rule, tool)| Some((rule, registry.find(tool).err()?)))
+        .map(|(rule, error)| format!("rule `{rule}`: {error}"))
         .collect()
 }
 
@@ -373,6 +385,11 @@ impl Crib {
     pub fn policy(&self, level: Level) -> Option<Policy> {
         let mut policy = Policy::new(level, self.workspace_path()?);
         policy.read.extend(readable(&self.config));
+        let own = self
+            .registry
+            .workspace()
+            .and_then(|workspace| workspace.own_data());
+        policy.protected.extend(own);
         Some(policy)
     }
 

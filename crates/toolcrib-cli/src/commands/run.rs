@@ -283,7 +283,7 @@ async fn follow(
                 chunk,
             } => {
                 streamed = true;
-                output.error_line(text::visible(chunk).trim_end_matches('\n'));
+                output.error_chunk(chunk);
             }
             EventKind::Step { name, status } => {
                 output.say(&output.dim(&format!("step {}: {status}", text::visible(name))));
@@ -325,7 +325,12 @@ fn print_outcome(args: &RunArgs, outcome: &Outcome, streamed: bool, output: &Out
     } else {
         match &outcome.result {
             Ok(result) => match result.value.as_object().and_then(Program::of) {
-                Some(program) => program.print(streamed, output),
+                Some(program) => {
+                    program.print(streamed, output);
+                    if program.exit_code != 0 {
+                        output.say(&output.dim(&format!("exit code {}", program.exit_code)));
+                    }
+                }
                 None if streamed => {}
                 None => print_result(result, output),
             },
@@ -377,12 +382,7 @@ impl<'a> Program<'a> {
     fn print(&self, streamed: bool, output: &Output) {
         if !streamed {
             output.text(self.stdout);
-            if !self.stderr.is_empty() {
-                output.error_line(text::visible(self.stderr).trim_end_matches('\n'));
-            }
-        }
-        if self.exit_code != 0 {
-            output.say(&output.dim(&format!("exit code {}", self.exit_code)));
+            output.error_text(self.stderr);
         }
     }
 }
@@ -427,7 +427,7 @@ fn dry_run(plan: Plan, output: &Output) -> Done {
     };
     output.line(&format!("would    {}", text::visible(&plan.effect)));
     output.line(&format!("tool     {}", plan.reference));
-    output.line(&format!("with     {}", text::visible(&parameters)));
+    output.line(&format!("with     {}", text::shorten(&parameters, 2000)));
     output.line(&format!("effects  {effects}"));
     output.line(&format!("verdict  {verdict}"));
     let timeout = Duration::from_millis(plan.timeout_ms);

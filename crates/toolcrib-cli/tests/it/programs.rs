@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::harness::Test;
+use crate::harness::{Ran, Test};
 
 #[test]
 fn a_programs_streams_go_where_it_meant_them_and_its_exit_code_only_on_request() {
@@ -133,4 +133,53 @@ fn a_project_may_only_choose_a_stronger_wall() {
     assert!(text.contains("\"process\""), "{text}");
     let ran = test.run(&["run", "shell", "command=true", "--json"]);
     assert_eq!(ran.json()["metadata"]["sandbox"]["level"], "process");
+}
+
+#[test]
+fn toolcribs_own_data_in_the_workspace_is_no_tools_to_change() {
+    for level in ["process", "container"] {
+        let test = Test::new().variable("TOOLCRIB_SANDBOX_SHELL", level);
+        let home = test.workspace().join("data/toolcrib");
+        let run = |words: &[&str]| {
+            let mut command = test.command();
+            command.env("TOOLCRIB_HOME", &home).args(words);
+            Ran::of(command.output().unwrap())
+        };
+        // Also before there is any.
+        for _ in 0..2 {
+            for command in [
+                "echo '[[rules]]' > data/toolcrib/config.toml",
+                "mkdir -p data/toolcrib/grants && echo '{}' > data/toolcrib/grants/x.json",
+                "mv data elsewhere",
+                "rm -rf data/toolcrib/calls",
+            ] {
+                run(&["run", "shell", &format!("command={command}"), "--yes"]);
+            }
+            run(&[
+                "run",
+                "write_file",
+                "path=data/toolcrib/config.toml",
+                "content=x",
+                "createDirs=true",
+                "--yes",
+            ])
+            .exits(1)
+            .says("Toolcrib keeps its own data there");
+            run(&["run", "delete_file", "path=data", "recursive=true", "--yes"]).exits(1);
+            run(&["run", "move_file", "from=data", "to=gone", "--yes"]).exits(1);
+            assert!(!home.join("config.toml").exists());
+            assert!(!home.join("grants/x.json").exists());
+            assert!(home.join("calls").exists(), "calls are still recorded");
+        }
+    }
+}
+
+#[test]
+fn what_a_program_says_on_stderr_is_passed_on_as_it_is() {
+    let test = Test::new();
+    for more in [&[][..], &["--stream"]] {
+        let words = ["run", "shell", r"command=printf 'a\r\033[31mx' >&2"];
+        let ran = test.run(&[&words[..], more].concat()).exits(0);
+        assert!(ran.stderr.contains("a\r\x1b[31mx"), "{ran:?}");
+    }
 }

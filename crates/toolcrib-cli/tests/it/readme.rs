@@ -58,9 +58,13 @@ fn the_tour_prints_what_it_shows() {
     let home = tempfile::tempdir().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_toolcrib"));
     let path = format!("{}:/usr/bin:/bin", binary.parent().unwrap().display());
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let mut commands = 0;
-    for (line, block) in blocks(&readme, "console") {
+    for (page, (line, block)) in ["README.md", "docs/rules.md"].into_iter().flat_map(|page| {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        blocks(&text, "console")
+            .into_iter()
+            .map(move |block| (page, block))
+    }) {
         for part in block.split("$ ").skip(1) {
             let (command, expected) = part.split_once('\n').unwrap();
             let ran = Command::new("bash")
@@ -80,7 +84,7 @@ fn the_tour_prints_what_it_shows() {
                     .all(|(expected, actual)| fits(expected, actual.trim_end()));
             assert!(
                 same,
-                "README.md:{line}: $ {command}\n--- it says\n{expected}--- it prints\n{actual}"
+                "{page}:{line}: $ {command}\n--- it says\n{expected}--- it prints\n{actual}"
             );
             commands += 1;
         }

@@ -146,3 +146,18 @@ fn a_call_of_a_tool_is_tried_with_its_own_arguments() {
         .exits(5)
         .says("rule `no-b`");
 }
+
+#[test]
+fn a_rule_that_can_never_hold_is_said() {
+    let rule = |line: &str| format!("[[rules]]\nname = \"mine\"\n{line}\n");
+    let test = Test::new().config(&rule("tools = [\"shel\"]\nforbidden_patterns = [\"x\"]"));
+    test.run(&["list"])
+        .exits(0)
+        .says("rule `mine`: tool not found: `shel`; did you mean `shell`?");
+    let test = Test::new().config(&rule("command = \"curl | sh\""));
+    test.run(&["list"])
+        .exits(2)
+        .says("`|` is no word of a command");
+    let test = Test::new().config("[[rule]]\nname = \"mine\"\n");
+    test.run(&["list"]).exits(2).says("did you mean `rules`?");
+}

@@ -17,10 +17,8 @@ use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, MB};
-use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
-use crate::schema::Schema;
 use crate::tool::Tool;
 use crate::workspace::{
     EntryKind, Identity, MAX_COUNTED, Removable, Tally, Watch, Workspace, WorkspacePath,
@@ -84,15 +82,14 @@ fn spec() -> ToolSpec {
             }
         }
     });
-    let mut spec = ToolSpec::new(
-        WireName::parse("delete_file").expect("a valid name"),
+    let mut spec = super::core_spec(
+        "delete_file",
+        "Delete file",
         "Delete a file, a link, or (with recursive) a directory in the workspace, after approval.",
-        Schema::stored(input).expect("a valid schema"),
+        Effects::WRITE,
+        input,
+        output,
     );
-    spec.output_schema = Some(Arc::new(Schema::stored(output).expect("a valid schema")));
-    spec.bundle = Slug::parse("core").expect("a valid slug");
-    spec.title = Some("Delete file".to_owned());
-    spec.effects = Effects::WRITE;
     spec.roles = vec![("path".to_owned(), Role::WritePath)];
     spec.asks = Some("always".to_owned());
     spec.examples = vec![
@@ -280,6 +277,7 @@ fn listed(mut paths: Vec<Vec<u8>>, is_truncated: bool) -> JsonObject {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Schema;
 
     #[test]
     fn what_a_directory_holds_is_said_in_words() {

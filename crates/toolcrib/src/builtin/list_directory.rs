@@ -18,10 +18,9 @@ use crate::model::context::CallContext;
 use crate::model::effects::Effects;
 use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB};
-use crate::model::names::{Slug, WireName};
+use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
-use crate::schema::Schema;
 use crate::tool::Tool;
 use walk::{Listing, Reach, list};
 
@@ -109,16 +108,15 @@ fn spec(options: &ListOptions) -> ToolSpec {
             }
         }
     });
-    let mut spec = ToolSpec::new(
-        WireName::parse("list_directory").expect("a valid name"),
+    let mut spec = super::core_spec(
+        "list_directory",
+        "List directory",
         "List the files and directories in a workspace directory, with type, size and time of last change.",
-        Schema::stored(input).expect("a valid schema"),
+        Effects::READ,
+        input,
+        output,
     );
     spec.aliases = vec![WireName::parse("list_files").expect("a valid name")];
-    spec.output_schema = Some(Arc::new(Schema::stored(output).expect("a valid schema")));
-    spec.bundle = Slug::parse("core").expect("a valid slug");
-    spec.title = Some("List directory".to_owned());
-    spec.effects = Effects::READ;
     spec.examples = vec![
         json!({"path": "."}),
         json!({"path": "src", "recursive": true}),
@@ -225,6 +223,7 @@ fn reason(errno: Errno) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Schema;
     use crate::workspace::Workspace;
 
     #[test]

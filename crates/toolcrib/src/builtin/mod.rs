@@ -13,7 +13,7 @@ mod write_file;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use crate::process::SandboxOptions;
 pub use list_directory::ListOptions;
@@ -22,11 +22,14 @@ pub use read_file::ReadOptions;
 pub use reference::reference;
 
 use crate::model::JsonObject;
+use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::MB;
+use crate::model::names::{Slug, WireName};
+use crate::model::spec::ToolSpec;
 use crate::process::Runner;
 use crate::registry::{RegisterError, Registration, Registry, Source};
-use crate::schema::Fault;
+use crate::schema::{Fault, Schema};
 use crate::tool::Tool;
 use delete_file::DeleteFile;
 use list_directory::ListDirectory;
@@ -86,6 +89,25 @@ impl Registry {
         };
         self.insert_all(Source::BuiltIn, tools.map(unavailable))
     }
+}
+
+/// The spec of a built-in: one of the bundle `core`, with schemas that are ours and therefore valid.
+fn core_spec(
+    name: &str,
+    title: &str,
+    description: &str,
+    effects: Effects,
+    input: Value,
+    output: Value,
+) -> ToolSpec {
+    let schema = |schema| Arc::new(Schema::stored(schema).expect("a valid schema"));
+    let name = WireName::parse(name).expect("a valid name");
+    let mut spec = ToolSpec::new(name, description, schema(input));
+    spec.output_schema = Some(schema(output));
+    spec.bundle = Slug::parse("core").expect("a valid slug");
+    spec.title = Some(title.to_owned());
+    spec.effects = effects;
+    spec
 }
 
 /// Reads the arguments of a built-in; its schema has let through only what its type takes.

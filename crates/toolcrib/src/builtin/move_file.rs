@@ -16,10 +16,8 @@ use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
-use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
-use crate::schema::Schema;
 use crate::tool::Tool;
 use crate::workspace::{EntryKind, Movable, Move, Workspace, WorkspacePath};
 
@@ -59,15 +57,14 @@ fn spec() -> ToolSpec {
             "to": {"type": "string", "description": "Where it is"}
         }
     });
-    let mut spec = ToolSpec::new(
-        WireName::parse("move_file").expect("a valid name"),
+    let mut spec = super::core_spec(
+        "move_file",
+        "Move file",
         "Move or rename a file or directory within the workspace. Replacing another file needs overwrite and approval.",
-        Schema::stored(input).expect("a valid schema"),
+        Effects::WRITE,
+        input,
+        output,
     );
-    spec.output_schema = Some(Arc::new(Schema::stored(output).expect("a valid schema")));
-    spec.bundle = Slug::parse("core").expect("a valid slug");
-    spec.title = Some("Move file".to_owned());
-    spec.effects = Effects::WRITE;
     spec.roles = vec![
         ("from".to_owned(), Role::WritePath),
         ("to".to_owned(), Role::WritePath),
@@ -181,6 +178,7 @@ fn effect(from: &WorkspacePath, to: &WorkspacePath, found: &Movable) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Schema;
 
     #[test]
     fn the_published_schema_follows_the_rules_for_authors() {

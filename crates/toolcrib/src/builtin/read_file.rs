@@ -20,11 +20,9 @@ use crate::model::context::CallContext;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, MB};
-use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
-use crate::schema::Schema;
 use crate::tool::Tool;
 use crate::workspace::{Metadata, Workspace, WorkspacePath};
 
@@ -91,16 +89,15 @@ fn spec() -> ToolSpec {
             "end_line": {"type": "integer", "description": "Last line returned, if lines were asked for"}
         }
     });
-    let mut spec = ToolSpec::new(
-        WireName::parse("read_file").expect("a valid name"),
+    let mut spec = super::core_spec(
+        "read_file",
+        "Read file",
         "Read a text file in the workspace: whole up to 1 MB, or a range of up to 10,000 lines from a file of up to \
          10 MB.",
-        Schema::stored(input).expect("a valid schema"),
+        Effects::READ,
+        input,
+        output,
     );
-    spec.output_schema = Some(Arc::new(Schema::stored(output).expect("a valid schema")));
-    spec.bundle = Slug::parse("core").expect("a valid slug");
-    spec.title = Some("Read file".to_owned());
-    spec.effects = Effects::READ;
     spec.examples = vec![
         json!({"path": "README.md"}),
         json!({"path": "src/main.rs", "start_line": 10, "end_line": 20}),
@@ -382,6 +379,7 @@ fn read_lines(input: impl Read, first: u64, last: Option<u64>) -> Result<Lines, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Schema;
 
     fn lines(text: &str, first: u64, last: Option<u64>) -> (String, u64) {
         let lines = read_lines(text.as_bytes(), first, last).unwrap();

@@ -14,12 +14,10 @@ use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::ToolError;
 use crate::model::limits::LimitsPatch;
-use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
 use crate::process::{self, Runner, Wall};
 use crate::sandbox::{Command, Level};
-use crate::schema::Schema;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 
@@ -82,11 +80,14 @@ fn spec() -> ToolSpec {
             }
         }
     });
-    let mut spec = ToolSpec::new(
-        WireName::parse("run_code").expect("a valid name"),
+    let mut spec = super::core_spec(
+        "run_code",
+        "Run code",
         "Run a Python or bash program in a sandbox: it can read and write the workspace, nothing else of this machine, and reach no \
          network; memory, processes and time are limited. Returns what it printed and its exit code.",
-        Schema::stored(input).expect("a valid schema"),
+        Effects::READ.and(Effects::WRITE).and(Effects::RUN),
+        input,
+        process::output_schema(),
     );
     spec.roles = vec![(
         "code".to_owned(),
@@ -101,12 +102,6 @@ fn spec() -> ToolSpec {
         json!({"language": "python", "code": "print(sum(range(10)))"}),
         json!({"language": "bash", "code": "echo \"hello $1\"", "args": ["world"], "timeout": 5}),
     ];
-    spec.output_schema = Some(Arc::new(
-        Schema::stored(process::output_schema()).expect("a valid schema"),
-    ));
-    spec.bundle = Slug::parse("core").expect("a valid slug");
-    spec.title = Some("Run code".to_owned());
-    spec.effects = Effects::READ.and(Effects::WRITE).and(Effects::RUN);
     spec.limits = LimitsPatch {
         timeout_ms: Some(MAX_TIMEOUT * 1000),
         ..LimitsPatch::default()

@@ -15,13 +15,12 @@ use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, as_millis};
-use crate::model::names::{Slug, WireName};
+use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
 use crate::process::{self, Runner, Wall};
 use crate::sandbox::{Command, Level};
-use crate::schema::Schema;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 
@@ -67,11 +66,14 @@ fn spec() -> ToolSpec {
             }
         }
     });
-    let mut spec = ToolSpec::new(
-        WireName::parse("shell").expect("a valid name"),
+    let mut spec = super::core_spec(
+        "shell",
+        "Shell",
         "Execute a bash command in the workspace. It runs in a sandbox: it can read programs and libraries, read and write the \
          workspace, and reach no network. Returns what it printed and its exit code, which is not an error if it is not 0.",
-        Schema::stored(input).expect("a valid schema"),
+        Effects::READ.and(Effects::WRITE).and(Effects::RUN),
+        input,
+        process::output_schema(),
     );
     spec.aliases = vec![WireName::parse("execute_bash").expect("a valid name")];
     spec.synonyms = vec![("working_directory".to_owned(), "cwd".to_owned())];
@@ -86,12 +88,6 @@ fn spec() -> ToolSpec {
         json!({"command": "ls -la"}),
         json!({"command": "grep -rn TODO . | head -20", "cwd": "src"}),
     ];
-    spec.output_schema = Some(Arc::new(
-        Schema::stored(process::output_schema()).expect("a valid schema"),
-    ));
-    spec.bundle = Slug::parse("core").expect("a valid slug");
-    spec.title = Some("Shell".to_owned());
-    spec.effects = Effects::READ.and(Effects::WRITE).and(Effects::RUN);
     spec.limits = LimitsPatch {
         timeout_ms: Some(as_millis(TIMEOUT)),
         ..LimitsPatch::default()

@@ -20,10 +20,8 @@ use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
-use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
-use crate::schema::Schema;
 use crate::tool::Tool;
 use crate::workspace::{MissingDirs, Old, Replaces, Workspace, WorkspacePath};
 
@@ -69,15 +67,14 @@ fn spec() -> ToolSpec {
             "size": {"type": "integer", "description": "Its size in bytes"}
         }
     });
-    let mut spec = ToolSpec::new(
-        WireName::parse("write_file").expect("a valid name"),
+    let mut spec = super::core_spec(
+        "write_file",
+        "Write file",
         "Write a file in the workspace, whole: a new one, or one that is overwritten after approval.",
-        Schema::stored(input).expect("a valid schema"),
+        Effects::WRITE,
+        input,
+        output,
     );
-    spec.output_schema = Some(Arc::new(Schema::stored(output).expect("a valid schema")));
-    spec.bundle = Slug::parse("core").expect("a valid slug");
-    spec.title = Some("Write file".to_owned());
-    spec.effects = Effects::WRITE;
     spec.roles = vec![("path".to_owned(), Role::WritePath)];
     spec.asks = Some("when the file exists".to_owned());
     spec.examples = vec![
@@ -175,7 +172,8 @@ impl Tool for WriteFile {
             cx.blocking(move || {
                 workspace.write_file(&path, &bytes, missing, &replaces)?;
                 let size = bytes.len();
-                let text = format!("wrote {size} bytes to `{path}`");
+                let bytes = if size == 1 { "byte" } else { "bytes" };
+                let text = format!("wrote {size} {bytes} to `{path}`\n");
                 let value = json!({"path": path.as_str(), "size": size});
                 Ok(ToolOutput::value(value).with_text(text))
             })
@@ -244,6 +242,7 @@ fn in_words(size: u64, content: Option<&[u8]>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Schema;
 
     #[test]
     fn base64_that_is_none_is_told_with_a_pointer() {

@@ -376,8 +376,9 @@ fn known(key: &str, place: &str) -> Result<&'static Setting, ConfigError> {
     if let Some(setting) = Setting::find(key) {
         return Ok(setting);
     }
-    let hint = match text::nearest(key, SETTINGS.iter().map(|setting| setting.key)).as_slice() {
-        [] => "`toolcrib config show` lists the keys".to_owned(),
+    let keys = SETTINGS.iter().map(|setting| setting.key).chain(["rules"]);
+    let hint = match text::nearest(key, keys).as_slice() {
+        [] => "docs/config.md lists the keys, as does `toolcrib config reference`".to_owned(),
         near => format!("did you mean {}?", text::or_list(near)),
     };
     let problem = format!("unknown key `{}`; {hint}", text::shorten(key, 80));

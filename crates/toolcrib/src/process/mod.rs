@@ -4,7 +4,7 @@
 //! call's limit, head and tail; when the call is cancelled or its time is up, every process is ended first and what was
 //! printed so far is in the error's details.
 //!
-//! A [`Runner`] keeps the sandbox of its last calls for [`IDLE`] and, from the second call on, one sandbox ready ahead of its
+//! The runner keeps the sandbox of its last calls for a second and, from the second call on, one sandbox ready ahead of its
 //! command: a call then costs little more than starting the program.
 
 mod capture;
@@ -192,7 +192,9 @@ impl Runner {
             Some(sandbox) => sandbox.clone(),
             None => machine()?,
         };
-        let mut policy = Policy::new(wall.level, cx.workspace()?.root());
+        let workspace = cx.workspace()?;
+        let mut policy = Policy::new(wall.level, workspace.root());
+        policy.protected.extend(workspace.own_data());
         policy.read.extend(self.options.readable.iter().cloned());
         policy.network = if wall.network {
             Network::Full

@@ -46,6 +46,18 @@ impl CommandCondition {
         let Some(name) = words.next() else {
             return Err("it is empty; write a program's name".to_owned());
         };
+        // Such a condition would never hold, and its author would believe it does.
+        let operator = |word: &&str| {
+            matches!(
+                *word,
+                "|" | "|&" | "||" | "&&" | "&" | ";" | ">" | ">>" | "<"
+            ) || word.ends_with(';')
+        };
+        if let Some(operator) = text.split_whitespace().find(operator) {
+            return Err(format!(
+                "`{operator}` is no word of a command: a condition is about one program and its arguments, each command of a text is judged by itself"
+            ));
+        }
         let mut condition = CommandCondition {
             names: vec![Words::parse(name)],
             ..CommandCondition::default()

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::conditions;
 use super::grammar::is_boundary;
 use super::lex::{Parser, Place, Stop};
 use super::syntax::{Command, Kind, List, Piece, Raw};
@@ -88,6 +89,9 @@ impl<'a> Parser<'a> {
                 }
                 self.facts.assign("COPROC", false);
                 let body = self.command()?;
+                if matches!(body.kind, Kind::Function { .. }) {
+                    return self.fail("a function defined by a coprocess", start);
+                }
                 if matches!(body.kind, Kind::Simple { .. }) {
                     // In a substitution, bash 5.2 takes the first word for the coprocess's name.
                     self.doubt("a coprocess without braces", start);
@@ -322,8 +326,8 @@ impl<'a> Parser<'a> {
             self.newlines()?;
             if self.reserved() == Some("]]") && open == 0 {
                 self.at += 2;
-                if words.is_empty() {
-                    return self.fail("a test without a condition", start);
+                if !conditions::is_sound(&words) {
+                    return self.fail("a test that is not understood", start);
                 }
                 return Ok(Kind::Test(words));
             }

@@ -401,7 +401,12 @@ impl<'a> Parser<'a> {
         let value = if is_array {
             self.only_bash("arrays", start);
             self.at += 1;
-            self.deeper(|parser| parser.array(start))?
+            let array = self.deeper(|parser| parser.array(start))?;
+            if !self.peek().is_none_or(is_boundary) {
+                // The word goes on, and bash takes the whole of it for something else.
+                return self.fail("an array with something attached to it", start);
+            }
+            array
         } else {
             Value::Word(self.word(Place::Command)?)
         };

@@ -18,6 +18,7 @@ mod builtins;
 mod calls;
 mod code;
 mod compound;
+mod conditions;
 mod declarations;
 mod dollar;
 mod escapes;

@@ -30,6 +30,7 @@ impl<'a> Parser<'a> {
                     .take_while(|byte| **byte == b'_' || byte.is_ascii_alphanumeric())
                     .count();
                 let named = length > 0
+                    && !rest[0].is_ascii_digit()
                     && rest.get(length) == Some(&b'}')
                     && matches!(rest.get(length + 1), Some(b'<' | b'>'));
                 if !named {

@@ -92,6 +92,7 @@ const DANGEROUS: &[&str] = &[
     "BASH_COMPAT",
     "BASH_XTRACEFD",
     "HISTFILE",
+    "FUNCNEST",
     "INPUTRC",
 ];
 

@@ -59,6 +59,8 @@ pub struct Workspace {
     /// As the operator wrote it, made absolute, and without links: callers know it by either.
     given: PathBuf,
     canonical: PathBuf,
+    /// Toolcrib's own data, if it lies in here: relative, without links.
+    own: Option<PathBuf>,
 }
 
 /// Why a directory cannot be the workspace. For the operator, who named it.
@@ -119,7 +121,29 @@ impl Workspace {
             root: fd,
             given: std::path::absolute(root).map_err(failed)?,
             canonical: root.canonicalize().map_err(failed)?,
+            own: None,
         })
+    }
+
+    /// Keeps tools from changing Toolcrib's own data, should that lie in the workspace: who writes there answers questions,
+    /// makes grants and sets the rules.
+    #[must_use]
+    pub(crate) fn without(mut self, home: &Path) -> Self {
+        // It may not be there yet.
+        let there = home.ancestors().find_map(|above| {
+            let rest = home.strip_prefix(above).ok()?;
+            Some(above.canonicalize().ok()?.join(rest))
+        });
+        self.own = there.and_then(|home| {
+            let inside = home.strip_prefix(&self.canonical).ok()?;
+            Some(inside.to_owned())
+        });
+        self
+    }
+
+    /// Where Toolcrib's own data is on the host, if it lies in the workspace.
+    pub(crate) fn own_data(&self) -> Option<PathBuf> {
+        self.own.as_ref().map(|own| self.canonical.join(own))
     }
 
     /// Where the workspace is on the host. For configuration and rules; results and messages of

@@ -65,6 +65,10 @@ impl WorkspacePath {
     /// directory.
     pub(crate) fn fault(&self, verb: &str, errno: Errno) -> ToolError {
         let (code, why) = match errno {
+            Errno::NOENT if self.0.starts_with('~') => (
+                ErrorCode::FileNotFound,
+                "there is no such file or directory; `~` is taken literally, give a path in the workspace",
+            ),
             Errno::NOENT => (
                 ErrorCode::FileNotFound,
                 "there is no such file or directory; list the directory to see what is there",

@@ -135,9 +135,13 @@ impl Workspace {
             (Ok(dir), _) => Ok(dir),
             (Err(Errno::NOENT), MissingDirs::Make) => self.make_directories(text, path),
             (Err(Errno::NOENT), MissingDirs::Refuse) => {
-                let message = format!(
-                    "cannot write `{path}`: its directory does not exist; set createDirs to make it"
-                );
+                let hint = if path.as_str().starts_with('~') {
+                    "`~` is taken literally, give a path in the workspace"
+                } else {
+                    "set createDirs to make it"
+                };
+                let message =
+                    format!("cannot write `{path}`: its directory does not exist; {hint}");
                 Err(ToolError::new(ErrorCode::FileNotFound, message).caused_by(Errno::NOENT))
             }
             (Err(errno), _) => Err(path.fault("write", errno)),
@@ -205,6 +209,13 @@ impl Workspace {
             let message = format!("cannot {verb} `{path}`: {why}");
             ToolError::new(ErrorCode::PermissionDenied, message)
         };
+        if let Some(own) = &self.own
+            && (place.starts_with(own) || own.starts_with(place))
+        {
+            return Err(denied(
+                "Toolcrib keeps its own data there, which is no tool's to change".to_owned(),
+            ));
+        }
         let found = toolcrib_sandbox::protected_name(&self.real_root()?, place);
         match found {
             Ok(None) => Ok(()),

@@ -228,3 +228,135 @@ fn the_tools_in_docs_are_the_tools_there_are() {
         "UPDATE_GOLDEN=1 writes docs/tools.md"
     );
 }
+
+/// S1 "Built-in Tools": every example, as it stands there.
+#[tokio::test]
+async fn s1_the_examples_of_the_built_in_tools() {
+    let test = TestCrib::new().file("README.md", "# Read me\n").builtins();
+    for (call, expected) in [
+        (
+            json!({"name": "list_files", "arguments": {"path": "."}}),
+            "README.md",
+        ),
+        (
+            json!({"name": "read_file", "arguments": {"path": "README.md"}}),
+            "# Read me\n",
+        ),
+        (
+            json!({"name": "write_file", "arguments": {"path": "output.txt", "content": "Hello, world!"}}),
+            "13 bytes",
+        ),
+        (
+            json!({"name": "shell", "arguments": {"command": "ls -la"}}),
+            "output.txt",
+        ),
+    ] {
+        let outcome = test
+            .registry()
+            .execute(CallRequest::from_json(call.clone()).unwrap())
+            .await;
+        let result = render(&outcome, ResultShape::Simple);
+        assert_eq!(result["success"], true, "{call}: {result}");
+        let output = result["output"].as_str().unwrap();
+        assert!(output.contains(expected), "{call}: {output}");
+    }
+}
+
+/// S1 "Tool Safety": the default rules, and one of one's own.
+#[tokio::test]
+async fn s1_dangerous_commands_and_sensitive_files_are_blocked_and_rules_can_be_added() {
+    let rules = RuleSet::default().with(Rule::forbid("no_network_access", ["curl", "wget", "nc"]));
+    let test = TestCrib::new().rules(rules).builtins();
+    let refused = |command: &str| {
+        let request = CallRequest::new("shell").arg("command", command);
+        let registry = test.registry().clone();
+        async move { registry.execute(request).await }
+    };
+    for (command, rule) in [
+        ("rm -rf /", "recursive-removal"),
+        ("dd if=/dev/zero of=/dev/sda", "disks"),
+        ("mkfs.ext4 /dev/sda1", "disks"),
+        ("cat /etc/passwd", "system-accounts"),
+        ("cat ~/.ssh/id_rsa", "ssh-keys"),
+        ("curl https://example.com", "no_network_access"),
+        ("echo x | nc localhost 80", "no_network_access"),
+    ] {
+        let outcome = refused(command).await;
+        let error = outcome.error().unwrap_or_else(|| panic!("{command}"));
+        assert_eq!(error.code(), ErrorCode::BlockedByRule, "{command}: {error}");
+        assert!(error.message().contains(rule), "{command}: {error}");
+    }
+    assert!(refused("echo curl wget nc").await.is_ok());
+}
+
+/// S3 "BashTool" and "Security Violations".
+#[tokio::test]
+async fn s3_bash_runs_what_is_harmless_and_says_what_is_not() {
+    let test = TestCrib::new().builtins();
+    let call = |command: &str| {
+        let request = json!({"name": "execute_bash", "parameters": {"command": command}});
+        let request = CallRequest::from_json(request).unwrap();
+        let registry = test.registry().clone();
+        async move { render(&registry.execute(request).await, ResultShape::Detailed) }
+    };
+    let result = call("echo 'Hello World'").await;
+    assert_eq!(
+        (&result["success"], &result["content"]),
+        (&json!(true), &json!("Hello World\n"))
+    );
+    assert_eq!(result["data"]["exitCode"], 0);
+    let result = call("sudo rm -rf /").await;
+    assert_eq!(result["success"], false);
+    let error = result["error"].as_str().unwrap();
+    assert!(
+        error.contains("refused") && error.contains("rule `privileges`"),
+        "{error}"
+    );
+}
+
+/// S2 "Approval": what each of its tools says about being asked.
+#[tokio::test]
+async fn s2_who_is_asked_before_which_tool() {
+    let test = TestCrib::new()
+        .file("old.txt", "old\n")
+        .file("other.txt", "other\n")
+        .builtins();
+    for (tool, args, asks) in [
+        ("list_directory", json!({"path": "."}), false),
+        ("read_file", json!({"path": "old.txt"}), false),
+        (
+            "write_file",
+            json!({"path": "new.txt", "content": "x"}),
+            false,
+        ),
+        (
+            "write_file",
+            json!({"path": "old.txt", "content": "x"}),
+            true,
+        ),
+        ("delete_file", json!({"path": "old.txt"}), true),
+        (
+            "move_file",
+            json!({"from": "old.txt", "to": "moved.txt"}),
+            false,
+        ),
+        (
+            "move_file",
+            json!({"from": "old.txt", "to": "other.txt", "overwrite": true}),
+            true,
+        ),
+        (
+            "run_code",
+            json!({"language": "python", "code": "print(1)"}),
+            false,
+        ),
+    ] {
+        let request = CallRequest::new(tool).args(crate::tools::args(args.clone()));
+        let plan = test.registry().plan(request).unwrap();
+        assert_eq!(
+            plan.verdict == toolcrib::Verdict::Ask,
+            asks,
+            "{tool} {args}"
+        );
+    }
+}

@@ -364,6 +364,14 @@ const HIDDEN: &[&str] = &[
     "ls | ! rm -rf victim",
     "ls | time rm -rf victim",
     "2>{fd}>x",
+    "coproc f() { ls; }",
+    "FUNCNEST=1",
+    "[[ a b ]]",
+    "[[ -f ]]",
+    "[[ a == ]]",
+    "[[ ( a ]]",
+    "[[ a && ]]",
+    "a=(b)#x rm -rf victim",
     "{ { ls; } > x }",
     "for ((i=0;i<2)); do ls; done",
     "ls {fd}\\\n>x",
@@ -493,6 +501,11 @@ const PLAIN: &[(&str, &str)] = &[
     ("nohup ./server > log 2>&1 &", "nohup server"),
     ("sudo apt-get install -y x", "sudo apt-get"),
     ("tar xzf x.tar.gz", "tar"),
+    ("[[ ! -f a && ( -z \"$B\" || $C != x* ) ]] && ls", "ls"),
+    (
+        "[[ -n a ]] && [[ a -nt b || a < b ]] && [[ a ]] && ls",
+        "ls",
+    ),
     ("tar -czf out.tgz dir", "tar"),
     ("tar -xJf x.tar.xz -C /tmp/y", "tar"),
     ("tar --exclude=.git -cf - . | wc -c", "tar wc"),
@@ -612,6 +625,7 @@ fn words_come_out_as_bash_makes_them() {
         argv("a 'b c' \"d\\\"e\" f\\ g $'h\\ti' ''").as_deref(),
         Some("a|b c|d\"e|f g|h\ti|")
     );
+    assert_eq!(argv("x {1}> f").as_deref(), Some("x|{1}"));
     assert_eq!(
         argv("x a{b,c{d,e}}f {1..3} {c..a} {01..3} {} {a} \\{a,b\\}").as_deref(),
         Some("x|abf|acdf|acef|1|2|3|c|b|a|01|02|03|{}|{a}|{a,b}")

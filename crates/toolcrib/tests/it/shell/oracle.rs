@@ -102,8 +102,12 @@ impl Yard {
             let word = String::from_utf8_lossy(word).into_owned();
             if word == "<end>" {
                 let run: Vec<String> = std::mem::take(&mut words);
-                // The lines of a file, run as a script: nothing that the text could tell.
-                if !matches!(run.first().map(String::as_str), Some("one" | "two")) {
+                // The lines of a file run as a script, which no text could tell; and what a shell that reads its
+                // commands from its input finds there when a function is called too often, which only happens here.
+                if !matches!(
+                    run.first().map(String::as_str),
+                    Some("one" | "two" | "here")
+                ) {
                     runs.push(run);
                 }
             } else {
