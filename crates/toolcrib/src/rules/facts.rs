@@ -67,7 +67,7 @@ impl<'a> Texts<'a> {
             .collect();
         let mut place = Where::new(workspace, directory);
         for shell in &shells {
-            place.distrust_pwd(shell.text);
+            place.distrust(shell.text);
         }
         Texts { shells, place }
     }

@@ -3,7 +3,10 @@
 mod outside;
 mod permissions;
 mod removal;
+mod selection;
 mod temporary;
+
+pub(super) use temporary::{is_new_directory, makes_directories};
 
 use super::Finding;
 use super::facts::Facts;

@@ -97,6 +97,10 @@ pub(super) struct Where {
     start: Located,
     /// Whether `$PWD` is where a command runs: nothing else sets it.
     pwd_is_directory: bool,
+    /// Whether `${TMPDIR:-/tmp}` is the call's temporary directory: nothing else sets it.
+    tmpdir_is_own: bool,
+    /// Whether `$(mktemp -d)` makes a directory: no function takes its place.
+    mktemp_makes: bool,
 }
 
 impl Where {
@@ -118,6 +122,8 @@ impl Where {
             workspace,
             start: root,
             pwd_is_directory: true,
+            tmpdir_is_own: true,
+            mktemp_makes: true,
         };
         if let Some(directory) = directory {
             place.start = place.locate_text(directory);
@@ -134,12 +140,18 @@ impl Where {
                 names: Vec::new(),
             },
             pwd_is_directory: self.pwd_is_directory,
+            tmpdir_is_own: self.tmpdir_is_own,
+            mktemp_makes: self.mktemp_makes,
         }
     }
 
-    /// Takes into account that a text may do more with `PWD` than to read it.
-    pub(super) fn distrust_pwd(&mut self, text: &str) {
+    /// Takes into account that a text may do more with `PWD`, `TMPDIR` and `mktemp` than to use them.
+    pub(super) fn distrust(&mut self, text: &str) {
         let count = |what: &str| text.matches(what).count();
+        self.mktemp_makes &= super::knowledge::makes_directories(text);
+        if count("TMPDIR") != count("$TMPDIR") + count("${TMPDIR}") + count("${TMPDIR:-") {
+            self.tmpdir_is_own = false;
+        }
         if count("PWD") != count("$PWD") + count("${PWD}") {
             self.pwd_is_directory = false;
         }
@@ -216,11 +228,17 @@ impl Where {
                 {
                     here = true;
                 }
-                Part::Dynamic(text) if first && text.trim_matches('"') == "${TMPDIR:-/tmp}" => {
+                Part::Dynamic(text)
+                    if first
+                        && self.tmpdir_is_own
+                        && text.trim_matches('"') == "${TMPDIR:-/tmp}" =>
+                {
                     root = Some(Root::Temporary);
                 }
                 // A directory in the temporary one, under a name that nobody else has.
-                Part::Dynamic(text) if first && makes_a_temporary_directory(text) => {
+                Part::Dynamic(text)
+                    if first && self.mktemp_makes && super::knowledge::is_new_directory(text) =>
+                {
                     root = Some(Root::Temporary);
                     made = true;
                 }
@@ -347,11 +365,6 @@ fn home_first(text: &str) -> Vec<Part> {
 
 fn word_is_absolute(word: &Word) -> bool {
     matches!(word.parts.first(), Some(Part::Text(text)) if text.starts_with('/'))
-}
-
-/// `$(mktemp -d)`: a directory of the call's own, wherever it is.
-fn makes_a_temporary_directory(text: &str) -> bool {
-    matches!(text.trim_matches('"'), "$(mktemp -d)" | "`mktemp -d`")
 }
 
 /// A name in the making.

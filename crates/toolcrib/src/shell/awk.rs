@@ -39,7 +39,7 @@ pub(super) fn run(
                 if option
                     .value
                     .as_ref()
-                    .is_some_and(super::shells::is_unclear_file)
+                    .is_some_and(super::shells::is_unclear_input)
                 {
                     walker.doubt("a program of `awk` that cannot be told", name);
                 }
@@ -193,6 +193,11 @@ fn tokens(program: &str) -> Option<Vec<Token<'_>>> {
             }
             b'/' if starts_regex(tokens.last()) => {
                 at += 1;
+                let from = at;
+                let counts = matches!(
+                    tokens.as_slice(),
+                    [.., Token::Sign('+'), Token::Sign('+')] | [.., Token::Sign('-'), Token::Sign('-')]
+                );
                 let mut brackets = false;
                 loop {
                     match bytes.get(at)? {
@@ -218,8 +223,20 @@ fn tokens(program: &str) -> Option<Vec<Token<'_>>> {
                         _ => at += 1,
                     }
                 }
+                // `i++ / 2` divides, and then what is taken for a pattern is code.
+                if counts && program[from..at].contains(['"', '(', '|']) {
+                    return None;
+                }
                 at += 1;
                 tokens.push(Token::Regex);
+            }
+            // After a parenthesis it divides, unless that belongs to `if` or `while`.
+            b'/' if tokens.last() == Some(&Token::Sign(')'))
+                && program[at + 1..]
+                    .split_once('/')
+                    .is_some_and(|(between, _)| between.contains('"')) =>
+            {
+                return None;
             }
             b'|' if bytes.get(at + 1) == Some(&b'|') => {
                 tokens.push(Token::Sign('O'));

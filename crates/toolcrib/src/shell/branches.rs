@@ -2,11 +2,18 @@
 
 use super::script::{Directory, SimpleCommand, Word};
 use super::syntax::{Command, Kind, List, Piece, Raw};
-use super::walk::{Context, Input, Outcome, Walker, join};
+use super::walk::{Context, Function, Input, Outcome, Walker, join};
 use super::{runners, variables};
 
 /// The most redirections that a command inherits from the groups around it.
 const MAX_INHERITED: usize = 16;
+
+/// What was so before a loop.
+pub(super) struct LoopStart {
+    moves: bool,
+    movements: usize,
+    listed: usize,
+}
 
 impl Walker {
     pub(super) fn command(&mut self, command: &Command<'_>, context: &Context<'_>) -> Outcome {
@@ -31,11 +38,26 @@ impl Walker {
             }
             inner.straight = false;
         }
+        let before = self.directory.clone();
+        let outcome = self.compound(command, context, inner);
+        if self.may_fail(&command.redirects) {
+            outcome.or_fails_in(before)
+        } else {
+            outcome
+        }
+    }
+
+    fn compound(
+        &mut self,
+        command: &Command<'_>,
+        context: &Context<'_>,
+        mut inner: Context<'_>,
+    ) -> Outcome {
         match &command.kind {
             Kind::Simple { .. } => Outcome::stays(&self.directory),
             Kind::Group(list) => self.list(list, &inner),
             Kind::Subshell(list) => {
-                inner.straight = false;
+                let inner = inner.apart();
                 self.apart(|walker| {
                     walker.list(list, &inner);
                 });
@@ -47,10 +69,10 @@ impl Walker {
                 body,
                 moves,
             } => {
-                self.start_loop(*moves, &mut inner);
+                let start = self.start_loop(*moves, &mut inner);
                 self.list(condition, &inner);
                 self.list(body, &inner);
-                self.end_loop(*moves)
+                self.end_loop(start)
             }
             Kind::For {
                 name,
@@ -64,9 +86,9 @@ impl Walker {
                     // For the doubts that expansion raises.
                     self.arguments(word, &mut Vec::new());
                 }
-                self.start_loop(*moves, &mut inner);
+                let start = self.start_loop(*moves, &mut inner);
                 self.list(body, &inner);
-                self.end_loop(*moves)
+                self.end_loop(start)
             }
             Kind::ForArithmetic {
                 expression,
@@ -75,9 +97,9 @@ impl Walker {
             } => {
                 self.pieces(expression, context);
                 self.check_arithmetic(expression, "for ((…))");
-                self.start_loop(*moves, &mut inner);
+                let start = self.start_loop(*moves, &mut inner);
                 self.list(body, &inner);
-                self.end_loop(*moves)
+                self.end_loop(start)
             }
             Kind::Case { word, arms } => {
                 self.pieces(&word.pieces, context);
@@ -102,8 +124,17 @@ impl Walker {
                 let directory = after.unwrap_or(Directory::Unknown);
                 Outcome::stays(&directory)
             }
-            Kind::Function { name, body, moves } => {
-                self.function(name, body, *moves, context);
+            Kind::Function {
+                name,
+                body,
+                moves,
+                calls,
+            } => {
+                let function = Function {
+                    moves: *moves,
+                    calls: calls.clone(),
+                };
+                self.function(name, body, function, context);
                 Outcome::stays(&self.directory)
             }
             Kind::Test(words) => {
@@ -116,7 +147,7 @@ impl Walker {
                 Outcome::stays(&self.directory)
             }
             Kind::Coprocess(body) => {
-                inner.straight = false;
+                let mut inner = inner.apart();
                 inner.input = Input::Unknown;
                 inner.piped = true;
                 self.apart(|walker| {
@@ -151,16 +182,31 @@ impl Walker {
         }
     }
 
-    pub(super) fn start_loop(&mut self, moves: bool, inner: &mut Context<'_>) {
+    pub(super) fn start_loop(&mut self, moves: bool, inner: &mut Context<'_>) -> LoopStart {
         inner.straight = false;
+        inner.in_loop = true;
         if moves {
             self.directory = Directory::Unknown;
         }
+        LoopStart {
+            moves,
+            movements: self.movements,
+            listed: self.script.commands.len(),
+        }
     }
 
-    pub(super) fn end_loop(&mut self, moves: bool) -> Outcome {
-        if moves {
+    pub(super) fn end_loop(&mut self, start: LoopStart) -> Outcome {
+        if start.moves {
             self.directory = Directory::Unknown;
+        } else if self.movements > start.movements {
+            // It moved after all, and then the next round starts elsewhere.
+            self.directory = Directory::Unknown;
+            for command in &mut self.script.commands[start.listed..] {
+                command.directory = Directory::Unknown;
+                for redirect in &mut command.redirects {
+                    redirect.directory = Directory::Unknown;
+                }
+            }
         }
         Outcome::stays(&self.directory)
     }
@@ -169,16 +215,21 @@ impl Walker {
         &mut self,
         name: &str,
         body: &Command<'_>,
-        moves: bool,
+        function: Function,
         context: &Context<'_>,
     ) {
         if runners::SHELL_WORDS.contains(&name) {
             self.doubt("a function takes the place of a command of the shell", name);
         }
-        self.functions.insert(name.to_owned(), moves);
+        // It may be defined in a branch or a subshell only: what was known of the name before still counts.
+        let known = self.functions.entry(name.to_owned()).or_default();
+        known.moves |= function.moves;
+        known.calls.extend(function.calls);
         self.script.fork_bomb |= starts_itself(body, name, false);
         let inner = Context {
             straight: false,
+            in_loop: false,
+            in_function: true,
             input: Input::Unknown,
             ..context.clone()
         };

@@ -4,7 +4,7 @@ use super::lex::Dialect;
 use super::options::{self, Spec};
 use super::runners::Runner;
 use super::script::{Directory, Part, Word};
-use super::walk::{Context, Outcome, Walker};
+use super::walk::{Context, Input, Outcome, Walker};
 use super::{declarations, shells};
 
 pub(super) fn find(name: &str) -> Option<Runner> {
@@ -45,12 +45,13 @@ fn change_directory(
     words: &[Word],
     _context: &Context<'_>,
 ) -> Outcome {
+    walker.movements += 1;
     let before = walker.directory.clone();
     let unknown = Outcome {
         ok: Some(Directory::Unknown),
         failed: Some(before.clone()),
     };
-    if name == "popd" {
+    if name == "popd" || walker.unsteady {
         return unknown;
     }
     let spec = Spec {
@@ -65,6 +66,11 @@ fn change_directory(
             Err(_) => return unknown,
         },
     };
+    // It only changes the list of directories then.
+    if name == "pushd" && given.iter().any(|option| option.name == "n") {
+        walker.movements -= 1;
+        return Outcome::stays(&before);
+    }
     let physical = given.iter().any(|option| option.name == "P");
     let home = |rest: &str| Outcome {
         ok: Some(Directory::home(rest)),
@@ -134,6 +140,8 @@ fn eval(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>)
             }
         }
         None => {
+            walker.movements += 1;
+            walker.may_survive_errors = true;
             shells::read_unclear(
                 walker,
                 words,
@@ -148,6 +156,8 @@ fn eval(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>)
 
 fn source(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'_>) -> Outcome {
     walker.forget();
+    walker.movements += 1;
+    walker.may_survive_errors = true;
     let file = words
         .iter()
         .skip(1)
@@ -155,10 +165,7 @@ fn source(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'
     // An unquoted variable may be nothing, and then the next word is the file.
     let moves_up = |file: &Word| file.splits && words.iter().any(Word::is_dynamic);
     let fine = file.is_some_and(|file| {
-        !file.is_dynamic()
-            && !moves_up(file)
-            && !file.literal_prefix().starts_with("/dev/")
-            && !file.literal_prefix().starts_with("/proc/")
+        !file.is_dynamic() && !moves_up(file) && !shells::is_unclear_file(file)
     });
     if !fine {
         let shown = file.map(Word::shown).unwrap_or_default();
@@ -180,6 +187,7 @@ fn exec(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) 
         Ok((_, used)) => {
             let rest = &words[1 + used..];
             if rest.is_empty() {
+                walker.other_input |= context.input != Input::Start;
                 return stays(walker);
             }
             walker.run_words(rest.to_vec(), &context.inside(name));
@@ -210,6 +218,7 @@ fn command(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_
             );
             walker.run_words(rest.to_vec(), &context.inside(name));
             if special {
+                walker.movements += 1;
                 walker.forget();
                 return Outcome::stays(&Directory::Unknown);
             }
@@ -236,13 +245,27 @@ fn trap(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) 
     match action.as_static() {
         Some("-p" | "-l" | "-P" | "-" | "") => {}
         Some(text) if !signals.is_empty() => {
-            // It runs wherever the shell is by then.
-            let directory = walker.directory.clone();
+            // It runs wherever the shell is by then, and between any two commands.
             let text = text.to_owned();
+            let movements = walker.movements;
+            let listed = walker.script.commands.len();
             walker.in_directory(Directory::Unknown, |walker| {
                 walker.text(&text, Dialect::Bash, &context.inside(name));
             });
-            walker.directory = directory;
+            let at_exit = signals
+                .iter()
+                .all(|signal| matches!(signal.as_static(), Some("EXIT" | "0")));
+            // A function in it may be defined later.
+            let may_call = !walker.facts.moving.is_empty()
+                && walker.script.commands[listed..].iter().any(|command| {
+                    command.name().is_none_or(|name| {
+                        !walker.functions.contains_key(name) || walker.function_moves(name)
+                    })
+                });
+            if (walker.movements > movements || may_call) && !at_exit {
+                walker.unsteady = true;
+                walker.directory = Directory::Unknown;
+            }
         }
         Some(_) => {}
         None => walker.doubt(
@@ -253,8 +276,40 @@ fn trap(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) 
     stays(walker)
 }
 
-fn leave(_: &mut Walker, _: &str, _: &[Word], _: &Context<'_>) -> Outcome {
-    Outcome::NEVER
+fn leave(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+    let number = |word: &Word| {
+        word.as_static()
+            .is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let plain = match &words[1..] {
+        [] => true,
+        [status] => match name {
+            "exit" | "return" => {
+                // `exit $?`
+                number(status) || matches!(status.parts.as_slice(), [Part::Dynamic(source)] if source == "$?")
+            }
+            _ => number(status) && status.as_static() != Some("0"),
+        },
+        _ => false,
+    };
+    // Outside of functions and loops bash complains and goes on.
+    let works = match name {
+        "exit" => true,
+        "return" => context.in_function,
+        "break" | "continue" => context.in_loop,
+        _ => false,
+    };
+    if plain && works {
+        Outcome::NEVER
+    } else {
+        stays(walker)
+    }
+}
+
+/// `set -e`, `set +e`
+fn errexit(walker: &mut Walker, on: bool, context: &Context<'_>) {
+    walker.ends_on_error = on && (context.straight || walker.ends_on_error);
+    walker.may_survive_errors |= !on && !context.straight;
 }
 
 fn set(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
@@ -271,7 +326,7 @@ fn set(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>) 
         let on = text.starts_with('-');
         for letter in text[1..].chars() {
             match letter {
-                'e' => walker.ends_on_error = on && (context.straight || walker.ends_on_error),
+                'e' => errexit(walker, on, context),
                 'a' | 'u' | 'f' | 'x' | 'v' | 'h' | 'm' | 'b' | 'C' | 'E' | 'T' | 'n' => {}
                 'B' if on => {}
                 'o' => {
@@ -279,9 +334,7 @@ fn set(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>) 
                     at += 1;
                     match option {
                         None => {}
-                        Some("errexit") => {
-                            walker.ends_on_error = on && (context.straight || walker.ends_on_error);
-                        }
+                        Some("errexit") => errexit(walker, on, context),
                         Some(
                             "nounset"
                             | "pipefail"

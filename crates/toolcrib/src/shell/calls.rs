@@ -33,6 +33,8 @@ fn risky(language: Language) -> (&'static [&'static str], &'static [&'static str
                 "dlopen",
                 "constructor",
                 "_linkedBinding",
+                "getBuiltinModule",
+                "repl",
             ],
         ),
         Language::Perl => (

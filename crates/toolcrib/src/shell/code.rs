@@ -104,6 +104,9 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                 if start.ends_with("timeit") || start.ends_with('m') && module == Some("timeit") {
                     codes.extend(words[at..].iter().cloned());
                 }
+                if start.ends_with("pdb") || start.ends_with('m') && module == Some("pdb") {
+                    walker.doubt(format!("a debugger of `{name}` may run anything"), start);
+                }
             }
             Opt::CodeNext => {
                 match words.get(at) {
@@ -122,6 +125,19 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                 start,
             ),
         }
+    }
+    // `<>` opens what its words name, and `ls|` is a command to it.
+    if language == Language::Perl
+        && words[1..].iter().any(|word| {
+            let text = word.shown();
+            let operand = !text.starts_with('-') && !codes.contains(word);
+            text.contains('|') && (operand || text.contains("ARGV"))
+        })
+    {
+        walker.doubt(
+            format!("`{name}` runs names of files that have a bar in them"),
+            name,
+        );
     }
     if codes.is_empty() && !has_script {
         match &context.input {

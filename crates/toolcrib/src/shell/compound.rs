@@ -293,7 +293,12 @@ impl<'a> Parser<'a> {
         self.newlines()?;
         let moves = self.moves;
         let from = self.at;
-        let kind = self.deeper(|parser| parser.compound())?;
+        let called = self.called.len();
+        self.open_functions += 1;
+        let kind = self.deeper(|parser| parser.compound());
+        self.open_functions -= 1;
+        let kind = kind?;
+        let calls = self.called[called..].to_vec();
         let kind = match kind {
             Some(kind) if !matches!(kind, Kind::Function { .. } | Kind::Coprocess(_)) => kind,
             _ => return self.fail("a function without a body in braces", start),
@@ -314,7 +319,12 @@ impl<'a> Parser<'a> {
         if moves {
             self.facts.moving.insert(name.clone());
         }
-        Ok(Kind::Function { name, body, moves })
+        Ok(Kind::Function {
+            name,
+            body,
+            moves,
+            calls,
+        })
     }
 
     pub(super) fn test(&mut self, start: usize) -> Result<Kind<'a>, Stop> {

@@ -251,6 +251,7 @@ impl<'a> Parser<'a> {
                 if operation == Operation::None {
                     operation = Operation::Slice;
                 }
+                self.calculations += 1;
                 self.brace_words(quoted, &mut rest)?;
             }
             Some(b':' | b'-' | b'=' | b'?' | b'+') => {
@@ -388,6 +389,7 @@ impl<'a> Parser<'a> {
             return self.fail("a subscript that is never closed", start);
         }
         self.at += 1;
+        self.calculations += 1;
         let nested = pieces
             .iter()
             .any(|piece| matches!(piece, Piece::Plain(text) if text.contains('[')));
@@ -454,6 +456,7 @@ impl<'a> Parser<'a> {
                 }
             }
         })?;
+        self.calculations += 1;
         self.facts.arithmetic(&pieces);
         Ok(pieces)
     }

@@ -1,6 +1,7 @@
 //! From pieces to words: braces, tilde, variables, patterns.
 
 use super::braces::Token;
+use super::facts::bash_sets_text;
 use super::script::{Part, Word};
 use super::syntax::{Operation, Parameter, Piece, Raw};
 use super::walk::Walker;
@@ -208,8 +209,8 @@ impl Walker {
 
     /// The value of a variable, without splitting.
     fn variable(&mut self, name: &str, word: &mut Word) {
-        if let Some(value) = self.known_value(name) {
-            word.push_text(value);
+        if let Some(known) = self.known_value(name).cloned() {
+            known.parts.into_iter().for_each(|part| word.push(part));
         } else if self.facts.sets(name) || self.sets_unknown_names() {
             word.push(Part::Dynamic(format!("${name}")));
         } else {
@@ -239,8 +240,13 @@ impl Walker {
             word.push(Part::Dynamic(parameter.source.to_owned()));
             return;
         }
-        let value = self.known_value(parameter.name).map(str::to_owned);
-        match value {
+        let known = self.known_value(parameter.name).cloned();
+        if let Some(made) = known.as_ref().filter(|word| !word.is_static()) {
+            word.splits |= splits;
+            made.parts.iter().cloned().for_each(|part| word.push(part));
+            return;
+        }
+        match known.as_ref().and_then(Word::as_static).map(str::to_owned) {
             Some(value) if !splits => word.push_text(&value),
             Some(value) if !self.facts.sets("IFS") && !value.contains('\\') => {
                 self.split(&value, word, into);
@@ -281,10 +287,14 @@ impl Walker {
     }
 
     /// The value of a variable, when it is certain.
-    fn known_value(&self, name: &str) -> Option<&str> {
-        if self.known.is_empty() || OWN_MIND.contains(&name) || !self.facts.sets_once(name) {
+    fn known_value(&self, name: &str) -> Option<&Word> {
+        if self.known.is_empty()
+            || OWN_MIND.contains(&name)
+            || bash_sets_text(name)
+            || !self.facts.sets_once(name)
+        {
             return None;
         }
-        self.known.get(name).map(String::as_str)
+        self.known.get(name)
     }
 }

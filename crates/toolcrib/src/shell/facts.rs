@@ -44,7 +44,7 @@ impl Facts {
 
     /// Whether arithmetic may use the variable: the text leaves it alone, or sets it to numbers only.
     pub(super) fn is_numeric(&self, name: &str) -> bool {
-        self.variables.get(name).is_none_or(|fact| fact.numeric)
+        !bash_sets_text(name) && self.variables.get(name).is_none_or(|fact| fact.numeric)
     }
 
     /// Adds what another text does that runs in the same shell.
@@ -99,8 +99,24 @@ impl Facts {
             return;
         };
         match name.as_ref() {
-            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" | "printf" | "let"
-            | "export" | "declare" | "typeset" | "local" | "readonly" => {
+            "printf" => {
+                // It sets one only with `-v`, attached or not.
+                let first = words.get(1).and_then(|word| word.pieces.first());
+                let format = match first {
+                    None => true,
+                    Some(Piece::Plain(text) | Piece::Text(text)) => {
+                        !text.is_empty() && !text.starts_with('-')
+                    }
+                    Some(_) => false,
+                };
+                if !format {
+                    for word in words.iter().skip(1).take(2) {
+                        self.argument(word);
+                    }
+                }
+            }
+            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" | "let" | "export"
+            | "declare" | "typeset" | "local" | "readonly" => {
                 for word in &words[1..] {
                     self.argument(word);
                 }
@@ -110,8 +126,13 @@ impl Facts {
                     _ => {}
                 }
             }
-            "eval" | "." | "source" | "trap" | "command" | "builtin" | "enable" | "coproc" => {
+            "eval" | "." | "source" | "command" | "builtin" | "enable" | "coproc" => {
                 self.anything = true;
+            }
+            "trap" => {
+                self.anything |= words
+                    .get(1)
+                    .is_some_and(|word| !word.literal().is_some_and(|text| sets_nothing(&text)));
             }
             _ => {}
         }
@@ -136,6 +157,12 @@ impl Facts {
                 text.starts_with('-') && !text.contains('n') || !text.starts_with(['-', '+'])
             });
             self.anything |= !harmless;
+            // `printf -vx`, `read -rax`, `wait -px`: a name may be attached.
+            for (at, _) in plain.match_indices(['v', 'a', 'p']) {
+                if let Some(name) = identifiers(&plain[at + 1..]).next() {
+                    self.assign(name, false);
+                }
+            }
             return;
         }
         if rest.is_empty() && word.pieces.len() > 1 {
@@ -149,6 +176,30 @@ impl Facts {
         };
         self.assign(name, numeric);
     }
+}
+
+/// Whether a text that is run later certainly sets no variable; functions in it are looked at where they are defined.
+fn sets_nothing(text: &str) -> bool {
+    let setting = [
+        "read", "printf", "let", "unset", "mapfile", "readarray", "getopts", "for", "select", "eval",
+        "source", "declare", "local", "export", "typeset", "readonly", "coproc", "wait", "command",
+        "builtin", "enable", "trap",
+    ];
+    let signs = ["=", "((", "$[", ". ", "}>", "}<", "[", "`", "\\"];
+    !signs.iter().any(|sign| text.contains(sign))
+        && !text
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .any(|word| setting.contains(&word))
+}
+
+/// Whether bash itself puts text into a variable that a text may have a hand in.
+pub(super) fn bash_sets_text(name: &str) -> bool {
+    matches!(
+        name,
+        "_" | "REPLY" | "OPTARG" | "MAPFILE" | "FUNCNAME" | "DIRSTACK" | "PWD" | "OLDPWD" | "COPROC"
+    ) || ["BASH_", "COMP_", "READLINE_"]
+        .iter()
+        .any(|start| name.starts_with(start))
 }
 
 /// Whether only a number can come of a word.

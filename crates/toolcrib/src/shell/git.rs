@@ -125,6 +125,16 @@ fn runs_value(key: &str) -> bool {
         )
 }
 
+/// Reads a text that git runs with more words after it.
+fn with_words(walker: &mut Walker, text: &str, context: &Context<'_>) {
+    walker.child_text(&format!("{text} \"$@\""), Dialect::Sh, context);
+}
+
+/// What git runs starts at the top of the repository, wherever that is.
+fn at_top(walker: &mut Walker, work: impl FnOnce(&mut Walker)) {
+    walker.in_directory(Directory::Unknown, work);
+}
+
 fn check_setting(walker: &mut Walker, name: &str, value: &Word, context: &Context<'_>) {
     let key = name.to_ascii_lowercase();
     if key.starts_with("alias.") {
@@ -133,8 +143,8 @@ fn check_setting(walker: &mut Walker, name: &str, value: &Word, context: &Contex
             return;
         };
         match text.strip_prefix('!') {
-            Some(text) => walker.child_text(text, Dialect::Sh, context),
-            None => walker.child_text(&format!("git {text}"), Dialect::Sh, context),
+            Some(text) => at_top(walker, |walker| with_words(walker, text, context)),
+            None => with_words(walker, &format!("git {text}"), context),
         }
         return;
     }
@@ -144,7 +154,7 @@ fn check_setting(walker: &mut Walker, name: &str, value: &Word, context: &Contex
             Some(text) => {
                 // Helpers without a path are subcommands of git; `!` marks a text for a shell.
                 let text = text.strip_prefix('!').unwrap_or(text);
-                walker.child_text(text, Dialect::Sh, context);
+                at_top(walker, |walker| with_words(walker, text, context));
             }
             None => walker.doubt(
                 "configuration of `git` names a program, and which one cannot be told",
@@ -185,13 +195,15 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
     };
     let rest = &words[1..];
     let read = |walker: &mut Walker, text: &Word| {
-        shells::read_word(
-            walker,
-            text,
-            Dialect::Sh,
-            context,
-            "`git` runs a text that cannot be told",
-        );
+        at_top(walker, |walker| {
+            shells::read_word(
+                walker,
+                text,
+                Dialect::Sh,
+                context,
+                "`git` runs a text that cannot be told",
+            );
+        });
     };
     let may_run = matches!(
         verb,
@@ -223,7 +235,7 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
     }
     match verb {
         "bisect" if rest.first().and_then(Word::as_static) == Some("run") => {
-            walker.run_words(rest[1..].to_vec(), context);
+            at_top(walker, |walker| walker.run_words(rest[1..].to_vec(), context));
         }
         "submodule" => {
             if let Some(at) = rest
@@ -232,21 +244,30 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
             {
                 let command: Vec<Word> = rest[at + 1..]
                     .iter()
-                    .skip_while(|word| word.literal_prefix().starts_with("--"))
+                    .skip_while(|word| word.literal_prefix().starts_with('-'))
                     .cloned()
                     .collect();
                 if let [text] = command.as_slice() {
                     read(walker, text);
                 } else {
-                    walker.run_words(command, context);
+                    at_top(walker, |walker| walker.run_words(command, context));
                 }
             }
         }
         "config" => {
+            let mut is_value = false;
             let operands: Vec<&Word> = rest
                 .iter()
                 .filter(|word| {
-                    !word.literal_prefix().starts_with('-') && word.as_static() != Some("set")
+                    let text = word.literal_prefix();
+                    let operand = !std::mem::take(&mut is_value)
+                        && !text.starts_with('-')
+                        && word.as_static() != Some("set");
+                    is_value = matches!(
+                        text,
+                        "-f" | "--file" | "--blob" | "-t" | "--type" | "--default" | "--comment" | "--value" | "--url"
+                    );
+                    operand
                 })
                 .collect();
             if let [key, value, ..] = operands.as_slice() {
@@ -269,19 +290,22 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
         let long = |name: &str, least: usize| {
             options::long_option(word, name, least).map(|attached| attached.or_else(next))
         };
+        // A letter in a cluster; those before it may take the rest of the word.
+        let attached = |letter: char, with_value: &str| {
+            let letters = start.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+            let at = letters.find(|c| c == letter || with_value.contains(c))?;
+            letters[at..]
+                .starts_with(letter)
+                .then(|| word.after(&start[..at + 2]).filter(|rest| !rest.parts.is_empty()))
+        };
+        let short = |letter: char, with_value: &str| {
+            attached(letter, with_value).map(|rest| rest.or_else(next))
+        };
         let text = match verb {
-            "rebase" => long("exec", 2).or_else(|| match start {
-                "-x" => Some(next()),
-                _ if start.starts_with("-x") => Some(word.after("-x")),
-                _ => None,
-            }),
-            "difftool" => long("extcmd", 2).or_else(|| match start {
-                "-x" => Some(next()),
-                _ if start.starts_with("-x") => Some(word.after("-x")),
-                _ => None,
-            }),
+            "rebase" => long("exec", 2).or_else(|| short('x', "XCsS")),
+            "difftool" => long("extcmd", 2).or_else(|| short('x', "t")),
             "grep" => options::long_option(word, "open-files-in-pager", 3)
-                .or_else(|| start.starts_with("-O").then(|| word.after("-O")))
+                .or_else(|| attached('O', "efABCm"))
                 .map(|attached| {
                     attached
                         .filter(|word| !word.parts.is_empty())
@@ -291,8 +315,11 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
             | "archive" => long("upload-pack", 3)
                 .or_else(|| long("receive-pack", 3))
                 .or_else(|| long("exec", 3))
-                .or_else(|| (verb == "clone" && start == "-u").then(next)),
-            "filter-branch" if start.ends_with("-filter") => Some(next()),
+                .or_else(|| match verb {
+                    "clone" => short('u', "bocj"),
+                    _ => None,
+                }),
+            "filter-branch" if start.ends_with("-filter") || start == "--setup" => Some(next()),
             "send-email" => long("sendmail-cmd", 3)
                 .or_else(|| long("smtp-server", 8))
                 .or_else(|| long("to-cmd", 4))
@@ -301,7 +328,12 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
         };
         if let Some(text) = text {
             match text {
-                Some(text) => read(walker, &text),
+                Some(text) if matches!(verb, "rebase" | "filter-branch") => read(walker, &text),
+                // Names of files, addresses and the like come after it.
+                Some(mut text) => {
+                    text.push_text(" \"$@\"");
+                    read(walker, &text);
+                }
                 None => walker.doubt("an option of `git` that runs a program", &word.shown()),
             }
         }

@@ -76,10 +76,13 @@ impl<'a> Parser<'a> {
     /// Items up to the end or to what closes the list, which stays.
     pub(super) fn items(&mut self, list: &mut List<'a>) -> Result<(), Stop> {
         loop {
+            let before = self.at;
             self.newlines()?;
             if self.at_closer() {
                 return Ok(());
             }
+            let starts_line = list.is_empty() || self.text[before..self.at].contains('\n');
+            let calculations = self.calculations;
             let chain = self.chain()?;
             self.blanks();
             let mut background = false;
@@ -93,7 +96,12 @@ impl<'a> Parser<'a> {
                 _ if self.at_closer() && self.may_close(&chain) => {}
                 _ => return self.fail("a word or sign that bash does not expect here", self.at),
             }
-            list.push(Item { chain, background });
+            list.push(Item {
+                chain,
+                background,
+                starts_line,
+                calculates: self.calculations > calculations,
+            });
         }
     }
 
@@ -345,10 +353,16 @@ impl<'a> Parser<'a> {
             None => false,
             Some(None) => true,
             Some(Some(name)) => {
-                matches!(
+                // What braces make of a name is not looked at here.
+                let moves = matches!(
                     name.as_ref(),
                     "cd" | "pushd" | "popd" | "eval" | "." | "source" | "command" | "builtin"
-                ) || !self.facts.moving.is_empty() && self.facts.moving.contains(name.as_ref())
+                ) || name.contains('{')
+                    || !self.facts.moving.is_empty() && self.facts.moving.contains(name.as_ref());
+                if self.open_functions > 0 {
+                    self.called.push(name.into_owned());
+                }
+                moves
             }
         };
         self.moves += usize::from(moves);

@@ -44,6 +44,12 @@ pub(super) struct Parser<'a> {
     pub(super) doubts: Vec<Doubt>,
     /// How many commands so far may have changed the directory.
     pub(super) moves: usize,
+    /// How many arithmetic expressions there were so far.
+    pub(super) calculations: usize,
+    /// How many functions are being read.
+    pub(super) open_functions: usize,
+    /// The names of the commands in those.
+    pub(super) called: Vec<String>,
 }
 
 /// Where a word stands, which decides what ends it.
@@ -73,6 +79,9 @@ impl<'a> Parser<'a> {
             facts: Facts::default(),
             doubts: Vec::new(),
             moves: 0,
+            calculations: 0,
+            open_functions: 0,
+            called: Vec::new(),
         }
     }
 

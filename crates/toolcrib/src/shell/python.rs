@@ -63,6 +63,10 @@ const UNCLEAR: &[&str] = &[
     "__loader__",
     "__spec__",
     "multiprocessing",
+    "webbrowser",
+    "doctest",
+    "timeit",
+    "cProfile",
     "ProcessPoolExecutor",
 ];
 

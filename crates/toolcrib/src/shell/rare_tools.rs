@@ -20,15 +20,29 @@ pub(super) fn make(
                 &word.shown(),
             );
         }
-        if long_option(word, "eval", 2).is_some() || start.starts_with("-E") {
+        // Letters with a value take the rest of the word.
+        let cluster = start.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        let letter = cluster.and_then(|letters| {
+            letters
+                .find(['f', 'C', 'I', 'j', 'l', 'o', 'W', 'E'])
+                .map(|at| (letters.as_bytes()[at], at + 2))
+        });
+        if long_option(word, "eval", 2).is_some() || matches!(letter, Some((b'E', _))) {
             walker.doubt("a text for `make`, which may run anything", &word.shown());
         }
         let file = long_option(word, "file", 1)
             .or_else(|| long_option(word, "makefile", 3))
             .map(|attached| attached.or_else(|| words.get(index + 1).cloned()));
-        let file = file.or_else(|| (start == "-f").then(|| words.get(index + 1).cloned()));
+        let file = file.or_else(|| match letter {
+            Some((b'f', end)) => Some(
+                word.after(&start[..end])
+                    .filter(|rest| !rest.parts.is_empty())
+                    .or_else(|| words.get(index + 1).cloned()),
+            ),
+            _ => None,
+        });
         if let Some(Some(file)) = file
-            && (file.as_static() == Some("-") || shells::is_unclear_file(&file))
+            && shells::is_unclear_input(&file)
         {
             walker.doubt("a makefile that cannot be told", &file.shown());
         }
@@ -69,8 +83,16 @@ pub(super) fn remote_copy(
                     })
                 })
         } else {
-            (cluster && start.starts_with("-S"))
-                .then(|| word.after("-S").filter(|rest| !rest.parts.is_empty()))
+            // The letters before it have no value.
+            start
+                .find(['S', 'D'])
+                .filter(|at| {
+                    cluster && start[1..*at].bytes().all(|byte| b"346ABCOpqRrsTvaNf".contains(&byte))
+                })
+                .map(|at| {
+                    word.after(&start[..=at])
+                        .filter(|rest| !rest.parts.is_empty())
+                })
         };
         if let Some(attached) = program {
             match attached.or_else(next) {
@@ -78,10 +100,25 @@ pub(super) fn remote_copy(
                 None => walker.doubt(format!("an option of `{name}` that runs a program"), start),
             }
         }
+        if word.adds_words() && word.literal_prefix().is_empty() {
+            walker.doubt(
+                format!("words of `{name}` that may be options that run a program"),
+                &word.shown(),
+            );
+        }
         let lower = word.shown().to_ascii_lowercase();
         if name != "rsync" && (lower.contains("proxycommand") || lower.contains("localcommand")) {
             walker.doubt(format!("an option of `{name}` that runs a program"), start);
         }
+    }
+    // `!` in its commands runs a shell here.
+    let commands = match walker.input(context) {
+        Input::Start => false,
+        Input::Text(text) => text.as_static().is_none_or(|text| text.contains('!')),
+        Input::Piped | Input::File | Input::Unknown => true,
+    };
+    if name == "sftp" && commands {
+        walker.doubt("`sftp` reads commands, which may run programs", name);
     }
     stays(walker)
 }
@@ -150,7 +187,7 @@ pub(super) fn editor(
             .any(|word| matches!(word.as_static(), Some("-es" | "-Es" | "-s" | "-e"))),
         _ => false,
     };
-    let unclear = match &context.input {
+    let unclear = match walker.input(context) {
         Input::Start => false,
         Input::Text(text) => text.as_static().is_none_or(runs),
         Input::Piped | Input::File | Input::Unknown => true,
@@ -219,8 +256,16 @@ pub(super) fn escapes_to_shell(
         _ => &["!"],
     };
     let mut texts: Vec<&Word> = words[1..].iter().collect();
-    if let Input::Text(text) = &context.input {
+    let input = walker.input(context);
+    if let Input::Text(text) = &input {
         texts.push(text);
+    }
+    // A file is like a script that lies there; what another command writes is not.
+    if matches!(input, Input::Piped | Input::Unknown) {
+        walker.doubt(
+            format!("`{name}` reads commands from its input, which may run programs"),
+            name,
+        );
     }
     let found = texts.iter().any(|word| {
         let shown = word.shown();
@@ -251,6 +296,24 @@ pub(super) fn split(
                 Some(text) => read(walker, &text, &context.inside(name), name),
                 None => walker.doubt("an option of `split` that runs a program", &word.shown()),
             }
+        }
+    }
+    stays(walker)
+}
+
+/// A link to what is piped in would make a script of it.
+pub(super) fn link(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    _context: &Context<'_>,
+) -> Outcome {
+    for word in &words[1..] {
+        if word.literal_prefix().starts_with(['/', '.']) && shells::is_unclear_file(word) {
+            walker.doubt(
+                format!("`{name}` gives another name to something that cannot be told"),
+                &word.shown(),
+            );
         }
     }
     stays(walker)

@@ -3,6 +3,7 @@
 use super::lex::Dialect;
 use super::options::{self, Spec};
 use super::script::{Part, Word};
+use super::shells::is_unclear_input;
 use super::walk::{Context, Outcome, Walker};
 
 /// Stands in a script for a variable's value from outside the text: some text without signs.
@@ -49,7 +50,12 @@ pub(super) fn run(
         for option in given {
             match option.name.as_str() {
                 "e" | "expression" => scripts.extend(option.value),
-                "f" | "file" => from_file = true,
+                "f" | "file" => {
+                    from_file = true;
+                    if option.value.as_ref().is_none_or(is_unclear_input) {
+                        walker.doubt("a script of `sed` that cannot be told", name);
+                    }
+                }
                 "sandbox" | "help" | "version" => return stays,
                 _ => {}
             }
@@ -146,7 +152,7 @@ fn commands(script: &str) -> Option<Vec<Runs>> {
             }
             '#' => rest = &rest[line_end..],
             // Texts and names of files go to the end of the line; a text goes on after a backslash.
-            'r' | 'R' | 'w' | 'W' | 'v' => rest = &rest[line_end..],
+            'r' | 'R' | 'w' | 'W' => rest = &rest[line_end..],
             'a' | 'i' | 'c' => {
                 let mut end = line_end;
                 while rest[..end].ends_with('\\') && end < rest.len() {
@@ -156,7 +162,7 @@ fn commands(script: &str) -> Option<Vec<Runs>> {
                 }
                 rest = &rest[end..];
             }
-            'b' | 't' | 'T' | ':' => {
+            'b' | 't' | 'T' | ':' | 'v' => {
                 let end = rest.find(['\n', ';', '}']).unwrap_or(rest.len());
                 rest = &rest[end..];
             }

@@ -159,12 +159,40 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
 
 /// Whether a script's name is something other than a file that lies there.
 pub(super) fn is_unclear_file(file: &Word) -> bool {
-    let start = file.literal_prefix();
     let substitution = file.parts.iter().any(|part| matches!(part, Part::Dynamic(source) if source.starts_with("<(") || source.starts_with(">(") || source.starts_with("$(") || source.starts_with('`')));
-    substitution
-        || start.starts_with("/dev/")
-        || start.starts_with("/proc/")
-        || file.splits && file.is_dynamic()
+    substitution || may_be_stream(file) || file.splits && file.is_dynamic()
+}
+
+/// Whether a path may lead to what is piped in: `/dev/stdin`, `//dev/fd/0`, `../../dev/stdin`, `stdin` after `cd /dev`.
+fn may_be_stream(file: &Word) -> bool {
+    let shown = file.shown();
+    let absolute = file.literal_prefix().starts_with('/');
+    let mut names: Vec<&str> = Vec::new();
+    let mut climbs = false;
+    for name in shown.split('/') {
+        match name {
+            "" | "." => {}
+            ".." if names.pop().is_some() => {}
+            ".." => climbs |= !absolute,
+            name => names.push(name),
+        }
+    }
+    let is_number = |name: &&str| name.bytes().all(|byte| byte.is_ascii_digit());
+    let pattern = file
+        .parts
+        .iter()
+        .any(|part| matches!(part, Part::Glob(pattern) if pattern.contains('/') || absolute));
+    let first = names.first().copied().unwrap_or_default();
+    pattern
+        || absolute && matches!(first, "dev" | "proc")
+        || climbs && names.iter().any(|name| matches!(*name, "dev" | "proc"))
+        || names.iter().any(|name| matches!(*name, "stdin" | "fd"))
+        || names.last().is_some_and(is_number)
+}
+
+/// The same for a program that takes `-` for its input.
+pub(super) fn is_unclear_input(file: &Word) -> bool {
+    file.as_static() == Some("-") || is_unclear_file(file)
 }
 
 /// Doubts texts for shells whose grammar differs, unless they are very plain.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::lex::{Dialect, Parser};
-use super::script::{Directory, Redirect, RedirectKind, SimpleCommand, Word};
+use super::script::{Directory, Part, Redirect, RedirectKind, SimpleCommand, Word};
 use super::syntax::{
     Assignment, Command, List, Operation, Piece, Raw, RawKind, RawRedirect, Value,
 };
@@ -16,6 +16,11 @@ pub(super) const MAX_COMMANDS: usize = 10_000;
 pub(super) const MAX_WRAPPERS: usize = 12;
 /// The most words times wrappers: every wrapper's words are listed once more.
 const MAX_COPIED: usize = 50_000;
+
+/// `$(mktemp -d)`: whatever it is, it is a directory of its own, and rules about directories want to know.
+fn makes_directory(value: &Word) -> bool {
+    matches!(value.parts.as_slice(), [Part::Dynamic(source)] if source.starts_with("$(mktemp -d"))
+}
 
 impl Walker {
     pub(super) fn span(&self, command: &Command<'_>, context: &Context<'_>) -> Range<usize> {
@@ -56,20 +61,21 @@ impl Walker {
             } else if context.straight && command.redirects.is_empty() {
                 for (assignment, (name, value)) in assignments.iter().zip(&set) {
                     let plain = assignment.subscript.is_none() && !assignment.appends;
-                    if let (true, Some(value)) = (
-                        plain && matches!(assignment.value, Value::Word(_)),
-                        value.as_static(),
-                    ) {
-                        self.known.insert(name.clone(), value.to_owned());
+                    if plain
+                        && matches!(assignment.value, Value::Word(_))
+                        && (value.is_static() || makes_directory(value))
+                    {
+                        self.known.insert(name.clone(), value.clone());
                     }
                 }
             }
         }
-        let hidden = raw.first().is_some_and(|word| word.literal().is_none())
-            && words
-                .first()
-                .and_then(Word::as_static)
-                .is_some_and(builtins::is_known);
+        let hidden = words
+            .first()
+            .and_then(Word::as_static)
+            .is_some_and(|name| {
+                builtins::is_known(name) && raw[0].literal().is_none_or(|written| written != name)
+            });
         if hidden {
             self.doubt(
                 "a command of the shell whose name comes from a variable",
@@ -90,7 +96,28 @@ impl Walker {
             span: Some(listed.span.clone()),
             ..context.clone()
         };
-        self.run(listed, &context)
+        let before = self.directory.clone();
+        let may_fail = self.may_fail(&command.redirects) || !assignments.is_empty();
+        let outcome = self.run(listed, &context);
+        if may_fail {
+            outcome.or_fails_in(before)
+        } else {
+            outcome
+        }
+    }
+
+    /// Whether one of the redirections may fail, and the command with it before it does anything.
+    pub(super) fn may_fail(&self, redirects: &[RawRedirect<'_>]) -> bool {
+        redirects.iter().any(|redirect| {
+            let target = redirect.target.literal();
+            match redirect.kind {
+                RawKind::Document(_) | RawKind::HereString => false,
+                RawKind::Read | RawKind::Write => target.is_none_or(|file| file != "/dev/null"),
+                RawKind::Duplicate => {
+                    target.is_none_or(|number| !matches!(number.as_ref(), "0" | "1" | "2" | "-"))
+                }
+            }
+        })
     }
 
     /// Lists a command and what it runs in turn.
@@ -113,12 +140,18 @@ impl Walker {
                 &first.shown(),
             );
             self.set_anything = true;
+            self.movements += 1;
             let outcome = Outcome::stays(&Directory::Unknown);
             self.list_command(command);
             return outcome;
         };
-        if self.functions.get(name).is_some_and(|moves| *moves) {
+        let moves = self.function_moves(name)
+            || first
+                .as_static()
+                .is_some_and(|whole| whole != name && self.function_moves(whole));
+        if moves {
             self.list_command(command);
+            self.movements += 1;
             return Outcome::stays(&Directory::Unknown);
         }
         if !runners::knows(name) {
@@ -128,6 +161,13 @@ impl Walker {
         let name = name.to_owned();
         let words = command.words.clone();
         self.list_command(command);
+        // With a slash it is a program, which changes nothing here.
+        if builtins::is_known(&name) && words[0].as_static() != Some(name.as_str()) {
+            self.apart(|walker| {
+                runners::run(walker, &name, &words, context);
+            });
+            return Outcome::stays(&self.directory);
+        }
         runners::run(self, &name, &words, context)
     }
 
@@ -340,10 +380,7 @@ impl Walker {
     }
 
     pub(super) fn substitution(&mut self, list: &List<'_>, context: &Context<'_>, fed: bool) {
-        let mut inner = Context {
-            straight: false,
-            ..context.clone()
-        };
+        let mut inner = context.apart();
         if fed {
             inner.piped = true;
             inner.input = Input::Piped;

@@ -11,6 +11,10 @@ pub(super) type List<'a> = Vec<Item<'a>>;
 pub(super) struct Item<'a> {
     pub(super) chain: Vec<(Link, Pipeline<'a>)>,
     pub(super) background: bool,
+    /// Whether a line begins with it.
+    pub(super) starts_line: bool,
+    /// Whether arithmetic is in it: an error there makes bash give up the whole line.
+    pub(super) calculates: bool,
 }
 
 /// When a pipeline of a chain runs.
@@ -72,6 +76,8 @@ pub(super) enum Kind<'a> {
         name: String,
         body: Box<Command<'a>>,
         moves: bool,
+        /// The names of the commands in it.
+        calls: Vec<String>,
     },
     /// `[[ … ]]`: its words, operators among them.
     Test(Vec<Raw<'a>>),

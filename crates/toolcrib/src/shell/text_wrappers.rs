@@ -127,7 +127,8 @@ pub(super) fn ssh(
                 "pkcs11provider",
                 "securitykeyprovider",
             ];
-            if option.name == "o"
+            if option.name == "F" && shells::is_unclear_file(value)
+                || option.name == "o"
                 && (!value.is_static() && value.literal_prefix().is_empty()
                     || runs.iter().any(|key| lower.trim_start().starts_with(key)))
             {

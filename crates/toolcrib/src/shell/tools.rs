@@ -26,6 +26,7 @@ pub(super) fn find(name: &str) -> Option<Runner> {
         "sed" | "gsed" => sed::run,
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::run,
         "split" => rare_tools::split,
+        "ln" => rare_tools::link,
         _ => return None,
     })
 }
@@ -161,7 +162,7 @@ fn tar(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
             }
         }
         let cluster = start.starts_with('-') && !start.starts_with("--");
-        let old = index == 1 && !start.starts_with('-') && start.len() < 12;
+        let old = index == 1 && !start.starts_with('-');
         if cluster && let Some(at) = start.find(['I', 'F']) {
             let attached = word
                 .after(&start[..=at])

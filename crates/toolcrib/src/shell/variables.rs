@@ -43,6 +43,13 @@ const COMMANDS: &[&str] = &[
     "TEXEDIT",
     "MAILER",
     "RIPGREP_PRE",
+    "RSYNC_CONNECT_PROG",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTDOC",
+    "npm_config_script_shell",
+    "NPM_CONFIG_SCRIPT_SHELL",
 ];
 
 /// The value is code, names code to load, or changes what other words mean.
@@ -54,6 +61,8 @@ const DANGEROUS: &[&str] = &[
     "SHELLOPTS",
     "BASHOPTS",
     "BASH_LOADABLES_PATH",
+    "BASH_ALIASES",
+    "BASH_CMDS",
     "PERL5OPT",
     "PERL5DB",
     "PERL5LIB",
@@ -98,9 +107,16 @@ const DANGEROUS: &[&str] = &[
 
 /// Doubts or reads the value of a variable that other programs act on.
 pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Context<'_>) {
+    // `BASH_CMDS[ls]`
+    let name = name.split('[').next().unwrap_or(name);
     if COMMANDS.contains(&name) {
         match value.as_static() {
-            Some(text) => walker.child_text(text, Dialect::Sh, &context.inside(name)),
+            Some(text) if text.trim().is_empty() => {}
+            // What it is about comes after it.
+            Some(text) => {
+                let text = format!("{text} \"$@\"");
+                walker.child_text(&text, Dialect::Sh, &context.inside(name));
+            }
             None => walker.doubt(
                 format!("`{name}` names a program, and which one cannot be told"),
                 &value.shown(),
@@ -124,6 +140,19 @@ pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Con
         return;
     }
     match name {
+        // Bash calculates what is put into these.
+        "RANDOM" | "SRANDOM" | "SECONDS" | "OPTIND" | "HISTCMD" | "LINENO" | "BASHPID"
+        | "EPOCHSECONDS" => {
+            let number = value
+                .as_static()
+                .is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+            if !number {
+                walker.doubt(
+                    "a variable that calculates what is put into it",
+                    &value.shown(),
+                );
+            }
+        }
         "SHELL" => {
             let shell = value
                 .as_static()

@@ -33,17 +33,33 @@ pub(super) struct Walker {
     pub(super) script: Script,
     pub(super) facts: Facts,
     /// Values of variables that were set in straight-line code.
-    pub(super) known: HashMap<String, String>,
+    pub(super) known: HashMap<String, Word>,
     pub(super) directory: Directory,
-    /// Functions, and whether a call may change the directory.
-    pub(super) functions: HashMap<String, bool>,
+    pub(super) functions: HashMap<String, Function>,
     /// Whether a failing command ends the text.
     pub(super) ends_on_error: bool,
+    /// Whether that may change at a time that cannot be told: in a function, in a trap.
+    pub(super) may_survive_errors: bool,
+    /// How many commands so far have changed the directory, or may have.
+    pub(super) movements: usize,
+    /// Whether the directory may change at any time: a trap does it.
+    pub(super) unsteady: bool,
+    /// Whether `exec` has given the shell itself another input.
+    pub(super) other_input: bool,
     pub(super) dialect: Option<Dialect>,
     pub(super) depth: usize,
     inner_bytes: usize,
     /// Something was run whose effect on variables cannot be told.
     pub(super) set_anything: bool,
+}
+
+/// A function that was defined.
+#[derive(Debug, Default)]
+pub(super) struct Function {
+    /// Whether a command in it may change the directory.
+    pub(super) moves: bool,
+    /// The names of the commands in it, which may be functions, too.
+    pub(super) calls: Vec<String>,
 }
 
 /// What is around a command.
@@ -56,6 +72,10 @@ pub(super) struct Context<'t> {
     pub(super) input: Input,
     /// Whether this runs exactly once, whenever the text runs: no branch, loop, function or subshell around.
     pub(super) straight: bool,
+    /// Whether `break` and `continue` find a loop in this shell.
+    pub(super) in_loop: bool,
+    /// Whether `return` finds a function.
+    pub(super) in_function: bool,
     /// Where in the outermost text this is, when it is read from inside a word.
     pub(super) span: Option<Range<usize>>,
 }
@@ -97,6 +117,14 @@ impl Outcome {
     pub(super) fn after(self) -> Option<Directory> {
         join(self.ok, self.failed)
     }
+
+    /// The same for a command that may fail before it does anything.
+    pub(super) fn or_fails_in(self, directory: Directory) -> Outcome {
+        Outcome {
+            ok: self.ok,
+            failed: join(self.failed, Some(directory)),
+        }
+    }
 }
 
 pub(super) fn join(one: Option<Directory>, other: Option<Directory>) -> Option<Directory> {
@@ -107,11 +135,22 @@ pub(super) fn join(one: Option<Directory>, other: Option<Directory>) -> Option<D
 }
 
 impl Context<'_> {
+    /// The context of what a shell of its own runs.
+    pub(super) fn apart(&self) -> Self {
+        Context {
+            straight: false,
+            in_loop: false,
+            ..self.clone()
+        }
+    }
+
     /// The context of what a wrapper runs.
     pub(super) fn inside(&self, wrapper: &str) -> Self {
         let mut inner = self.clone();
         inner.via.push(wrapper.to_owned());
         inner.straight = false;
+        inner.in_loop &= wrapper == "eval";
+        inner.in_function &= wrapper == "eval";
         inner
     }
 }
@@ -181,26 +220,41 @@ impl Walker {
     pub(super) fn apart(&mut self, work: impl FnOnce(&mut Self)) {
         let directory = self.directory.clone();
         let ends_on_error = self.ends_on_error;
+        let movements = self.movements;
         work(self);
-        self.directory = directory;
+        self.movements = movements;
+        self.directory = if self.unsteady {
+            Directory::Unknown
+        } else {
+            directory
+        };
         self.ends_on_error = ends_on_error;
     }
 
     pub(super) fn list(&mut self, list: &List<'_>, context: &Context<'_>) -> Outcome {
         let mut last = Outcome::stays(&self.directory);
         let mut reached = true;
+        let mut gives_up = false;
         for item in list {
             if self.script.commands.len() >= MAX_COMMANDS {
                 self.doubt("more commands than are listed", "");
                 return Outcome::stays(&Directory::Unknown);
             }
+            let before = self.directory.clone();
+            // An error in arithmetic gives up the line, even one that would have ended the text, and goes on with the next.
+            gives_up = item.calculates || gives_up && !item.starts_line;
             last = self.item(item, context);
-            let checks = self.ends_on_error && context.straight && is_plain(item);
-            let after = if checks {
+            let checks =
+                self.ends_on_error && !self.may_survive_errors && context.straight && is_plain(item);
+            let mut after = if checks {
                 last.ok.clone()
             } else {
                 last.clone().after()
             };
+            if gives_up && after.as_ref() != Some(&before) {
+                after = Some(Directory::Unknown);
+                last = Outcome::stays(&Directory::Unknown);
+            }
             reached &= after.is_some();
             self.directory = after.unwrap_or(Directory::Unknown);
         }
@@ -209,15 +263,7 @@ impl Walker {
 
     pub(super) fn item(&mut self, item: &Item<'_>, context: &Context<'_>) -> Outcome {
         if item.background {
-            let inner = Context {
-                straight: false,
-                input: if context.input == Input::Start {
-                    Input::Start
-                } else {
-                    context.input.clone()
-                },
-                ..context.clone()
-            };
+            let inner = context.apart();
             self.apart(|walker| {
                 walker.chain(&item.chain, &inner);
             });
@@ -272,10 +318,7 @@ impl Walker {
             [command] => self.command(command, context),
             parts => {
                 for (index, command) in parts.iter().enumerate() {
-                    let mut inner = Context {
-                        straight: false,
-                        ..context.clone()
-                    };
+                    let mut inner = context.apart();
                     if index > 0 {
                         inner.piped = true;
                         inner.input = Input::Piped;
@@ -293,11 +336,44 @@ impl Walker {
         outcome
     }
 
+    /// Where a command's input comes from, given that `exec` may have changed the shell's own.
+    pub(super) fn input(&self, context: &Context<'_>) -> Input {
+        match &context.input {
+            Input::Start if self.other_input => Input::Unknown,
+            input => input.clone(),
+        }
+    }
+
     /// What a wrapper runs starts in this directory.
     pub(super) fn in_directory(&mut self, directory: Directory, work: impl FnOnce(&mut Self)) {
         let outer = std::mem::replace(&mut self.directory, directory);
         work(self);
         self.directory = outer;
+    }
+
+    /// Whether calling a function may change the directory.
+    pub(super) fn function_moves(&self, name: &str) -> bool {
+        const MANY: usize = 500;
+        if !self.functions.contains_key(name) {
+            return false;
+        }
+        let mut seen = vec![name];
+        let mut at = 0;
+        while let Some(name) = seen.get(at) {
+            at += 1;
+            let Some(function) = self.functions.get(*name) else {
+                continue;
+            };
+            if function.moves || at > MANY {
+                return true;
+            }
+            for call in &function.calls {
+                if !seen.contains(&call.as_str()) && self.functions.contains_key(call) {
+                    seen.push(call);
+                }
+            }
+        }
+        false
     }
 
     /// Something ran whose effects on variables and functions cannot be told.

@@ -4,7 +4,7 @@ use super::lex::Dialect;
 use super::options::{self, Given, Spec};
 use super::runners::Runner;
 use super::script::{Directory, Part, Word};
-use super::walk::{Context, Outcome, Walker};
+use super::walk::{Context, Input, Outcome, Walker};
 use super::wrapper_table::WRAPPERS;
 use super::{shells, text_wrappers, variables};
 
@@ -66,6 +66,12 @@ const UNCLEAR: &[&str] = &[
     "busybox-static",
 ];
 
+/// Interpreters whose inline code nobody here can read; a script's name is fine.
+const INTERPRETERS: &[&str] = &[
+    "elixir", "iex", "erl", "racket", "sbcl", "ocaml", "scala", "groovy", "jshell", "octave", "raku",
+    "janet", "irb", "pry", "clojure", "clj", "swipl", "ghc", "runghc", "just", "tcc",
+];
+
 pub(super) fn find(name: &str) -> Option<Runner> {
     Some(match name {
         "xargs" => xargs,
@@ -80,6 +86,7 @@ pub(super) fn find(name: &str) -> Option<Runner> {
             text_wrappers::run_in_project
         }
         _ if UNCLEAR.contains(&name) => unclear,
+        _ if INTERPRETERS.contains(&name) => interpreter,
         _ if WRAPPERS.iter().any(|wrapper| wrapper.name == name) => wrapped,
         _ => return None,
     })
@@ -116,11 +123,6 @@ fn wrapped(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_
     };
     let mut directory = walker.directory.clone();
     match name {
-        "env" => {
-            if let Some(text) = value(&given, &["S", "split-string"]) {
-                return split_string(walker, text, &words[1 + used..], context);
-            }
-        }
         "chroot" | "unshare" | "nsenter" => directory = Directory::Unknown,
         "sudo"
             if given
@@ -151,6 +153,14 @@ fn wrapped(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_
             Some(path) => directory.join(path),
             None => Directory::Unknown,
         };
+    }
+    if name == "env"
+        && let Some(text) = value(&given, &["S", "split-string"])
+    {
+        walker.in_directory(directory, |walker| {
+            split_string(walker, text, &words[1 + used..], context);
+        });
+        return stays(walker);
     }
     let mut rest = &words[1 + used..];
     if wrapper.sets_variables {
@@ -207,7 +217,7 @@ fn assignments<'w>(
 }
 
 /// `env -S`: splits a text into words, with quotes of its own.
-fn split_string(walker: &mut Walker, text: &Word, rest: &[Word], context: &Context<'_>) -> Outcome {
+fn split_string(walker: &mut Walker, text: &Word, rest: &[Word], context: &Context<'_>) {
     let inner = context.inside("env");
     match text.as_static() {
         // Escapes and `${…}` have their own rules there; without them the words are those of the shell.
@@ -220,7 +230,10 @@ fn split_string(walker: &mut Walker, text: &Word, rest: &[Word], context: &Conte
             let mut words = vec![Word::text("env")];
             match split_plain(text) {
                 Some(split) => words.extend(split),
-                None => return not_understood(walker, "env", text),
+                None => {
+                    not_understood(walker, "env", text);
+                    return;
+                }
             }
             words.extend(rest.iter().cloned());
             walker.run_words(words, &inner);
@@ -239,7 +252,6 @@ fn split_string(walker: &mut Walker, text: &Word, rest: &[Word], context: &Conte
             );
         }
     }
-    stays(walker)
 }
 
 /// Splits at blanks, with quotes.
@@ -340,13 +352,44 @@ fn applet(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>
     stays(walker)
 }
 
+fn interpreter(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let script = words
+        .iter()
+        .skip(1)
+        .find(|word| !word.literal_prefix().starts_with('-'));
+    let inline = words.iter().skip(1).find(|word| {
+        matches!(
+            word.literal_prefix(),
+            "-e" | "-E" | "-c" | "-x" | "-g" | "-run" | "-eval" | "--eval" | "--command" | "--rpc-eval" | "-"
+        ) || word.literal_prefix().starts_with("--eval=")
+            || word.literal_prefix().starts_with("-e")
+            || word.adds_words()
+    });
+    let inline = inline.or_else(|| script.filter(|word| shells::is_unclear_file(word)));
+    let reads = words.len() < 2 && walker.input(context) != Input::Start;
+    if reads || inline.is_some() {
+        walker.doubt(
+            format!("code for `{name}` that may run programs"),
+            &inline.map(Word::shown).unwrap_or_default(),
+        );
+    }
+    stays(walker)
+}
+
 fn unclear(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
     let asks = words.len() == 2
         && matches!(
             words[1].as_static(),
             Some("--version" | "--help" | "-V" | "-h" | "-l" | "ls" | "list-sessions")
         );
-    if words.len() < 2 || asks {
+    // Most of them read commands from their input when they are given none.
+    let reads = words.len() < 2 && walker.input(context) != Input::Start;
+    if words.len() < 2 && !reads || asks {
         return stays(walker);
     }
     walker.doubt(

@@ -1,20 +1,22 @@
 //! Recursive removal: denied unless every target is known before it runs and strictly inside the workspace or the call's
 //! temporary directory.
 
-use super::{Find, temporary};
+use super::selection::{FindRemoval, Selection};
+use super::Find;
 use crate::model::effects::Verdict;
 use crate::rules::facts::Facts;
 use crate::rules::invocation::{Arg, Invocation};
 use crate::rules::place::{Located, Name, Root};
 
 /// What of the workspace's root a removal asks about even though it is inside.
-const PRECIOUS: [&str; 2] = [".git", ".toolcrib"];
+pub(super) const PRECIOUS: [&str; 2] = [".git", ".toolcrib"];
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     for command in facts.commands() {
         match command.name {
             "rm" if command.has("-r|--recursive") => rm(command, facts, find),
-            "find" => find_removes(command, facts, find),
+            "rm" => perhaps_recursive(command, facts, find),
+            "find" | "gfind" => find_removes(command, facts, find),
             _ => {}
         }
     }
@@ -26,16 +28,37 @@ fn rm(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>) {
         let reason = "its targets come from the output of another command".to_owned();
         return find(Verdict::Deny, reason, command.text());
     }
-    let by_find = |arg: &&Arg<'_>| wrapper == Some("find") && arg.text.contains("{}");
+    // What `find` found is judged with `find`, unless the path goes on to somewhere else.
+    let by_find = |arg: &&Arg<'_>| {
+        wrapper == Some("find") && arg.text.starts_with("{}") && !arg.text.contains("..")
+    };
     for target in command.operands().filter(|target| !by_find(target)) {
-        if temporary::was_made(target.word, facts) {
-            continue;
-        }
         let located = facts
             .place()
             .locate(target.word, &command.command.directory);
         if let Some((verdict, why)) = verdict_on(&located, facts) {
             find(verdict, format!("`{}` {why}", target.text), command.text());
+        }
+    }
+}
+
+/// `rm $x .`: words that cannot be told may be `-r`.
+fn perhaps_recursive(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>) {
+    let unclear = |arg: &&Arg<'_>| {
+        arg.word.literal_prefix().is_empty()
+            && !arg.word.is_static()
+            && (arg.word.splits || arg.word.is_dynamic())
+    };
+    if !command.args.iter().any(|arg| unclear(&arg)) {
+        return;
+    }
+    for target in command.operands().filter(|arg| !unclear(arg)) {
+        let located = facts
+            .place()
+            .locate(target.word, &command.command.directory);
+        if let Some((_, why)) = verdict_on(&located, facts) {
+            let reason = format!("`{}` {why}, should another word be `-r`", target.text);
+            find(Verdict::Ask, reason, command.text());
         }
     }
 }
@@ -94,49 +117,34 @@ fn is_below_scratch(target: &Located, facts: &Facts<'_>) -> bool {
 
 /// `find … -delete` and `find … -exec rm …`: what is removed is beneath the starting points.
 fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>) {
-    let texts = || command.args.iter().map(|arg| arg.text.as_ref());
-    let executes = texts().zip(texts().skip(1)).any(|(option, program)| {
-        matches!(option, "-exec" | "-execdir" | "-ok" | "-okdir")
-            && matches!(
-                program.rsplit('/').next(),
-                Some("rm" | "unlink" | "shred" | "rmdir")
-            )
-    });
-    if !executes && !texts().any(|text| text == "-delete") {
-        return;
-    }
-    let starts: Vec<&Arg<'_>> = command
-        .args
-        .iter()
-        .skip_while(|arg| matches!(arg.text.as_ref(), "-H" | "-L" | "-P"))
-        .take_while(|arg| !arg.text.starts_with(['-', '(', ')', '!', '\\', ',']))
-        .collect();
-    let here = crate::shell::Word::text(".");
-    let located: Vec<(String, Located)> = if starts.is_empty() {
-        vec![(
-            ".".to_owned(),
-            facts.place().locate(&here, &command.command.directory),
-        )]
-    } else {
-        starts
-            .iter()
-            .map(|arg| {
-                (
-                    arg.text.clone().into_owned(),
-                    facts.place().locate(arg.word, &command.command.directory),
-                )
-            })
-            .collect()
+    let removal = FindRemoval::of(command);
+    let selection = match removal.selection {
+        None => return,
+        Some(selection) => selection,
     };
-    for (text, start) in located {
+    if removal.starts_from_file {
+        let reason = "where it starts is said by a file".to_owned();
+        return find(Verdict::Deny, reason, command.text());
+    }
+    let here = crate::shell::Word::text(".");
+    let locate = |word: &crate::shell::Word| facts.place().locate(word, &command.command.directory);
+    let starts: Vec<(&str, Located)> = if removal.starts.is_empty() {
+        vec![(".", locate(&here))]
+    } else {
+        let starts = removal.starts.iter();
+        starts.map(|arg| (arg.text.as_ref(), locate(arg.word))).collect()
+    };
+    for (text, start) in starts {
         let Some((verdict, why)) = verdict_on(&start, facts) else {
             continue;
         };
-        // Beneath the root of the workspace a selection of names is what people mean; a selection of everything is not.
+        // Beneath the root of the workspace a selection of names is what people mean; a selection of everything is not. By
+        // another name than `.` the root itself may be among what is selected.
         let root = start.root == Root::Workspace && start.is_known();
-        match (root, selection(command)) {
-            (true, Selection::Names) => {}
-            (true, Selection::Mixed) => find(
+        let by_dot = text.trim_end_matches('/') == ".";
+        match (root, selection) {
+            (true, Selection::Names) if by_dot => {}
+            (true, Selection::Names | Selection::Mixed) => find(
                 Verdict::Ask,
                 format!("what it selects beneath `{text}` cannot be told"),
                 command.text(),
@@ -145,39 +153,5 @@ fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>
                 find(verdict, format!("`{text}` {why}"), command.text());
             }
         }
-    }
-}
-
-enum Selection {
-    Everything,
-    /// Files of certain names only.
-    Names,
-    /// Tests that are joined by more than "and".
-    Mixed,
-}
-
-fn selection(command: &Invocation<'_>) -> Selection {
-    let mut names = false;
-    let mut mixed = false;
-    let mut args = command.args.iter().map(|arg| arg.text.as_ref());
-    while let Some(arg) = args.next() {
-        match arg {
-            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" => {
-                let pattern =
-                    crate::rules::name_glob::NameGlob::parse(args.next().unwrap_or_default());
-                if pattern.fixed() > 0 {
-                    names = true;
-                    mixed |= PRECIOUS.iter().any(|precious| pattern.matches(precious));
-                }
-            }
-            "-empty" => names = true,
-            "-o" | "-or" | "!" | "-not" | "," => mixed = true,
-            _ => {}
-        }
-    }
-    match (names, mixed) {
-        (_, true) => Selection::Mixed,
-        (true, false) => Selection::Names,
-        (false, false) => Selection::Everything,
     }
 }

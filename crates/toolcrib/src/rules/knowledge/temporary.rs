@@ -1,81 +1,39 @@
-//! `d=$(mktemp -d)`: a directory that the text itself made, under a name that nobody else has.
+//! `$(mktemp -d)`: a directory that the text itself made, under a name that nobody else has. The reader puts it wherever a
+//! variable certainly has such a value.
 
-use crate::rules::facts::{Facts, ShellText};
-use crate::shell::{Part, Word};
+/// Whether `mktemp` is only called in a text, and no function takes its place.
+pub(in crate::rules) fn makes_directories(text: &str) -> bool {
+    let called = |at: usize| {
+        let before = text[..at].trim_end();
+        before.ends_with("$(") || before.ends_with('`')
+    };
+    text.match_indices("mktemp").all(|(at, _)| called(at))
+}
 
-/// Whether a word is, or is in, a directory that the same text has made.
-pub(super) fn was_made(word: &Word, facts: &Facts<'_>) -> bool {
-    let [Part::Dynamic(first), rest @ ..] = word.parts.as_slice() else {
+/// Whether a substitution gives a new directory, with a template that is not likely to fail: then it would be empty.
+pub(in crate::rules) fn is_new_directory(text: &str) -> bool {
+    let text = text.trim_matches('"');
+    let arguments = match text.strip_prefix('`') {
+        Some(rest) => rest.strip_suffix('`'),
+        None => text
+            .strip_prefix("$(")
+            .and_then(|rest| rest.strip_suffix(')')),
+    };
+    let Some(arguments) = arguments.and_then(|rest| rest.trim().strip_prefix("mktemp -d")) else {
         return false;
     };
-    let inside = match rest {
-        [] => true,
-        [Part::Text(path)] => path.starts_with('/') && !path.split('/').any(|name| name == ".."),
+    let template = |name: &str| {
+        let name = name.strip_prefix("/tmp/").unwrap_or(name);
+        name.ends_with("XXX")
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    let words: Vec<&str> = arguments.split(' ').filter(|word| !word.is_empty()).collect();
+    match words.as_slice() {
+        _ if !arguments.is_empty() && !arguments.starts_with(' ') => false,
+        [] | ["-p", "/tmp"] => true,
+        [name] | ["-t", name] | ["-p", "/tmp", name] => template(name),
         _ => false,
-    };
-    let variable = first
-        .strip_prefix("${")
-        .and_then(|name| name.strip_suffix('}'))
-        .or_else(|| first.strip_prefix('$'));
-    let Some(variable) = variable.filter(|name| is_name(name)) else {
-        return false;
-    };
-    // Wherever else the variable may get a value, nothing is known of it.
-    inside
-        && facts
-            .shells()
-            .all(|shell| only_from_mktemp(variable, shell))
-}
-
-fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn only_from_mktemp(variable: &str, shell: &ShellText<'_>) -> bool {
-    let commands = &shell.script.commands;
-    let mut values = commands
-        .iter()
-        .flat_map(|command| &command.assignments)
-        .filter(|(name, _)| name == variable)
-        .map(|(_, value)| value)
-        .peekable();
-    let made = values.peek().is_some()
-        && values.all(
-            |value| matches!(value.parts.as_slice(), [Part::Dynamic(text)] if is_mktemp(text)),
-        );
-    let set_otherwise = commands.iter().any(|command| {
-        matches!(
-            command.name(),
-            None | Some(
-                "read"
-                    | "mapfile"
-                    | "readarray"
-                    | "getopts"
-                    | "printf"
-                    | "eval"
-                    | "source"
-                    | "."
-                    | "declare"
-                    | "local"
-                    | "typeset"
-                    | "export"
-                    | "readonly"
-                    | "unset"
-                    | "let"
-            )
-        ) && !command.words.is_empty()
-    });
-    let looped = ["for", "select"]
-        .iter()
-        .any(|word| shell.text.contains(&format!("{word} {variable}")));
-    made && !set_otherwise && !looped && shell.script.doubts.is_empty()
-}
-
-fn is_mktemp(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || " -_./".contains(c);
-    text.trim_matches('"')
-        .strip_prefix("$(mktemp -d")
-        .and_then(|rest| rest.strip_suffix(')'))
-        .is_some_and(|rest| rest.chars().all(plain))
+    }
 }

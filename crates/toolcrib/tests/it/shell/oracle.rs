@@ -1,6 +1,7 @@
 //! Random scripts, read and really run: whatever bash starts must have been listed, unless there was a doubt.
 //!
-//! Programs are stubs that write down their words. `TOOLCRIB_SHELL_CASES=100000` tries more scripts than the usual few hundred.
+//! Programs are stubs that write down where they run and their words. `TOOLCRIB_SHELL_CASES=100000` tries more scripts than the
+//! usual few hundred; `TOOLCRIB_SHELL_TEXTS=file` tries the texts of a file, with `---` lines between them.
 
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -12,16 +13,24 @@ use std::time::Duration;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use toolcrib::shell::{self, Part, Script, SimpleCommand, Word};
+use toolcrib::shell::{self, Directory, Part, Script, SimpleCommand, Word};
 
 use super::scripts;
 
 /// Programs that run as they are; they find only stubs.
 const REAL: &[&str] = &[
     "sh", "bash", "env", "timeout", "nice", "nohup", "xargs", "find", "setsid", "stdbuf", "cat",
-    "true",
+    "true", "false", "awk", "mawk", "gawk", "sed", "make", "git", "tar", "script", "flock", "perl", "python3", "sort",
+    "split", "chrt", "taskset", "ionice", "m4", "node", "tee", "mkdir", "touch", "mktemp", "ln", "kill", "sleep",
 ];
-const STUBS: &[&str] = &["zap", "burn", "wipe"];
+const STUBS: &[&str] = &["zap", "burn", "wipe", "pow"];
+
+/// A program that was started: where, and with which words.
+#[derive(Debug, Clone, PartialEq)]
+struct Run {
+    directory: String,
+    words: Vec<String>,
+}
 
 /// A directory with stubs, a place to run in, and what the stubs wrote down.
 struct Yard {
@@ -46,12 +55,12 @@ impl Yard {
             }
         }
         for name in STUBS {
-            let text = "#!/bin/sh\nprintf '%s\\0' \"${0##*/}\" \"$@\" '<end>' >> \"$YARD_LOG\"\n";
+            let text = "#!/bin/sh\nprintf '%s\\0' \"$(/bin/pwd -P)\" \"${0##*/}\" \"$@\" '<end>' >> \"$YARD_LOG\"\n";
             let path = bin.join(name);
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
-        let handler = "command_not_found_handle() { printf '%s\\0' \"$@\" '<end>' >> \"$YARD_LOG\"; return 127; }\n";
+        let handler = "command_not_found_handle() { printf '%s\\0' \"$(/bin/pwd -P)\" \"$@\" '<end>' >> \"$YARD_LOG\"; return 127; }\n";
         std::fs::write(base.join("rc"), handler).unwrap();
         Yard {
             _directory: directory,
@@ -61,14 +70,12 @@ impl Yard {
     }
 
     /// Runs a script by bash; what it started, or `None` when it took too long.
-    fn run(&self, script: &str) -> Option<Vec<Vec<String>>> {
+    fn run(&self, script: &str) -> Option<Vec<Run>> {
         // Of its own, for what a script leaves behind may still be writing.
         self.runs.set(self.runs.get() + 1);
         let log = self.base.join(format!("log{}", self.runs.get()));
-        let place = self.base.join("w");
-        let _ = std::fs::remove_dir_all(&place);
-        // Deep enough for a few `cd ..`.
-        let place = place.join("w/w/w/w");
+        let _ = std::fs::remove_dir_all(self.base.join("w"));
+        let place = self.place();
         std::fs::create_dir_all(place.join("sub")).unwrap();
         std::fs::write(place.join("in"), "one\ntwo\n").unwrap();
         let mut child = self
@@ -101,20 +108,42 @@ impl Yard {
         for word in log.split(|byte| *byte == 0) {
             let word = String::from_utf8_lossy(word).into_owned();
             if word == "<end>" {
-                let run: Vec<String> = std::mem::take(&mut words);
+                let mut run: Vec<String> = std::mem::take(&mut words);
+                let directory = run.remove(0);
                 // The lines of a file run as a script, which no text could tell; and what a shell that reads its
                 // commands from its input finds there when a function is called too often, which only happens here.
                 if !matches!(
                     run.first().map(String::as_str),
                     Some("one" | "two" | "here")
                 ) {
-                    runs.push(run);
+                    runs.push(Run {
+                        directory,
+                        words: run,
+                    });
                 }
             } else {
                 words.push(word);
             }
         }
         Some(runs)
+    }
+
+    /// Where scripts start: deep enough for a few `cd ..`.
+    fn place(&self) -> PathBuf {
+        self.base.join("w/w/w/w/w")
+    }
+
+    /// Whether a command ran where it was said to.
+    fn is_at(&self, listed: &Directory, ran: &str) -> bool {
+        let expected = match listed {
+            Directory::Unknown => return true,
+            Directory::Start => self.place(),
+            Directory::Known(path) => match path.strip_prefix('~') {
+                Some(rest) => self.base.join(rest.trim_start_matches('/')),
+                None => self.place().join(path),
+            },
+        };
+        expected.canonicalize().is_ok_and(|path| path == Path::new(ran))
     }
 
     fn accepts(&self, script: &str) -> bool {
@@ -216,9 +245,12 @@ fn complaint(yard: &Yard, text: &str, script: &Script, counts: &mut Counts) -> O
         return None;
     }
     counts.runs_without_doubt += runs.len();
-    let missing = runs
-        .iter()
-        .find(|ran| !script.commands.iter().any(|listed| fits(listed, ran)))?;
+    let missing = runs.iter().find(|ran| {
+        !script
+            .commands
+            .iter()
+            .any(|listed| yard.is_at(&listed.directory, &ran.directory) && fits(listed, &ran.words))
+    })?;
     Some(format!("bash ran {missing:?}, which was not listed"))
 }
 
@@ -298,4 +330,35 @@ fn what_bash_runs_of_a_heap_of_signs_was_listed_or_doubted() {
 #[test]
 fn what_bash_runs_of_damaged_scripts_was_listed_or_doubted() {
     compare(scripts::damaged(), cases());
+}
+
+/// Texts by hand, of the case file and of a file that is named.
+fn texts() -> Vec<String> {
+    let mut texts: Vec<String> = include_str!("../../cases/shell-rules.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .filter(|case| case["id"].as_str().unwrap().starts_with("ODD-"))
+        .map(|case| case["command"].as_str().unwrap().to_owned())
+        .collect();
+    if let Some(file) = std::env::var_os("TOOLCRIB_SHELL_TEXTS") {
+        let file = std::fs::read_to_string(file).unwrap();
+        texts.extend(file.split("\n---\n").map(str::to_owned));
+    }
+    texts
+}
+
+#[test]
+fn what_bash_runs_of_odd_texts_was_listed_or_doubted() {
+    let yard = Yard::new();
+    let mut counts = Counts::default();
+    let mut wrong = Vec::new();
+    for text in texts() {
+        let script = shell::read(&text);
+        if let Some(reason) = complaint(&yard, &text, &script, &mut counts) {
+            let listed: Vec<_> = script.commands.iter().map(|c| (&c.words, &c.directory)).collect();
+            wrong.push(format!("{text:?}: {reason}\n    {listed:?}"));
+        }
+    }
+    println!("{counts:?}");
+    assert!(wrong.is_empty(), "{counts:?}\n{}", wrong.join("\n"));
 }
