@@ -244,8 +244,10 @@ impl Walker {
             // An error in arithmetic gives up the line, even one that would have ended the text, and goes on with the next.
             gives_up = item.calculates || gives_up && !item.starts_line;
             last = self.item(item, context);
-            let checks =
-                self.ends_on_error && !self.may_survive_errors && context.straight && is_plain(item);
+            let checks = self.ends_on_error
+                && !self.may_survive_errors
+                && context.straight
+                && is_plain(item);
             let mut after = if checks {
                 last.ok.clone()
             } else {
