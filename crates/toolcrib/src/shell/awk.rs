@@ -196,7 +196,8 @@ fn tokens(program: &str) -> Option<Vec<Token<'_>>> {
                 let from = at;
                 let counts = matches!(
                     tokens.as_slice(),
-                    [.., Token::Sign('+'), Token::Sign('+')] | [.., Token::Sign('-'), Token::Sign('-')]
+                    [.., Token::Sign('+'), Token::Sign('+')]
+                        | [.., Token::Sign('-'), Token::Sign('-')]
                 );
                 let mut brackets = false;
                 loop {

@@ -286,7 +286,8 @@ fn leave(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>)
         [status] => match name {
             "exit" | "return" => {
                 // `exit $?`
-                number(status) || matches!(status.parts.as_slice(), [Part::Dynamic(source)] if source == "$?")
+                number(status)
+                    || matches!(status.parts.as_slice(), [Part::Dynamic(source)] if source == "$?")
             }
             _ => number(status) && status.as_static() != Some("0"),
         },

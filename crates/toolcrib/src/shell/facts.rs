@@ -181,9 +181,28 @@ impl Facts {
 /// Whether a text that is run later certainly sets no variable; functions in it are looked at where they are defined.
 fn sets_nothing(text: &str) -> bool {
     let setting = [
-        "read", "printf", "let", "unset", "mapfile", "readarray", "getopts", "for", "select", "eval",
-        "source", "declare", "local", "export", "typeset", "readonly", "coproc", "wait", "command",
-        "builtin", "enable", "trap",
+        "read",
+        "printf",
+        "let",
+        "unset",
+        "mapfile",
+        "readarray",
+        "getopts",
+        "for",
+        "select",
+        "eval",
+        "source",
+        "declare",
+        "local",
+        "export",
+        "typeset",
+        "readonly",
+        "coproc",
+        "wait",
+        "command",
+        "builtin",
+        "enable",
+        "trap",
     ];
     let signs = ["=", "((", "$[", ". ", "}>", "}<", "[", "`", "\\"];
     !signs.iter().any(|sign| text.contains(sign))
@@ -196,7 +215,14 @@ fn sets_nothing(text: &str) -> bool {
 pub(super) fn bash_sets_text(name: &str) -> bool {
     matches!(
         name,
-        "_" | "REPLY" | "OPTARG" | "MAPFILE" | "FUNCNAME" | "DIRSTACK" | "PWD" | "OLDPWD" | "COPROC"
+        "_" | "REPLY"
+            | "OPTARG"
+            | "MAPFILE"
+            | "FUNCNAME"
+            | "DIRSTACK"
+            | "PWD"
+            | "OLDPWD"
+            | "COPROC"
     ) || ["BASH_", "COMP_", "READLINE_"]
         .iter()
         .any(|start| name.starts_with(start))
@@ -268,9 +294,20 @@ pub(super) fn prints_number(source: &str) -> bool {
     if inner.contains('|') && matches!(last, "wc -l" | "wc -c" | "wc -w" | "wc -m") {
         return !inner.contains("||") && !inner.contains([';', '\n', '&']);
     }
-    ["wc -l <", "wc -c <", "wc -w <"]
-        .iter()
-        .any(|start| inner.strip_prefix(start).is_some_and(plain))
+    // `"$file"`, too.
+    let variable = |text: &str| {
+        let text = text.trim().trim_matches('"').strip_prefix('$');
+        text.is_some_and(|name| {
+            let name = name.trim_start_matches('{').trim_end_matches('}');
+            name.bytes()
+                .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+        })
+    };
+    ["wc -l <", "wc -c <", "wc -w <"].iter().any(|start| {
+        inner
+            .strip_prefix(start)
+            .is_some_and(|file| plain(file) || variable(file))
+    })
 }
 
 /// The names in an arithmetic text.

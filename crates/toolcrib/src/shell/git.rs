@@ -235,7 +235,9 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
     }
     match verb {
         "bisect" if rest.first().and_then(Word::as_static) == Some("run") => {
-            at_top(walker, |walker| walker.run_words(rest[1..].to_vec(), context));
+            at_top(walker, |walker| {
+                walker.run_words(rest[1..].to_vec(), context)
+            });
         }
         "submodule" => {
             if let Some(at) = rest
@@ -265,7 +267,14 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
                         && word.as_static() != Some("set");
                     is_value = matches!(
                         text,
-                        "-f" | "--file" | "--blob" | "-t" | "--type" | "--default" | "--comment" | "--value" | "--url"
+                        "-f" | "--file"
+                            | "--blob"
+                            | "-t"
+                            | "--type"
+                            | "--default"
+                            | "--comment"
+                            | "--value"
+                            | "--url"
                     );
                     operand
                 })
@@ -292,11 +301,14 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
         };
         // A letter in a cluster; those before it may take the rest of the word.
         let attached = |letter: char, with_value: &str| {
-            let letters = start.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+            let letters = start
+                .strip_prefix('-')
+                .filter(|rest| !rest.starts_with('-'))?;
             let at = letters.find(|c| c == letter || with_value.contains(c))?;
-            letters[at..]
-                .starts_with(letter)
-                .then(|| word.after(&start[..at + 2]).filter(|rest| !rest.parts.is_empty()))
+            letters[at..].starts_with(letter).then(|| {
+                word.after(&start[..at + 2])
+                    .filter(|rest| !rest.parts.is_empty())
+            })
         };
         let short = |letter: char, with_value: &str| {
             attached(letter, with_value).map(|rest| rest.or_else(next))

@@ -21,7 +21,9 @@ pub(super) fn make(
             );
         }
         // Letters with a value take the rest of the word.
-        let cluster = start.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        let cluster = start
+            .strip_prefix('-')
+            .filter(|rest| !rest.starts_with('-'));
         let letter = cluster.and_then(|letters| {
             letters
                 .find(['f', 'C', 'I', 'j', 'l', 'o', 'W', 'E'])
@@ -87,7 +89,10 @@ pub(super) fn remote_copy(
             start
                 .find(['S', 'D'])
                 .filter(|at| {
-                    cluster && start[1..*at].bytes().all(|byte| b"346ABCOpqRrsTvaNf".contains(&byte))
+                    cluster
+                        && start[1..*at]
+                            .bytes()
+                            .all(|byte| b"346ABCOpqRrsTvaNf".contains(&byte))
                 })
                 .map(|at| {
                     word.after(&start[..=at])

@@ -70,12 +70,9 @@ impl Walker {
                 }
             }
         }
-        let hidden = words
-            .first()
-            .and_then(Word::as_static)
-            .is_some_and(|name| {
-                builtins::is_known(name) && raw[0].literal().is_none_or(|written| written != name)
-            });
+        let hidden = words.first().and_then(Word::as_static).is_some_and(|name| {
+            builtins::is_known(name) && raw[0].literal().is_none_or(|written| written != name)
+        });
         if hidden {
             self.doubt(
                 "a command of the shell whose name comes from a variable",

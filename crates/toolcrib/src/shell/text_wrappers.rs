@@ -129,8 +129,8 @@ pub(super) fn ssh(
             ];
             if option.name == "F" && shells::is_unclear_file(value)
                 || option.name == "o"
-                && (!value.is_static() && value.literal_prefix().is_empty()
-                    || runs.iter().any(|key| lower.trim_start().starts_with(key)))
+                    && (!value.is_static() && value.literal_prefix().is_empty()
+                        || runs.iter().any(|key| lower.trim_start().starts_with(key)))
             {
                 walker.doubt(
                     "an option of `ssh` that runs a program here",

@@ -68,8 +68,8 @@ const UNCLEAR: &[&str] = &[
 
 /// Interpreters whose inline code nobody here can read; a script's name is fine.
 const INTERPRETERS: &[&str] = &[
-    "elixir", "iex", "erl", "racket", "sbcl", "ocaml", "scala", "groovy", "jshell", "octave", "raku",
-    "janet", "irb", "pry", "clojure", "clj", "swipl", "ghc", "runghc", "just", "tcc",
+    "elixir", "iex", "erl", "racket", "sbcl", "ocaml", "scala", "groovy", "jshell", "octave",
+    "raku", "janet", "irb", "pry", "clojure", "clj", "swipl", "ghc", "runghc", "just", "tcc",
 ];
 
 pub(super) fn find(name: &str) -> Option<Runner> {
@@ -352,12 +352,7 @@ fn applet(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>
     stays(walker)
 }
 
-fn interpreter(
-    walker: &mut Walker,
-    name: &str,
-    words: &[Word],
-    context: &Context<'_>,
-) -> Outcome {
+fn interpreter(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
     let script = words
         .iter()
         .skip(1)
@@ -365,7 +360,16 @@ fn interpreter(
     let inline = words.iter().skip(1).find(|word| {
         matches!(
             word.literal_prefix(),
-            "-e" | "-E" | "-c" | "-x" | "-g" | "-run" | "-eval" | "--eval" | "--command" | "--rpc-eval" | "-"
+            "-e" | "-E"
+                | "-c"
+                | "-x"
+                | "-g"
+                | "-run"
+                | "-eval"
+                | "--eval"
+                | "--command"
+                | "--rpc-eval"
+                | "-"
         ) || word.literal_prefix().starts_with("--eval=")
             || word.literal_prefix().starts_with("-e")
             || word.adds_words()

@@ -1,8 +1,8 @@
 //! Recursive removal: denied unless every target is known before it runs and strictly inside the workspace or the call's
 //! temporary directory.
 
-use super::selection::{FindRemoval, Selection};
 use super::Find;
+use super::selection::{FindRemoval, Selection};
 use crate::model::effects::Verdict;
 use crate::rules::facts::Facts;
 use crate::rules::invocation::{Arg, Invocation};
@@ -132,7 +132,9 @@ fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>
         vec![(".", locate(&here))]
     } else {
         let starts = removal.starts.iter();
-        starts.map(|arg| (arg.text.as_ref(), locate(arg.word))).collect()
+        starts
+            .map(|arg| (arg.text.as_ref(), locate(arg.word)))
+            .collect()
     };
     for (text, start) in starts {
         let Some((verdict, why)) = verdict_on(&start, facts) else {

@@ -60,13 +60,15 @@ impl<'i, 's> FindRemoval<'i, 's> {
             // A parenthesis too many.
             walk.at += 1;
         }
-        let selection = walk.removes.then_some(if walk.unguarded && !walk.branches && !walk.unclear {
-            Selection::Everything
-        } else if walk.unguarded || walk.precious || walk.unclear {
-            Selection::Mixed
-        } else {
-            Selection::Names
-        });
+        let selection =
+            walk.removes
+                .then_some(if walk.unguarded && !walk.branches && !walk.unclear {
+                    Selection::Everything
+                } else if walk.unguarded || walk.precious || walk.unclear {
+                    Selection::Mixed
+                } else {
+                    Selection::Names
+                });
         FindRemoval {
             starts,
             starts_from_file: expression.iter().any(|arg| arg.text == "-files0-from"),
@@ -171,10 +173,29 @@ impl Walk<'_, '_> {
                 self.at += 2;
                 named
             }
-            "-daystart" | "-depth" | "-d" | "-follow" | "-mount" | "-xdev" | "-noleaf" | "-true"
-            | "-false" | "-nouser" | "-nogroup" | "-readable" | "-writable" | "-executable"
-            | "-print" | "-print0" | "-ls" | "-prune" | "-quit" | "-warn" | "-nowarn"
-            | "-ignore_readdir_race" | "-noignore_readdir_race" => named,
+            "-daystart"
+            | "-depth"
+            | "-d"
+            | "-follow"
+            | "-mount"
+            | "-xdev"
+            | "-noleaf"
+            | "-true"
+            | "-false"
+            | "-nouser"
+            | "-nogroup"
+            | "-readable"
+            | "-writable"
+            | "-executable"
+            | "-print"
+            | "-print0"
+            | "-ls"
+            | "-prune"
+            | "-quit"
+            | "-warn"
+            | "-nowarn"
+            | "-ignore_readdir_race"
+            | "-noignore_readdir_race" => named,
             // The others have one.
             _ => {
                 self.at += 1;
@@ -194,8 +215,8 @@ impl Walk<'_, '_> {
             return false;
         }
         let pattern = NameGlob::parse(&tidy(&arg.text));
-        self.precious |= pattern.fixed() > 0
-            && PRECIOUS.iter().any(|precious| pattern.matches(precious));
+        self.precious |=
+            pattern.fixed() > 0 && PRECIOUS.iter().any(|precious| pattern.matches(precious));
         pattern.fixed() > 0
     }
 

@@ -29,7 +29,10 @@ pub(in crate::rules) fn is_new_directory(text: &str) -> bool {
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
     };
-    let words: Vec<&str> = arguments.split(' ').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = arguments
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .collect();
     match words.as_slice() {
         _ if !arguments.is_empty() && !arguments.starts_with(' ') => false,
         [] | ["-p", "/tmp"] => true,

@@ -20,8 +20,9 @@ use super::scripts;
 /// Programs that run as they are; they find only stubs.
 const REAL: &[&str] = &[
     "sh", "bash", "env", "timeout", "nice", "nohup", "xargs", "find", "setsid", "stdbuf", "cat",
-    "true", "false", "awk", "mawk", "gawk", "sed", "make", "git", "tar", "script", "flock", "perl", "python3", "sort",
-    "split", "chrt", "taskset", "ionice", "m4", "node", "tee", "mkdir", "touch", "mktemp", "ln", "kill", "sleep",
+    "true", "false", "awk", "mawk", "gawk", "sed", "make", "git", "tar", "script", "flock", "perl",
+    "python3", "sort", "split", "chrt", "taskset", "ionice", "m4", "node", "tee", "mkdir", "touch",
+    "mktemp", "ln", "kill", "sleep",
 ];
 const STUBS: &[&str] = &["zap", "burn", "wipe", "pow"];
 
@@ -143,7 +144,9 @@ impl Yard {
                 None => self.place().join(path),
             },
         };
-        expected.canonicalize().is_ok_and(|path| path == Path::new(ran))
+        expected
+            .canonicalize()
+            .is_ok_and(|path| path == Path::new(ran))
     }
 
     fn accepts(&self, script: &str) -> bool {
@@ -355,7 +358,11 @@ fn what_bash_runs_of_odd_texts_was_listed_or_doubted() {
     for text in texts() {
         let script = shell::read(&text);
         if let Some(reason) = complaint(&yard, &text, &script, &mut counts) {
-            let listed: Vec<_> = script.commands.iter().map(|c| (&c.words, &c.directory)).collect();
+            let listed: Vec<_> = script
+                .commands
+                .iter()
+                .map(|c| (&c.words, &c.directory))
+                .collect();
             wrong.push(format!("{text:?}: {reason}\n    {listed:?}"));
         }
     }
