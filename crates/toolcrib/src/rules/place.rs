@@ -257,6 +257,10 @@ impl Where {
         if (root.is_some() || here) && names.first().is_some_and(|first| !first.text.is_empty()) {
             root = Some(Root::Unknown);
         }
+        // Above a directory that was made is whatever is there.
+        if made && names.iter().any(|name| name.text == "..") {
+            root = Some(Root::Unknown);
+        }
         let absolute = word_is_absolute(word);
         let names = names.into_iter().map(Building::done);
         let base = match root {

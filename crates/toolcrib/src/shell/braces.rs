@@ -5,12 +5,18 @@ use super::walk::Walker;
 
 /// The most words one word may become.
 const MAX_WORDS: usize = 256;
+/// The most words all of them may become.
+const MAX_ALL_WORDS: usize = 16 * 1024;
 /// How deep braces may stand in each other.
 const MAX_NESTED: usize = 24;
 
 impl Walker {
     /// Brace expansion. `None` when there is nothing to expand.
     pub(super) fn braces<'w, 'a>(&mut self, raw: &'w Raw<'a>) -> Option<Vec<Vec<Token<'w>>>> {
+        if self.brace_words > MAX_ALL_WORDS {
+            self.doubt("braces that become too many words", "");
+            return None;
+        }
         let tokens = tokens(raw);
         let (pairs, odd) = pairs(&tokens);
         let expandable = tokens.iter().enumerate().any(|(at, token)| {
@@ -33,6 +39,7 @@ impl Walker {
         self.brace_dialect(raw.source);
         let mut budget = MAX_WORDS;
         let expanded = alternatives(&tokens, &pairs, 0, tokens.len(), &mut budget);
+        self.brace_words += expanded.as_ref().map_or(MAX_WORDS, Vec::len);
         if expanded.is_none() {
             self.doubt("braces that become too many words", raw.source);
         }

@@ -132,7 +132,7 @@ impl Walker {
             } => {
                 let function = Function {
                     moves: *moves,
-                    calls: calls.clone(),
+                    calls: calls.iter().cloned().collect(),
                 };
                 self.function(name, body, function, context);
                 Outcome::stays(&self.directory)
@@ -224,6 +224,7 @@ impl Walker {
         // It may be defined in a branch or a subshell only: what was known of the name before still counts.
         let known = self.functions.entry(name.to_owned()).or_default();
         known.moves |= function.moves;
+        self.has_moving_function |= function.moves;
         known.calls.extend(function.calls);
         self.script.fork_bomb |= starts_itself(body, name, false);
         let inner = Context {

@@ -19,7 +19,10 @@ impl<'a> Parser<'a> {
             }
             self.at += 1;
             self.broken_operator();
+            let moves = self.moves;
             let list = self.body(start)?;
+            // Where it goes to is its own business.
+            self.moves = moves;
             self.expect_byte(b')', start)?;
             return Ok(Some(Kind::Subshell(list)));
         }

@@ -92,6 +92,7 @@ impl<'a> Parser<'a> {
     /// The list of `$(…)` or `<(…)`, from after the opening up to and including the closing parenthesis.
     pub(super) fn substitution(&mut self, start: usize) -> Result<List<'a>, Stop> {
         let waiting = self.pending.len();
+        let moves = self.moves;
         let list = self.deeper(|parser| {
             let outer = std::mem::take(&mut parser.pending);
             let list = parser.list()?;
@@ -108,6 +109,7 @@ impl<'a> Parser<'a> {
             );
         }
         self.at += 1;
+        self.moves = moves;
         if waiting > 0 && self.text[start..self.at].contains('\n') {
             self.doubt(
                 "a substitution over several lines before a here-document",
@@ -318,10 +320,13 @@ impl<'a> Parser<'a> {
                 match byte {
                     b'}' => break,
                     b'"' => parser.double_quotes(pieces)?,
-                    b'\'' => {
-                        parser.doubt("single quotes inside `${…}`", from);
-                        parser.at += 1;
-                    }
+                    b'\'' => match parser.plain_quotes() {
+                        Some(length) => parser.at += length,
+                        None => {
+                            parser.doubt("single quotes inside `${…}`", from);
+                            parser.at += 1;
+                        }
+                    },
                     b'\\' if parser.peek_at(1) == Some(b'}') => {
                         pieces.push(Piece::Text(Cow::Borrowed("}")));
                         parser.at += 2;
@@ -331,7 +336,6 @@ impl<'a> Parser<'a> {
                         parser.at += 2;
                     }
                     b'$' if matches!(parser.peek_at(1), Some(b'\'')) => {
-                        parser.doubt("single quotes inside `${…}`", from);
                         parser.at += 1;
                     }
                     b'\\' | b'$' | b'`' => {
@@ -354,6 +358,18 @@ impl<'a> Parser<'a> {
             }
             Ok(())
         })
+    }
+
+    /// How long a text in single quotes is that ends at the same place whether they quote or not; its meaning may differ.
+    pub(super) fn plain_quotes(&self) -> Option<usize> {
+        let rest = self.bytes.get(self.at + 1..)?;
+        let end = rest.iter().take(64).position(|byte| *byte == b'\'')?;
+        let text = &rest[..end];
+        let special = |byte: &u8| matches!(byte, b'}' | b'{' | b'"' | b'$' | b'`' | b'\n');
+        let escapes = text.iter().enumerate().all(|(at, byte)| {
+            *byte != b'\\' || text.get(at + 1).is_some_and(u8::is_ascii_alphabetic)
+        });
+        (!text.iter().any(special) && escapes).then_some(end + 2)
     }
 
     pub(super) fn quoted_step(&mut self, pieces: &mut Vec<Piece<'a>>) -> Result<(), Stop> {

@@ -2,7 +2,7 @@
 
 use super::braces::Token;
 use super::facts::bash_sets_text;
-use super::script::{Part, Word};
+use super::script::{Directory, Part, Word};
 use super::syntax::{Operation, Parameter, Piece, Raw};
 use super::walk::Walker;
 
@@ -246,6 +246,11 @@ impl Walker {
             made.parts.iter().cloned().for_each(|part| word.push(part));
             return;
         }
+        if parameter.name == "PWD" && self.is_at_plain_place() {
+            word.splits |= splits;
+            self.variable("PWD", word);
+            return;
+        }
         match known.as_ref().and_then(Word::as_static).map(str::to_owned) {
             Some(value) if !splits => word.push_text(&value),
             Some(value) if !self.facts.sets("IFS") && !value.contains('\\') => {
@@ -259,6 +264,17 @@ impl Walker {
                     self.variable(parameter.name, word);
                 }
             }
+        }
+    }
+
+    /// Whether `$PWD` is the directory where the text started, or one below it with a plain name.
+    fn is_at_plain_place(&self) -> bool {
+        match &self.directory {
+            Directory::Start => true,
+            Directory::Known(path) => path
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte)),
+            Directory::Unknown => false,
         }
     }
 

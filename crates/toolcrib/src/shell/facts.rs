@@ -294,9 +294,20 @@ pub(super) fn prints_number(source: &str) -> bool {
     if inner.contains('|') && matches!(last, "wc -l" | "wc -c" | "wc -w" | "wc -m") {
         return !inner.contains("||") && !inner.contains([';', '\n', '&']);
     }
-    ["wc -l <", "wc -c <", "wc -w <"]
-        .iter()
-        .any(|start| inner.strip_prefix(start).is_some_and(plain))
+    // `"$file"`, too.
+    let variable = |text: &str| {
+        let text = text.trim().trim_matches('"').strip_prefix('$');
+        text.is_some_and(|name| {
+            let name = name.trim_start_matches('{').trim_end_matches('}');
+            name.bytes()
+                .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+        })
+    };
+    ["wc -l <", "wc -c <", "wc -w <"].iter().any(|start| {
+        inner
+            .strip_prefix(start)
+            .is_some_and(|file| plain(file) || variable(file))
+    })
 }
 
 /// The names in an arithmetic text.

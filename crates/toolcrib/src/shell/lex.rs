@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
                 }
                 b'\\' => self.backslash(start, pieces),
                 b'\'' => {
-                    if place == Place::Braces {
+                    if place == Place::Braces && self.plain_quotes().is_none() {
                         // Whether they quote depends on what is around and on the operator.
                         self.doubt("single quotes inside `${…}`", self.at);
                     }

@@ -12,6 +12,8 @@ pub(super) const SHELL_WORDS: &[&str] = &[
     "cd", "pushd", "popd", "eval", ".", "source", "exec", "command", "builtin", "trap", "set",
     "shopt", "alias", "unalias", "exit", "return", "break", "continue", "export", "declare",
     "typeset", "local", "readonly", "read", "unset", "enable",
+    // Those whose output is known to be a number, or a new directory.
+    "wc", "date", "nproc", "seq", "id", "mktemp",
 ];
 
 pub(super) fn knows(name: &str) -> bool {

@@ -131,7 +131,7 @@ fn commands(script: &str) -> Option<Vec<Runs>> {
         rest = addresses(rest)?;
         let command = rest.chars().next()?;
         rest = &rest[command.len_utf8()..];
-        let line_end = rest.find('\n').unwrap_or(rest.len());
+        let line_end = || rest.find('\n').unwrap_or(rest.len());
         match command {
             '{' => {}
             '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z'
@@ -150,11 +150,11 @@ fn commands(script: &str) -> Option<Vec<Runs>> {
                     return None;
                 }
             }
-            '#' => rest = &rest[line_end..],
+            '#' => rest = &rest[line_end()..],
             // Texts and names of files go to the end of the line; a text goes on after a backslash.
-            'r' | 'R' | 'w' | 'W' => rest = &rest[line_end..],
+            'r' | 'R' | 'w' | 'W' => rest = &rest[line_end()..],
             'a' | 'i' | 'c' => {
-                let mut end = line_end;
+                let mut end = line_end();
                 while rest[..end].ends_with('\\') && end < rest.len() {
                     end = rest[end + 1..]
                         .find('\n')
@@ -167,6 +167,7 @@ fn commands(script: &str) -> Option<Vec<Runs>> {
                 rest = &rest[end..];
             }
             'e' => {
+                let line_end = line_end();
                 let text = rest[..line_end].trim();
                 found.push(if text.is_empty() {
                     Runs::Input

@@ -1,7 +1,7 @@
 //! Variables that make other programs run something.
 
 use super::lex::Dialect;
-use super::script::{Part, Word, base_name};
+use super::script::{Directory, Part, Word, base_name};
 use super::shells;
 use super::walk::{Context, Walker};
 
@@ -55,7 +55,6 @@ const COMMANDS: &[&str] = &[
 /// The value is code, names code to load, or changes what other words mean.
 const DANGEROUS: &[&str] = &[
     "BASH_ENV",
-    "ENV",
     "PS0",
     "PS4",
     "SHELLOPTS",
@@ -69,12 +68,10 @@ const DANGEROUS: &[&str] = &[
     "PYTHONSTARTUP",
     "PYTHONHOME",
     "PYTHONINSPECT",
-    "PYTHONBREAKPOINT",
     "RUBYOPT",
     "GIT_EXEC_PATH",
     "GIT_TEMPLATE_DIR",
     "GCONV_PATH",
-    "MAKEFLAGS",
     "MAKEFILES",
     "GNUMAKEFLAGS",
     "MFLAGS",
@@ -89,7 +86,6 @@ const DANGEROUS: &[&str] = &[
     "AWKPATH",
     "AWKLIBPATH",
     "NODE_PATH",
-    "GOFLAGS",
     "VIMINIT",
     "EXINIT",
     "LESSKEY_CONTENT",
@@ -127,6 +123,9 @@ pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Con
     let harmless = matches!(value.as_static(), Some("" | "/dev/null"));
     let loader =
         name.starts_with("LD_") || name.starts_with("DYLD_") || name.starts_with("BASH_FUNC_");
+    if name == "LD_LIBRARY_PATH" && is_usual_path(walker, value) {
+        return;
+    }
     if DANGEROUS.contains(&name)
         || loader
         || name.starts_with("GIT_CONFIG") && !name.ends_with("_NOSYSTEM")
@@ -153,6 +152,13 @@ pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Con
                 );
             }
         }
+        // Only a shell that talks to a person reads the file that it names.
+        "ENV" | "MAKEFLAGS" | "GOFLAGS" | "PYTHONBREAKPOINT" if !is_usual_setting(name, value) => {
+            walker.doubt(
+                format!("`{name}` makes other programs load or run something"),
+                &value.shown(),
+            );
+        }
         "SHELL" => {
             let shell = value
                 .as_static()
@@ -164,7 +170,7 @@ pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Con
                 );
             }
         }
-        "PATH" if !is_usual_path(value) => {
+        "PATH" if !is_usual_path(walker, value) => {
             walker.doubt("programs are looked for in other places", &value.shown());
         }
         "NODE_OPTIONS" => {
@@ -184,28 +190,68 @@ pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Con
     }
 }
 
-/// Whether a search path has only the usual places in it: those of the system, hidden ones of the home directory, and the path
-/// before, which was looked at when it was set.
-fn is_usual_path(value: &Word) -> bool {
+/// Whether a variable has a value that runs nothing: `ENV=test`, `MAKEFLAGS=-j4`, `GOFLAGS=-mod=mod`.
+fn is_usual_setting(name: &str, value: &Word) -> bool {
+    let Some(text) = value.as_static() else {
+        return false;
+    };
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    match name {
+        "ENV" => text.bytes().all(word),
+        "PYTHONBREAKPOINT" => matches!(text, "" | "0"),
+        "GOFLAGS" => {
+            !text.contains("exec")
+                && text.split_whitespace().all(|flag| {
+                    flag.bytes()
+                        .all(|byte| word(byte) || b"=,.".contains(&byte))
+                })
+        }
+        _ => text.split_whitespace().all(|flag| {
+            matches!(
+                flag,
+                "-s" | "-k" | "--silent" | "--no-print-directory" | "-B"
+            ) || flag
+                .strip_prefix("-j")
+                .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        }),
+    }
+}
+
+/// Whether a search path has only the usual places in it: those of the system, hidden ones of the home directory, directories
+/// of the project, whose programs are the sandbox's business like its scripts, and the path before, which was looked at when it
+/// was set.
+fn is_usual_path(walker: &Walker, value: &Word) -> bool {
+    let in_project = match &walker.directory {
+        Directory::Start => true,
+        Directory::Known(path) => !path.starts_with(['/', '~', '.']),
+        Directory::Unknown => false,
+    };
     let mut text = String::new();
     for part in &value.parts {
         match part {
             // A dollar here would be one in a directory's name.
             Part::Text(part) if !part.contains('$') => text.push_str(part),
-            Part::Variable(name) if name == "HOME" || name == "PATH" => {
+            Part::Variable(name)
+                if matches!(name.as_str(), "HOME" | "PATH" | "PWD" | "LD_LIBRARY_PATH") =>
+            {
                 text.push('$');
                 text.push_str(name);
             }
             Part::Dynamic(source) if source == "$PATH" || source == "${PATH}" => {
                 text.push_str("$PATH");
             }
+            Part::Dynamic(source) if matches!(source.as_str(), "$(pwd)" | "`pwd`") => {
+                text.push_str("$PWD");
+            }
             Part::Text(_) | Part::Variable(_) | Part::Glob(_) | Part::Dynamic(_) => return false,
         }
     }
     let usual = ["/usr/", "/opt/", "/nix/", "/snap/bin", "$HOME/."];
+    let own = ["$PWD/", "./"];
     text.split(':').all(|place| {
-        let exact = matches!(place, "$PATH" | "/bin" | "/sbin");
-        let below = usual.iter().any(|start| place.starts_with(start));
+        let exact = matches!(place, "$PATH" | "/bin" | "/sbin" | "$LD_LIBRARY_PATH");
+        let below = usual.iter().any(|start| place.starts_with(start))
+            || in_project && own.iter().any(|start| place.starts_with(start));
         let climbs = place.split('/').any(|name| name == "..");
         exact || below && !climbs
     })

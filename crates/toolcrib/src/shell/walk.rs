@@ -1,6 +1,6 @@
 //! Goes through a parsed text in the order of running: lists commands, follows directories, remembers certain values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::MAX_TEXT;
@@ -49,6 +49,10 @@ pub(super) struct Walker {
     pub(super) dialect: Option<Dialect>,
     pub(super) depth: usize,
     inner_bytes: usize,
+    /// How many words braces have become so far.
+    pub(super) brace_words: usize,
+    /// Whether there is a function that may change the directory.
+    pub(super) has_moving_function: bool,
     /// Something was run whose effect on variables cannot be told.
     pub(super) set_anything: bool,
 }
@@ -59,7 +63,7 @@ pub(super) struct Function {
     /// Whether a command in it may change the directory.
     pub(super) moves: bool,
     /// The names of the commands in it, which may be functions, too.
-    pub(super) calls: Vec<String>,
+    pub(super) calls: HashSet<String>,
 }
 
 /// What is around a command.
@@ -356,22 +360,18 @@ impl Walker {
     /// Whether calling a function may change the directory.
     pub(super) fn function_moves(&self, name: &str) -> bool {
         const MANY: usize = 500;
-        if !self.functions.contains_key(name) {
+        if !self.has_moving_function || !self.functions.contains_key(name) {
             return false;
         }
-        let mut seen = vec![name];
-        let mut at = 0;
-        while let Some(name) = seen.get(at) {
-            at += 1;
-            let Some(function) = self.functions.get(*name) else {
-                continue;
-            };
-            if function.moves || at > MANY {
+        let mut seen = HashSet::from([name]);
+        let mut open = vec![name];
+        while let Some(function) = open.pop().and_then(|name| self.functions.get(name)) {
+            if function.moves || seen.len() > MANY {
                 return true;
             }
             for call in &function.calls {
-                if !seen.contains(&call.as_str()) && self.functions.contains_key(call) {
-                    seen.push(call);
+                if self.functions.contains_key(call) && seen.insert(call) {
+                    open.push(call);
                 }
             }
         }
