@@ -236,7 +236,7 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
     match verb {
         "bisect" if rest.first().and_then(Word::as_static) == Some("run") => {
             at_top(walker, |walker| {
-                walker.run_words(rest[1..].to_vec(), context)
+                walker.run_words(rest[1..].to_vec(), context);
             });
         }
         "submodule" => {
