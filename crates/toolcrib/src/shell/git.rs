@@ -227,8 +227,16 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
                 &word.shown(),
             );
         }
-        if word.literal_prefix().starts_with("ext::")
-            || word.literal_prefix().starts_with("--upload-archive")
+        let runs = [
+            "ext::",
+            "--upload-archive",
+            "--browser",
+            "--access-hook",
+            "--authors-prog",
+        ];
+        if runs
+            .iter()
+            .any(|start| word.literal_prefix().starts_with(start))
         {
             walker.doubt("an address of `git` that runs a program", &word.shown());
         }
@@ -236,7 +244,7 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
     match verb {
         "bisect" if rest.first().and_then(Word::as_static) == Some("run") => {
             at_top(walker, |walker| {
-                walker.run_words(rest[1..].to_vec(), context)
+                walker.run_words(rest[1..].to_vec(), context);
             });
         }
         "submodule" => {

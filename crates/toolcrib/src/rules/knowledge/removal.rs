@@ -118,9 +118,8 @@ fn is_below_scratch(target: &Located, facts: &Facts<'_>) -> bool {
 /// `find … -delete` and `find … -exec rm …`: what is removed is beneath the starting points.
 fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>) {
     let removal = FindRemoval::of(command);
-    let selection = match removal.selection {
-        None => return,
-        Some(selection) => selection,
+    let Some(selection) = removal.selection else {
+        return;
     };
     if removal.starts_from_file {
         let reason = "where it starts is said by a file".to_owned();
