@@ -144,8 +144,19 @@ impl<'s> Invocation<'s> {
 
     /// The command as text, shortened.
     pub(super) fn text(&self) -> String {
-        let words: Vec<Cow<'_, str>> = self.command.words.iter().map(word_text).collect();
-        text::shorten(&words.join(" "), 200)
+        // No more than is shown: a long command may be wrong in many ways, and each is said with it.
+        const ENOUGH: usize = 1000;
+        let mut shown = String::new();
+        for word in &self.command.words {
+            if !shown.is_empty() {
+                shown.push(' ');
+            }
+            shown.push_str(&word_text(word));
+            if shown.len() > ENOUGH {
+                break;
+            }
+        }
+        text::shorten(&shown, 200)
     }
 }
 

@@ -74,6 +74,9 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                 has_script = true;
             }
             Some("-e" | "--eval" | "-p" | "--print") => {}
+            _ if name == "bun" => {
+                return super::text_wrappers::run_in_project(walker, name, words, context);
+            }
             _ => return stays,
         }
     }
@@ -104,8 +107,13 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                 if start.ends_with("timeit") || start.ends_with('m') && module == Some("timeit") {
                     codes.extend(words[at..].iter().cloned());
                 }
-                if start.ends_with("pdb") || start.ends_with('m') && module == Some("pdb") {
-                    walker.doubt(format!("a debugger of `{name}` may run anything"), start);
+                let talks = ["pdb", "code", "IPython"];
+                if start.ends_with('m') && module.is_some_and(|module| talks.contains(&module))
+                    || talks
+                        .iter()
+                        .any(|module| start.strip_prefix("-m") == Some(module))
+                {
+                    walker.doubt(format!("a module of `{name}` that may run anything"), start);
                 }
             }
             Opt::CodeNext => {
@@ -158,6 +166,9 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
             );
             continue;
         };
+        if name.starts_with("ipython") && text.contains(['!', '%']) {
+            walker.doubt(format!("`{name}` runs what comes after `!` or `%`"), text);
+        }
         let calls = match language {
             Language::Python => python::calls(text),
             language => calls::calls(language, text),

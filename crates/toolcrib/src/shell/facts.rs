@@ -101,14 +101,13 @@ impl Facts {
         match name.as_ref() {
             "printf" => {
                 // It sets one only with `-v`, attached or not.
-                let first = words.get(1).and_then(|word| word.pieces.first());
-                let format = match first {
-                    None => true,
-                    Some(Piece::Plain(text) | Piece::Text(text)) => {
-                        !text.is_empty() && !text.starts_with('-')
+                let format = words.get(1).is_none_or(|word| match word.literal() {
+                    Some(text) => !text.starts_with(['-', '{']),
+                    None => {
+                        matches!(word.pieces.first(), Some(Piece::Plain(text) | Piece::Text(text))
+                        if !text.is_empty() && !text.starts_with(['-', '{']))
                     }
-                    Some(_) => false,
-                };
+                });
                 if !format {
                     for word in words.iter().skip(1).take(2) {
                         self.argument(word);
@@ -139,23 +138,28 @@ impl Facts {
     }
 
     fn argument(&mut self, word: &Raw<'_>) {
-        let plain = match word.pieces.first() {
-            Some(Piece::Plain(text) | Piece::Text(text)) => text.as_ref(),
-            None => return,
-            _ => {
+        let whole = word.literal();
+        let plain = match (&whole, word.pieces.first()) {
+            (_, None) => return,
+            (Some(whole), _) => whole.as_ref(),
+            (None, Some(Piece::Plain(text) | Piece::Text(text))) => text.as_ref(),
+            (None, Some(_)) => {
                 self.anything = true;
                 return;
             }
         };
+        // `{x,y}` are two names.
+        let before_value = plain.split('=').next().unwrap_or(plain);
+        self.anything |= before_value.contains('{');
         let end = plain
             .find(|c: char| c != '_' && !c.is_ascii_alphanumeric())
             .unwrap_or(plain.len());
         let (name, rest) = plain.split_at(end);
         if name.is_empty() {
             // Options; `-n` makes a name stand for another.
-            let harmless = word.literal().is_some_and(|text| {
-                text.starts_with('-') && !text.contains('n') || !text.starts_with(['-', '+'])
-            });
+            let harmless = whole.is_some()
+                && (plain.starts_with('-') && !plain.contains('n')
+                    || !plain.starts_with(['-', '+']));
             self.anything |= !harmless;
             // `printf -vx`, `read -rax`, `wait -px`: a name may be attached.
             for (at, _) in plain.match_indices(['v', 'a', 'p']) {
@@ -165,12 +169,12 @@ impl Facts {
             }
             return;
         }
-        if rest.is_empty() && word.pieces.len() > 1 {
+        if rest.is_empty() && whole.is_none() {
             self.anything = true;
             return;
         }
         let numeric = match rest.strip_prefix('=') {
-            Some(value) if word.pieces.len() == 1 => is_digits(value),
+            Some(value) if whole.is_some() => is_digits(value),
             Some("") if word.pieces.len() == 2 => is_numeric_piece(&word.pieces[1]),
             _ => false,
         };

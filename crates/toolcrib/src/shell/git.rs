@@ -227,8 +227,16 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
                 &word.shown(),
             );
         }
-        if word.literal_prefix().starts_with("ext::")
-            || word.literal_prefix().starts_with("--upload-archive")
+        let runs = [
+            "ext::",
+            "--upload-archive",
+            "--browser",
+            "--access-hook",
+            "--authors-prog",
+        ];
+        if runs
+            .iter()
+            .any(|start| word.literal_prefix().starts_with(start))
         {
             walker.doubt("an address of `git` that runs a program", &word.shown());
         }

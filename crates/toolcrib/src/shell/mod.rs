@@ -6,7 +6,7 @@
 //!
 //! The way of a text: `grammar` (with `compound`, `redirect`, `lex` and `dollar`) turns it into `syntax`; `walk` (with
 //! `branches` and `simple`) goes through that in the order of running and keeps track of variables and directories; `expand`
-//! makes words; `runners` finds who knows a program that runs others: `builtins`, `wrappers`, `shells`, `code`, `tools`, `git`.
+//! makes words; `runners` finds who knows a program that runs others: `builtins`, `wrappers`, `shells`, `code`, `tools`, `build_tools`, `git`.
 //!
 //! Written by hand rather than on a C grammar: the input is hostile, and where bash's grammar is murky we want doubt, not a guess.
 
@@ -14,6 +14,7 @@ mod arithmetic;
 mod awk;
 mod braces;
 mod branches;
+mod build_tools;
 mod builtins;
 mod calls;
 mod code;

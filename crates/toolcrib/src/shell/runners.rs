@@ -2,7 +2,7 @@
 
 use super::script::Word;
 use super::walk::{Context, Outcome, Walker};
-use super::{builtins, code, git, shells, tools, wrappers};
+use super::{build_tools, builtins, code, git, shells, tools, wrappers};
 
 /// Reads one program's words.
 pub(super) type Runner = fn(&mut Walker, &str, &[Word], &Context<'_>) -> Outcome;
@@ -39,4 +39,5 @@ fn find(name: &str) -> Option<Runner> {
         .or_else(|| git::find(name))
         .or_else(|| code::find(name))
         .or_else(|| tools::find(name))
+        .or_else(|| build_tools::find(name))
 }

@@ -267,6 +267,64 @@ pub(super) fn script(
     stays(walker)
 }
 
+/// `npm exec`, and settings that name a program. What else it runs is in the project's files.
+pub(super) fn npm(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    const PROGRAMS: &[&str] = &[
+        "script-shell",
+        "shell",
+        "editor",
+        "viewer",
+        "browser",
+        "git",
+        "node-options",
+        "onload-script",
+    ];
+    let names_program = |text: &str| {
+        PROGRAMS.iter().any(|key| {
+            text.strip_prefix(key)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        })
+    };
+    let mut verb = None;
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let start = word.literal_prefix();
+        if let Some(option) = start.strip_prefix("--")
+            && names_program(option)
+        {
+            walker.doubt("a setting of `npm` that names a program", &word.shown());
+        }
+        at += match start {
+            "--prefix" | "-C" | "-w" | "--workspace" | "--loglevel" | "--cache" => 2,
+            _ => 1,
+        };
+        if !start.starts_with('-') && verb.is_none() {
+            verb = Some(at);
+        }
+    }
+    let Some(after) = verb else {
+        return stays(walker);
+    };
+    match words[after - 1].as_static() {
+        Some("exec" | "x") => run_command(walker, name, &words[after..], context),
+        Some("config" | "c" | "set") => {
+            let setting = words[after..]
+                .iter()
+                .find(|word| names_program(word.literal_prefix()));
+            if let Some(setting) = setting {
+                walker.doubt("a setting of `npm` that names a program", &setting.shown());
+            }
+        }
+        _ => {}
+    }
+    stays(walker)
+}
+
 /// Programs that run a command in a project's environment: `uv run pytest`. What could be the command is listed.
 pub(super) fn run_in_project(
     walker: &mut Walker,
@@ -275,12 +333,13 @@ pub(super) fn run_in_project(
     context: &Context<'_>,
 ) -> Outcome {
     let verbs: &[&str] = match name {
-        "npx" | "bunx" | "uvx" | "nix-shell" => &[],
-        "bundle" | "mise" | "direnv" | "pnpm" | "yarn" => &["exec", "x", "dlx"],
+        "npx" | "bunx" | "uvx" | "nix-shell" | "dotenv" | "env-cmd" => &[],
+        "bundle" | "mise" | "direnv" | "pnpm" | "yarn" | "rbenv" | "pyenv" | "asdf" | "fnm"
+        | "aws-vault" | "chamber" | "bun" => &["exec", "x", "dlx"],
+        "nvm" => &["exec", "run"],
         "nix" => &["develop", "shell", "run"],
         _ => &["run"],
     };
-    let inner = context.inside(name);
     let mut rest = &words[1..];
     if !verbs.is_empty() {
         let Some(at) = words
@@ -291,14 +350,24 @@ pub(super) fn run_in_project(
         };
         rest = &words[at + 1..];
     }
+    run_command(walker, name, rest, context);
+    stays(walker)
+}
+
+/// Lists what could be the command among the words after the verb.
+fn run_command(walker: &mut Walker, name: &str, rest: &[Word], context: &Context<'_>) {
+    let inner = context.inside(name);
     for (index, word) in rest.iter().enumerate() {
-        if matches!(
-            word.as_static(),
-            Some("-c" | "--call" | "--run" | "--command")
-        ) && let Some(text) = rest.get(index + 1)
-        {
-            let text = text.clone();
-            if name == "nix" {
+        let start = word.literal_prefix();
+        let attached = ["--call=", "--run=", "--command="]
+            .iter()
+            .find_map(|option| word.after(option));
+        let text = match start {
+            "-c" | "--call" | "--run" | "--command" => rest.get(index + 1).cloned(),
+            _ => attached,
+        };
+        if let Some(text) = text {
+            if name == "nix" && matches!(start, "-c" | "--command") {
                 walker.run_words(rest[index + 1..].to_vec(), &inner);
             } else {
                 shells::read_word(
@@ -309,9 +378,24 @@ pub(super) fn run_in_project(
                     "a text that cannot be told is run",
                 );
             }
-            return stays(walker);
+            return;
         }
     }
+    // `bun exec` takes a text, `pnpm --shell-mode exec` too.
+    if let [text] = rest
+        && text.literal_prefix().contains(' ')
+    {
+        shells::read_word(
+            walker,
+            text,
+            Dialect::Sh,
+            &inner,
+            "a text that cannot be told is run",
+        );
+        return;
+    }
+    // The first word is a version, a place or a profile.
+    let first_is_other = matches!(name, "direnv" | "nvm" | "rustup" | "aws-vault" | "chamber");
     let mut listed = 0;
     for (index, word) in rest.iter().enumerate() {
         if word.literal_prefix().starts_with('-') {
@@ -323,9 +407,8 @@ pub(super) fn run_in_project(
         walker.run_words(rest[index..].to_vec(), &inner);
         listed += 1;
         // A word after an option may be that option's value.
-        if listed > 3 || !(after_option || name == "direnv" && index == 0) {
+        if listed > 3 || !(after_option || first_is_other && index == 0) {
             break;
         }
     }
-    stays(walker)
 }

@@ -105,7 +105,11 @@ const DANGEROUS: &[&str] = &[
 pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Context<'_>) {
     // `BASH_CMDS[ls]`
     let name = name.split('[').next().unwrap_or(name);
-    if COMMANDS.contains(&name) {
+    let cargo_runs = name.starts_with("CARGO_")
+        && ["_RUNNER", "_LINKER", "_RUSTC", "_WRAPPER", "_RUSTDOC"]
+            .iter()
+            .any(|last| name.ends_with(last));
+    if COMMANDS.contains(&name) || cargo_runs {
         match value.as_static() {
             Some(text) if text.trim().is_empty() => {}
             // What it is about comes after it.
@@ -158,6 +162,13 @@ pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Con
                 format!("`{name}` makes other programs load or run something"),
                 &value.shown(),
             );
+        }
+        "LESS" | "MORE"
+            if value
+                .as_static()
+                .is_none_or(|text| text.contains(['+', '!'])) =>
+        {
+            walker.doubt(format!("`{name}` may run something"), &value.shown());
         }
         "SHELL" => {
             let shell = value

@@ -235,6 +235,36 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         },
         0,
     ),
+    Wrapper {
+        name: "cross-env",
+        spec: NONE,
+        operands: 0,
+        sets_variables: true,
+    },
+    wrapper(
+        "tini",
+        Spec {
+            flags: "sgvw",
+            valued: "pe",
+            ..NONE
+        },
+        0,
+    ),
+    wrapper(
+        "dumb-init",
+        Spec {
+            flags: "cv",
+            valued: "r",
+            long_flags: "single-child verbose help version",
+            long_valued: "rewrite",
+            ..NONE
+        },
+        0,
+    ),
+    wrapper("ifne", Spec { flags: "n", ..NONE }, 0),
+    wrapper("gosu", NONE, 1),
+    wrapper("su-exec", NONE, 1),
+    wrapper("envdir", NONE, 1),
     wrapper("catchsegv", NONE, 0),
     wrapper("eatmydata", NONE, 0),
     wrapper("unbuffer", Spec { flags: "p", ..NONE }, 0),

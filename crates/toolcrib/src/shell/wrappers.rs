@@ -26,6 +26,11 @@ const UNCLEAR: &[&str] = &[
     "expect",
     "ssh-agent",
     "sg",
+    "sem",
+    "proot",
+    "chokidar",
+    "onchange",
+    "arch",
     "newgrp",
     "machinectl",
     "systemd-nspawn",
@@ -70,6 +75,7 @@ const UNCLEAR: &[&str] = &[
 const INTERPRETERS: &[&str] = &[
     "elixir", "iex", "erl", "racket", "sbcl", "ocaml", "scala", "groovy", "jshell", "octave",
     "raku", "janet", "irb", "pry", "clojure", "clj", "swipl", "ghc", "runghc", "just", "tcc",
+    "ts-node", "tsx",
 ];
 
 pub(super) fn find(name: &str) -> Option<Runner> {
@@ -82,9 +88,11 @@ pub(super) fn find(name: &str) -> Option<Runner> {
         "su" => text_wrappers::su,
         "script" => text_wrappers::script,
         "uv" | "poetry" | "pipenv" | "pdm" | "rye" | "hatch" | "bundle" | "mise" | "direnv"
-        | "conda" | "nix" | "nix-shell" | "npx" | "bunx" | "pnpm" | "yarn" | "uvx" => {
-            text_wrappers::run_in_project
-        }
+        | "conda" | "mamba" | "micromamba" | "nix" | "nix-shell" | "npx" | "bunx" | "pnpm"
+        | "yarn" | "uvx" | "pipx" | "rbenv" | "pyenv" | "asdf" | "fnm" | "nvm" | "volta"
+        | "rustup" | "aws-vault" | "chamber" | "op" | "foreman" | "honcho" | "dotenv"
+        | "dotenvx" | "env-cmd" => text_wrappers::run_in_project,
+        "npm" => text_wrappers::npm,
         _ if UNCLEAR.contains(&name) => unclear,
         _ if INTERPRETERS.contains(&name) => interpreter,
         _ if WRAPPERS.iter().any(|wrapper| wrapper.name == name) => wrapped,

@@ -8,7 +8,8 @@ use toolcrib::rules::{Judgement, RuleSet};
 use super::{command, judge};
 
 /// A line of tests/cases/shell-rules.jsonl. `verdict` is allow, ask, deny, or `refused` for either of the last two; `rule` is
-/// one that must be among the findings.
+/// one that must be among the findings. The texts whose `id` begins with `ODD` are run by bash, too (shell/oracle.rs); `why` says
+/// why an everyday command is not allowed.
 #[derive(Deserialize)]
 struct Case {
     id: String,
@@ -203,7 +204,23 @@ fn a_text_made_to_take_long_does_not() {
     let word = format!("cat {}", "a/../".repeat(40_000));
     let globs = format!("cat {}", "*a".repeat(60_000));
     let flags = format!("rm {}x", "-f ".repeat(60_000));
-    for text in [many, code, word, globs, flags] {
+    let targets = format!("rm -rf {}", "rm -rf $x ".repeat(6_000));
+    let negations = format!("find . {}", "! ".repeat(30_000));
+    let parentheses = format!("rm -rf {}", "find . \\( ".repeat(6_000));
+    let functions = "f() { f; };\nf\n".repeat(5_000);
+    let sed = format!("sed '{}'", "{ x;".repeat(15_000));
+    for text in [
+        many,
+        code,
+        word,
+        globs,
+        flags,
+        targets,
+        negations,
+        parentheses,
+        functions,
+        sed,
+    ] {
         let start = std::time::Instant::now();
         let judgement = judge(&rules, command(&text));
         let took = start.elapsed();
@@ -212,7 +229,7 @@ fn a_text_made_to_take_long_does_not() {
             text.len(),
             judgement.findings.len()
         );
-        assert!(took.as_secs() < 20, "{} took {took:?}", &text[..40]);
+        assert!(took.as_secs() < 10, "{} took {took:?}", &text[..40]);
         assert!(judgement.findings.len() < 100);
     }
 }
