@@ -8,18 +8,19 @@ use serde_json::Value;
 use toolcrib::testing::TestCrib;
 use toolcrib::{CallRequest, ErrorCode};
 
-/// What the sandbox alone holds: nobody could tell from the text what these do.
-const LEFT_TO_THE_SANDBOX: &[&str] = &["SH-034", "SH-035", "SH-049"];
-
-fn cases() -> Vec<(String, String)> {
-    let lines = include_str!("../cases/shell.jsonl").lines();
-    lines
-        .map(|line| {
-            let case: Value = serde_json::from_str(line).unwrap();
-            let text = |key: &str| case[key].as_str().unwrap().to_owned();
-            (text("id"), text("command"))
-        })
-        .collect()
+/// The given cases of the table that `rules::verdicts` judges: id, command, whether it is allowed. What is allowed and still an
+/// attack (a script, a Makefile, git's settings) the sandbox alone holds.
+fn cases() -> Vec<(String, String, bool)> {
+    let lines = include_str!("../cases/shell-rules.jsonl").lines();
+    let cases = lines.map(|line| {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let text = |key: &str| case[key].as_str().unwrap().to_owned();
+        (text("id"), text("command"), case["verdict"] == "allow")
+    });
+    let given = |id: &str| id.starts_with("SH-") || id.starts_with("SHOK-");
+    let cases: Vec<_> = cases.filter(|(id, ..)| given(id)).collect();
+    assert!(cases.len() >= 53, "the given cases were not found");
+    cases
 }
 
 /// A workspace with what the cases speak of; the scripts in it delete the canary.
@@ -64,9 +65,9 @@ async fn no_attack_reaches_what_is_outside_and_look_alikes_run() {
     let canary = outside.path().join("canary");
     std::fs::write(&canary, "SECRET-CANARY").unwrap();
     let mut wrong = Vec::new();
-    for (id, command) in cases() {
+    for (id, command, is_allowed) in cases() {
         let test = workspace(&canary);
-        let command = command.replace("@OUT@", &outside.path().display().to_string());
+        let command = command.replace("/srv/out", &outside.path().display().to_string());
         let request = CallRequest::new("shell").arg("command", command.clone());
         let outcome = test.registry().execute(request).await;
         assert_eq!(
@@ -80,11 +81,7 @@ async fn no_attack_reaches_what_is_outside_and_look_alikes_run() {
             Some(ErrorCode::BlockedByRule | ErrorCode::ApprovalUnavailable)
         );
         let ran = code.is_none() && outcome.sandbox.is_some();
-        let is_right = if id.starts_with("SHOK") || LEFT_TO_THE_SANDBOX.contains(&id.as_str()) {
-            ran
-        } else {
-            held_back
-        };
+        let is_right = if is_allowed { ran } else { held_back };
         if !is_right {
             wrong.push(format!("{id}: {command}: {:?}", outcome.result));
         }

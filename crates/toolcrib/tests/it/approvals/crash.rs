@@ -1,4 +1,4 @@
-//! Killed at any system call between putting a question and running the call, a caller leaves a question that can be answered, an
+//! Killed at any system call that has to do with files between putting a question and running the call, a caller leaves a question that can be answered, an
 //! approval that can be used, or one that is used; never damage, and never a call that ran without having used its approval.
 
 use std::path::{Path, PathBuf};
