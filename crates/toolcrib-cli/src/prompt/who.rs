@@ -44,19 +44,32 @@ fn terminal_name() -> Option<String> {
 /// window, as the kernel sees it. `None` when that cannot be told; every command is a session of its own then.
 ///
 /// The number of a session is used again after its end, so the start of its first process and the boot are part of it.
+/// It is read from `/proc`, since it is 0 when that first process is outside of this PID namespace, as in a container
+/// entered from outside, and `rustix::process::getsid` counts on a number above 0.
 pub(crate) fn session() -> Option<String> {
-    let leader = rustix::process::getsid(None).ok()?;
-    let leader = leader.as_raw_nonzero();
+    let own = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let leader = leader(&own)?;
     let stat = std::fs::read_to_string(format!("/proc/{leader}/stat")).ok()?;
     let started = started(&stat)?;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(format!("{}-{leader}-{started}", boot.trim()))
 }
 
-/// When a process started, by its line in `/proc`: the 22nd field. The second one is a name that may contain anything.
+/// The first process of a process's session, by its line in `/proc`: the 6th field.
+fn leader(stat: &str) -> Option<u32> {
+    let leader = field(stat, 6)?.parse().ok()?;
+    (leader != 0).then_some(leader)
+}
+
+/// When a process started, by its line in `/proc`: the 22nd field.
 fn started(stat: &str) -> Option<u64> {
+    field(stat, 22)?.parse().ok()
+}
+
+/// A field, counted from 1, behind the second one, which is a name that may contain anything.
+fn field(stat: &str, number: usize) -> Option<&str> {
     let (_, after) = stat.rsplit_once(')')?;
-    after.split_whitespace().nth(19)?.parse().ok()
+    after.split_whitespace().nth(number - 3)
 }
 
 #[cfg(test)]
@@ -69,6 +82,13 @@ mod tests {
         assert_eq!(started(stat), Some(4242));
         assert_eq!(started("7 (x) S 1"), None);
         assert_eq!(started(""), None);
+    }
+
+    #[test]
+    fn a_session_begun_outside_of_the_namespace_has_no_number() {
+        assert_eq!(leader("7 (a) b (c) S 1 7 5 0"), Some(5));
+        assert_eq!(leader("7 (x) S 0 0 0 0"), None);
+        assert_eq!(leader("7 (x) S 1"), None);
     }
 
     #[test]
