@@ -148,9 +148,9 @@ fn a_session_is_what_one_terminal_started() {
         "session",
         "--yes",
     ];
-    // This process and its children are one session; a terminal of its own is another.
-    test.run(&add).exits(0);
-    test.run(&OVERWRITE).exits(0);
+    // Two commands of one session, begun here: that of this process may have begun where nobody can see it.
+    test.in_one_session(&[&add, &OVERWRITE]).exits(0);
+    // A terminal of its own is another.
     let mut terminal = test.on_terminal(&OVERWRITE);
     terminal.sees("> ");
     terminal.types("n");

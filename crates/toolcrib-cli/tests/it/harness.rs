@@ -66,6 +66,29 @@ impl Test {
         Ran::of(self.command().args(words).output().unwrap())
     }
 
+    /// Runs commands one after the other in a session of their own, until one fails.
+    pub(crate) fn in_one_session(&self, commands: &[&[&str]]) -> Ran {
+        let quoted = |word: &&str| format!("'{}'", word.replace('\'', r"'\''"));
+        let line = |words: &&[&str]| {
+            let words: Vec<String> = words.iter().map(quoted).collect();
+            format!("\"$0\" {}", words.join(" "))
+        };
+        let script: Vec<String> = commands.iter().map(line).collect();
+        let toolcrib = self.command();
+        let mut session = Command::new("setsid");
+        session
+            .args(["--wait", "sh", "-c", &script.join(" && ")])
+            .arg(toolcrib.get_program())
+            .current_dir(self.workspace())
+            .stdin(Stdio::null())
+            .env_clear();
+        for (name, value) in toolcrib.get_envs() {
+            session.env(name, value.unwrap_or_default());
+        }
+        session.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        Ran::of(session.output().unwrap())
+    }
+
     pub(crate) fn run_with_input(&self, words: &[&str], input: &str) -> Ran {
         let mut child = self
             .command()
