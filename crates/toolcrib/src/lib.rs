@@ -139,6 +139,7 @@ pub mod approval;
 pub mod builtin;
 pub mod config;
 pub mod crib;
+pub mod definition;
 pub mod exec;
 pub mod expr;
 pub mod limits;
@@ -152,6 +153,7 @@ pub mod sandbox;
 pub mod schema;
 pub mod shell;
 pub mod storage;
+pub mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool;

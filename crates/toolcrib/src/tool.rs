@@ -10,7 +10,19 @@ use crate::model::effects::Approval;
 use crate::model::error::ToolError;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::ToolSpec;
+use crate::schema::Fault;
 use crate::workspace::Workspace;
+
+/// Shell text that a call would run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellText {
+    /// The text, every value in it as a quoted word.
+    pub text: String,
+    /// The directory it starts in, relative to the workspace; the workspace itself if not said.
+    pub directory: Option<String>,
+    /// Directories outside of the workspace that are the call's own, as its private temporary one.
+    pub own: Vec<std::path::PathBuf>,
+}
 
 /// Something that can be called. Built-ins, typed functions, commands, HTTP requests and upstream
 /// servers differ only in how they become an `Arc<dyn Tool>`.
@@ -30,6 +42,18 @@ pub trait Tool: Send + Sync + 'static {
         } else {
             Approval::allow()
         }
+    }
+
+    /// What the arguments become before they are judged: S0's `transform`, and what can only be checked after it. They fit
+    /// `spec().input_schema` already. `edited`: a person changed them after they went through here once, so that only the
+    /// check is left to do.
+    fn refine(&self, args: JsonObject, _edited: bool) -> Result<JsonObject, Vec<Fault>> {
+        Ok(args)
+    }
+
+    /// Shell text that this call would run and that no argument shows, for the rules.
+    fn commands(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Vec<ShellText> {
+        Vec::new()
     }
 
     /// Runs the tool.

@@ -16,7 +16,7 @@ use crate::model::error::ToolError;
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
-use crate::process::{self, Runner, Wall};
+use crate::process::{self, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
 use crate::shell;
 use crate::tool::Tool;
@@ -39,9 +39,9 @@ impl RunCode {
             spec: Arc::new(spec()),
             runner,
             wall: Wall {
-                level: settings.code.unwrap_or(Level::Container),
                 may_fall_back: settings.code.is_none(),
                 network: settings.network,
+                ..Wall::of(settings.code.unwrap_or(Level::Container))
             },
         }
     }
@@ -164,7 +164,14 @@ impl Tool for RunCode {
             let (command, timeout) = command(args)?;
             let finished = self
                 .runner
-                .run(&cx, self.wall, command, Some(timeout))
+                .run(
+                    &cx,
+                    &self.wall,
+                    Run {
+                        timeout: Some(timeout),
+                        ..Run::new(command)
+                    },
+                )
                 .await?;
             Ok(finished.into_output())
         })

@@ -19,7 +19,7 @@ use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
-use crate::process::{self, Runner, Wall};
+use crate::process::{self, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
@@ -40,9 +40,8 @@ impl Shell {
             spec: Arc::new(spec()),
             runner,
             wall: Wall {
-                level: settings.shell.unwrap_or(Level::Process),
-                may_fall_back: false,
                 network: settings.network,
+                ..Wall::of(settings.shell.unwrap_or(Level::Process))
             },
         }
     }
@@ -132,7 +131,7 @@ impl Tool for Shell {
             if let Some(cwd) = &args.cwd {
                 command = command.directory(programs::directory(&cx, cwd)?);
             }
-            let finished = self.runner.run(&cx, self.wall, command, None).await?;
+            let finished = self.runner.run(&cx, &self.wall, Run::new(command)).await?;
             Ok(finished.into_output())
         })
     }

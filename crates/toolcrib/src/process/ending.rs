@@ -112,7 +112,7 @@ pub(crate) fn output_schema() -> Value {
     })
 }
 
-pub(super) fn sandbox_use(wall: Wall, report: &Report) -> SandboxUse {
+pub(super) fn sandbox_use(wall: &Wall, report: &Report) -> SandboxUse {
     SandboxUse {
         requested: wall.level.name().to_owned(),
         level: report.level.name().to_owned(),

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::event::OutputStream;
 use crate::model::limits::as_millis;
 use crate::sandbox::{Cancel, Command, Level, Network, Policy, Prepared, Sandbox, SandboxError};
 use crate::storage::DurableDir;
@@ -49,21 +50,87 @@ pub struct SandboxOptions {
     pub sandbox: Option<Sandbox>,
 }
 
-/// How strong the wall around a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The wall around a command. Commands behind equal walls share what can be prepared for them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Wall {
     /// The level.
     pub(crate) level: Level,
     /// Whether the next lower level will do where this one cannot be had: only when nobody named it.
     pub(crate) may_fall_back: bool,
-    /// What can be reached.
+    /// Whether the network can be reached.
     pub(crate) network: bool,
+    /// Whether it runs with fewer rights than the caller's.
+    pub(crate) reduced: bool,
+    /// What may be read besides the usual; host paths.
+    pub(crate) read: Vec<PathBuf>,
+    /// What may be written besides the workspace; host paths.
+    pub(crate) write: Vec<PathBuf>,
+    /// Bytes of memory of all processes, if less than the operator allows.
+    pub(crate) memory: Option<u64>,
+}
+
+impl Wall {
+    /// A wall of this level, with the workspace and nothing else behind it.
+    pub(crate) fn of(level: Level) -> Self {
+        Wall {
+            level,
+            may_fall_back: false,
+            network: false,
+            reduced: false,
+            read: Vec::new(),
+            write: Vec::new(),
+            memory: None,
+        }
+    }
+}
+
+/// A command to run for a call, and how.
+pub(crate) struct Run {
+    /// What to start.
+    pub(crate) command: Command,
+    /// How long it may take, if less than the call has.
+    pub(crate) timeout: Option<Duration>,
+    /// How many bytes of each stream are kept, if less than the call's limit.
+    pub(crate) keep: Option<u64>,
+    /// Who gets the output as it comes; the call's events if nobody is named.
+    pub(crate) sink: Option<Sink>,
+    /// Whether it runs to its end (or its timeout) even when the call is over: what cleans up.
+    pub(crate) outlives_call: bool,
+    /// A terminal to run it on, with whoever answers its questions.
+    pub(crate) dialogue: Option<Dialogue>,
+}
+
+/// Takes output as it comes.
+pub(crate) type Sink = Box<dyn FnMut(OutputStream, &str) + Send>;
+
+/// A terminal, and what is typed on it.
+pub(crate) struct Dialogue {
+    /// How long the program may be silent before the default answer is typed.
+    pub(crate) timeout: Duration,
+    /// The default answer, without its newline; without one, silence for `timeout` ends the run.
+    pub(crate) default_response: Option<String>,
+    /// What a person types, if one is there.
+    pub(crate) typed: Option<tokio::sync::mpsc::Receiver<Vec<u8>>>,
+}
+
+impl Run {
+    /// Runs a command for as long as its call lasts, output to the call's events.
+    pub(crate) fn new(command: Command) -> Self {
+        Run {
+            command,
+            timeout: None,
+            keep: None,
+            sink: None,
+            outlives_call: false,
+            dialogue: None,
+        }
+    }
 }
 
 /// Runs commands for calls.
 pub(crate) struct Runner {
     options: SandboxOptions,
-    kept: Arc<Mutex<HashMap<(Level, bool), Kept>>>,
+    kept: Arc<Mutex<HashMap<Wall, Kept>>>,
 }
 
 struct Kept {
@@ -85,10 +152,13 @@ impl Runner {
     pub(crate) async fn run(
         self: &Arc<Self>,
         cx: &CallContext,
-        wall: Wall,
-        command: Command,
-        timeout: Option<Duration>,
+        wall: &Wall,
+        run: Run,
     ) -> Result<Finished, ToolError> {
+        let Run {
+            command, timeout, ..
+        } = run;
+        let wall = wall.clone();
         let cancel = Cancel::new().map_err(no_descriptor)?;
         let late = Arc::new(AtomicBool::new(false));
         let bridge = tokio::spawn(end_with_call(
@@ -99,7 +169,7 @@ impl Runner {
         ));
         let (runner, call) = (Arc::clone(self), cx.clone());
         let ended = cx
-            .blocking_until_stopped(move || runner.run_here(&call, wall, &command, &cancel))
+            .blocking_until_stopped(move || runner.run_here(&call, &wall, &command, &cancel))
             .await;
         bridge.abort();
         self.forget_when_idle();
@@ -121,7 +191,7 @@ impl Runner {
     fn run_here(
         &self,
         cx: &CallContext,
-        wall: Wall,
+        wall: &Wall,
         command: &Command,
         cancel: &Cancel,
     ) -> Result<Finished, ToolError> {
@@ -138,7 +208,7 @@ impl Runner {
         let [stdout, stderr] = capture.finish();
         if !report.planted.is_empty() {
             // A repository it made is one that exists when the next command starts.
-            let old = self.kept().remove(&(wall.level, wall.network));
+            let old = self.kept().remove(wall);
             drop(old);
         } else if is_repeated {
             // Best effort: the next call sets its sandbox up itself if this fails.
@@ -148,11 +218,10 @@ impl Runner {
     }
 
     /// The sandbox for a wall, and whether it is in its second use.
-    fn prepared(&self, cx: &CallContext, wall: Wall) -> Result<(Arc<Prepared>, bool), ToolError> {
-        let key = (wall.level, wall.network);
+    fn prepared(&self, cx: &CallContext, wall: &Wall) -> Result<(Arc<Prepared>, bool), ToolError> {
         let mut kept = self.kept();
         if let Some(kept) = kept
-            .get_mut(&key)
+            .get_mut(wall)
             .filter(|kept| kept.made.elapsed() < MAX_AGE)
         {
             kept.runs = kept.runs.saturating_add(1);
@@ -167,16 +236,16 @@ impl Runner {
             made: Instant::now(),
             last: Instant::now(),
         };
-        let old = self.kept().insert(key, new);
+        let old = self.kept().insert(wall.clone(), new);
         drop(old);
         Ok((prepared, false))
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<(Level, bool), Kept>> {
+    fn kept(&self) -> MutexGuard<'_, HashMap<Wall, Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prepare(&self, cx: &CallContext, wall: Wall) -> Result<Prepared, ToolError> {
+    fn prepare(&self, cx: &CallContext, wall: &Wall) -> Result<Prepared, ToolError> {
         let sandbox = match &self.options.sandbox {
             Some(sandbox) => sandbox.clone(),
             None => machine()?,

@@ -17,6 +17,8 @@ const LAYERS: &[(&[&str], Strangers)] = &[
             "shell",
             "expr",
             "process",
+            "template",
+            "definition",
         ],
         Strangers::No,
     ),
@@ -26,7 +28,7 @@ const LAYERS: &[(&[&str], Strangers)] = &[
     ),
     (&["registry", "pipeline"], Strangers::No),
     (&["exec", "builtin"], Strangers::Yes),
-    (&["crib", "config"], Strangers::No),
+    (&["crib", "config", "source", "trial"], Strangers::No),
     (&["testing"], Strangers::No),
 ];
 

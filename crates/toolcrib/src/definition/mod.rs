@@ -1,0 +1,319 @@
+//! YAML command tools (S0) as their files say: [`Definition`], typed, checked and with every template compiled.
+//!
+//! A definition is plain data. [`read`] makes one from a file's text, or says everything that is wrong with it at once; what
+//! it takes to run one is in `exec::command`, where files come from is in `source`.
+
+mod parameter;
+mod problem;
+mod step;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use parameter::{Format, Parameter, ParameterKind, Validation};
+pub use problem::{Fix, Problem, Severity};
+pub use step::{Action, OutputMode, Retry, Step, StreamTo};
+
+use crate::model::names::{Slug, Version, WireName};
+use crate::sandbox::Level;
+use crate::template::{Code, Text};
+
+/// A YAML command tool.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    /// The wire name: `name`, or the file's stem.
+    pub name: WireName,
+    /// The name for people and URLs.
+    pub slug: Slug,
+    /// The version; `v1` when the file does not say.
+    pub version: Version,
+    /// What it does.
+    pub description: String,
+    /// What it runs.
+    pub body: Body,
+    /// What it takes, in the order of the file.
+    pub parameters: Vec<Parameter>,
+    /// The variables its programs get.
+    pub environment: Environment,
+    /// How models see it.
+    pub schema_generation: SchemaGeneration,
+    /// The wall around it.
+    pub security: Security,
+    /// Where it runs and keeps temporary files.
+    pub paths: FilePaths,
+    /// How it is found.
+    pub metadata: Metadata,
+    /// What may be used, and what is done at the end.
+    pub resources: Resources,
+    /// How it talks to a person, if it does.
+    pub interactive: Option<Interactive>,
+    /// Its own tests.
+    pub tests: Vec<TestCase>,
+    /// What changed from version to version.
+    pub changelog: Vec<Change>,
+    /// Categories, and the security tags `read`, `write`, `run`.
+    pub tags: Vec<String>,
+    /// Where it works; empty: everywhere.
+    pub platforms: Vec<Platform>,
+    /// The smallest of its timeouts.
+    pub timeout: Option<Duration>,
+    /// Whether a failure is a success with a note.
+    pub ignore_errors: bool,
+    /// What its command reads (`input`).
+    pub input: Option<Text>,
+    /// SHA-256 of the file's bytes, in hex: what trust is pinned to.
+    pub digest: String,
+}
+
+/// What a tool runs.
+#[derive(Debug, Clone)]
+pub enum Body {
+    /// One command.
+    Command(Program),
+    /// One command, chosen by platform (`commands`); the most specific first in force: exact system, `unix`, `default`.
+    Commands {
+        /// For any platform that has none of its own.
+        default: Option<Program>,
+        /// By platform.
+        platforms: Vec<(Platform, Program)>,
+    },
+    /// Several, as a graph.
+    Steps(Vec<Step>),
+    /// Another tool with preset arguments.
+    Alias {
+        /// The other tool.
+        base: String,
+        /// Preset arguments, in the order of the file; every text in a value is a template.
+        presets: Vec<(String, JsonTemplate)>,
+    },
+}
+
+/// A program's text and who runs it.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The compiled text.
+    pub code: Code,
+    /// The text as the file has it.
+    pub source: String,
+}
+
+/// JSON whose texts are templates. A text that is one placeholder and nothing else stands for the value itself, type and all.
+#[derive(Debug, Clone)]
+pub enum JsonTemplate {
+    /// Null, a boolean or a number.
+    Plain(Value),
+    /// A text.
+    Text(Text),
+    /// A list.
+    Array(Vec<JsonTemplate>),
+    /// An object.
+    Object(Vec<(String, JsonTemplate)>),
+}
+
+/// A system that tools are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Platform {
+    /// Windows.
+    Windows,
+    /// Linux.
+    Linux,
+    /// macOS.
+    Macos,
+    /// Linux or macOS.
+    Unix,
+}
+
+/// `environment`.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    /// Variables, in the order of the file.
+    pub variables: Vec<(String, Text)>,
+    /// Whether the parent's harmless variables are passed on.
+    pub inherit: bool,
+}
+
+/// `function-calling.schema-generation`.
+#[derive(Debug, Clone)]
+pub struct SchemaGeneration {
+    /// What JSON Schema type each parameter type is published as, where that differs.
+    pub parameter_mapping: Vec<(ParameterKind, String)>,
+    /// Whether descriptions are published.
+    pub include_descriptions: bool,
+    /// Whether defaults are published.
+    pub include_defaults: bool,
+    /// Whether an example call is made up from the parameters' examples.
+    pub example_generation: bool,
+}
+
+impl Default for SchemaGeneration {
+    fn default() -> Self {
+        SchemaGeneration {
+            parameter_mapping: Vec::new(),
+            include_descriptions: true,
+            include_defaults: true,
+            example_generation: true,
+        }
+    }
+}
+
+/// `security`.
+#[derive(Debug, Clone, Default)]
+pub struct Security {
+    /// Whose rights it has.
+    pub privilege: Privilege,
+    /// How strong the wall is; `None`: not said, which means `process`.
+    pub isolation: Option<Level>,
+    /// What it may reach beyond the workspace.
+    pub permissions: Vec<Permission>,
+    /// Why it needs that, shown when a person is asked.
+    pub justification: Option<String>,
+}
+
+/// `security.execution-privilege`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Privilege {
+    /// The caller's.
+    #[default]
+    SameAsUser,
+    /// Fewer than the caller's.
+    Reduced,
+    /// Root's, by way of `sudo -n`.
+    Elevated,
+}
+
+/// One entry of `security.required-permissions`.
+#[derive(Debug, Clone)]
+pub enum Permission {
+    /// `filesystem:read:PATH`
+    Read(Text),
+    /// `filesystem:write:PATH`
+    Write(Text),
+    /// `network:external:HOST`
+    Network(Text),
+}
+
+/// `file-paths`, and the top-level `working-directory`.
+#[derive(Debug, Clone)]
+pub struct FilePaths {
+    /// Whether values of parameters that look like paths are put in this platform's form (`normalize`).
+    pub normalize: bool,
+    /// Where commands start.
+    pub working_directory: Option<Text>,
+    /// Where `{TEMP_DIR}` is; beneath `{TEMP}`.
+    pub temp_directory: Option<Text>,
+    /// `cross-platform.windows-separator`
+    pub windows_separator: char,
+    /// `cross-platform.unix-separator`
+    pub unix_separator: char,
+    /// `cross-platform.auto-convert`
+    pub auto_convert: bool,
+}
+
+impl Default for FilePaths {
+    fn default() -> Self {
+        FilePaths {
+            normalize: false,
+            working_directory: None,
+            temp_directory: None,
+            windows_separator: '\\',
+            unix_separator: '/',
+            auto_convert: false,
+        }
+    }
+}
+
+/// `metadata`.
+#[derive(Debug, Clone, Default)]
+pub struct Metadata {
+    /// The category.
+    pub category: Option<String>,
+    /// Its part.
+    pub subcategory: Option<String>,
+    /// More tags; they count for search only, never for risk.
+    pub tags: Vec<String>,
+    /// More words it is found by.
+    pub search_keywords: Vec<String>,
+}
+
+/// `resources`.
+#[derive(Debug, Clone, Default)]
+pub struct Resources {
+    /// Bytes of memory of all its processes.
+    pub max_memory: Option<u64>,
+    /// What is done at the end, in the order of the file.
+    pub cleanup: Vec<Cleanup>,
+}
+
+/// One entry of `resources.cleanup`.
+#[derive(Debug, Clone)]
+pub enum Cleanup {
+    /// `delete-temp-files`
+    DeleteTempFiles(bool),
+    /// `final-command`: bash.
+    FinalCommand(Program),
+}
+
+/// `interactive: true` and `interactive-options`.
+#[derive(Debug, Clone)]
+pub struct Interactive {
+    /// How long to wait for a person's input.
+    pub timeout: Duration,
+    /// What is sent when nobody typed anything.
+    pub default_response: Option<String>,
+}
+
+/// One entry of `tests`.
+#[derive(Debug, Clone)]
+pub struct TestCase {
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    pub description: Option<String>,
+    /// The arguments of the call.
+    pub parameters: Vec<(String, Value)>,
+    /// What must come of it.
+    pub expected: Expected,
+    /// Bash commands that are run at the end, in the throw-away workspace.
+    pub cleanup: Vec<Program>,
+    /// Where it stands in the file: line and column, from 1.
+    pub at: (usize, usize),
+}
+
+/// `tests[].expected`.
+#[derive(Debug, Clone, Default)]
+pub struct Expected {
+    /// The exit code.
+    pub exit_code: Option<i64>,
+    /// Texts that the output contains.
+    pub output_contains: Vec<String>,
+    /// A pattern that the output matches.
+    pub output_matches: Vec<String>,
+    /// Files that exist afterwards, relative to the workspace.
+    pub file_exists: Vec<String>,
+    /// The value of the call, in whole or, for an object, the fields that are named.
+    pub value: Option<Value>,
+}
+
+/// One entry of `changelog`.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// The version.
+    pub version: String,
+    /// What changed.
+    pub changes: String,
+}
+
+/// What came of reading a file.
+#[derive(Debug)]
+pub struct Reading {
+    /// The tool, unless a problem is an error.
+    pub definition: Option<Definition>,
+    /// Everything that is wrong or doubtful, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads a file's bytes; `stem` is its name without `.yaml`, the tool's name when the file does not say one.
+pub fn read(_bytes: &[u8], _stem: &str) -> Reading {
+    unimplemented!()
+}
