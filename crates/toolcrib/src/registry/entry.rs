@@ -127,7 +127,12 @@ impl Entry {
     pub fn digest(&self) -> &str {
         self.digest.get_or_init(|| {
             let spec = &self.spec;
-            Digester::default()
+            let made_of = spec.content_digest.as_deref();
+            let digester = match made_of {
+                Some(digest) => Digester::default().text(digest),
+                None => Digester::default(),
+            };
+            digester
                 .text(&spec.reference())
                 .text(spec.name.as_str())
                 .text(&spec.description)
