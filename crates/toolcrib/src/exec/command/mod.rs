@@ -11,7 +11,9 @@
 //!
 //! The invariant: what a definition says is enforced, or the call is refused with the reason.
 
+mod alias;
 mod arguments;
+mod cleaning;
 mod paths;
 mod programs;
 mod publish;
@@ -20,7 +22,6 @@ mod reach;
 mod running;
 pub(crate) mod steps;
 mod surroundings;
-mod temp;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ use crate::process::Runner;
 use crate::schema::Fault;
 use crate::tool::{ShellText, Tool};
 use crate::workspace::Workspace;
+use alias::Alias;
 use arguments::Checks;
 use running::{How, Running, fields};
 use steps::{OnFailure, effective_effects};
@@ -60,6 +62,8 @@ pub(crate) struct CommandTool {
     settings: Arc<CommandSettings>,
     spec: Arc<ToolSpec>,
     checks: Checks,
+    /// What it stands for, if it is an alias.
+    alias: Option<Alias>,
 }
 
 impl CommandTool {
@@ -82,7 +86,19 @@ impl CommandTool {
         lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
     ) -> Result<Self, ToolError> {
         let effects = effective_effects(&definition, |name| Some(lookup(name)?.effects));
-        let spec = publish::spec(&definition, bundle, effects)?;
+        let (alias, spec) = match &definition.body {
+            Body::Alias { base, presets } => {
+                let base = lookup(base).ok_or_else(|| {
+                    let why = format!("its base tool `{base}` is not there");
+                    publish::unpublishable(&definition.name, &why)
+                })?;
+                let (alias, spec) = Alias::new(&definition, bundle, &base, presets, effects)?;
+                (Some(alias), spec)
+            }
+            Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => {
+                (None, publish::spec(&definition, bundle, effects)?)
+            }
+        };
         let checks = Checks::of(&definition)
             .map_err(|why| publish::unpublishable(&definition.name, &why))?;
         Ok(CommandTool {
@@ -90,6 +106,7 @@ impl CommandTool {
             settings,
             spec: Arc::new(spec),
             checks,
+            alias,
         })
     }
 
@@ -104,7 +121,11 @@ impl CommandTool {
     }
 
     async fn run(&self, args: JsonObject, cx: CallContext) -> Result<ToolOutput, ToolError> {
-        let running = Running::new(&self.definition, &self.settings, &args, cx)?;
+        if let Some(alias) = &self.alias {
+            return alias.call(&self.definition, args, &cx).await;
+        }
+        let running = Arc::new(self.prepare(args, cx).await?);
+        cleaning::leave(&running);
         let Body::Steps(steps) = &self.definition.body else {
             return self.run_command(&running).await;
         };
@@ -112,10 +133,40 @@ impl CommandTool {
             true => OnFailure::GoOn,
             false => OnFailure::Stop,
         };
-        let ended = steps::run(&running.cx, steps, &running.values, on_failure, &running).await;
+        let ended = steps::run(&running.cx, steps, &running.values, on_failure, &*running).await;
         match ended.failure {
             Some(_) if self.definition.ignore_errors => Ok(output(ended.fields)),
             _ => ended.into_result(),
+        }
+    }
+
+    /// With `ignore-errors` a command that was started and failed is a success with its exit code.
+    fn forgiven(&self, error: ToolError) -> Result<ToolOutput, ToolError> {
+        let fields = error
+            .details()
+            .filter(|_| self.definition.ignore_errors && error.code() == ErrorCode::ExecutionError);
+        let fields: JsonObject = FIELDS
+            .iter()
+            .filter_map(|field| Some(((*field).to_owned(), fields?.get(*field)?.clone())))
+            .collect();
+        match fields.len() == FIELDS.len() {
+            true => Ok(output(fields)),
+            false => Err(error),
+        }
+    }
+
+    async fn prepare(&self, args: JsonObject, cx: CallContext) -> Result<Running, ToolError> {
+        let (definition, settings) = (Arc::clone(&self.definition), Arc::clone(&self.settings));
+        let looks_at_files = surroundings::needs_temp(&definition)
+            || definition.paths.working_directory.is_some()
+            || !definition.security.permissions.is_empty();
+        let make = {
+            let cx = cx.clone();
+            move || Running::new(&definition, &settings, &args, cx)
+        };
+        match looks_at_files {
+            true => cx.blocking(make).await,
+            false => make(),
         }
     }
 
@@ -128,9 +179,14 @@ impl CommandTool {
                 format!("`{}`: {why}", definition.name),
             )
         })?;
-        let finished = running
-            .run(program, &running.values, How::default())
-            .await?;
+        let ran = running.run(program, &running.values, How::default()).await;
+        let finished = match ran {
+            Ok(finished) => finished,
+            Err(error) => return self.forgiven(error),
+        };
+        if finished.is_output_cut {
+            running.cx.note_truncated();
+        }
         let exit_code = finished.exit_code;
         let fields = fields(finished);
         if exit_code == 0 || definition.ignore_errors {
@@ -154,6 +210,9 @@ impl CommandTool {
     }
 }
 
+/// Marks the place of the fields that a value has in an error's details.
+const FIELDS: [&str; 4] = ["output", "stdout", "stderr", "exitCode"];
+
 /// The output of a tool with these fields: its text is what was printed.
 fn output(fields: JsonObject) -> ToolOutput {
     let text = fields
@@ -170,6 +229,10 @@ impl Tool for CommandTool {
     }
 
     fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+        if self.alias.is_some() {
+            // The call of the base is asked about, not this one.
+            return Approval::allow().with_effect(format!("call `{}`", self.spec.name));
+        }
         question::approval(
             &self.definition,
             &self.settings,
@@ -180,10 +243,16 @@ impl Tool for CommandTool {
     }
 
     fn refine(&self, args: JsonObject, edited: bool) -> Result<JsonObject, Vec<Fault>> {
+        if self.alias.is_some() {
+            return Ok(args);
+        }
         arguments::refine(&self.definition, &self.checks, args, edited)
     }
 
     fn commands(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Vec<ShellText> {
+        if self.alias.is_some() {
+            return Vec::new();
+        }
         question::commands(&self.definition, args, workspace)
     }
 

@@ -261,8 +261,7 @@ fn output_schema() -> Value {
             "stderr": {"type": "string", "description": "What it printed as errors"},
             "exitCode": {"type": ["integer", "null"], "description": "0 when all went well, by convention"},
             "steps": {"type": "object", "description": "What came of each step"},
-            "cleanup": {"type": "array", "items": {"type": "string"}, "description": "What went wrong while cleaning up"},
-            "tempDirectory": {"type": "string", "description": "Where its temporary files were left"}
+            "cleanup": {"type": "array", "items": {"type": "string"}, "description": "What cleaning up left behind, and what went wrong with it"}
         }
     })
 }

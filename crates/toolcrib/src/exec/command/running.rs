@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::arguments::of_parameter;
+use super::cleaning::Temp;
 use super::reach::{self, Reach};
 use super::steps::{Attempt, Programs, Ran};
-use super::temp::Temp;
 use super::{CommandSettings, surroundings};
 use crate::definition::{Definition, Privilege, Program};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::process::{Dialogue, Finished, MAX_ARGUMENT, Run, Sink, Wall};
+use crate::process::{CallTemp, Dialogue, Finished, MAX_ARGUMENT, Run, Sink, Wall, inherited};
 use crate::sandbox::{Command, Stdin};
 use crate::schema::Fault;
 use crate::template::{Invocation, VALUES_DIRECTORY, ValueFault, Values};
@@ -30,7 +30,7 @@ pub(super) struct Running {
     pub(super) values: Values,
     pub(super) wall: Wall,
     pub(super) directory: Option<PathBuf>,
-    pub(super) temp: Option<Arc<Temp>>,
+    pub(super) temp: Option<Temp>,
 }
 
 /// How a program is run.
@@ -44,7 +44,7 @@ pub(super) struct How {
 }
 
 impl Running {
-    /// Works out where and behind what wall the programs of a call run, and makes its temporary directory.
+    /// Works out where and behind what wall the programs of a call run, and makes its temporary directory. Blocks.
     pub(super) fn new(
         definition: &Arc<Definition>,
         settings: &Arc<CommandSettings>,
@@ -53,15 +53,15 @@ impl Running {
     ) -> Result<Self, ToolError> {
         let workspace = Arc::clone(cx.workspace()?);
         let temp = match surroundings::needs_temp(definition) {
-            true => Some(Arc::new(Temp::new()?)),
+            true => Some(Temp::new(&workspace)?),
             false => None,
         };
         let root = temp
             .as_ref()
-            .map_or(Path::new(surroundings::TEMP_SHOWN), |temp| temp.path());
+            .map_or(Path::new(surroundings::TEMP_SHOWN), Temp::path);
         let values = surroundings::values(definition, args, Some(&workspace), root)?;
         if let Some(temp) = &temp {
-            temp.make(&values)?;
+            temp.make_inner(&values)?;
         }
         let reach = Reach::of(definition, &values, Some(&workspace));
         if cx.basis().is_some_and(|basis| *basis != reach.basis()) {
@@ -70,7 +70,7 @@ impl Running {
             ));
         }
         let mut wall = reach::wall(definition, settings, &reach)?;
-        let temp_path = temp.as_ref().map(|temp| temp.path());
+        let temp_path = temp.as_ref().map(Temp::path);
         let directory =
             surroundings::working_directory(definition, &values, &workspace, &reach, temp_path)?;
         wall.write.extend(temp_path.map(Path::to_owned));
@@ -96,7 +96,8 @@ impl Running {
             .code
             .prepare(values)
             .map_err(|faults| self.refused(faults))?;
-        let (command, wall) = self.command(invocation, values, how.cleans_up)?;
+        let large = self.large_values(&invocation).await?;
+        let (command, wall) = self.command(invocation, values, large.as_ref(), how.cleans_up)?;
         let (dialogue, passing) = match how.cleans_up {
             true => (None, None),
             false => self.dialogue(),
@@ -110,8 +111,26 @@ impl Running {
             ..Run::new(command)
         };
         let ended = self.settings.runner.run(&self.cx, &wall, run).await;
-        drop(passing);
+        drop((passing, large));
         ended
+    }
+
+    /// A directory with the values that no variable can carry.
+    async fn large_values(&self, invocation: &Invocation) -> Result<Option<CallTemp>, ToolError> {
+        if invocation.files.is_empty() {
+            return Ok(None);
+        }
+        let workspace = Arc::clone(self.cx.workspace()?);
+        let files = invocation.files.clone();
+        self.cx
+            .blocking(move || {
+                let directory = CallTemp::create(&workspace)?;
+                for (name, bytes) in &files {
+                    directory.write(name, bytes)?;
+                }
+                Ok(Some(directory))
+            })
+            .await
     }
 
     /// What to start, and behind what wall.
@@ -119,6 +138,7 @@ impl Running {
         &self,
         invocation: Invocation,
         values: &Values,
+        large: Option<&CallTemp>,
         cleans_up: bool,
     ) -> Result<(Command, Wall), ToolError> {
         let mut wall = self.wall.clone();
@@ -139,17 +159,12 @@ impl Running {
             environment.push((name.clone(), value));
         }
         environment.extend(invocation.environment);
-        if !invocation.files.is_empty() {
-            let (path, is_new) = match &self.temp {
-                Some(temp) => (temp.put_values(&invocation.files)?, false),
-                None => (Temp::values_only(&invocation.files)?, true),
-            };
-            if is_new {
-                wall.read.push(path.clone());
-            }
+        if let Some(large) = large {
+            // Written to by nobody; but only what may be written is shown to those with reduced rights as their own.
+            wall.write.push(large.path().to_owned());
             environment.push((
                 VALUES_DIRECTORY.to_owned(),
-                path.to_string_lossy().into_owned(),
+                large.path().to_string_lossy().into_owned(),
             ));
         }
         let mut command = match definition.security.privilege {
@@ -157,6 +172,11 @@ impl Running {
             Privilege::SameAsUser | Privilege::Reduced => Command::new(&invocation.program),
         };
         command = command.args(invocation.arguments);
+        if definition.environment.inherit {
+            for (name, value) in inherited() {
+                command = command.env(name, value);
+            }
+        }
         for (name, value) in environment {
             command = command.env(name, value);
         }
@@ -259,32 +279,20 @@ impl Programs for Running {
             };
             let finished = Running::run(self, program, values, how).await?;
             Ok(Ran {
-                output: output_of(&finished),
-                exit_code: i64::from(finished.exit_code),
+                output: finished.output,
                 stdout: finished.stdout,
                 stderr: finished.stderr,
-                truncated: false,
+                exit_code: i64::from(finished.exit_code),
+                truncated: finished.is_output_cut,
             })
         })
     }
 }
 
-/// Both streams.
-pub(super) fn output_of(finished: &Finished) -> String {
-    format!("{}{}", finished.stdout, finished.stderr)
-}
-
-/// A text without its final newline.
-pub(super) fn trimmed(text: &str) -> &str {
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    text.strip_suffix('\r').unwrap_or(text)
-}
-
 /// What is published of a command: `{output, stdout, stderr, exitCode}`.
 pub(super) fn fields(finished: Finished) -> JsonObject {
-    let output = output_of(&finished);
     JsonObject::from_iter([
-        ("output".to_owned(), Value::from(trimmed(&output))),
+        ("output".to_owned(), Value::from(finished.output)),
         ("stdout".to_owned(), finished.stdout.into()),
         ("stderr".to_owned(), finished.stderr.into()),
         ("exitCode".to_owned(), finished.exit_code.into()),
