@@ -94,7 +94,6 @@ pub struct Entry {
     off: AtomicU8,
     untrusted: Option<String>,
     unavailable: Option<String>,
-    content: Option<String>,
     digest: OnceLock<String>,
 }
 
@@ -109,8 +108,6 @@ pub struct Registration {
     pub unavailable: Option<String>,
     /// Registers it although nobody has trusted it yet, saying what to do: calls are refused as `untrusted`.
     pub untrusted: Option<String>,
-    /// A digest of what the tool runs, where its spec does not show that: approvals are bound to it.
-    pub content: Option<String>,
 }
 
 impl Entry {
@@ -139,7 +136,6 @@ impl Entry {
             }),
             untrusted: registration.untrusted,
             unavailable: registration.unavailable,
-            content: registration.content,
             digest: OnceLock::new(),
             spec,
         }
@@ -217,7 +213,7 @@ impl Entry {
                         .map_or(&Value::Null, |schema| schema.as_value()),
                 )
                 .text(&spec.effects.tags().join(","));
-            match &self.content {
+            match &spec.content_digest {
                 Some(content) => digest.text(content).finish(),
                 None => digest.finish(),
             }
