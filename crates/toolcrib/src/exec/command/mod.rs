@@ -1,5 +1,7 @@
 //! YAML command tools (S0) at work: a [`Definition`] as a [`Tool`].
 
+pub(crate) mod steps;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
