@@ -29,7 +29,7 @@ pub use plan::Plan;
 pub(crate) use plan::{check_answer, offers_for, plan};
 pub(crate) use question::subject_of;
 
-use crate::model::call::{CallRequest, Caller};
+use crate::model::call::{CallRequest, Caller, Typed};
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventLog;
@@ -56,7 +56,8 @@ pub(crate) struct Begun {
 impl Begun {
     pub(crate) fn of(request: &CallRequest) -> Self {
         let id = request.call_id.clone().unwrap_or_else(CallId::generate);
-        let events = Arc::new(EventLog::new(id.clone()));
+        let events = EventLog::new(id.clone()).watched_by(request.watch.clone());
+        let events = Arc::new(events);
         Begun { id, events }
     }
 }
@@ -73,6 +74,8 @@ struct Call<'a> {
     root: CallId,
     /// How long the caller would wait for a person.
     approval_wait: Option<Duration>,
+    /// What a person types.
+    typed: Option<Typed>,
 }
 
 impl<'a> Call<'a> {
@@ -92,6 +95,7 @@ impl<'a> Call<'a> {
             caller: request.caller.clone(),
             root: nested.map_or_else(|| begun.id.clone(), |nested| nested.root.clone()),
             approval_wait: request.approval_wait,
+            typed: request.typed.clone(),
         }
     }
 }
