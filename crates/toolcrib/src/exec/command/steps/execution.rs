@@ -74,8 +74,7 @@ impl Execution {
             let step = &self.steps[index];
             self.cx.emit_step(&step.name, result.status.as_str());
             let counts = !matches!(result.status, Status::Ok | Status::Skipped);
-            // Nothing goes on after the call.
-            if counts && (!step.continue_on_error || self.cx.is_cancelled()) {
+            if counts && !step.continue_on_error && !self.cx.is_cancelled() {
                 failed = failed.or(Some(index));
                 if self.on_failure == OnFailure::Stop {
                     graph.stop();
@@ -95,8 +94,16 @@ impl Execution {
             })
         });
         let results: Vec<StepResult> = results.collect();
-        let called_off = |result: &StepResult| result.status == Status::Cancelled;
-        let failed = failed.or_else(|| results.iter().position(called_off));
+        if failed.is_some() || !self.cx.is_cancelled() {
+            return (results, failed);
+        }
+        // Of what ended with the call, the first in the file that ran.
+        let ended =
+            |result: &&StepResult| matches!(result.status, Status::Cancelled | Status::Timeout);
+        let ran = results
+            .iter()
+            .position(|result| ended(&result) && result.attempts > 0);
+        let failed = ran.or_else(|| results.iter().position(|result| ended(&result)));
         (results, failed)
     }
 
@@ -248,7 +255,7 @@ impl Execution {
             Action::Run(program) => self.program(step, program, outlet).await,
             Action::UseTool { tool, with } => {
                 let values = self.values_for(arguments::references(with));
-                let args = arguments::arguments(with, &values);
+                let args = super::arguments(with, &values);
                 use_tool::call(&self.cx, step, tool, args, outlet).await
             }
         }
