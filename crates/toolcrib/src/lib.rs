@@ -157,6 +157,7 @@ pub mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool;
+pub mod trial;
 pub mod wire;
 pub mod workspace;
 

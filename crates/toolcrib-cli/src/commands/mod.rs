@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use toolcrib::approval::AllowAll;
 use toolcrib::crib::Approvals;
-use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::registry::{Availability, Entry};
 use toolcrib::{Caller, Crib, CribOptions};
 
 use crate::args::{Cli, Command, Global};
@@ -130,16 +130,16 @@ fn open_to_run(
 fn standing(entry: &Entry) -> (&'static str, Option<String>) {
     match entry.availability() {
         Availability::Ready => ("ready", None),
-        Availability::Disabled { reason } => ("disabled", Some(reason)),
+        Availability::Disabled { reason, help } => {
+            let help = help.map_or(String::new(), |help| format!("; {help}"));
+            ("disabled", Some(format!("{reason}{help}")))
+        }
         Availability::Unavailable { reason } => ("unavailable", Some(reason)),
     }
 }
 
 fn source(entry: &Entry) -> &'static str {
-    match entry.source() {
-        Source::BuiltIn => "built-in",
-        Source::App => "app",
-    }
+    entry.source().as_str()
 }
 
 /// Who calls, as a person reads it.
