@@ -133,11 +133,10 @@ impl CommandTool {
             true => OnFailure::GoOn,
             false => OnFailure::Stop,
         };
-        let ended = steps::run(&running.cx, steps, &running.values, on_failure, &*running).await;
-        match ended.failure {
-            Some(_) if self.definition.ignore_errors => Ok(output(ended.fields)),
-            _ => ended.into_result(),
-        }
+        let (cx, steps) = (running.cx.clone(), steps.as_slice().into());
+        let values = running.values.clone();
+        let ended = steps::run(&cx, steps, values, on_failure, running).await;
+        ended.into_result()
     }
 
     /// With `ignore-errors` a command that was started and failed is a success with its exit code.

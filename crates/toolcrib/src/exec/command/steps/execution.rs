@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
+use super::arguments::{arguments, references};
 use super::graph::Graph;
 use super::outlet::{Logs, Outlet};
 use super::result::{Printed, Status, StepResult, Why};
 use super::retry::{is_worth_another, pause};
-use super::{AT_ONCE, Attempt, OnFailure, Programs, arguments, use_tool};
+use super::{AT_ONCE, Attempt, OnFailure, Programs, use_tool};
 use crate::definition::{Action, Program, Step};
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
@@ -254,8 +255,8 @@ impl Execution {
         match &step.action {
             Action::Run(program) => self.program(step, program, outlet).await,
             Action::UseTool { tool, with } => {
-                let values = self.values_for(arguments::references(with));
-                let args = super::arguments(with, &values);
+                let values = self.values_for(references(with));
+                let args = arguments(with, &values);
                 use_tool::call(&self.cx, step, tool, args, outlet).await
             }
         }
