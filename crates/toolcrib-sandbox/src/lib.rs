@@ -64,3 +64,4 @@ pub use report::{EndedBy, Report, Status};
 pub use run::{Cancel, Stream};
 pub use sandbox::Sandbox;
 pub use support::Support;
+pub use temporary::TemporaryDirectory;

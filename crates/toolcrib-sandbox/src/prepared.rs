@@ -15,7 +15,8 @@ use crate::{
     report::Report,
     run::{self, Cancel, Stream},
     sandbox::{Engine, Sandbox},
-    sys, temporary,
+    sys,
+    temporary::TemporaryDirectory,
 };
 use std::{
     os::{
@@ -48,7 +49,7 @@ pub(crate) struct Inner {
     pub(crate) workspace: PathBuf,
     pub(crate) plan: Plan,
     /// Where a run cannot have a `/tmp` of its own; then this is for one run only.
-    pub(crate) temporary: Option<temporary::Directory>,
+    pub(crate) temporary: Option<TemporaryDirectory>,
     pub(crate) used: AtomicBool,
     pub(crate) idle: Mutex<Vec<Cell>>,
     pub(crate) guard: Option<Guard>,
@@ -369,7 +370,7 @@ impl Inner {
         let directory = self
             .temporary
             .as_ref()
-            .map_or(Path::new("/tmp"), temporary::Directory::path);
+            .map_or(Path::new("/tmp"), TemporaryDirectory::path);
         if self.plan.private_tmp || self.temporary.is_some() {
             variables.push(("TMPDIR", directory.to_string_lossy().into_owned()));
         }

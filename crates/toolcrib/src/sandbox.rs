@@ -2,8 +2,8 @@
 
 pub use toolcrib_sandbox::{
     Cancel, Command, EndedBy, Layer, Level, Limits, Missing, Network, PROTECTED_NAMES, Policy,
-    Prepared, Report, Sandbox, SandboxError, Status, Stdin, Stream, Support, User, system_paths,
-    toolchains,
+    Prepared, Report, Sandbox, SandboxError, Status, Stdin, Stream, Support, TemporaryDirectory,
+    User, system_paths, toolchains,
 };
 
 use crate::model::error::{ErrorCode, ToolError};

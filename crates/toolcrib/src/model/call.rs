@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::JsonObject;
 use super::error::{ErrorCode, ToolError};
+use super::event::OutputWatch;
 use super::ids::CallId;
 use super::limits::{RequestLimits, as_millis};
 use super::text;
@@ -69,6 +70,8 @@ pub struct CallRequest {
     pub cancel: Option<CancellationToken>,
     /// What a person types, for interactive tools.
     pub(crate) typed: Option<Typed>,
+    /// Sees its output as it comes, for the call around it.
+    pub(crate) watch: Option<OutputWatch>,
     /// Set by the pipeline for nested calls.
     pub(crate) nested_in: Option<NestedIn>,
 }

@@ -129,6 +129,32 @@ impl CallContext {
         self.0.events.push(EventKind::Output {
             stream,
             chunk: chunk.into(),
+            step: None,
+            console: false,
+        });
+    }
+
+    /// Streams a piece of a step's output; `console`: for the terminal of whoever runs the tool, while it runs.
+    pub(crate) fn emit_step_output(
+        &self,
+        step: &str,
+        stream: OutputStream,
+        chunk: &str,
+        console: bool,
+    ) {
+        self.0.events.push(EventKind::Output {
+            stream,
+            chunk: chunk.to_owned(),
+            step: Some(step.to_owned()),
+            console,
+        });
+    }
+
+    /// Tells whoever watches the call what became of a step.
+    pub(crate) fn emit_step(&self, name: &str, status: &str) {
+        self.0.events.push(EventKind::Step {
+            name: name.to_owned(),
+            status: status.to_owned(),
         });
     }
 
@@ -194,7 +220,7 @@ impl CallContext {
     }
 
     /// Announces something that has to end before the outcome of a cancelled call is known.
-    fn ending(&self) -> Ending {
+    pub(crate) fn ending(&self) -> Ending {
         self.0.endings.left.fetch_add(1, Ordering::Relaxed);
         Ending(Arc::clone(&self.0.endings))
     }

@@ -108,9 +108,16 @@ pub(super) async fn finish(
     } else {
         JsonObject::new()
     };
-    let error = partial
-        .into_iter()
-        .fold(error, |error, (key, value)| error.with_detail(key, value));
+    let error = partial.into_iter().fold(error, |error, (key, value)| {
+        // What an error says itself is newer than what was kept on the way to it.
+        let is_said = error
+            .details()
+            .is_some_and(|details| details.contains_key(&key));
+        match is_said {
+            true => error,
+            false => error.with_detail(key, value),
+        }
+    });
     let (error, cut) = error.without_huge_details(|details| {
         let size = details.values().try_fold(0, |sum: u64, value| {
             Some(sum.saturating_add(size_of(value, 0)?))

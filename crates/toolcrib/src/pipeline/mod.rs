@@ -56,7 +56,8 @@ pub(crate) struct Begun {
 impl Begun {
     pub(crate) fn of(request: &CallRequest) -> Self {
         let id = request.call_id.clone().unwrap_or_else(CallId::generate);
-        let events = Arc::new(EventLog::new(id.clone()));
+        let events = EventLog::new(id.clone()).watched_by(request.watch.clone());
+        let events = Arc::new(events);
         Begun { id, events }
     }
 }
