@@ -85,7 +85,7 @@ mod tests {
         std::fs::create_dir_all(dir.path().join("a/.git/hooks")).unwrap();
         std::os::unix::fs::symlink(outside.path(), dir.path().join("out")).unwrap();
         let fifo = dir.path().join("fifo");
-        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, Mode::RWXU).unwrap();
         let code = |name: &str| new_log(dir.path(), name).unwrap_err().code();
         assert_eq!(code("a"), ErrorCode::InvalidPath);
         assert_eq!(code("fifo"), ErrorCode::InvalidPath);

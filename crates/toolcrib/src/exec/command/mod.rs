@@ -144,10 +144,7 @@ impl CommandTool {
         };
         let (cx, values) = (running.cx.clone(), running.values.clone());
         let ended = steps::run(&cx, Arc::clone(steps), values, on_failure, running).await;
-        match ended.failure {
-            Some(_) if self.definition.ignore_errors => Ok(output(ended.fields)),
-            _ => ended.into_result(),
-        }
+        ended.into_result()
     }
 
     /// With `ignore-errors` a command that was started and failed is a success with its exit code.

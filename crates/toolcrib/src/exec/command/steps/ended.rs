@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::OnFailure;
 use super::result::{Printed, Status, StepResult};
 use crate::definition::{Action, Step};
 use crate::model::JsonObject;
@@ -22,9 +23,9 @@ const LONGEST_LINE: usize = 300;
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// Which step failed and why, without details; `None` when all went well, or what failed may.
-    pub(crate) failure: Option<ToolError>,
+    pub(super) failure: Option<ToolError>,
     /// `{output, stdout, stderr, exitCode, steps}`: those of the step that failed, or of the last in the file that ran.
-    pub(crate) fields: JsonObject,
+    pub(super) fields: JsonObject,
     /// One line for each step that did not go well though the call did.
     notes: Vec<String>,
 }
@@ -36,7 +37,10 @@ impl Ended {
         steps: &[Step],
         results: &[StepResult],
         failed: Option<usize>,
+        on_failure: OnFailure,
     ) -> Self {
+        // Nobody ignores that the call is over.
+        let failed = failed.filter(|_| on_failure == OnFailure::Stop || cx.is_cancelled());
         let last = failed.or_else(|| results.iter().rposition(|result| result.printed.is_some()));
         let printed = last.and_then(|last| results[last].printed.clone());
         let printed = printed.unwrap_or_else(|| Printed {

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
+use super::arguments::{arguments, references};
 use super::graph::Graph;
 use super::outlet::{Logs, Outlet};
 use super::result::{Printed, Status, StepResult, Why};
 use super::retry::{is_worth_another, pause};
-use super::{AT_ONCE, Attempt, OnFailure, Programs, arguments, use_tool};
+use super::{AT_ONCE, Attempt, OnFailure, Programs, use_tool};
 use crate::definition::{Action, Program, Step};
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
@@ -74,8 +75,7 @@ impl Execution {
             let step = &self.steps[index];
             self.cx.emit_step(&step.name, result.status.as_str());
             let counts = !matches!(result.status, Status::Ok | Status::Skipped);
-            // Nothing goes on after the call.
-            if counts && (!step.continue_on_error || self.cx.is_cancelled()) {
+            if counts && !step.continue_on_error && !self.cx.is_cancelled() {
                 failed = failed.or(Some(index));
                 if self.on_failure == OnFailure::Stop {
                     graph.stop();
@@ -95,8 +95,16 @@ impl Execution {
             })
         });
         let results: Vec<StepResult> = results.collect();
-        let called_off = |result: &StepResult| result.status == Status::Cancelled;
-        let failed = failed.or_else(|| results.iter().position(called_off));
+        if failed.is_some() || !self.cx.is_cancelled() {
+            return (results, failed);
+        }
+        // Of what ended with the call, the first in the file that ran.
+        let ended =
+            |result: &&StepResult| matches!(result.status, Status::Cancelled | Status::Timeout);
+        let ran = results
+            .iter()
+            .position(|result| ended(&result) && result.attempts > 0);
+        let failed = ran.or_else(|| results.iter().position(|result| ended(&result)));
         (results, failed)
     }
 
@@ -247,8 +255,8 @@ impl Execution {
         match &step.action {
             Action::Run(program) => self.program(step, program, outlet).await,
             Action::UseTool { tool, with } => {
-                let values = self.values_for(arguments::references(with));
-                let args = arguments::arguments(with, &values);
+                let values = self.values_for(references(with));
+                let args = arguments(with, &values);
                 use_tool::call(&self.cx, step, tool, args, outlet).await
             }
         }

@@ -1,7 +1,7 @@
 //! The steps of a tool, as a graph.
 //!
 //! A step starts as soon as everything it waits for is over, several at once, at most [`AT_ONCE`]. What the graph leaves to
-//! others: how one attempt of a program runs ([`Programs`]), and what `ignore-errors` makes of a failure ([`Ended`]).
+//! others: how one attempt of a program runs ([`Programs`]).
 //!
 //! A failure without `continue-on-error` skips every step that has not started; those that run come to their end. A condition
 //! that does not hold skips its step alone: who waits for that step goes on. When the call is over, the steps that run are ended,
@@ -66,7 +66,7 @@ pub(crate) struct Attempt {
 /// A program that ended by itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ran {
-    /// Both streams in the order of arrival, as they came.
+    /// Both streams in the order of arrival, without the newline at the end.
     pub(crate) output: String,
     /// What it printed.
     pub(crate) stdout: String,
@@ -83,7 +83,7 @@ pub(crate) struct Ran {
 pub(crate) enum OnFailure {
     /// Unless the step has `continue-on-error`.
     Stop,
-    /// Never: `ignore-errors` (S0: "whether to continue if a step fails").
+    /// Never, and the call goes well all the same: `ignore-errors` (S0: "whether to continue if a step fails").
     GoOn,
 }
 
@@ -110,7 +110,7 @@ pub(crate) async fn run(
     let task = tokio::spawn(async move {
         let (results, failed) = execution.drive().await;
         let Execution { cx, steps, .. } = execution;
-        let ended = Ended::of(&cx, &steps, &results, failed);
+        let ended = Ended::of(&cx, &steps, &results, failed, on_failure);
         if cx.is_cancelled() {
             for (key, value) in &ended.fields {
                 cx.keep_partial(key.clone(), value.clone());

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Tried;
 use super::outlet::Outlet;
-use super::result::{Printed, Why, in_turn};
+use super::result::{Printed, Why, in_turn, trimmed};
 use crate::definition::Step;
 use crate::model::JsonObject;
 use crate::model::call::CallRequest;
@@ -66,44 +66,41 @@ fn tried(tool: &str, outcome: Outcome) -> Tried {
     tried
 }
 
-/// A program's result is taken apart; any other is the text that people get. An exit code says how it went, unless the tool says
-/// that it ignored it.
+/// A program's result is taken apart; any other is the text that people get.
+///
+/// To `shell` and `run_code` any exit is a success, so that here the exit code says how it went. A command tool, whose result has an
+/// `output`, has judged that itself: its `ignore-errors` counts.
 fn done(tool: &str, output: ToolOutput) -> Tried {
     let fields = output.value.as_object();
     let text = |key: &str| fields.and_then(|fields| fields.get(key)?.as_str());
     let exit_code = fields.and_then(|fields| fields.get("exitCode")?.as_i64());
-    let printed = match (text("stdout"), exit_code) {
-        (Some(stdout), Some(exit_code)) => {
-            let stderr = text("stderr").unwrap_or_default();
-            Printed {
-                output: text("output").map_or_else(|| in_turn(stdout, stderr), str::to_owned),
-                stdout: stdout.to_owned(),
-                stderr: stderr.to_owned(),
-                exit_code: Some(exit_code),
-                truncated: false,
-            }
-        }
-        _ => Printed {
-            output: output.text().into_owned(),
-            stdout: output.text().into_owned(),
+    let (Some(stdout), Some(exit_code)) = (text("stdout"), exit_code) else {
+        let text = output.text().into_owned();
+        let printed = Printed {
+            output: trimmed(&text).to_owned(),
+            stdout: text,
             exit_code: Some(0),
             ..Printed::default()
-        },
+        };
+        return Tried { printed, why: None };
     };
-    let is_ignored = fields.is_some_and(|fields| fields.contains_key(IGNORED));
-    let why = match printed.exit_code {
-        Some(0) | None => None,
-        Some(_) if is_ignored => None,
-        Some(code) => Some(Why::new(
+    let stderr = text("stderr").unwrap_or_default();
+    let both = text("output");
+    let why = (exit_code != 0 && both.is_none()).then(|| {
+        Why::new(
             ErrorCode::ExecutionError,
-            format!("`{tool}` ended with exit code {code}"),
-        )),
+            format!("`{tool}` ended with exit code {exit_code}"),
+        )
+    });
+    let printed = Printed {
+        output: both.map_or_else(|| in_turn(stdout, stderr), str::to_owned),
+        stdout: stdout.to_owned(),
+        stderr: stderr.to_owned(),
+        exit_code: Some(exit_code),
+        truncated: false,
     };
     Tried { printed, why }
 }
-
-/// The field by which a result says that a failure does not count (`ignore-errors`).
-const IGNORED: &str = "ignoredError";
 
 fn failed(tool: &str, error: &ToolError) -> Tried {
     let (mut printed, mut details) = Printed::of_error(error);
