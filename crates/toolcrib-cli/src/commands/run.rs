@@ -1,5 +1,6 @@
 //! `toolcrib run`: one call, from words to an exit code.
 
+mod keyboard;
 mod print;
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -21,8 +22,9 @@ use crate::coerce;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::progress;
-use crate::prompt::{Extent, Page, Paint, Prompter, Screen, item, short};
+use crate::prompt::{Extent, Page, Paint, Prompter, Screen, Terminal, item, short};
 use crate::wrap;
+use keyboard::Keyboard;
 use print::{dry_run, print_outcome};
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
@@ -37,10 +39,21 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
         .build();
     let runtime = runtime
         .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
+    // A person at the terminal answers what an interactive tool asks; without one it gets its default answer.
+    let interactive = crib
+        .registry()
+        .find(&args.tool)
+        .is_ok_and(|entry| entry.spec().interactive);
+    let person = (interactive && !global.no_input && !output.json())
+        .then(|| Terminal::find(false))
+        .flatten();
     let (outcome, streamed) = runtime.block_on(execute(
         &crib,
         request,
-        args.stream,
+        How {
+            stream: args.stream || person.is_some(),
+            person,
+        },
         Asking::new(answerer, global),
         output,
     ));
@@ -176,16 +189,29 @@ impl Asking {
     }
 }
 
+/// How a call is followed.
+struct How {
+    /// Whether what happens is shown while it happens.
+    stream: bool,
+    /// Who types what an interactive tool asks for.
+    person: Option<Terminal>,
+}
+
 async fn execute(
     crib: &Arc<Crib>,
     request: CallRequest,
-    stream: bool,
+    how: How,
     asking: Asking,
     output: &Output,
 ) -> (Outcome, bool) {
     let cancel = CancellationToken::new();
-    let request = request.cancel_with(cancel.clone());
+    let mut request = request.cancel_with(cancel.clone());
     let screen = Arc::new(Screen::new());
+    let keyboard = how.person.map(|person| {
+        let (keyboard, typed) = Keyboard::new(person, &screen);
+        request = std::mem::take(&mut request).typed(typed);
+        keyboard
+    });
     let interrupted = tokio::spawn(cancel_on_interrupt(cancel.clone(), Arc::clone(&screen)));
     let (mut prompter, mut announcement) = (None, None);
     match asking.answerer {
@@ -198,8 +224,8 @@ async fn execute(
         Answerer::Queue | Answerer::Settled => {}
     }
     let tool = text::shorten(&request.tool, 40);
-    let outcome = if stream {
-        follow(crib.registry(), request, &screen, output).await
+    let outcome = if how.stream {
+        follow(crib.registry(), request, keyboard, &screen, output).await
     } else {
         let call = crib.registry().execute(request);
         (progress::show(output, &screen, &tool, call).await, false)
@@ -269,6 +295,7 @@ fn quoted(word: &str) -> String {
 async fn follow(
     registry: &Registry,
     request: CallRequest,
+    mut keyboard: Option<Keyboard>,
     screen: &Screen,
     output: &Output,
 ) -> (Outcome, bool) {
@@ -320,8 +347,16 @@ async fn follow(
             EventKind::Approval { status, .. } => {
                 output.say(&output.dim(&format!("approval {status}")));
             }
-            EventKind::Started { .. } | EventKind::Finished { .. } => {}
+            EventKind::Started { .. } => {
+                if let Some(keyboard) = &mut keyboard {
+                    keyboard.begin();
+                }
+            }
+            EventKind::Finished { .. } => {}
         }
+    }
+    if let Some(keyboard) = keyboard {
+        keyboard.finish().await;
     }
     (call.outcome().await, streamed)
 }
