@@ -1,5 +1,6 @@
 //! `toolcrib run`: one call, from words to an exit code.
 
+mod console;
 mod print;
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -23,7 +24,7 @@ use crate::output::Output;
 use crate::progress;
 use crate::prompt::{Extent, Page, Paint, Prompter, Screen, item, short};
 use crate::wrap;
-use print::{dry_run, print_outcome};
+use print::{Shown, dry_run, print_outcome};
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let (crib, answerer) = open_to_run(global, args.yes, args.wait_approval, output)?;
@@ -37,7 +38,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
         .build();
     let runtime = runtime
         .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
-    let (outcome, streamed) = runtime.block_on(execute(
+    let (outcome, shown) = runtime.block_on(execute(
         &crib,
         request,
         args.stream,
@@ -47,7 +48,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     crib.registry().flush();
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
-    print_outcome(args, &outcome, streamed, &crib, output);
+    print_outcome(args, &outcome, shown, &crib, output);
     let health = crib.call_log_health();
     if let Some(why) = health.last_error.filter(|_| health.dropped > 0) {
         output.say(&output.dim(&format!("the call was not recorded: {why}")));
@@ -182,7 +183,7 @@ async fn execute(
     stream: bool,
     asking: Asking,
     output: &Output,
-) -> (Outcome, bool) {
+) -> (Outcome, Shown) {
     let cancel = CancellationToken::new();
     let request = request.cancel_with(cancel.clone());
     let screen = Arc::new(Screen::new());
@@ -201,8 +202,9 @@ async fn execute(
     let outcome = if stream {
         follow(crib.registry(), request, &screen, output).await
     } else {
-        let call = crib.registry().execute(request);
-        (progress::show(output, &screen, &tool, call).await, false)
+        let call = crib.registry().execute_async(request);
+        let call = console::watch(call, &screen, output);
+        progress::show(output, &screen, &tool, call).await
     };
     if let Some(prompter) = prompter {
         prompter.finish().await;
@@ -271,10 +273,10 @@ async fn follow(
     request: CallRequest,
     screen: &Screen,
     output: &Output,
-) -> (Outcome, bool) {
+) -> (Outcome, Shown) {
     let call = registry.execute_async(request);
     let mut events = call.events();
-    let mut streamed = false;
+    let mut shown = Shown::Nothing;
     while let Some(event) = events.next().await {
         if output.has_failed() {
             // Nobody reads any more. The outcome is still awaited, and recorded.
@@ -292,7 +294,7 @@ async fn follow(
                 chunk,
                 ..
             } => {
-                streamed = true;
+                shown = Shown::Everything;
                 output.chunk(chunk);
             }
             EventKind::Output {
@@ -300,7 +302,7 @@ async fn follow(
                 chunk,
                 ..
             } => {
-                streamed = true;
+                shown = Shown::Everything;
                 output.error_chunk(chunk);
             }
             EventKind::Step { name, status } => {
@@ -323,7 +325,7 @@ async fn follow(
             EventKind::Started { .. } | EventKind::Finished { .. } => {}
         }
     }
-    (call.outcome().await, streamed)
+    (call.outcome().await, shown)
 }
 
 fn exit_code(args: &RunArgs, outcome: &Outcome) -> ExitCode {

@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::JsonObject;
+use super::context::Endings;
 use super::error::{ErrorCode, ToolError};
 use super::event::OutputWatch;
 use super::ids::CallId;
@@ -83,6 +84,8 @@ pub(crate) struct NestedIn {
     /// The outermost call.
     pub(crate) root: CallId,
     pub(crate) depth: u8,
+    /// What the whole tree of calls has yet to clean up.
+    pub(crate) cleanups: Arc<Endings>,
 }
 
 impl CallRequest {

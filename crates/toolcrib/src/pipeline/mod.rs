@@ -30,6 +30,7 @@ pub(crate) use plan::{check_answer, offers_for, plan};
 pub(crate) use question::subject_of;
 
 use crate::model::call::{CallRequest, Caller, Typed};
+use crate::model::context::Endings;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventLog;
@@ -76,6 +77,8 @@ struct Call<'a> {
     approval_wait: Option<Duration>,
     /// What a person types.
     typed: Option<Typed>,
+    /// What the whole tree of calls has yet to clean up.
+    cleanups: Arc<Endings>,
 }
 
 impl<'a> Call<'a> {
@@ -96,6 +99,7 @@ impl<'a> Call<'a> {
             root: nested.map_or_else(|| begun.id.clone(), |nested| nested.root.clone()),
             approval_wait: request.approval_wait,
             typed: request.typed.clone(),
+            cleanups: nested.map_or_else(Arc::default, |nested| Arc::clone(&nested.cleanups)),
         }
     }
 }

@@ -16,10 +16,11 @@ use crate::model::JsonObject;
 use crate::model::call::CallRequest;
 use crate::model::context::CallContext;
 use crate::model::effects::Effects;
-use crate::model::error::ToolError;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::event::OutputWatch;
 use crate::model::limits::as_millis;
 use crate::model::names::Slug;
-use crate::model::outcome::ToolOutput;
+use crate::model::outcome::{Outcome, ToolOutput};
 use crate::model::spec::ToolSpec;
 use crate::schema::Schema;
 use crate::template::{Reference, Text, Values};
@@ -139,7 +140,12 @@ impl Alias {
         };
         args.retain(|name, _| !self.own.contains(name));
         args.extend(arguments(&self.presets, &values));
-        let outcome = cx.call(CallRequest::new(&self.base).args(args)).await;
+        let mut request = CallRequest::new(&self.base).args(args);
+        let own = cx.clone();
+        request.watch = Some(OutputWatch::new(move |stream, chunk| {
+            own.emit_output(stream, chunk);
+        }));
+        let outcome = in_full(cx, request).await?;
         if let Some(sandbox) = outcome.sandbox {
             cx.note_sandbox(sandbox);
         }
@@ -147,6 +153,27 @@ impl Alias {
             cx.note_truncated();
         }
         outcome.result
+    }
+}
+
+/// Calls a tool on a task of its own, so that a call that is over has what the base printed in its error's details.
+async fn in_full(cx: &CallContext, request: CallRequest) -> Result<Outcome, ToolError> {
+    let (cx, ending) = (cx.clone(), cx.ending());
+    let calling = tokio::spawn(async move {
+        let outcome = cx.call(request).await;
+        let details = outcome.error().and_then(ToolError::details);
+        for (key, value) in details.into_iter().flatten() {
+            cx.keep_partial(key.clone(), value.clone());
+        }
+        drop(ending);
+        outcome
+    });
+    match calling.await {
+        Ok(outcome) => Ok(outcome),
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(error) => Err(
+            ToolError::new(ErrorCode::Cancelled, "the runtime is shutting down").caused_by(error),
+        ),
     }
 }
 

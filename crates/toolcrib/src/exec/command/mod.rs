@@ -15,6 +15,7 @@ mod alias;
 mod arguments;
 mod cleaning;
 mod paths;
+mod plan;
 mod programs;
 mod publish;
 mod question;
@@ -28,13 +29,14 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::definition::{Body, Definition};
+use crate::definition::{Body, Definition, Step};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::Approval;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
 use crate::model::outcome::ToolOutput;
+use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::spec::ToolSpec;
 use crate::model::text;
 use crate::process::Runner;
@@ -64,6 +66,8 @@ pub(crate) struct CommandTool {
     checks: Checks,
     /// What it stands for, if it is an alias.
     alias: Option<Alias>,
+    /// Its steps, if it has several.
+    steps: Option<Arc<[Step]>>,
 }
 
 impl CommandTool {
@@ -86,6 +90,10 @@ impl CommandTool {
         lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
     ) -> Result<Self, ToolError> {
         let effects = effective_effects(&definition, |name| Some(lookup(name)?.effects));
+        let steps = match &definition.body {
+            Body::Steps(steps) => Some(steps.as_slice().into()),
+            Body::Command(_) | Body::Commands { .. } | Body::Alias { .. } => None,
+        };
         let (alias, spec) = match &definition.body {
             Body::Alias { base, presets } => {
                 let base = lookup(base).ok_or_else(|| {
@@ -107,6 +115,7 @@ impl CommandTool {
             spec: Arc::new(spec),
             checks,
             alias,
+            steps,
         })
     }
 
@@ -126,16 +135,15 @@ impl CommandTool {
         }
         let running = Arc::new(self.prepare(args, cx).await?);
         cleaning::leave(&running);
-        let Body::Steps(steps) = &self.definition.body else {
+        let Some(steps) = &self.steps else {
             return self.run_command(&running).await;
         };
         let on_failure = match self.definition.ignore_errors {
             true => OnFailure::GoOn,
             false => OnFailure::Stop,
         };
-        let (cx, steps) = (running.cx.clone(), steps.as_slice().into());
-        let values = running.values.clone();
-        let ended = steps::run(&cx, steps, values, on_failure, running).await;
+        let (cx, values) = (running.cx.clone(), running.values.clone());
+        let ended = steps::run(&cx, Arc::clone(steps), values, on_failure, running).await;
         ended.into_result()
     }
 
@@ -253,6 +261,22 @@ impl Tool for CommandTool {
             return Vec::new();
         }
         question::commands(&self.definition, args, workspace)
+    }
+
+    fn sandbox_plan(
+        &self,
+        args: &JsonObject,
+        workspace: Option<&Workspace>,
+    ) -> Option<SandboxPlan> {
+        if self.alias.is_some() {
+            return None;
+        }
+        Some(plan::plan(
+            &self.definition,
+            &self.settings,
+            args,
+            workspace,
+        ))
     }
 
     fn call(
