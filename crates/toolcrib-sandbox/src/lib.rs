@@ -50,6 +50,7 @@ mod seccomp;
 mod support;
 mod sys;
 mod temporary;
+mod terminal;
 mod user;
 mod watchdog;
 
@@ -65,3 +66,4 @@ pub use run::{Cancel, Stream};
 pub use sandbox::Sandbox;
 pub use support::Support;
 pub use temporary::TemporaryDirectory;
+pub use terminal::{Dialogue, Keyboard};

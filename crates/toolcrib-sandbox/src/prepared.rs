@@ -89,10 +89,16 @@ impl Prepared {
         output: &mut dyn FnMut(Stream, &[u8]),
         cancel: &Cancel,
     ) -> Result<Report, SandboxError> {
+        if command.answers().is_some() && !self.policy.terminal {
+            return Err(SandboxError::Invalid(
+                "a command without a terminal cannot be answered".to_owned(),
+            ));
+        }
         let inner = &self.for_a_run()?;
         let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
         let extra = inner.variables();
-        let wire = command.wire(&program, &inner.workspace, &extra)?;
+        let terminal = inner.policy.terminal;
+        let wire = command.wire(&program, &inner.workspace, &extra, terminal)?;
         let cell = match inner.take_ready() {
             Some(cell) => cell,
             None => inner.cell()?,
@@ -208,7 +214,12 @@ impl Inner {
             .transpose()
             .map_err(|source| SandboxError::setup("a cgroup", source))?;
         let failed = |source| SandboxError::setup("pipes", source);
-        let pipes = Pipes::new(self.plan.user).map_err(failed)?;
+        let pipes = if self.policy.terminal {
+            Pipes::with_terminal(self.plan.user)
+                .map_err(|source| SandboxError::setup("a terminal", source))?
+        } else {
+            Pipes::new(self.plan.user).map_err(failed)?
+        };
         let mounts = self.trees()?;
         let trees: Vec<RawFd> = mounts.iter().map(AsRawFd::as_raw_fd).collect();
         let channel = match self.policy.network {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Wall;
 use super::capture::Captured;
+use super::dialogue::Talk;
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
@@ -30,6 +31,7 @@ pub(super) fn finished(
     cx: &CallContext,
     report: &Report,
     captured: Captured,
+    talk: Option<&Talk>,
 ) -> Result<Finished, ToolError> {
     let name = &cx.spec().name;
     let failure = match (report.ended_by, report.status) {
@@ -55,6 +57,10 @@ pub(super) fn finished(
         (Some(EndedBy::Time | EndedBy::Cancelled), _) => {
             ToolError::new(ErrorCode::Cancelled, format!("`{name}` was cancelled"))
         }
+        (Some(EndedBy::Silence), _) => talk.map_or_else(
+            || ToolError::new(ErrorCode::Timeout, "the program waits for input"),
+            Talk::waited,
+        ),
         (Some(limit), _) => ToolError::failed(match limit {
             EndedBy::Memory => "the command needed more memory than it may have, and was ended",
             EndedBy::Growth => "the command wrote more than it may, and was ended",

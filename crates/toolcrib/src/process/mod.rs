@@ -8,6 +8,7 @@
 //! in its [`CallTemp`].
 
 mod capture;
+mod dialogue;
 mod ending;
 mod inherit;
 mod runner;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use crate::model::event::OutputStream;
 use crate::sandbox::{Command, Sandbox};
+pub(crate) use dialogue::Dialogue;
 pub(crate) use ending::{Finished, output_schema};
 pub(crate) use inherit::inherited;
 pub(crate) use runner::Runner;
@@ -61,19 +63,6 @@ pub(crate) struct Run {
 
 /// Takes output as it comes.
 pub(crate) type Sink = Box<dyn FnMut(OutputStream, &str) + Send>;
-
-/// A terminal, and what is typed on it. All output is on stdout then.
-///
-/// What the command has for its stdin is typed first. The terminal echoes what is typed, as terminals do, unless the program
-/// switches that off.
-pub(crate) struct Dialogue {
-    /// How long the program may be silent before the default answer is typed.
-    pub(crate) timeout: Duration,
-    /// The default answer, without its newline; without one, silence for `timeout` ends the run.
-    pub(crate) default_response: Option<String>,
-    /// What a person types, if one is there.
-    pub(crate) typed: Option<tokio::sync::mpsc::Receiver<Vec<u8>>>,
-}
 
 impl Run {
     /// Runs a command for as long as its call lasts, output to the call's events.

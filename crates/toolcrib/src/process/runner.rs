@@ -15,8 +15,9 @@ use futures_util::future::select;
 use tokio::sync::oneshot;
 
 use super::capture::Capture;
+use super::dialogue::Talk;
 use super::ending::{Finished, finished, sandbox_use, with_details};
-use super::{Run, SandboxOptions, Sink, Wall};
+use super::{Run, SandboxOptions, Wall};
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
@@ -35,7 +36,14 @@ const MAX_KEPT: usize = 8;
 /// Runs commands for calls.
 pub(crate) struct Runner {
     options: SandboxOptions,
-    kept: Arc<Mutex<HashMap<Wall, Kept>>>,
+    kept: Arc<Mutex<HashMap<Key, Kept>>>,
+}
+
+/// What a sandbox is prepared for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    wall: Wall,
+    terminal: bool,
 }
 
 /// Where a sandbox is, once somebody has made it ready: whoever comes meanwhile waits here.
@@ -69,8 +77,15 @@ impl Runner {
             keep,
             sink,
             outlives_call,
-            dialogue: _,
+            dialogue,
         } = run;
+        let (command, talk) = match dialogue {
+            Some(dialogue) => dialogue
+                .begin(command)
+                .map(|(command, talk)| (command, Some(talk)))
+                .map_err(no_descriptor)?,
+            None => (command, None),
+        };
         let cancel = Cancel::new().map_err(no_descriptor)?;
         let late = Arc::new(AtomicBool::new(false));
         let (running, over) = oneshot::channel::<()>();
@@ -90,7 +105,8 @@ impl Runner {
         let (runner, call, wall) = (Arc::clone(self), cx.clone(), wall.clone());
         let work = move || {
             let _running = running;
-            runner.run_here(&call, &wall, &command, keep, sink, &cancel)
+            let capture = Capture::new(&call, keep, sink);
+            runner.run_here(&call, wall, &command, capture, talk.as_ref(), &cancel)
         };
         let ended = if outlives_call {
             cx.blocking(work).await
@@ -130,14 +146,18 @@ impl Runner {
     fn run_here(
         &self,
         cx: &CallContext,
-        wall: &Wall,
+        wall: Wall,
         command: &Command,
-        keep: Option<u64>,
-        sink: Option<Sink>,
+        mut capture: Capture<'_>,
+        talk: Option<&Talk>,
         cancel: &Cancel,
     ) -> Result<Finished, ToolError> {
-        let (prepared, is_repeated) = self.prepared(cx, wall)?;
-        let mut capture = Capture::new(cx, keep, sink);
+        let key = Key {
+            wall,
+            terminal: talk.is_some(),
+        };
+        let wall = &key.wall;
+        let (prepared, is_repeated) = self.prepared(cx, &key)?;
         let report = prepared
             .run(
                 command,
@@ -149,18 +169,18 @@ impl Runner {
         let captured = capture.finish();
         if !report.planted.is_empty() {
             // A repository it made is one that exists when the next command starts.
-            let old = self.kept().remove(wall);
+            let old = self.kept().remove(&key);
             drop(old);
         } else if is_repeated {
             // Best effort: the next call sets its sandbox up itself if this fails.
             let _ = prepared.keep_ready();
         }
-        finished(cx, &report, captured)
+        finished(cx, &report, captured, talk)
     }
 
     /// The sandbox for a wall, and whether it is in its second use.
-    fn prepared(&self, cx: &CallContext, wall: &Wall) -> Result<(Arc<Prepared>, bool), ToolError> {
-        let (place, is_repeated, old) = self.place(wall);
+    fn prepared(&self, cx: &CallContext, key: &Key) -> Result<(Arc<Prepared>, bool), ToolError> {
+        let (place, is_repeated, old) = self.place(key);
         drop(old);
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(prepared) = &*place {
@@ -170,16 +190,20 @@ impl Runner {
             Some(sandbox) => sandbox.clone(),
             None => machine()?,
         };
-        let prepared = Arc::new(wall.prepare(&sandbox, cx.workspace()?, &self.options)?);
+        let workspace = cx.workspace()?;
+        let prepared = key
+            .wall
+            .prepare(key.terminal, &sandbox, workspace, &self.options)?;
+        let prepared = Arc::new(prepared);
         *place = Some(Arc::clone(&prepared));
         Ok((prepared, false))
     }
 
     /// Where the sandbox for a wall is or will be, whether it is in its second use, and which ones are to be let go for it.
-    fn place(&self, wall: &Wall) -> (Arc<Place>, bool, Vec<Kept>) {
+    fn place(&self, key: &Key) -> (Arc<Place>, bool, Vec<Kept>) {
         let mut kept = self.kept();
         if let Some(kept) = kept
-            .get_mut(wall)
+            .get_mut(key)
             .filter(|kept| kept.made.elapsed() < MAX_AGE)
         {
             kept.runs = kept.runs.saturating_add(1);
@@ -193,10 +217,10 @@ impl Runner {
             made: Instant::now(),
             last: Instant::now(),
         };
-        let mut old: Vec<Kept> = kept.insert(wall.clone(), new).into_iter().collect();
+        let mut old: Vec<Kept> = kept.insert(key.clone(), new).into_iter().collect();
         while kept.len() > MAX_KEPT {
             let least = kept.iter().min_by_key(|(_, kept)| kept.last);
-            let Some(least) = least.map(|(wall, _)| wall.clone()) else {
+            let Some(least) = least.map(|(key, _)| key.clone()) else {
                 break;
             };
             old.extend(kept.remove(&least));
@@ -204,13 +228,13 @@ impl Runner {
         (place, false, old)
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<Wall, Kept>> {
+    fn kept(&self) -> MutexGuard<'_, HashMap<Key, Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Lets the sandboxes go that nobody has used for a while.
-async fn forget_when_idle(kept: Weak<Mutex<HashMap<Wall, Kept>>>) {
+async fn forget_when_idle(kept: Weak<Mutex<HashMap<Key, Kept>>>) {
     tokio::time::sleep(IDLE).await;
     let Some(kept) = kept.upgrade() else { return };
     let mut idle = Vec::new();

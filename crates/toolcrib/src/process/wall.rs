@@ -41,9 +41,10 @@ impl Wall {
         }
     }
 
-    /// Makes the wall ready; `terminal`: for commands on a terminal. What cannot be enforced here is refused.
+    /// Makes the wall ready, for commands on a terminal if so wished. What cannot be enforced here is refused.
     pub(super) fn prepare(
         &self,
+        terminal: bool,
         sandbox: &Sandbox,
         workspace: &Workspace,
         options: &SandboxOptions,
@@ -55,6 +56,7 @@ impl Wall {
             ));
         }
         let mut policy = self.policy(workspace, options);
+        policy.terminal = terminal;
         match sandbox.prepare(&policy) {
             Err(SandboxError::Unavailable { .. }) if self.may_fall_back => {
                 policy.level = Level::Process;
