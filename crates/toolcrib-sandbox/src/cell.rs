@@ -7,6 +7,7 @@ use crate::{
     proxy::Relay,
     run::Cancel,
     sys,
+    terminal::Terminal,
     watchdog::{self, Watched},
 };
 use std::{
@@ -27,9 +28,12 @@ const PATIENCE: Duration = Duration::from_millis(300);
 pub(crate) struct Pipes {
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
+    /// A terminal has one output only.
+    pub(crate) stderr: Option<OwnedFd>,
     pub(crate) report: OwnedFd,
     pub(crate) command: OwnedFd,
+    /// The command's end of its terminal, if it has one.
+    terminal: Option<OwnedFd>,
     theirs: [OwnedFd; 5],
 }
 
@@ -65,10 +69,39 @@ impl Pipes {
         Ok(Self {
             stdin,
             stdout,
-            stderr,
+            stderr: Some(stderr),
             report,
             command,
+            terminal: None,
             theirs,
+        })
+    }
+
+    /// The same with a terminal for input and output.
+    pub(crate) fn with_terminal(user: Option<(u32, u32)>) -> io::Result<Self> {
+        let Terminal { ours, theirs } = Terminal::open()?;
+        if let Some((uid, gid)) = user {
+            // SAFETY: numbers only.
+            sys::check(unsafe { libc::fchown(theirs.as_raw_fd(), uid, gid) }.into())?;
+        }
+        let (report, their_report) = sys::pipe()?;
+        let (their_command, command) = sys::pipe()?;
+        sys::nonblocking(&report)?;
+        Ok(Self {
+            stdin: ours.try_clone()?,
+            stdout: ours,
+            stderr: None,
+            report,
+            command,
+            theirs: [
+                sys::high(&theirs)?,
+                sys::high(&theirs)?,
+                sys::high(&theirs)?,
+                sys::high(&their_report)?,
+                sys::high(&their_command)?,
+            ],
+            // Kept open: a command that closes its terminal for a while must not look like one that has ended.
+            terminal: Some(theirs),
         })
     }
 
@@ -86,6 +119,8 @@ pub(crate) struct Cell {
     pub(crate) stderr: Option<OwnedFd>,
     pub(crate) report: OwnedFd,
     pub(crate) command: Option<OwnedFd>,
+    /// The command's end of its terminal, if it has one.
+    pub(crate) terminal: Option<OwnedFd>,
     pub(crate) slot: Option<Slot>,
     namespace: bool,
     reaped: bool,
@@ -101,6 +136,7 @@ impl Cell {
             stderr,
             report,
             command,
+            terminal,
             theirs,
         } = pipes;
         drop(theirs);
@@ -120,9 +156,10 @@ impl Cell {
             process,
             stdin: Some(stdin),
             stdout: Some(stdout),
-            stderr: Some(stderr),
+            stderr,
             report,
             command: Some(command),
+            terminal,
             slot,
             namespace,
             reaped: false,

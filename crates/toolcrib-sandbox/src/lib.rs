@@ -50,6 +50,7 @@ mod seccomp;
 mod support;
 mod sys;
 mod temporary;
+mod terminal;
 mod user;
 mod watchdog;
 
@@ -64,3 +65,5 @@ pub use report::{EndedBy, Report, Status};
 pub use run::{Cancel, Stream};
 pub use sandbox::Sandbox;
 pub use support::Support;
+pub use temporary::TemporaryDirectory;
+pub use terminal::{Dialogue, Keyboard};

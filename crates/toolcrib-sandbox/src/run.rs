@@ -11,6 +11,7 @@ use crate::{
     prepared::Inner,
     report::{EndedBy, Report, Status},
     sys,
+    terminal::{self, Silence},
     watchdog::Watched,
 };
 use std::{
@@ -38,11 +39,8 @@ pub struct Cancel {
 impl Cancel {
     /// A wish not yet made.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: numbers only.
-        let event =
-            sys::own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) }.into())?;
         Ok(Self {
-            event: Arc::new(event),
+            event: Arc::new(sys::event()?),
         })
     }
 
@@ -55,7 +53,7 @@ impl Cancel {
 
     /// Ends the run, now or as soon as it starts.
     pub fn cancel(&self) {
-        let _ = sys::write(&self.event, &1u64.to_ne_bytes());
+        sys::signal(&self.event);
     }
 }
 
@@ -63,6 +61,8 @@ impl Cancel {
 const CHUNK: usize = 256 << 10;
 /// A pipe is as large as a piece; twice that is certain to empty it.
 const LAST_PIECES: usize = 2;
+/// A terminal holds 12 KB, and gives less at once.
+const LAST_LINES: usize = 64;
 /// How often limits that no descriptor tells of are looked at.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -82,6 +82,8 @@ struct Run<'a> {
     began: Instant,
     growth: Option<Growth>,
     input: Input<'a>,
+    /// Of a command on a terminal whose questions are answered.
+    silence: Option<Silence>,
     wire: &'a [u8],
 }
 
@@ -121,6 +123,19 @@ fn conduct(
     let growth =
         growth.map_err(|source| SandboxError::setup("watching the workspace's size", source))?;
     let input = match command.input() {
+        input if inner.policy.terminal => {
+            let mut waiting = match input {
+                Stdin::Bytes(bytes) => bytes.clone(),
+                Stdin::Empty | Stdin::Inherit => Vec::new(),
+            };
+            if waiting.last().is_some_and(|last| *last != b'\n') {
+                waiting.push(b'\n');
+            }
+            let keyboard = command
+                .answers()
+                .and_then(|dialogue| dialogue.keyboard.as_ref());
+            Input::Typed { waiting, keyboard }
+        }
         Stdin::Bytes(bytes) => Input::Bytes(bytes),
         Stdin::Empty => Input::Bytes(&[]),
         Stdin::Inherit => Input::Caller {
@@ -148,6 +163,7 @@ fn conduct(
         began,
         growth,
         input,
+        silence: command.answers().map(Silence::of),
         wire,
     };
     if let Some(command) = &run.cell.command {
@@ -189,7 +205,10 @@ impl Run<'_> {
                 return;
             }
             match sys::write(fd, rest) {
-                Ok(Some(length)) => self.input.taken(length),
+                Ok(Some(length)) => {
+                    self.input.taken(length);
+                    self.silence.iter_mut().for_each(Silence::broken);
+                }
                 Ok(None) => return,
                 Err(_) => self.cell.stdin = None,
             }
@@ -217,6 +236,7 @@ impl Run<'_> {
             }
             Ok(Some(length)) => length,
         };
+        self.silence.iter_mut().for_each(Silence::broken);
         let room = usize::try_from(limit - *written).unwrap_or(usize::MAX);
         let taken = length.min(room);
         *written += taken as u64;
@@ -234,6 +254,23 @@ impl Run<'_> {
         }
     }
 
+    /// Nothing was printed or typed for a while: answers, unless what was typed before is still unread; then the command
+    /// works and does not wait.
+    fn answer(&mut self) {
+        let Some(silence) = &mut self.silence else {
+            return;
+        };
+        let unread = self.cell.terminal.as_ref().map_or(0, terminal::unread);
+        if unread > 0 || !self.input.rest().is_empty() {
+            silence.broken();
+        } else if let Some(answer) = silence.answer() {
+            self.input.press(answer);
+            self.feed();
+        } else {
+            self.end(EndedBy::Silence);
+        }
+    }
+
     fn end(&mut self, reason: EndedBy) {
         if self.ended_by.is_none() {
             self.ended_by = Some(reason);
@@ -244,7 +281,6 @@ impl Run<'_> {
     /// Until init has ended: moves bytes, and looks at what no descriptor tells of.
     fn watch(&mut self) {
         let deadline = self.deadline;
-        let stdin = io::stdin();
         let ticking = self.growth.is_some() || self.cpu_limit().is_some();
         let mut tick = Instant::now() + TICK;
         loop {
@@ -252,6 +288,10 @@ impl Run<'_> {
                 deadline.filter(|_| self.ended_by.is_none()),
                 ticking.then_some(tick),
                 self.patience,
+                self.silence
+                    .as_ref()
+                    .filter(|_| self.ended_by.is_none())
+                    .map(|silence| silence.until),
             ]
             .into_iter()
             .flatten()
@@ -270,7 +310,10 @@ impl Run<'_> {
                 // The pipe: for room while there is something to write, else only for its end.
                 sys::awaits(cell.stdin.as_ref(), if hungry { 0 } else { libc::POLLOUT }),
                 sys::awaits(
-                    (hungry && cell.stdin.is_some()).then_some(&stdin),
+                    self.input
+                        .source()
+                        .filter(|_| hungry && cell.stdin.is_some())
+                        .as_ref(),
                     libc::POLLIN,
                 ),
                 sys::awaits(cell.command.as_ref(), libc::POLLOUT),
@@ -303,6 +346,12 @@ impl Run<'_> {
             }
             if cancelled {
                 self.end(EndedBy::Cancelled);
+            }
+            let silent = self.silence.as_ref();
+            if silent.is_some_and(|silence| Instant::now() >= silence.until)
+                && self.ended_by.is_none()
+            {
+                self.answer();
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 self.end(EndedBy::Time);
@@ -343,7 +392,12 @@ impl Run<'_> {
         let usage = self.cell.reap();
         let duration = self.began.elapsed();
         // What fits into a pipe, not until its end: a process that escaped our kill must not hold the report up.
-        for _ in 0..LAST_PIECES {
+        let pieces = if self.cell.terminal.is_some() {
+            LAST_LINES
+        } else {
+            LAST_PIECES
+        };
+        for _ in 0..pieces {
             self.pass_on(Stream::Stdout);
             self.pass_on(Stream::Stderr);
         }

@@ -290,6 +290,7 @@ async fn follow(
             EventKind::Output {
                 stream: OutputStream::Stdout,
                 chunk,
+                ..
             } => {
                 streamed = true;
                 output.chunk(chunk);
@@ -297,6 +298,7 @@ async fn follow(
             EventKind::Output {
                 stream: OutputStream::Stderr,
                 chunk,
+                ..
             } => {
                 streamed = true;
                 output.error_chunk(chunk);

@@ -16,4 +16,5 @@ mod proxy;
 mod random_kills;
 mod runner;
 mod stage;
+mod terminal;
 mod users;

@@ -9,7 +9,9 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::JsonObject;
+use super::context::Endings;
 use super::error::{ErrorCode, ToolError};
+use super::event::OutputWatch;
 use super::ids::CallId;
 use super::limits::{RequestLimits, as_millis};
 use super::text;
@@ -69,6 +71,8 @@ pub struct CallRequest {
     pub cancel: Option<CancellationToken>,
     /// What a person types, for interactive tools.
     pub(crate) typed: Option<Typed>,
+    /// Sees its output as it comes, for the call around it.
+    pub(crate) watch: Option<OutputWatch>,
     /// Set by the pipeline for nested calls.
     pub(crate) nested_in: Option<NestedIn>,
 }
@@ -80,6 +84,8 @@ pub(crate) struct NestedIn {
     /// The outermost call.
     pub(crate) root: CallId,
     pub(crate) depth: u8,
+    /// What the whole tree of calls has yet to clean up.
+    pub(crate) cleanups: Arc<Endings>,
 }
 
 impl CallRequest {

@@ -45,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) endings: Arc<Endings>,
     pub(crate) typed: Option<Typed>,
     pub(crate) after: Mutex<Vec<BoxFuture<'static, ()>>>,
+    /// What this call, the calls around it and those in it have yet to clean up.
+    pub(crate) cleanups: Arc<Endings>,
 }
 
 /// What a tool says about its own run, for the outcome's metadata.
@@ -66,6 +68,24 @@ pub(crate) struct Endings {
 /// Something that ends by itself when its call does; held until it has. An outcome waits for it, for a while.
 #[derive(Debug)]
 pub(crate) struct Ending(Arc<Endings>);
+
+impl Endings {
+    fn announce(self: &Arc<Self>) -> Ending {
+        self.left.fetch_add(1, Ordering::Relaxed);
+        Ending(Arc::clone(self))
+    }
+
+    /// Resolves when everything announced has ended.
+    async fn all(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.left.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
 
 impl Drop for Ending {
     fn drop(&mut self) {
@@ -129,6 +149,32 @@ impl CallContext {
         self.0.events.push(EventKind::Output {
             stream,
             chunk: chunk.into(),
+            step: None,
+            console: false,
+        });
+    }
+
+    /// Streams a piece of a step's output; `console`: for the terminal of whoever runs the tool, while it runs.
+    pub(crate) fn emit_step_output(
+        &self,
+        step: &str,
+        stream: OutputStream,
+        chunk: &str,
+        console: bool,
+    ) {
+        self.0.events.push(EventKind::Output {
+            stream,
+            chunk: chunk.to_owned(),
+            step: Some(step.to_owned()),
+            console,
+        });
+    }
+
+    /// Tells whoever watches the call what became of a step.
+    pub(crate) fn emit_step(&self, name: &str, status: &str) {
+        self.0.events.push(EventKind::Step {
+            name: name.to_owned(),
+            status: status.to_owned(),
         });
     }
 
@@ -173,7 +219,11 @@ impl CallContext {
     /// Leaves work to be done when the call is over and everything it started has ended, however that comes about: success, failure,
     /// timeout, cancellation, a panic, a caller that went away. The outcome waits for it. It has no other bound than its own.
     pub(crate) fn afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.after().push(Box::pin(work));
+        let cleanup = self.0.cleanups.announce();
+        self.after().push(Box::pin(async move {
+            work.await;
+            drop(cleanup);
+        }));
     }
 
     /// The work that was left, for whoever does it.
@@ -194,20 +244,18 @@ impl CallContext {
     }
 
     /// Announces something that has to end before the outcome of a cancelled call is known.
-    fn ending(&self) -> Ending {
-        self.0.endings.left.fetch_add(1, Ordering::Relaxed);
-        Ending(Arc::clone(&self.0.endings))
+    pub(crate) fn ending(&self) -> Ending {
+        self.0.endings.announce()
     }
 
     /// Resolves when everything announced has ended.
     pub(crate) async fn all_ended(&self) {
-        loop {
-            let changed = self.0.endings.changed.notified();
-            if self.0.endings.left.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            changed.await;
-        }
+        self.0.endings.all().await;
+    }
+
+    /// Resolves when everything left to be done afterwards is done, by this call and those around it and in it.
+    pub(crate) async fn all_cleaned_up(&self) {
+        self.0.cleanups.all().await;
     }
 
     pub(crate) fn take_partial(&self) -> JsonObject {
@@ -228,6 +276,7 @@ impl CallContext {
             parent: self.0.call_id.clone(),
             root: self.0.root.clone(),
             depth: self.0.depth + 1,
+            cleanups: Arc::clone(&self.0.cleanups),
         });
         request.cancel = Some(self.0.cancel.child_token());
         request.typed = request.typed.or_else(|| self.typed());

@@ -24,7 +24,7 @@ use crate::registry::{Entry, Inner};
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// How long an outcome waits for what its tool left to be done; each of these has a bound of its own, which is less.
-const AFTERWARDS: Duration = Duration::from_secs(60);
+const AFTERWARDS: Duration = Duration::from_secs(15);
 
 /// A whole output may be this many times as long as one text in it.
 const MAX_TEXTS: u64 = 16;
@@ -56,6 +56,7 @@ pub(super) async fn finish(
         endings: Arc::default(),
         typed: call.typed.clone(),
         after: Mutex::default(),
+        cleanups: Arc::clone(&call.cleanups),
     });
     let afterwards = Afterwards(cx.clone());
     // `call` itself is the tool's code too: it may panic before it returns a future.
@@ -70,6 +71,10 @@ pub(super) async fn finish(
         let _ = tokio::time::timeout(PATIENCE, cx.all_ended()).await;
     }
     afterwards.done().await;
+    if call.depth == 0 {
+        // Nested calls that were ended with this one clean up on their own.
+        let _ = tokio::time::timeout(AFTERWARDS, cx.all_cleaned_up()).await;
+    }
     trace.execution_ends();
     let mut notes = cx.take_notes();
     let left_behind = std::mem::take(&mut notes.cleanup);
@@ -108,9 +113,16 @@ pub(super) async fn finish(
     } else {
         JsonObject::new()
     };
-    let error = partial
-        .into_iter()
-        .fold(error, |error, (key, value)| error.with_detail(key, value));
+    let error = partial.into_iter().fold(error, |error, (key, value)| {
+        // What an error says itself is newer than what was kept on the way to it.
+        let is_said = error
+            .details()
+            .is_some_and(|details| details.contains_key(&key));
+        match is_said {
+            true => error,
+            false => error.with_detail(key, value),
+        }
+    });
     let (error, cut) = error.without_huge_details(|details| {
         let size = details.values().try_fold(0, |sum: u64, value| {
             Some(sum.saturating_add(size_of(value, 0)?))

@@ -31,6 +31,7 @@ use crate::model::event::EventReader;
 use crate::model::ids::{CallId, ToolId};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::Outcome;
+use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::spec::ToolSpec;
 use crate::pipeline::{self, Plan};
 use crate::record::Recorder;
@@ -402,6 +403,13 @@ impl Registry {
     /// The workspace, if there is one.
     pub fn workspace(&self) -> Option<&Arc<Workspace>> {
         self.0.policy.workspace.as_ref()
+    }
+
+    /// What holds a tool's programs back in a call with these arguments, and what backs that on this machine; `None` for a tool
+    /// that runs none.
+    pub fn sandbox_plan(&self, entry: &Entry, args: &JsonObject) -> Option<SandboxPlan> {
+        let workspace = self.workspace().map(AsRef::as_ref);
+        entry.tool.sandbox_plan(args, workspace)
     }
 
     /// Waits until every finished call is on record.

@@ -199,15 +199,19 @@ fn exists(path: &str, workspace: &Workspace) -> Result<(), String> {
     }
 }
 
-fn value_mismatches(wanted: &Value, seen: &Observed) -> Vec<Mismatch> {
+/// Whether an expected value is about the fields of the call rather than about JSON that the tool printed.
+pub(super) fn is_about_the_call(wanted: &Value, seen: &Observed) -> bool {
     let is_own = |fields: &JsonObject| {
         fields
             .keys()
             .all(|field| VALUE_FIELDS.contains(&field.as_str()))
     };
-    let ran_a_program = seen.value.get("exitCode").is_some();
+    seen.value.get("exitCode").is_none() || wanted.as_object().is_some_and(is_own)
+}
+
+fn value_mismatches(wanted: &Value, seen: &Observed) -> Vec<Mismatch> {
     let parsed;
-    let actual = if !ran_a_program || wanted.as_object().is_some_and(is_own) {
+    let actual = if is_about_the_call(wanted, seen) {
         &seen.value
     } else {
         let printed = seen.value.get("stdout").and_then(Value::as_str);

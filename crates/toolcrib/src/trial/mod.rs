@@ -4,10 +4,11 @@
 //! are the operator's, so that what is denied stays denied. Tools count as trusted here, and only here: the sandbox holds the
 //! directory of the test and nothing else, and what would reach further needs [`Consent::Everything`].
 //!
-//! What a test's call printed is compared by [`judge`]; writing what came into the file is `record`.
+//! What a test's call printed is compared by [`judge`]; writing what came into the file is [`rewrite`].
 
 mod consent;
 mod judge;
+mod record;
 mod scratch;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use consent::Consent;
 pub use judge::{Mismatch, Observed, judge};
+pub use record::{RecordError, expects_nothing, observed_expectation, rewrite};
 
 use crate::approval::Approver;
 use crate::definition::{Body, Definition, Program, Resources, Security, TestCase};

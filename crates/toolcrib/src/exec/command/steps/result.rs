@@ -40,6 +40,7 @@ impl Status {
 /// What a step printed, as far as it was kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Printed {
+    /// Both streams, without the newline at the end.
     pub(super) output: String,
     pub(super) stdout: String,
     pub(super) stderr: String,
@@ -88,7 +89,7 @@ impl Printed {
     /// `{output, stdout, stderr, exitCode?, truncated?}`
     pub(super) fn fields(&self) -> JsonObject {
         let mut fields = JsonObject::with_capacity(5);
-        fields.insert("output".to_owned(), trimmed(&self.output).into());
+        fields.insert("output".to_owned(), self.output.as_str().into());
         fields.insert("stdout".to_owned(), self.stdout.as_str().into());
         fields.insert("stderr".to_owned(), self.stderr.as_str().into());
         if let Some(exit_code) = self.exit_code {
@@ -107,15 +108,12 @@ pub(super) fn in_turn(stdout: &str, stderr: &str) -> String {
         true => "",
         false => "\n",
     };
-    format!("{stdout}{between}{stderr}")
+    trimmed(&format!("{stdout}{between}{stderr}")).to_owned()
 }
 
 /// A text without its final newline, as `{step.output}` has it.
-fn trimmed(text: &str) -> &str {
-    let shorter = text
-        .strip_suffix("\r\n")
-        .or_else(|| text.strip_suffix('\n'));
-    shorter.unwrap_or(text)
+pub(super) fn trimmed(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
 }
 
 /// Why something went wrong: the error's words and code, without what was printed.
@@ -172,7 +170,7 @@ impl StepResult {
     pub(super) fn values(&self) -> Option<StepValues> {
         let printed = self.printed.as_ref()?;
         Some(StepValues {
-            output: trimmed(&printed.output).to_owned(),
+            output: printed.output.clone(),
             stdout: printed.stdout.clone(),
             stderr: printed.stderr.clone(),
             exit_code: printed.exit_code,
