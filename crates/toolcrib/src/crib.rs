@@ -11,9 +11,9 @@ use crate::approval::queue::OnlyGiven;
 use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
+use crate::exec::command::CommandSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::exec::command::CommandSettings;
 use crate::model::spec::ToolSpec;
 use crate::process::{Runner, keep_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
@@ -310,6 +310,11 @@ impl Crib {
         let mut warnings = self.warnings.clone();
         warnings.extend(self.sources.report().warnings());
         warnings
+    }
+
+    /// What is odd about the settings alone.
+    pub fn setting_warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// What became of the files of tools, in all scopes, as of the last time tools were looked for.
