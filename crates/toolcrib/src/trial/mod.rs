@@ -35,7 +35,7 @@ use crate::sandbox::Level;
 use crate::workspace::Workspace;
 use consent::TestApprover;
 use scratch::Scratch;
-pub(crate) use setup::{Known, Materials};
+use setup::Materials;
 
 /// How long one cleanup command may take.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
@@ -105,13 +105,13 @@ impl Trial {
 }
 
 /// A registry to be set up for one call.
-pub(crate) struct Stage<'a> {
+struct Stage<'a> {
     /// The throw-away workspace.
-    pub(crate) workspace: Workspace,
+    workspace: Workspace,
     /// Who decides.
-    pub(crate) approver: Arc<dyn Approver>,
+    approver: Arc<dyn Approver>,
     /// The tool to be called: it takes the place of whatever else has its name.
-    pub(crate) tool: &'a Arc<Definition>,
+    tool: &'a Arc<Definition>,
 }
 
 /// Where tests run: the tools they can use, and what they may do.
@@ -123,7 +123,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn new(materials: Materials, consent: Consent) -> Self {
+    fn new(materials: Materials, consent: Consent) -> Self {
         let mut tools = BTreeMap::new();
         for known in &materials.tools {
             tools

@@ -5,8 +5,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::Stage;
+use super::{Bench, Consent, Stage};
 use crate::builtin::BuiltinOptions;
+use crate::crib::{Crib, builtin_options};
 use crate::definition::Definition;
 use crate::exec::command::{CommandSettings, CommandTool};
 use crate::model::error::ToolError;
@@ -16,29 +17,51 @@ use crate::model::reference::{BundleRef, ToolRef};
 use crate::process::Runner;
 use crate::registry::{Registration, Registry};
 use crate::rules::RuleSet;
+use crate::source::ToolFile;
 
 /// A tool of a file, and whose it is.
-pub(crate) struct Known {
-    pub(crate) bundle: Slug,
-    pub(crate) definition: Arc<Definition>,
+pub(super) struct Known {
+    pub(super) bundle: Slug,
+    pub(super) definition: Arc<Definition>,
 }
 
 /// What registries for tests are made of.
-pub(crate) struct Materials {
-    pub(crate) rules: RuleSet,
-    pub(crate) limits: LimitsPatch,
-    pub(crate) builtins: BuiltinOptions,
+pub(super) struct Materials {
+    pub(super) rules: RuleSet,
+    pub(super) limits: LimitsPatch,
+    pub(super) builtins: BuiltinOptions,
     /// `disabledTools`.
-    pub(crate) disabled: Vec<String>,
+    pub(super) disabled: Vec<String>,
     /// `sandbox.sudo`.
-    pub(crate) sudo: Option<PathBuf>,
+    pub(super) sudo: Option<PathBuf>,
     /// The tools of all files, trusted or not; those that have their names first.
-    pub(crate) tools: Vec<Known>,
+    pub(super) tools: Vec<Known>,
+}
+
+impl Crib {
+    /// Where the tests of this crib's tools run, trusted or not.
+    pub fn bench(&self, consent: Consent) -> Bench {
+        let known = |file: &ToolFile| {
+            Some(Known {
+                bundle: file.scope.bundle(),
+                definition: Arc::clone(file.definition.as_ref()?),
+            })
+        };
+        let materials = Materials {
+            rules: self.rules().clone(),
+            limits: self.config().limits(),
+            builtins: builtin_options(self.config(), None),
+            disabled: self.config().disabled_tools(),
+            sudo: self.config().sudo(),
+            tools: self.tool_files().files.iter().filter_map(known).collect(),
+        };
+        Bench::new(materials, consent)
+    }
 }
 
 impl Materials {
     /// Sets up a registry for one call.
-    pub(crate) fn open(&self, stage: Stage<'_>) -> Result<Registry, ToolError> {
+    pub(super) fn open(&self, stage: Stage<'_>) -> Result<Registry, ToolError> {
         let registry = Registry::builder()
             .rules(self.rules.clone())
             .shared_approver(stage.approver)
