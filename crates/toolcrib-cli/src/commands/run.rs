@@ -284,7 +284,7 @@ fn moment(time: Timestamp, now: Timestamp) -> String {
 }
 
 /// A word that a shell reads as it is.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
