@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::at::At;
-use super::templates::VARIABLES;
+use super::templates::is_variable;
 use crate::definition::problem::{Findings, Found};
 use crate::definition::values;
 use crate::definition::yaml::{Key, Node};
@@ -36,7 +36,7 @@ pub(super) fn read(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<Read> {
 
 fn name(key: &Key<'_>, found: &mut Findings<'_>) -> bool {
     let name = &*key.text;
-    if VARIABLES.contains(&name) {
+    if is_variable(name) {
         let message =
             format!("`{name}` is a variable of Toolcrib's, so no parameter can have its name");
         found.push(
