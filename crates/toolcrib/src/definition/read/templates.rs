@@ -255,9 +255,10 @@ impl<'f, 'a> Templates<'f, 'a> {
                     let message = format!("`{{{step}.…}}` cannot be used here: {why}");
                     let source = node.scalar().map_or("", |scalar| &*scalar.text);
                     let needle = format!("{{{step}.");
-                    let at = source
-                        .find(&needle)
-                        .map_or(0..0, |at| at..at + needle.len());
+                    let at = source.find(&needle).map_or(0..0, |at| {
+                        let end = source[at..].find('}').map_or(needle.len(), |end| end + 1);
+                        at..at + end
+                    });
                     let span = place(self.found.text, node, source, &at);
                     let problem = Found::error("step-reference", span, message);
                     self.found.push(match &self.reach {

@@ -15,7 +15,7 @@ fn example(name: &str) -> String {
 
 #[test]
 fn complete_examples_load_verbatim() {
-    for name in ["simple-tool", "multi-step-tool", "find-files", "clone-my-repo"] {
+    for name in ["simple-tool", "multi-step-tool", "find-files", "alias"] {
         let text = example(&format!("{name}.yaml"));
         let reading = read(text.as_bytes(), name);
         assert!(reading.definition.is_some(), "{name}: {}", shown(&reading));
