@@ -3,6 +3,7 @@
 
 mod approvals;
 mod call_log;
+mod definition;
 mod endings;
 mod files;
 mod golden;
