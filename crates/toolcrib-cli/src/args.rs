@@ -112,6 +112,16 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Explain a tool's standing, or an error code
     Explain(ExplainArgs),
+    /// Make a directory for tools of this project, with one that works
+    Init(InitArgs),
+    /// Write a new tool from a template
+    New(NewArgs),
+    /// Edit a tool's file; what does not check is not saved
+    Edit(EditArgs),
+    /// Run the tests of tools, each in a directory that is thrown away
+    Test(TestArgs),
+    /// Check and test tools again whenever their files change
+    Watch(WatchArgs),
     /// Run any command behind the wall that tools run behind
     Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace
@@ -517,6 +527,105 @@ pub(crate) struct ExplainArgs {
     /// A tool or an error code
     #[arg(add = ArgValueCompleter::new(complete::topics))]
     pub(crate) topic: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib init                          .toolcrib/tools with one tool that works
+  toolcrib run count-lines PATH=README.md
+  toolcrib test                          the tests it came with
+
+What is there already is left as it is, so that running it again does no harm. The tool it writes is
+trusted: you asked for it.")]
+pub(crate) struct InitArgs {}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib new word-count --description 'Counts the words of a file'
+  toolcrib new release --kind steps          several commands, one after the other
+  toolcrib new todo --kind alias             another tool with preset arguments
+  toolcrib new greet --scope user            for all your projects, in ~/.toolcrib/tools
+
+Each template works as it is: it checks, and its own tests pass. It is trusted, since you wrote it.
+Change it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.")]
+pub(crate) struct NewArgs {
+    /// The tool's name: letters, digits, dashes and underscores
+    pub(crate) name: String,
+    /// What it is made of: one command, several, or another tool
+    #[arg(long, value_name = "KIND", default_value = "shell", value_parser = ["shell", "steps", "alias"])]
+    pub(crate) kind: String,
+    /// Where it is kept: in this project, or for all of yours
+    #[arg(long, value_name = "SCOPE", default_value = "local", value_parser = ["local", "user"])]
+    pub(crate) scope: String,
+    /// What it does, for people and models
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// Replace the file if there is one
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib edit word-count
+  EDITOR='code --wait' toolcrib edit word-count
+
+Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only what checks takes the place of
+the file, at once and whole; on a terminal you can go on editing what does not, elsewhere it is
+refused (exit 4) and the copy is kept. What you saved is trusted. Built-in tools have no file.")]
+pub(crate) struct EditArgs {
+    /// The tool
+    #[arg(add = ArgValueCompleter::new(complete::file_tools))]
+    pub(crate) tool: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib test                          all tests of all tools
+  toolcrib test word-count               those of one tool
+  toolcrib test word-count:empty-file    one of them
+  toolcrib test word-count --record      fill in what tests expect that say nothing yet
+
+Each test runs in an empty directory of its own behind the sandbox, several at once; afterwards the
+directory is gone. Nothing of your workspace is seen or changed, nothing is recorded, nobody is
+asked, and tools need not be trusted; what rules deny stays denied. A tool with `elevated` rights,
+without isolation or with permissions outside of that directory needs --yes.
+Exits with 1 when a test failed, 3 when there is no such tool or test.")]
+pub(crate) struct TestArgs {
+    /// Tools, or single tests as TOOL:TEST; all when none is named
+    #[arg(value_name = "TOOL[:TEST]", add = ArgValueCompleter::new(complete::trials))]
+    pub(crate) tests: Vec<String>,
+    /// Write what came into the files: of tests that expect nothing, and of tests named one by one
+    #[arg(long)]
+    pub(crate) record: bool,
+    /// How many tests run at once [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
+    /// Agree to what the sandbox does not hold, and to what --record writes
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib watch                 all tools that come from files
+  toolcrib watch word-count      one of them
+  toolcrib watch --json          one line of JSON for each tool that was tried
+
+Tools are checked and tested at the start and whenever their files change, as by `toolcrib test`.
+Ctrl-C ends it.")]
+pub(crate) struct WatchArgs {
+    /// The tools; all when none is named
+    #[arg(value_name = "TOOL", add = ArgValueCompleter::new(complete::file_tools))]
+    pub(crate) tools: Vec<String>,
+    /// Agree to what the sandbox does not hold
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

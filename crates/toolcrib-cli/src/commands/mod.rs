@@ -4,22 +4,28 @@ mod approvals;
 mod calls;
 mod completions;
 mod config;
+mod confirm;
 mod doctor;
+mod edit;
 mod explain;
 mod grants;
 mod list;
+mod new;
 mod rules;
 mod run;
 mod sandbox;
 mod schema;
 mod show;
+mod test;
+mod tool_file;
+mod watch;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use toolcrib::approval::AllowAll;
 use toolcrib::crib::Approvals;
-use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::registry::{Availability, Entry};
 use toolcrib::{Caller, Crib, CribOptions};
 
 use crate::args::{Cli, Command, Global};
@@ -42,6 +48,11 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
+        Command::Init(_) => new::init(global, output),
+        Command::New(args) => new::new(args, global, output),
+        Command::Edit(args) => edit::edit(args, global, output),
+        Command::Test(args) => test::test(args, global, output),
+        Command::Watch(args) => watch::watch(args, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor => doctor::doctor(global, output),
         Command::Completions(args) => completions::completions(args, output),
@@ -130,16 +141,16 @@ fn open_to_run(
 fn standing(entry: &Entry) -> (&'static str, Option<String>) {
     match entry.availability() {
         Availability::Ready => ("ready", None),
-        Availability::Disabled { reason } => ("disabled", Some(reason)),
+        Availability::Disabled { reason, help } => {
+            let help = help.map_or(String::new(), |help| format!("; {help}"));
+            ("disabled", Some(format!("{reason}{help}")))
+        }
         Availability::Unavailable { reason } => ("unavailable", Some(reason)),
     }
 }
 
 fn source(entry: &Entry) -> &'static str {
-    match entry.source() {
-        Source::BuiltIn => "built-in",
-        Source::App => "app",
-    }
+    entry.source().as_str()
 }
 
 /// Who calls, as a person reads it.

@@ -32,6 +32,16 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// `warning` or `error`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
 /// A change of a file's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
@@ -39,4 +49,129 @@ pub struct Fix {
     pub span: Range<usize>,
     /// By what.
     pub text: String,
+}
+
+/// A problem whose line and column nobody has counted yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) code: &'static str,
+    pub(super) severity: Severity,
+    pub(super) span: Range<usize>,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+    pub(super) fix: Option<Fix>,
+}
+
+impl Found {
+    pub(super) fn error(
+        code: &'static str,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> Self {
+        Found {
+            code,
+            severity: Severity::Error,
+            span,
+            message: message.into(),
+            help: None,
+            fix: None,
+        }
+    }
+
+    pub(super) fn warning(
+        code: &'static str,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> Self {
+        Found {
+            severity: Severity::Warning,
+            ..Found::error(code, span, message)
+        }
+    }
+
+    #[must_use]
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    #[must_use]
+    pub(super) fn fix(mut self, span: Range<usize>, text: impl Into<String>) -> Self {
+        self.fix = Some(Fix {
+            span,
+            text: text.into(),
+        });
+        self
+    }
+}
+
+/// The most problems that are kept of a file: nobody reads more, and a hostile file must not cost more.
+const MAX_PROBLEMS: usize = 200;
+
+/// What has been found in a file so far.
+#[derive(Debug)]
+pub(super) struct Findings<'a> {
+    /// The file's text.
+    pub(super) text: &'a str,
+    list: Vec<Found>,
+    errors: usize,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Findings {
+            text,
+            list: Vec::new(),
+            errors: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, found: Found) {
+        self.errors += usize::from(found.severity == Severity::Error);
+        if self.list.len() < MAX_PROBLEMS {
+            self.list.push(found);
+        }
+    }
+
+    /// How many of them are errors.
+    pub(super) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    pub(super) fn into_list(self) -> Vec<Found> {
+        self.list
+    }
+}
+
+/// The problems in the order of the file, with lines and columns, each said once.
+pub(super) fn placed(mut found: Vec<Found>, text: &str, skipped: usize) -> Vec<Problem> {
+    // Of what stands at one place, the errors first.
+    found.sort_by_key(|one| (one.span.start, std::cmp::Reverse(one.severity)));
+    found.dedup();
+    let mut problems = Vec::with_capacity(found.len());
+    let (mut line, mut line_start) = (1, 0);
+    let mut at = 0;
+    for one in found {
+        let start = text.floor_char_boundary(one.span.start.min(text.len()));
+        while let Some(newline) = text[at..start].find('\n') {
+            at += newline + 1;
+            line += 1;
+            line_start = at;
+        }
+        let shift = |span: Range<usize>| span.start + skipped..span.end + skipped;
+        problems.push(Problem {
+            code: one.code,
+            severity: one.severity,
+            line,
+            column: text[line_start..start].chars().count() + 1,
+            span: shift(one.span),
+            message: one.message,
+            help: one.help,
+            fix: one.fix.map(|fix| Fix {
+                span: shift(fix.span),
+                text: fix.text,
+            }),
+        });
+    }
+    problems
 }

@@ -21,7 +21,7 @@ use super::{Run, SandboxOptions, Wall};
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
-use crate::sandbox::{Cancel, Command, Prepared, Sandbox};
+use crate::sandbox::{Cancel, Command, Limits, Prepared, Sandbox, Support};
 
 /// How long a sandbox is kept after its last call. While it is, the workspace holds the empty directories that keep
 /// protected names from being made, so this is short.
@@ -125,6 +125,21 @@ impl Runner {
             }
             ended => ended,
         }
+    }
+
+    /// What the sandbox of its commands can enforce here.
+    pub(crate) fn support(&self) -> Result<Support, ToolError> {
+        let sandbox = match &self.options.sandbox {
+            Some(sandbox) => sandbox.clone(),
+            None => machine()?,
+        };
+        Ok(sandbox.support().clone())
+    }
+
+    /// How much memory all processes of a command may have, in bytes.
+    pub(crate) fn memory(&self, wall: &Wall) -> Option<u64> {
+        let allowed = self.options.memory.or(Limits::default().memory);
+        [allowed, wall.memory].into_iter().flatten().min()
     }
 
     /// Blocks until the last process of the command is gone.

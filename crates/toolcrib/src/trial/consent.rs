@@ -1,0 +1,165 @@
+//! Who agrees to what the calls of tests would ask about: [`Consent`].
+//!
+//! Tests ask nobody: what is behind the sandbox of a throw-away workspace can do no harm there. What the sandbox does not hold
+//! is agreed to only by `--yes`. What a rule denies never gets here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::approval::{ApprovalRequest, ApprovalResponse, Approver, NoAnswer};
+use crate::definition::{Body, Definition, Permission, Privilege};
+use crate::model::text;
+use crate::sandbox::Level;
+use crate::template::{Values, Variable};
+
+/// What the calls of tests may do without asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consent {
+    /// What stays behind the sandbox of the throw-away workspace.
+    Sandboxed,
+    /// Everything that no rule denies (`--yes`).
+    Everything,
+}
+
+/// Decides for the calls of one test.
+pub(super) struct TestApprover {
+    pub(super) consent: Consent,
+    /// The throw-away workspace on the host.
+    pub(super) workspace: PathBuf,
+    /// The tool that is called: it has its name, whatever else is called so.
+    pub(super) tool: Arc<Definition>,
+    /// The tools that can be called, by wire name.
+    pub(super) tools: Arc<BTreeMap<String, Arc<Definition>>>,
+    /// Built-in tools that the settings let run without isolation.
+    pub(super) open_builtins: Vec<&'static str>,
+}
+
+impl TestApprover {
+    /// Why a call would not stay behind the wall, if it would not.
+    fn beyond(&self, request: &ApprovalRequest) -> Option<String> {
+        if self.open_builtins.contains(&request.tool.as_str()) {
+            return Some("the settings let it run without isolation".to_owned());
+        }
+        let mut seen = BTreeSet::new();
+        let mut name = request.tool.as_str();
+        // An alias is what its base is; a chain that comes back to itself ends nowhere.
+        while seen.insert(name) {
+            let Some(definition) = self.find(name) else {
+                break;
+            };
+            if let Some(why) = self.outside(definition, request) {
+                return Some(why);
+            }
+            match &definition.body {
+                Body::Alias { base, .. } => name = base,
+                Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => break,
+            }
+        }
+        None
+    }
+
+    fn find(&self, name: &str) -> Option<&Arc<Definition>> {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let name = name.trim_start_matches('+');
+        let name = name.split('@').next().unwrap_or(name);
+        if self.tool.name.as_str() == name || self.tool.slug.as_str() == name {
+            return Some(&self.tool);
+        }
+        self.tools.get(name).or_else(|| {
+            self.tools
+                .values()
+                .find(|definition| definition.slug.as_str() == name)
+        })
+    }
+
+    fn outside(&self, definition: &Definition, request: &ApprovalRequest) -> Option<String> {
+        let security = &definition.security;
+        if security.privilege == Privilege::Elevated {
+            return Some("it runs with root's rights (`execution-privilege: elevated`)".to_owned());
+        }
+        if security.isolation == Some(Level::None) {
+            return Some("nothing holds it back (`isolation: none`)".to_owned());
+        }
+        let values = Values {
+            arguments: request.args.clone(),
+            variables: BTreeMap::from([
+                (
+                    Variable::Workspace,
+                    self.workspace.to_string_lossy().into_owned(),
+                ),
+                (Variable::ToolName, definition.name.to_string()),
+            ]),
+            ..Values::default()
+        };
+        security.permissions.iter().find_map(|permission| {
+            let path = match permission {
+                Permission::Read(path) | Permission::Write(path) => path.render(&values),
+                // The network reaches nothing of this machine.
+                Permission::Network(_) => return None,
+            };
+            let is_inside = stays_in(&self.workspace, &path);
+            (!is_inside).then(|| {
+                let path = text::shorten(&path, 100);
+                format!("`required-permissions` reaches `{path}`, outside of the test's directory")
+            })
+        })
+    }
+}
+
+/// Whether a path, as it is written, cannot leave a directory.
+fn stays_in(root: &Path, path: &str) -> bool {
+    let relative = match Path::new(path).strip_prefix(root) {
+        Ok(relative) => relative,
+        Err(_) if path.starts_with(['/', '~']) => return false,
+        Err(_) => Path::new(path),
+    };
+    relative
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+impl Approver for TestApprover {
+    fn decide(
+        &self,
+        request: ApprovalRequest,
+    ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+        let answer = match self.consent {
+            Consent::Everything => Ok(ApprovalResponse::approve("--yes")),
+            Consent::Sandboxed => match self.beyond(&request) {
+                None => Ok(ApprovalResponse::approve("toolcrib test")),
+                Some(why) => Err(NoAnswer::Unavailable(format!(
+                    "tests stay in their sandbox and {why}; read the file, then pass `--yes`"
+                ))),
+            },
+        };
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_could_leave_the_directory_does_not_stay_in_it() {
+        let root = Path::new("/tmp/t/workspace");
+        for inside in ["", "a/b", "./a", "/tmp/t/workspace", "/tmp/t/workspace/a"] {
+            assert!(stays_in(root, inside), "{inside}");
+        }
+        for outside in [
+            "/",
+            "/etc",
+            "~/x",
+            "~",
+            "../x",
+            "a/../../x",
+            "/tmp/t/workspace/../x",
+            "/tmp/t/workspace2",
+        ] {
+            assert!(!stays_in(root, outside), "{outside}");
+        }
+    }
+}
