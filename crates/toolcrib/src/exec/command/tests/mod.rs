@@ -5,6 +5,7 @@ mod approval;
 mod arguments;
 mod cleanup;
 mod execution;
+mod interactive;
 mod publishing;
 mod security;
 
