@@ -18,6 +18,7 @@ mod shell;
 mod shell_cases;
 mod storage;
 mod syscalls;
+mod template;
 mod tools;
 mod unicode;
 mod wire;
