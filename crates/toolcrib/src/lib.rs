@@ -152,6 +152,7 @@ pub mod rules;
 pub mod sandbox;
 pub mod schema;
 pub mod shell;
+pub mod source;
 pub mod storage;
 pub mod template;
 #[cfg(feature = "testing")]

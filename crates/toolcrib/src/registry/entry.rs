@@ -1,6 +1,6 @@
 //! A registered tool: what it is, where it comes from, whether it can be called.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
@@ -59,6 +59,8 @@ pub(crate) enum Switch {
     Flag = 2,
     /// The setting `disabledTools`.
     Setting = 4,
+    /// Nobody knows whether the user did: the record of it is damaged.
+    Unknown = 8,
 }
 
 /// Whether a tool can run here, computed and never stored.
@@ -82,6 +84,9 @@ pub enum Availability {
     },
 }
 
+/// The number of the next entry.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
 /// A registered tool.
 pub struct Entry {
     pub(crate) tool: Arc<dyn Tool>,
@@ -89,6 +94,8 @@ pub struct Entry {
     pub(crate) limits: Limits,
     pub(crate) meter: Meter,
     pub(super) id: Option<ToolId>,
+    /// Which entry of all it is.
+    pub(super) number: u64,
     source: Source,
     /// The bits of those who switched it off.
     off: AtomicU8,
@@ -128,6 +135,7 @@ impl Entry {
             limits,
             tool,
             id: registration.id,
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             source,
             off: AtomicU8::new(if registration.disabled {
                 Switch::Program as u8
@@ -171,6 +179,11 @@ impl Entry {
                 help: Some(help.clone()),
             };
         }
+        if by(Switch::Unknown) {
+            let reason = "which tools are switched off cannot be read";
+            let help = "remove `state/flags.json` from Toolcrib's home, then `toolcrib disable` what is to be off";
+            return switched_off(reason, Some(help.to_owned()));
+        }
         if by(Switch::Setting) {
             return switched_off("the setting `disabledTools` names it", None);
         }
@@ -187,6 +200,11 @@ impl Entry {
             },
             None => Availability::Ready,
         }
+    }
+
+    /// What is missing for it to run, whoever may have switched it off besides.
+    pub(crate) fn unavailable(&self) -> Option<&str> {
+        self.unavailable.as_deref()
     }
 
     /// Lets one of those who may switch it off do so, or take that back.

@@ -9,6 +9,7 @@ mod handle;
 mod lookup;
 mod snapshot;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -78,6 +79,21 @@ pub(crate) struct Inner {
     pub(crate) running: Running,
     /// Who sees to it that the tools are those of the files.
     follower: OnceLock<Box<dyn Follow>>,
+    /// How often tools of the program came or went.
+    changes: AtomicU64,
+}
+
+/// What a reference finds among the tools of one moment.
+pub(crate) struct Lookup(Snapshot);
+
+impl Lookup {
+    pub(crate) fn find(&self, reference: &str) -> Option<Arc<Entry>> {
+        self.0.find(reference).ok()
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.0.by_name.values()
+    }
 }
 
 /// Keeps the tools of a registry in step with where they come from.
@@ -158,6 +174,7 @@ impl Registry {
             policy,
             running: Running::default(),
             follower: OnceLock::new(),
+            changes: AtomicU64::new(0),
         }))
     }
 
@@ -204,7 +221,20 @@ impl Registry {
             next.insert(self.entry(tool, source, registration))?;
         }
         self.0.tools.store(Arc::new(next));
+        self.0.changes.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// A number that is another one after tools of the program came or went.
+    pub(crate) fn changes(&self) -> u64 {
+        self.0.changes.load(Ordering::Relaxed)
+    }
+
+    /// The tools that are there without those of some sources.
+    pub(crate) fn without(&self, sources: &[Source]) -> Lookup {
+        let mut tools = Snapshot::clone(&self.0.tools.load());
+        tools.remove_sources(sources);
+        Lookup(tools)
     }
 
     /// A tool as it would be registered.
@@ -242,7 +272,9 @@ impl Registry {
     pub fn shadowed(&self) -> Vec<(Arc<Entry>, Arc<Entry>)> {
         let tools = self.0.tools.load();
         let pair = |entry: &Arc<Entry>| Some((Arc::clone(entry), tools.shadower(entry)?));
-        tools.shadowed.iter().filter_map(pair).collect()
+        let mut pairs: Vec<_> = tools.shadowed.values().filter_map(pair).collect();
+        pairs.sort_by_key(|(entry, _)| (entry.source(), entry.number));
+        pairs
     }
 
     /// Removes a tool by its wire name and returns it. Calls that run already are not disturbed.
@@ -251,6 +283,7 @@ impl Registry {
         let mut next = Snapshot::clone(&self.0.tools.load());
         let entry = next.remove(name)?;
         self.0.tools.store(Arc::new(next));
+        self.0.changes.fetch_add(1, Ordering::Relaxed);
         Some(Arc::clone(&entry.tool))
     }
 

@@ -18,8 +18,8 @@ pub(super) struct Snapshot {
     pub(super) aliases: HashTrieMapSync<WireName, WireName>,
     pub(super) by_slug: HashTrieMapSync<Slug, Vec<Arc<Entry>>>,
     pub(super) by_id: HashTrieMapSync<ToolId, Arc<Entry>>,
-    /// Tools whose name another one has, in the order they came.
-    pub(super) shadowed: Vec<Arc<Entry>>,
+    /// Tools whose name another one has, by their number.
+    pub(super) shadowed: HashTrieMapSync<u64, Arc<Entry>>,
 }
 
 impl Snapshot {
@@ -33,7 +33,7 @@ impl Snapshot {
                 .any(|holder| holder.source() <= entry.source())
             {
                 self.add_to_slugs(&entry);
-                self.shadowed.push(entry);
+                self.shadowed.insert_mut(entry.number, entry);
                 return Ok(());
             }
         } else {
@@ -56,7 +56,7 @@ impl Snapshot {
         }
         for weaker in in_the_way {
             self.take_name(&weaker);
-            self.shadowed.push(weaker);
+            self.shadowed.insert_mut(weaker.number, weaker);
         }
         let spec = &entry.spec;
         for alias in &spec.aliases {
@@ -80,7 +80,7 @@ impl Snapshot {
         let gone: Vec<Arc<Entry>> = self
             .by_name
             .values()
-            .chain(&self.shadowed)
+            .chain(self.shadowed.values())
             .filter(|entry| sources.contains(&entry.source()))
             .cloned()
             .collect();
@@ -96,8 +96,8 @@ impl Snapshot {
         holder.or_else(|| self.same_reference(shadowed))
     }
 
-    pub(super) fn is_shadowed(&self, entry: &Arc<Entry>) -> bool {
-        self.shadowed.iter().any(|other| Arc::ptr_eq(other, entry))
+    pub(super) fn is_shadowed(&self, entry: &Entry) -> bool {
+        self.shadowed.contains_key(&entry.number)
     }
 
     /// The tools that one of an entry's names finds.
@@ -168,9 +168,7 @@ impl Snapshot {
     }
 
     fn drop_entry(&mut self, entry: &Arc<Entry>) {
-        if self.is_shadowed(entry) {
-            self.shadowed.retain(|other| !Arc::ptr_eq(other, entry));
-        } else {
+        if !self.shadowed.remove_mut(&entry.number) {
             self.take_name(entry);
         }
         let slug = &entry.spec.slug;
@@ -188,7 +186,8 @@ impl Snapshot {
 
     /// Gives shadowed tools the names that have become free.
     fn bring_forward(&mut self) {
-        let waiting = self.shadowed.clone();
+        let mut waiting: Vec<Arc<Entry>> = self.shadowed.values().cloned().collect();
+        waiting.sort_by_key(|entry| (entry.source(), entry.number));
         for entry in &waiting {
             self.drop_entry(entry);
         }

@@ -62,6 +62,22 @@ impl Stamp {
         self.age(now).is_some_and(|age| age > tick)
     }
 
+    /// What is wrong with the owner or the mode of something that is to be trusted by its place, and what to do.
+    pub(super) fn unsafe_owner(&self, shown: &str) -> Option<String> {
+        let me = rustix::process::geteuid().as_raw();
+        let (user, group) = self.owner;
+        if user != me && user != 0 {
+            return Some(format!(
+                "`{shown}` belongs to another user: `chown` it to yourself if it is yours"
+            ));
+        }
+        // By convention the group with the user's own number has no other members.
+        let others = if group == user { 0o002 } else { 0o022 };
+        (self.mode & others != 0).then(|| {
+            format!("others may change `{shown}`: `chmod go-w {shown}` takes that from them")
+        })
+    }
+
     /// How long ago it was changed; none if that is in the future.
     pub(super) fn age(&self, now: SystemTime) -> Option<Duration> {
         let seconds = u64::try_from(self.changed.0).ok()?;
@@ -233,49 +249,26 @@ impl ToolsDir {
 
     /// Why the directory, or what it is in, must not be trusted by its place, and what to do.
     pub(super) fn unsafe_place(&self, place: &Place) -> Option<String> {
-        let stat = rustix::fs::fstat(&self.handle).ok()?;
-        let parent = place.path.parent()?;
-        let above = |path: &std::path::Path| rustix::fs::stat(path).ok();
-        let shown_parent = place.shown.rsplit_once('/').map_or("", |(parent, _)| parent);
         let base_shown = match place.scope {
             Scope::Local => return None,
             Scope::User => "~",
             Scope::Global => "/etc",
         };
-        fault_of(&stat, &place.shown)
-            .or_else(|| fault_of(&above(parent)?, shown_parent))
+        let stamp = |path: &std::path::Path| Some(Stamp::of(&rustix::fs::stat(path).ok()?));
+        let shown_parent = place
+            .shown
+            .rsplit_once('/')
+            .map_or("", |(parent, _)| parent);
+        self.stamp
+            .unsafe_owner(&place.shown)
+            .or_else(|| stamp(place.path.parent()?)?.unsafe_owner(shown_parent))
             // Where others may make files but not move those of others, the directory below is the user's own.
             .or_else(|| {
-                let base = above(&place.base)?;
-                let is_sticky = base.st_mode & 0o1000 != 0;
-                fault_of(&base, base_shown).filter(|_| !is_sticky)
+                let base = stamp(&place.base)?;
+                let is_sticky = base.mode & 0o1000 != 0;
+                base.unsafe_owner(base_shown).filter(|_| !is_sticky)
             })
     }
-
-    /// Why a file must not be trusted by its place, and what to do.
-    pub(super) fn unsafe_file(&self, name: &str, place: &Place) -> Option<String> {
-        let stat = rustix::fs::statat(&self.handle, name, AtFlags::empty()).ok()?;
-        fault_of(&stat, &place.shown_file(name))
-    }
-}
-
-/// What is wrong with the owner or the mode of a file that is to be trusted.
-fn fault_of(stat: &Stat, shown: &str) -> Option<String> {
-    let me = rustix::process::geteuid().as_raw();
-    if stat.st_uid != me && stat.st_uid != 0 {
-        return Some(format!(
-            "`{shown}` belongs to another user: `chown` it to yourself if it is yours"
-        ));
-    }
-    // By convention the group with the user's own number has no other members.
-    let others = if stat.st_gid == stat.st_uid {
-        0o002
-    } else {
-        0o022
-    };
-    (stat.st_mode & others != 0).then(|| {
-        format!("others may change `{shown}`: `chmod go-w {shown}` takes that from them")
-    })
 }
 
 /// Opens a file for reading without leaving the directory and without waiting.
