@@ -40,7 +40,8 @@ const MAX_KEPT: usize = 256;
 pub struct Expression {
     id: u64,
     source: Arc<str>,
-    variables: Arc<[&'static str]>,
+    /// As the parameters of a function: `a, b`.
+    variables: Arc<str>,
 }
 
 /// Why an expression has no value.
@@ -62,7 +63,7 @@ pub enum ExprError {
 
 impl Expression {
     /// Checks the text of an expression that may use these variables.
-    pub fn compile(source: &str, variables: &[&'static str]) -> Result<Self, ExprError> {
+    pub fn compile(source: &str, variables: &[&str]) -> Result<Self, ExprError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if source.len() > MAX_BYTES {
             return Err(ExprError::Syntax(format!(
@@ -72,7 +73,7 @@ impl Expression {
         let expression = Expression {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             source: source.into(),
-            variables: variables.into(),
+            variables: variables.join(", ").into(),
         };
         with_engine(|engine| {
             // Between brackets of either kind only an expression fits; `1); f(` fits the round ones alone.
@@ -221,7 +222,7 @@ impl Engine {
         if let Some(function) = self.functions.get(&expression.id) {
             return Ok(function.clone());
         }
-        let names = expression.variables.join(", ");
+        let names = &expression.variables;
         let source = &expression.source;
         let text = format!("(function({names}) {{ 'use strict'; return (\n{source}\n); }})");
         let function = self.run(|ctx| {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::escapes;
 use super::lex::{Parser, Place, Stop};
+use super::places::{Quote, Region};
 use super::syntax::{List, Operation, Parameter, Piece};
 
 impl<'a> Parser<'a> {
@@ -164,6 +165,8 @@ impl<'a> Parser<'a> {
             }
         }
         self.at += 1;
+        self.note_region(start, Region::Backticks);
+        self.note_backticks(start, quoted);
         Ok(Piece::Backticks {
             text,
             quoted,
@@ -181,6 +184,7 @@ impl<'a> Parser<'a> {
                         self.doubt("an escape whose bytes are not text", start);
                     }
                     self.at += 1;
+                    self.note(from, Quote::Ansi);
                     return Ok(text);
                 }
                 b'\\' => self.at += 2,
@@ -231,6 +235,7 @@ impl<'a> Parser<'a> {
             subscript = Some(self.subscript(start)?);
         }
         let mut rest = Vec::new();
+        let words = self.at;
         match self.peek() {
             Some(b'}') => {}
             Some(b'@') if operation != Operation::Indirect => {
@@ -293,6 +298,15 @@ impl<'a> Parser<'a> {
         if self.peek() != Some(b'}') {
             return self.fail("an expansion that is never closed", start);
         }
+        let default = matches!(
+            self.bytes[words..],
+            [b'-' | b'=' | b'+' | b'?', ..] | [b':', b'-' | b'=' | b'+' | b'?', ..]
+        );
+        if default && operation != Operation::Indirect {
+            self.note_region(words, Region::Default);
+        } else {
+            self.note_region(words, Region::Edit);
+        }
         self.at += 1;
         Ok(Piece::Parameter(Box::new(Parameter {
             name,
@@ -352,6 +366,7 @@ impl<'a> Parser<'a> {
                         }) {
                             parser.at += 1;
                         }
+                        parser.note(from, Quote::QuotedBraces);
                         pieces.push(Piece::Text(Cow::Borrowed(&parser.text[from..parser.at])));
                     }
                 }
@@ -404,6 +419,7 @@ impl<'a> Parser<'a> {
         if self.peek() != Some(b']') {
             return self.fail("a subscript that is never closed", start);
         }
+        self.note_region(start, Region::Subscript);
         self.at += 1;
         self.calculations += 1;
         let nested = pieces
@@ -432,6 +448,7 @@ impl<'a> Parser<'a> {
                     parser.at += 1;
                 }
                 if parser.at > from {
+                    parser.note(from, Quote::Arithmetic);
                     pieces.push(Piece::Plain(Cow::Borrowed(&parser.text[from..parser.at])));
                 }
                 let Some(byte) = parser.peek() else {
@@ -472,6 +489,7 @@ impl<'a> Parser<'a> {
                 }
             }
         })?;
+        self.note_region(start, Region::Arithmetic);
         self.calculations += 1;
         self.facts.arithmetic(&pieces);
         Ok(pieces)

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use super::facts::Facts;
+use super::places::{Places, Quote, Region};
 use super::script::Doubt;
 use super::syntax::{Document, Piece, Raw};
 
@@ -13,7 +14,7 @@ pub(super) const MAX_DEPTH: usize = 40;
 
 /// Which shell's words these are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     Bash,
     /// `sh`, which may be dash: what only bash knows is a doubt.
     Sh,
@@ -50,6 +51,8 @@ pub(super) struct Parser<'a> {
     pub(super) open_functions: usize,
     /// The names of the commands in those.
     pub(super) called: Vec<String>,
+    /// Where which text stands, when somebody wants to know.
+    pub(super) places: Option<Places>,
 }
 
 /// Where a word stands, which decides what ends it.
@@ -82,6 +85,23 @@ impl<'a> Parser<'a> {
             calculations: 0,
             open_functions: 0,
             called: Vec::new(),
+            places: None,
+        }
+    }
+
+    /// Notes how the text since `from` is quoted.
+    pub(super) fn note(&mut self, from: usize, quote: Quote) {
+        let to = self.at;
+        if let Some(places) = &mut self.places {
+            places.quotes.push((from..to, quote));
+        }
+    }
+
+    /// Notes what the text since `from` is part of.
+    pub(super) fn note_region(&mut self, from: usize, region: Region) {
+        let to = self.at;
+        if let Some(places) = &mut self.places {
+            places.regions.push((from..to, region));
         }
     }
 
@@ -240,6 +260,14 @@ impl<'a> Parser<'a> {
                     {
                         self.at += 1;
                     }
+                    self.note(
+                        from,
+                        match place {
+                            Place::Subscript => Quote::Subscript,
+                            Place::Braces => Quote::Braces,
+                            Place::Command | Place::Regex | Place::Pattern => Quote::Bare,
+                        },
+                    );
                     self.push_plain(pieces, from);
                 }
             }
@@ -289,6 +317,7 @@ impl<'a> Parser<'a> {
             None => self.fail("a quote that is never closed", self.at),
             Some(length) => {
                 self.at = from + length + 1;
+                self.note(from, Quote::Single);
                 Ok(&self.text[from..from + length])
             }
         }
@@ -351,6 +380,14 @@ impl<'a> Parser<'a> {
                     }) {
                         self.at += 1;
                     }
+                    self.note(
+                        from,
+                        if close.is_some() {
+                            Quote::Double
+                        } else {
+                            Quote::Document
+                        },
+                    );
                     pieces.push(Piece::Text(Cow::Borrowed(&self.text[from..self.at])));
                 }
             }

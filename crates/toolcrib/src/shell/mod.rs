@@ -29,12 +29,14 @@ mod git;
 mod grammar;
 mod lex;
 mod options;
+pub(crate) mod places;
 mod python;
 mod rare_tools;
 mod redirect;
 mod runners;
 mod script;
 mod sed;
+pub(crate) mod shape;
 mod shells;
 mod simple;
 mod syntax;
@@ -45,12 +47,17 @@ mod walk;
 mod wrapper_table;
 mod wrappers;
 
+pub(crate) use lex::Dialect;
 pub(crate) use variables::is_acted_on;
 
 pub use script::{Directory, Doubt, Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
 
 /// The longest text that is read. A longer one is a doubt as a whole.
 pub const MAX_TEXT: usize = 256 * 1024;
+
+/// How the names of variables begin that hold values of a template (`template`). Such a value never begins with a dash where
+/// that would make it an option: whoever sets the variable sees to that.
+pub(crate) const VALUE_PREFIX: &str = "__toolcrib_";
 
 /// Reads a text.
 ///
@@ -62,4 +69,9 @@ pub const MAX_TEXT: usize = 256 * 1024;
 /// ```
 pub fn read(text: &str) -> Script {
     walk::read(text)
+}
+
+/// Reads a text in which some variables hold texts from outside that nobody knows.
+pub(crate) fn read_with(text: &str, dialect: Dialect, unknown: &[&str]) -> Script {
+    walk::read_with(text, dialect, unknown)
 }

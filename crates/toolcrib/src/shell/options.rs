@@ -35,6 +35,7 @@ pub(super) fn parse(words: &[Word], spec: &Spec) -> Result<(Vec<Given>, usize), 
             // Whether it is an option depends on its value, unless that comes from outside.
             let uncertain = !word.is_static()
                 && start.is_empty()
+                && !is_value(word)
                 && (word.splits
                     || word.is_dynamic()
                     || word.parts.iter().any(|part| matches!(part, Part::Glob(_))));
@@ -109,6 +110,13 @@ pub(super) fn parse(words: &[Word], spec: &Spec) -> Result<(Vec<Given>, usize), 
         }
     }
     Ok((given, at))
+}
+
+/// Whether a word begins with a value of a template, which no dash begins.
+pub(super) fn is_value(word: &Word) -> bool {
+    !word.splits
+        && matches!(word.parts.first(), Some(Part::Dynamic(source))
+            if source.strip_prefix("${").is_some_and(|name| name.starts_with(super::VALUE_PREFIX)))
 }
 
 /// The whole name of a long option, and whether it takes a value.

@@ -111,6 +111,10 @@ impl<'a> Parser<'a> {
         }
         if let RawKind::Document(strips) = kind {
             kind = RawKind::Document(self.documents.len());
+            let from = self.at - target.source.len();
+            if let Some(places) = &mut self.places {
+                places.delimiters.push(from..self.at);
+            }
             self.open_document(&target, strips == 1, start);
         }
         let is_input = operator.starts_with('<') && matches!(number, None | Some("0"));
@@ -162,8 +166,10 @@ impl<'a> Parser<'a> {
                 self.doubt("a here-document that never ends", start);
                 break;
             }
+            let line_start = self.at;
             let (line, joined) = self.document_line(&pending);
             if line == pending.delimiter {
+                self.note_document(start..line_start, &pending);
                 break;
             }
             match &mut body {

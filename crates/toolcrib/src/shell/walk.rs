@@ -28,6 +28,16 @@ pub(super) fn read(text: &str) -> Script {
     walker.script
 }
 
+/// Reads a text in which these variables hold texts that nobody knows.
+pub(super) fn read_with(text: &str, dialect: Dialect, unknown: &[&str]) -> Script {
+    let mut walker = Walker::default();
+    for name in unknown {
+        walker.facts.assign(name, false);
+    }
+    walker.text(text, dialect, &Context::default());
+    walker.script
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Walker {
     pub(super) script: Script,

@@ -1,8 +1,20 @@
 //! Texts with `{NAME}` in them, and how values get in without becoming part of the text.
 //!
-//! `{NAME}` is a placeholder only if NAME is known ([`Names`]): a parameter, a step's field, a variable of Toolcrib's. `{{` and
-//! `}}` stand for braces. [`Text`] is for places where a value is only ever data; [`Code`] for programs, where a value
-//! travels beside the text; [`Condition`] for JavaScript, where it is bound to a variable.
+//! `{NAME}` is a placeholder only if NAME is known ([`Names`]): a parameter, a step's field, a variable of Toolcrib's. `{{NAME}}`
+//! is the text `{NAME}`, `{{{NAME}}}` a value in braces, `${NAME}` is whatever the language makes of it, and every other brace stays
+//! as written. [`Text`] is for places where a value is only ever data; [`Code`] for programs, where a value travels beside the
+//! text; [`Condition`] for JavaScript, where it is bound to a variable.
+//!
+//! The invariant: what a program's text means is settled when the template is compiled. Values come later and by another way, so
+//! the worst that a value can do is to be a strange value. (`escape-shell: false` gives that up, and says so: [`Code::pastes`].)
+
+mod bash;
+mod code;
+mod condition;
+mod javascript;
+mod scan;
+mod text;
+mod value;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,6 +24,11 @@ use serde_json::Value;
 use crate::definition::{Format, ParameterKind};
 use crate::model::JsonObject;
 
+pub use code::Code;
+pub use condition::Condition;
+pub use text::Text;
+pub use value::words;
+
 /// What a placeholder can name in one text.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
@@ -19,6 +36,51 @@ pub struct Names {
     pub parameters: Vec<NamedParameter>,
     /// Steps whose results can be used.
     pub steps: Vec<String>,
+}
+
+impl Names {
+    /// What a name between braces stands for.
+    pub fn find(&self, name: &str) -> Option<Reference> {
+        if self.parameter(name).is_some() {
+            return Some(Reference::Parameter(name.to_owned()));
+        }
+        if let Some(variable) = Variable::ALL.iter().find(|known| known.name() == name) {
+            return Some(Reference::Variable(*variable));
+        }
+        let (step, field) = name.rsplit_once('.')?;
+        let field = StepField::find(field)?;
+        self.steps
+            .iter()
+            .any(|known| known == step)
+            .then(|| Reference::Step {
+                step: step.to_owned(),
+                field,
+            })
+    }
+
+    /// The parameter of that name.
+    pub fn parameter(&self, name: &str) -> Option<&NamedParameter> {
+        self.parameters
+            .iter()
+            .find(|parameter| parameter.name == name)
+    }
+
+    /// Everything that could stand between braces, for suggestions.
+    fn all(&self) -> Vec<String> {
+        let parameters = self
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.clone());
+        let variables = Variable::ALL
+            .iter()
+            .map(|variable| variable.name().to_owned());
+        let steps = self.steps.iter().flat_map(|step| {
+            StepField::ALL
+                .iter()
+                .map(move |field| format!("{step}.{}", field.name()))
+        });
+        parameters.chain(variables).chain(steps).collect()
+    }
 }
 
 /// A parameter, as far as templates need to know it.
@@ -50,6 +112,16 @@ pub enum Reference {
     Variable(Variable),
 }
 
+impl std::fmt::Display for Reference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reference::Parameter(name) => f.write_str(name),
+            Reference::Step { step, field } => write!(f, "{step}.{}", field.name()),
+            Reference::Variable(variable) => f.write_str(variable.name()),
+        }
+    }
+}
+
 /// A part of a step's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StepField {
@@ -61,6 +133,33 @@ pub enum StepField {
     Stderr,
     /// Its exit code, a number.
     ExitCode,
+}
+
+impl StepField {
+    /// All of them.
+    pub const ALL: [StepField; 4] = [
+        StepField::Output,
+        StepField::Stdout,
+        StepField::Stderr,
+        StepField::ExitCode,
+    ];
+
+    /// How it is written after the step's name and a dot.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StepField::Output => "output",
+            StepField::Stdout => "stdout",
+            StepField::Stderr => "stderr",
+            StepField::ExitCode => "exit-code",
+        }
+    }
+
+    /// The field of that name.
+    pub fn find(name: &str) -> Option<StepField> {
+        StepField::ALL
+            .into_iter()
+            .find(|field| field.name() == name)
+    }
 }
 
 /// A variable of Toolcrib's; no parameter can have its name.
@@ -78,6 +177,28 @@ pub enum Variable {
     Home,
 }
 
+impl Variable {
+    /// All of them.
+    pub const ALL: [Variable; 5] = [
+        Variable::Workspace,
+        Variable::Temp,
+        Variable::TempDir,
+        Variable::ToolName,
+        Variable::Home,
+    ];
+
+    /// How it is written between braces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variable::Workspace => "WORKSPACE",
+            Variable::Temp => "TEMP",
+            Variable::TempDir => "TEMP_DIR",
+            Variable::ToolName => "TOOL_NAME",
+            Variable::Home => "HOME",
+        }
+    }
+}
+
 /// What placeholders stand for in one call. What is not in here is absent: an optional parameter that was not given.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
@@ -87,6 +208,32 @@ pub struct Values {
     pub steps: BTreeMap<String, StepValues>,
     /// Toolcrib's own.
     pub variables: BTreeMap<Variable, String>,
+}
+
+impl Values {
+    /// The value of a placeholder; `None` when it is absent.
+    pub fn get(&self, reference: &Reference) -> Option<Value> {
+        match reference {
+            Reference::Parameter(name) => self
+                .arguments
+                .get(name)
+                .filter(|value| !value.is_null())
+                .cloned(),
+            Reference::Step { step, field } => {
+                let step = self.steps.get(step)?;
+                match field {
+                    StepField::Output => Some(Value::from(step.output.as_str())),
+                    StepField::Stdout => Some(Value::from(step.stdout.as_str())),
+                    StepField::Stderr => Some(Value::from(step.stderr.as_str())),
+                    StepField::ExitCode => step.exit_code.map(Value::from),
+                }
+            }
+            Reference::Variable(variable) => self
+                .variables
+                .get(variable)
+                .map(|text| Value::from(text.as_str())),
+        }
+    }
 }
 
 /// The result of a step.
@@ -139,78 +286,6 @@ pub enum Form {
     Script(String),
 }
 
-/// A text in which values are only ever data: a variable of the environment, standard input, a path, a preset.
-#[derive(Debug, Clone)]
-pub struct Text {
-    // to come
-}
-
-impl Text {
-    /// Reads a template.
-    pub fn compile(_text: &str, _names: &Names) -> Result<Self, Vec<TemplateProblem>> {
-        unimplemented!()
-    }
-
-    /// What it names, each once.
-    pub fn references(&self) -> &[Reference] {
-        unimplemented!()
-    }
-
-    /// The one placeholder that is the whole text, if it is.
-    pub fn whole(&self) -> Option<&Reference> {
-        unimplemented!()
-    }
-
-    /// The text with every value in its place; what is absent is nothing.
-    pub fn render(&self, _values: &Values) -> String {
-        unimplemented!()
-    }
-}
-
-/// A program's text, compiled: values travel beside it.
-#[derive(Debug, Clone)]
-pub struct Code {
-    // to come
-}
-
-impl Code {
-    /// Reads a template; every context that is not understood, or that would read a value as text of the language, is a
-    /// problem.
-    pub fn compile(
-        _form: &Form,
-        _text: &str,
-        _names: &Names,
-    ) -> Result<Self, Vec<TemplateProblem>> {
-        unimplemented!()
-    }
-
-    /// Who runs it.
-    pub fn form(&self) -> &Form {
-        unimplemented!()
-    }
-
-    /// What it names, each once.
-    pub fn references(&self) -> &[Reference] {
-        unimplemented!()
-    }
-
-    /// Whether a value is pasted raw somewhere.
-    pub fn pastes(&self) -> bool {
-        unimplemented!()
-    }
-
-    /// What to start, given the values.
-    pub fn prepare(&self, _values: &Values) -> Result<Invocation, Vec<ValueFault>> {
-        unimplemented!()
-    }
-
-    /// The same as bash text with every value as a quoted word, for whoever judges what would run; `None` when it is not shell
-    /// text or argv.
-    pub fn judged(&self, _values: &Values) -> Option<String> {
-        unimplemented!()
-    }
-}
-
 /// What to start for a program's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
@@ -227,36 +302,3 @@ pub struct Invocation {
 
 /// The variable that says where [`Invocation::files`] are.
 pub const VALUES_DIRECTORY: &str = "TOOLCRIB_VALUES";
-
-/// A `run-condition`: a JavaScript expression in which `{X}` is bound to a value.
-#[derive(Debug, Clone)]
-pub struct Condition {
-    // to come
-}
-
-impl Condition {
-    /// Reads an expression. `{X}` inside a string literal is a problem.
-    pub fn compile(_text: &str, _names: &Names) -> Result<Self, Vec<TemplateProblem>> {
-        unimplemented!()
-    }
-
-    /// What it names, each once.
-    pub fn references(&self) -> &[Reference] {
-        unimplemented!()
-    }
-
-    /// Whether it holds.
-    pub fn holds(&self, _values: &Values) -> Result<bool, crate::expr::ExprError> {
-        unimplemented!()
-    }
-}
-
-/// The words that a value is in a command (`run`, a bare placeholder): by its format, or a list's items, JSON for objects, `true`
-/// or `false`.
-pub fn words(
-    _format: Option<&Format>,
-    _kind: ParameterKind,
-    _value: Option<&Value>,
-) -> Vec<String> {
-    unimplemented!()
-}

@@ -1,0 +1,78 @@
+//! Programs' texts: [`Code`].
+
+use super::bash::Bash;
+use super::scan::scan;
+use super::{Form, Invocation, Names, Reference, TemplateProblem, ValueFault, Values};
+use crate::shell::Dialect;
+
+/// What to start, or which values are wrong.
+pub(super) type Prepared = Result<Invocation, Vec<ValueFault>>;
+
+/// A program's text, compiled: values travel beside it.
+#[derive(Debug, Clone)]
+pub struct Code {
+    form: Form,
+    language: Language,
+    references: Vec<Reference>,
+    warnings: Vec<TemplateProblem>,
+}
+
+#[derive(Debug, Clone)]
+enum Language {
+    Bash(Bash),
+}
+
+impl Code {
+    /// Reads a template; every context that is not understood, or that would read a value as text of the language, is a
+    /// problem.
+    pub fn compile(form: &Form, text: &str, names: &Names) -> Result<Self, Vec<TemplateProblem>> {
+        let scanned = scan(text, names)?;
+        let language = match form {
+            Form::Bash => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash)?),
+            _ => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash)?),
+        };
+        Ok(Code {
+            form: form.clone(),
+            language,
+            references: scanned.references(),
+            warnings: scanned.warnings,
+        })
+    }
+
+    /// Who runs it.
+    pub fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// What it names, each once.
+    pub fn references(&self) -> &[Reference] {
+        &self.references
+    }
+
+    /// What may be meant otherwise: names that are nearly those of parameters.
+    pub fn warnings(&self) -> &[TemplateProblem] {
+        &self.warnings
+    }
+
+    /// Whether a value is pasted raw somewhere.
+    pub fn pastes(&self) -> bool {
+        match &self.language {
+            Language::Bash(bash) => bash.pastes(),
+        }
+    }
+
+    /// What to start, given the values.
+    pub fn prepare(&self, values: &Values) -> Prepared {
+        match &self.language {
+            Language::Bash(bash) => bash.prepare(values),
+        }
+    }
+
+    /// The same as bash text with every value as a quoted word, for whoever judges what would run; `None` when it is not shell
+    /// text or argv.
+    pub fn judged(&self, values: &Values) -> Option<String> {
+        match &self.language {
+            Language::Bash(bash) => Some(bash.judged(values)),
+        }
+    }
+}
