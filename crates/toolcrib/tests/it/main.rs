@@ -16,6 +16,7 @@ mod rules;
 mod seeds;
 mod shell;
 mod shell_cases;
+mod source;
 mod storage;
 mod syscalls;
 mod tools;
