@@ -177,27 +177,9 @@ impl CribOptions {
             builder = builder.workspace(workspace);
         }
         let registry = builder.build();
-        let sandbox = SandboxOptions {
-            readable: readable(&config),
-            memory: config.sandbox_memory(),
-            pids: config.sandbox_processes(),
-            sandbox: None,
-        };
-        registry.register_builtins_with(BuiltinOptions {
-            read: ReadOptions {
-                extensions: config.read_extensions(),
-            },
-            list: ListOptions {
-                max_entries: config.list_entries(),
-            },
-            sandbox: SandboxSettings {
-                shell: config.shell_isolation(),
-                code: config.code_isolation(),
-                network: config.sandbox_network(),
-                options: sandbox.clone(),
-            },
-            no_workspace,
-        })?;
+        let builtins = builtin_options(&config, no_workspace);
+        let sandbox = builtins.sandbox.options.clone();
+        registry.register_builtins_with(builtins)?;
         let sources = Sources::new(SourceOptions {
             home: home.clone(),
             workspace: registry.workspace().cloned(),
@@ -223,6 +205,30 @@ impl CribOptions {
             sources,
             warnings,
         })
+    }
+}
+
+/// What the settings say about the built-in tools.
+pub(crate) fn builtin_options(config: &Config, no_workspace: Option<String>) -> BuiltinOptions {
+    BuiltinOptions {
+        read: ReadOptions {
+            extensions: config.read_extensions(),
+        },
+        list: ListOptions {
+            max_entries: config.list_entries(),
+        },
+        sandbox: SandboxSettings {
+            shell: config.shell_isolation(),
+            code: config.code_isolation(),
+            network: config.sandbox_network(),
+            options: SandboxOptions {
+                readable: readable(config),
+                memory: config.sandbox_memory(),
+                pids: config.sandbox_processes(),
+                sandbox: None,
+            },
+        },
+        no_workspace,
     }
 }
 

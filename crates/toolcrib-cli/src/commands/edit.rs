@@ -8,11 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use toolcrib::definition::{self, Severity};
-use toolcrib::model::text;
+use toolcrib::source::ToolFile;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::test::{find, no_such};
-use super::tool_file::{self, Overwrite, ToolFile};
+use super::tool_file::{self, Overwrite, find, no_such};
 use super::{Done, open};
 use crate::args::{EditArgs, Global};
 use crate::failure::CliError;
@@ -21,10 +20,11 @@ use crate::prompt::{Edited, Line, Terminal, Wake};
 
 pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
-    let files = tool_file::all(&crib);
-    let Some(file) = find(&args.tool, &files) else {
-        return Err(not_a_file(&args.tool, &files, &crib));
+    let report = crib.tool_files();
+    let Some(file) = find(&args.tool, &report.files) else {
+        return Err(not_a_file(&args.tool, &report.files, &crib));
     };
+    let (before, stem) = (tool_file::read(file)?, tool_file::stem(file));
     let Some(editor) = editor() else {
         let message = "there is no editor: neither VISUAL nor EDITOR is set";
         return Err(CliError::usage(message).with_hint(format!(
@@ -35,18 +35,18 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
     let terminal = (!global.no_input)
         .then(|| Terminal::find(output.colours_terminal()))
         .flatten();
-    let desk = Desk::new(editor, terminal, output)?;
-    let copy = Copy::of(file)?;
+    let desk = Desk::new(editor, terminal)?;
+    let copy = Copy::of(&before, &stem)?;
     let saved = loop {
         if let Err(error) = desk.run_editor(&copy.path) {
-            copy.keep_if_changed(file);
+            copy.keep_if_changed(&before);
             return Err(error);
         }
         let saved = copy.read()?;
-        if saved == file.text {
+        if saved == before {
             return unchanged(file, output);
         }
-        let problems = definition::read(saved.as_bytes(), &file.stem).problems;
+        let problems = definition::read(saved.as_bytes(), &stem).problems;
         tool_file::print_problems(&file.shown, &saved, &problems, output);
         let is_wrong = problems
             .iter()
@@ -67,7 +67,7 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
             );
         }
     };
-    if std::fs::read(&file.path).ok().as_deref() != Some(file.text.as_bytes()) {
+    if !tool_file::still_says(file, &before) {
         let kept = copy.keep();
         let message = format!("`{}` changed while you edited it", file.shown);
         let error = ToolError::new(ErrorCode::Conflict, message)
@@ -75,10 +75,10 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
         return Err(CliError::from(error).with_hint(format!("your text is in {}", kept.display())));
     }
     tool_file::write(&file.path, &saved, Overwrite::Yes)?;
-    tool_file::pin(&crib, &file.path)?;
-    let name = definition::read(saved.as_bytes(), &file.stem)
+    crib.pin(&file.path, saved.as_bytes())?;
+    let name = definition::read(saved.as_bytes(), &stem)
         .definition
-        .map_or(file.stem.clone(), |definition| definition.name.to_string());
+        .map_or(stem, |definition| definition.name.to_string());
     if output.json() {
         output.document(&json!({"ok": true, "value": {"tool": name, "file": file.path, "changed": true}}));
     } else {
@@ -90,7 +90,7 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
 
 fn unchanged(file: &ToolFile, output: &Output) -> Done {
     if output.json() {
-        let value = json!({"tool": file.name(), "file": file.path, "changed": false});
+        let value = json!({"tool": file.name, "file": file.path, "changed": false});
         output.document(&json!({"ok": true, "value": value}));
     } else {
         output.say("nothing was changed");
@@ -107,10 +107,7 @@ fn not_a_file(word: &str, files: &[ToolFile], crib: &Crib) -> CliError {
                 "`toolcrib new NAME --kind alias` makes a tool of your own out of it; `toolcrib disable {name}` switches it off"
             ))
         }
-        Err(_) => {
-            let near = text::nearest(word, files.iter().map(ToolFile::name));
-            no_such("tool", word, &near)
-        }
+        Err(_) => no_such("tool", word, files),
     }
 }
 
@@ -129,7 +126,7 @@ struct Copy {
 }
 
 impl Copy {
-    fn of(file: &ToolFile) -> Result<Self, CliError> {
+    fn of(text: &str, stem: &str) -> Result<Self, CliError> {
         let failed = |error: std::io::Error| {
             let message = format!("cannot make a copy to edit: {error}");
             CliError::from(ToolError::new(ErrorCode::StorageError, message))
@@ -139,8 +136,8 @@ impl Copy {
             .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir()
             .map_err(failed)?;
-        let path = directory.path().join(format!("{}.yaml", file.stem));
-        std::fs::write(&path, &file.text).map_err(failed)?;
+        let path = directory.path().join(format!("{stem}.yaml"));
+        std::fs::write(&path, text).map_err(failed)?;
         Ok(Copy { directory, path })
     }
 
@@ -160,8 +157,8 @@ impl Copy {
         path
     }
 
-    fn keep_if_changed(self, file: &ToolFile) {
-        if std::fs::read(&self.path).is_ok_and(|bytes| bytes != file.text.as_bytes()) {
+    fn keep_if_changed(self, before: &str) {
+        if std::fs::read(&self.path).is_ok_and(|bytes| bytes != before.as_bytes()) {
             let _ = self.keep();
         }
     }
@@ -176,7 +173,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(editor: String, terminal: Option<Terminal>, _output: &Output) -> Result<Self, CliError> {
+    fn new(editor: String, terminal: Option<Terminal>) -> Result<Self, CliError> {
         let wake = Wake::new().map(Arc::new);
         let wake = wake
             .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot ask: {error}")))?;

@@ -4,15 +4,21 @@ mod approvals;
 mod calls;
 mod completions;
 mod config;
+mod confirm;
 mod doctor;
+mod edit;
 mod explain;
 mod grants;
 mod list;
+mod new;
 mod rules;
 mod run;
 mod sandbox;
 mod schema;
 mod show;
+mod test;
+mod tool_file;
+mod watch;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -42,6 +48,11 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
+        Command::Init(_) => new::init(global, output),
+        Command::New(args) => new::new(args, global, output),
+        Command::Edit(args) => edit::edit(args, global, output),
+        Command::Test(args) => test::test(args, global, output),
+        Command::Watch(args) => watch::watch(args, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor => doctor::doctor(global, output),
         Command::Completions(args) => completions::completions(args, output),

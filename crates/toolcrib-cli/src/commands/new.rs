@@ -46,7 +46,7 @@ pub(super) fn new(args: &NewArgs, global: &Global, output: &Output) -> Done {
             )),
         );
     }
-    tool_file::pin(&crib, &path)?;
+    crib.pin(&path, text.as_bytes())?;
     report(name.as_str(), &path, &crib, output);
     Ok(ExitCode::SUCCESS)
 }
@@ -57,7 +57,7 @@ pub(super) fn init(global: &Global, output: &Output) -> Done {
     checked(FIRST, FIRST_NAME)?;
     let written = tool_file::write(&path, FIRST, Overwrite::No)?;
     if written == Written::New {
-        tool_file::pin(&crib, &path)?;
+        crib.pin(&path, FIRST.as_bytes())?;
     }
     let shown = tool_file::shown(&path, &crib);
     if output.json() {

@@ -12,24 +12,23 @@ use std::time::Instant;
 use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use toolcrib::source::ToolFile;
 use toolcrib::trial::{Bench, Consent, TestReport, TestStatus, Trial};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::tool_file::{self, ToolFile};
 use super::{Done, open};
 use crate::args::{Global, TestArgs};
-use crate::failure::CliError;
 use crate::output::Output;
 use crate::progress;
 use crate::prompt::Screen;
 
-pub(super) use choose::{Chosen, choose};
-pub(super) use print::{as_json, summary};
+use choose::{Chosen, choose};
+pub(super) use print::{as_json, in_one_line, summary};
 
 pub(super) fn test(args: &TestArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
-    let files = tool_file::all(&crib);
-    let chosen = choose(&args.tests, &files, &crib)?;
+    let report = crib.tool_files();
+    let chosen = choose(&args.tests, &report.files, &crib)?;
     let bench = bench(&crib, args.yes);
     let jobs = args.jobs.map_or_else(cores, usize::from);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -51,7 +50,7 @@ pub(super) fn test(args: &TestArgs, global: &Global, output: &Output) -> Done {
                 };
                 recording.record(&chosen, &cancel).await
             }
-            false => Ok(run(&crib, &bench, &chosen, jobs, &cancel, output).await),
+            false => Ok(run(&bench, &chosen, jobs, &cancel, output).await),
         };
         interrupted.abort();
         done
@@ -84,7 +83,6 @@ pub(super) async fn cancel_on_interrupt(cancel: CancellationToken) {
 }
 
 async fn run(
-    crib: &Crib,
     bench: &Bench,
     chosen: &Chosen<'_>,
     jobs: usize,
@@ -97,7 +95,7 @@ async fn run(
     }
     if !output.json() {
         for file in &chosen.broken {
-            print::broken(file, crib, output);
+            print::broken(file, output);
         }
     }
     let trials: Vec<(&ToolFile, Trial)> = chosen
@@ -109,7 +107,7 @@ async fn run(
     let tests: Vec<Trial> = trials.into_iter().map(|(_, trial)| trial).collect();
     let reports = run_tests(bench, tests.clone(), jobs, cancel, output, |index, report| {
         if !output.json() {
-            print::report(report, &tests[index], files[index], crib, output);
+            print::report(report, &tests[index], files[index], output);
         }
     })
     .await;
@@ -166,18 +164,4 @@ pub(super) async fn run_tests(
         reports.push(report);
     }
     reports
-}
-
-/// What somebody meant who named a tool that is not there.
-pub(super) fn no_such(kind: &str, word: &str, near: &[&str]) -> CliError {
-    let hint = match near {
-        [] => "`toolcrib list` shows the tools".to_owned(),
-        near => format!("did you mean {}?", toolcrib::model::text::or_list(near)),
-    };
-    let word = toolcrib::model::text::shorten(word, 80);
-    ToolError::new(
-        ErrorCode::ToolNotFound,
-        format!("{kind} not found: `{word}`; {hint}"),
-    )
-    .into()
 }

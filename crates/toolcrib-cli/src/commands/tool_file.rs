@@ -5,6 +5,10 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+use toolcrib::definition::Problem;
+use toolcrib::model::text;
+use toolcrib::source::{ToolFile, Trust};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use crate::failure::CliError;
@@ -53,7 +57,74 @@ pub(super) fn shown(path: &Path, crib: &Crib) -> String {
         (None, Some(user)) => format!("~/{}", user.display()),
         (None, None) => path.display().to_string(),
     };
-    toolcrib::model::text::visible(&shown).into_owned()
+    text::visible(&shown).into_owned()
+}
+
+/// The name of a file without `.yaml`.
+pub(super) fn stem(file: &ToolFile) -> String {
+    let stem = file.path.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
+/// The text of a tool's file as it is now.
+pub(super) fn read(file: &ToolFile) -> Result<String, CliError> {
+    let failed = |why: String| {
+        let message = format!("cannot read `{}`: {why}", file.shown);
+        CliError::from(ToolError::new(ErrorCode::StorageError, message))
+    };
+    let bytes = fs::read(&file.path).map_err(|error| failed(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8".to_owned()))
+}
+
+/// Whether the text of a file is still this one.
+pub(super) fn still_says(file: &ToolFile, text: &str) -> bool {
+    fs::read(&file.path).is_ok_and(|bytes| bytes == text.as_bytes())
+}
+
+/// Whether a file needs, and has, a pin: what its user has it changed to is pinned anew.
+pub(super) fn is_pinned(file: &ToolFile) -> bool {
+    match file.trust {
+        Trust::Pinned => true,
+        Trust::ByPlace | Trust::New | Trust::Changed { .. } | Trust::Unsafe(_) => false,
+    }
+}
+
+/// The file of a tool, by any of its names; of several the one that has the name.
+pub(super) fn find<'f>(word: &str, files: &'f [ToolFile]) -> Option<&'f ToolFile> {
+    let slug = word.strip_prefix('+').unwrap_or(word);
+    let matches = |file: &&ToolFile| {
+        let whole = file.reference();
+        let is_version = |definition: &toolcrib::definition::Definition| {
+            definition.slug.as_str() == slug || format!("{whole}@{}", definition.version) == word
+        };
+        file.name == word
+            || whole == word
+            || file.definition.as_deref().is_some_and(is_version)
+    };
+    files.iter().find(matches)
+}
+
+/// A problem of a file, as a program reads it.
+pub(super) fn problem_json(problem: &Problem) -> Value {
+    json!({
+        "code": problem.code,
+        "line": problem.line,
+        "column": problem.column,
+        "message": problem.message,
+        "help": problem.help,
+    })
+}
+
+/// What a word of the command line should have been.
+pub(super) fn no_such(kind: &str, word: &str, files: &[ToolFile]) -> CliError {
+    let near = text::nearest(word, files.iter().map(|file| file.name.as_str()));
+    let hint = match near.as_slice() {
+        [] => "`toolcrib list` shows the tools".to_owned(),
+        near => format!("did you mean {}?", text::or_list(near)),
+    };
+    let word = text::shorten(word, 80);
+    let message = format!("{kind} not found: `{word}`; {hint}");
+    ToolError::new(ErrorCode::ToolNotFound, message).into()
 }
 
 /// Writes a file whole: whoever reads meanwhile finds the old text or the new one.

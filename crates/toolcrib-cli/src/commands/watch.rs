@@ -1,27 +1,26 @@
 //! `toolcrib watch`: tools are checked and tested whenever their files change.
 //!
 //! Files are looked at five times a second: it costs one `stat` each, works on every file system, and an editor that writes a
-//! file in two steps is seen at the second one.
+//! file in two steps is seen at the second one. What counts is what is in them: a file that is only touched is no news.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use toolcrib::definition::{Action, Body, Definition, Severity};
+use toolcrib::definition::Severity;
 use toolcrib::model::text;
+use toolcrib::source::ToolFile;
 use toolcrib::trial::{TestReport, TestStatus, Trial};
-use toolcrib::{ErrorCode, ToolError};
+use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::test::{as_json, bench, cancel_on_interrupt, cores, find, in_one_line, no_such, run_tests, summary};
-use super::tool_file::{self, Stamps, ToolFile};
-use super::{Done, open, options};
+use super::test::{as_json, bench, cancel_on_interrupt, cores, in_one_line, run_tests, summary};
+use super::tool_file::{find, no_such, problem_json};
+use super::{Done, open};
 use crate::args::{Global, WatchArgs};
-use crate::failure::CliError;
 use crate::output::Output;
 
 /// How often the files are looked at.
@@ -29,108 +28,94 @@ const EVERY: Duration = Duration::from_millis(200);
 
 pub(super) fn watch(args: &WatchArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
-    let files = tool_file::all(&crib);
+    let report = crib.tool_files();
     for word in &args.tools {
-        if find(word, &files).is_none() {
-            let near = text::nearest(word, files.iter().map(ToolFile::name));
-            return Err(no_such("tool with a file", word, &near));
+        if find(word, &report.files).is_none() {
+            return Err(no_such("tool with a file", word, &report.files));
         }
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
-    let watch = Watch {
-        args,
-        global,
-        output,
-    };
-    let stamps = tool_file::stamps(&crib);
-    let done = runtime.block_on(watch.follow(stamps));
+    let watch = Watch { args, crib, output };
+    let done = runtime.block_on(watch.follow());
     runtime.shutdown_background();
     done
 }
 
 struct Watch<'a> {
     args: &'a WatchArgs,
-    global: &'a Global,
+    crib: Crib,
     output: &'a Output,
 }
 
+/// The files of tools and what is in them, by digest; none for what cannot be read.
+type Seen = BTreeMap<PathBuf, Option<String>>;
+
 impl Watch<'_> {
-    async fn follow(&self, mut seen: Stamps) -> Done {
+    async fn follow(&self) -> Done {
         let cancel = CancellationToken::new();
         let interrupted = tokio::spawn(cancel_on_interrupt(cancel.clone()));
         self.output
             .say(&self.output.dim("watching; Ctrl-C ends it"));
-        let mut changed: BTreeSet<PathBuf> = seen.keys().cloned().collect();
+        let mut seen = Seen::new();
+        let mut is_new = true;
         while !cancel.is_cancelled() && !self.output.has_failed() {
-            if !changed.is_empty() {
-                self.again(&changed, &cancel).await?;
+            if is_new {
+                seen = self.again(&seen, &cancel).await;
             }
             if tokio::time::timeout(EVERY, cancel.cancelled()).await.is_ok() {
                 break;
             }
-            let now = tool_file::stamps_of(self.global)?;
-            changed = now
-                .iter()
-                .filter(|(path, stamp)| seen.get(*path) != Some(*stamp))
-                .map(|(path, _)| path.clone())
-                .collect();
-            for gone in seen.keys().filter(|path| !now.contains_key(*path)) {
-                self.removed(gone);
-            }
-            seen = now;
+            is_new = self.crib.reload();
         }
         interrupted.abort();
         Ok(ExitCode::from(ErrorCode::Cancelled.exit_code()))
     }
 
-    /// Checks and tests the tools of these files, and those that use them.
-    async fn again(
-        &self,
-        changed: &BTreeSet<PathBuf>,
-        cancel: &CancellationToken,
-    ) -> Result<(), CliError> {
-        let crib = match options(self.global).open() {
-            Ok(crib) => crib,
-            // Somebody is in the middle of changing the settings.
-            Err(error) => {
-                self.output.say(&format!("{} {error}", self.output.red("error:")));
-                return Ok(());
-            }
-        };
-        let files = tool_file::all(&crib);
-        let bench = bench(&crib, self.args.yes);
-        let names: Vec<&str> = files
+    /// Checks and tests the tools whose files are others than they were, and those that use them.
+    async fn again(&self, seen: &Seen, cancel: &CancellationToken) -> Seen {
+        let report = self.crib.tool_files();
+        let files = &report.files;
+        let now: Seen = files
             .iter()
-            .filter(|file| changed.contains(&file.path))
-            .map(ToolFile::name)
+            .map(|file| (file.path.clone(), file.digest.clone()))
             .collect();
-        for file in &files {
-            let is_meant = self.args.tools.is_empty()
-                || self
-                    .args
-                    .tools
-                    .iter()
-                    .any(|word| find(word, &files).is_some_and(|found| std::ptr::eq(found, file)));
-            let uses_one = file
-                .definition
-                .as_ref()
-                .is_some_and(|definition| uses(definition, &names));
-            if !is_meant || !(changed.contains(&file.path) || uses_one) {
+        for gone in seen.keys().filter(|path| !now.contains_key(*path)) {
+            self.removed(gone);
+        }
+        let has_changed = |file: &ToolFile| seen.get(&file.path) != Some(&file.digest);
+        let changed: Vec<&str> = files
+            .iter()
+            .filter(|file| has_changed(file))
+            .map(|file| file.name.as_str())
+            .collect();
+        let bench = bench(&self.crib, self.args.yes);
+        for file in files {
+            let uses_one = || {
+                let uses = file.definition.as_deref().map(|definition| definition.uses());
+                let mut uses = uses.into_iter().flatten();
+                uses.any(|used| changed.contains(&used.trim_start_matches('+')))
+            };
+            if !self.is_meant(file, files) || !(has_changed(file) || uses_one()) {
                 continue;
             }
             let started = Instant::now();
             let trials = file.definition.as_ref().map_or(Vec::new(), Trial::all);
-            let reports =
-                run_tests(&bench, trials, cores(), cancel, self.output, |_, _| {}).await;
+            let reports = run_tests(&bench, trials, cores(), cancel, self.output, |_, _| {}).await;
             if cancel.is_cancelled() {
                 break;
             }
             self.tell(file, &reports, started.elapsed());
         }
-        Ok(())
+        now
+    }
+
+    fn is_meant(&self, file: &ToolFile, files: &[ToolFile]) -> bool {
+        let words = &self.args.tools;
+        let names = |word: &String| find(word, files).is_some_and(|found| found.path == file.path);
+        words.is_empty() || words.iter().any(names)
     }
 
     fn tell(&self, file: &ToolFile, reports: &[TestReport], took: Duration) {
@@ -145,11 +130,11 @@ impl Watch<'_> {
             .count();
         if output.json() {
             let tests: Vec<Value> = reports.iter().map(|report| as_json(report, file)).collect();
-            let problems: Vec<Value> = file.problems.iter().map(tool_file::problem_json).collect();
+            let problems: Vec<Value> = file.problems.iter().map(problem_json).collect();
             output.ndjson(&json!({
                 "time": Timestamp::now().to_string(),
                 "event": "tested",
-                "tool": file.name(),
+                "tool": file.name,
                 "file": file.path,
                 "ok": errors == 0 && failed.count() == 0,
                 "problems": problems,
@@ -157,7 +142,7 @@ impl Watch<'_> {
             }));
             return;
         }
-        let name = text::visible(file.name());
+        let name = text::visible(&file.name);
         if errors > 0 {
             let words = match errors {
                 1 => "1 problem".to_owned(),
@@ -185,7 +170,7 @@ impl Watch<'_> {
         }
     }
 
-    fn removed(&self, path: &std::path::Path) {
+    fn removed(&self, path: &Path) {
         if self.output.json() {
             self.output.ndjson(&json!({
                 "time": Timestamp::now().to_string(),
@@ -201,18 +186,5 @@ impl Watch<'_> {
     fn line(&self, word: &str, words: &str) {
         let time = Timestamp::now().strftime("%H:%M:%SZ");
         self.output.line(&format!("{time} {word} {words}"));
-    }
-}
-
-/// Whether a tool calls one of these.
-fn uses(definition: &Arc<Definition>, names: &[&str]) -> bool {
-    let is_one = |tool: &str| names.contains(&tool.trim_start_matches('+'));
-    match &definition.body {
-        Body::Command(_) | Body::Commands { .. } => false,
-        Body::Alias { base, .. } => is_one(base),
-        Body::Steps(steps) => steps.iter().any(|step| match &step.action {
-            Action::Run(_) => false,
-            Action::UseTool { tool, .. } => is_one(tool),
-        }),
     }
 }

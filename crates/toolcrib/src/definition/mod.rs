@@ -3,10 +3,15 @@
 //! A definition is plain data. [`read`] makes one from a file's text, or says everything that is wrong with it at once; what
 //! it takes to run one is in `exec::command`, where files come from is in `source`.
 
+mod codes;
+pub mod explain;
 pub mod fields;
+mod fix;
 mod parameter;
 mod problem;
 mod read;
+mod render;
+mod schema;
 mod shape;
 mod step;
 mod values;
@@ -17,8 +22,12 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+pub use codes::{CODES, ProblemCode, code};
+pub use fix::{Fixed, fix};
 pub use parameter::{Format, Parameter, ParameterKind, Validation};
 pub use problem::{Fix, Problem, Severity};
+pub use render::{Part, one_line, render};
+pub use schema::json_schema;
 pub use step::{Action, OutputMode, Retry, Step, StreamTo};
 pub use yaml::MAX_FILE_BYTES;
 

@@ -29,6 +29,8 @@ pub(super) struct TestApprover {
     pub(super) consent: Consent,
     /// The throw-away workspace on the host.
     pub(super) workspace: PathBuf,
+    /// The tool that is called: it has its name, whatever else is called so.
+    pub(super) tool: Arc<Definition>,
     /// The tools that can be called, by wire name.
     pub(super) tools: Arc<BTreeMap<String, Arc<Definition>>>,
     /// Built-in tools that the settings let run without isolation.
@@ -60,7 +62,12 @@ impl TestApprover {
     }
 
     fn find(&self, name: &str) -> Option<&Arc<Definition>> {
+        let name = name.rsplit('/').next().unwrap_or(name);
         let name = name.trim_start_matches('+');
+        let name = name.split('@').next().unwrap_or(name);
+        if self.tool.name.as_str() == name || self.tool.slug.as_str() == name {
+            return Some(&self.tool);
+        }
         self.tools.get(name).or_else(|| {
             self.tools
                 .values()

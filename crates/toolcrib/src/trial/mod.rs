@@ -10,6 +10,7 @@ mod consent;
 mod judge;
 mod record;
 mod scratch;
+mod setup;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,10 +31,11 @@ use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::Outcome;
-use crate::registry::Registry;
+use crate::sandbox::Level;
 use crate::workspace::Workspace;
 use consent::TestApprover;
 use scratch::Scratch;
+use setup::Materials;
 
 /// How long one cleanup command may take.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
@@ -103,35 +105,40 @@ impl Trial {
 }
 
 /// A registry to be set up for one call.
-pub(crate) struct Stage<'a> {
+struct Stage<'a> {
     /// The throw-away workspace.
-    pub(crate) workspace: Workspace,
+    workspace: Workspace,
     /// Who decides.
-    pub(crate) approver: Arc<dyn Approver>,
+    approver: Arc<dyn Approver>,
     /// The tool to be called: it takes the place of whatever else has its name.
-    pub(crate) tool: &'a Arc<Definition>,
+    tool: &'a Arc<Definition>,
 }
-
-/// Sets up registries with the tools that tests can use.
-pub(crate) type Setup = dyn Fn(Stage<'_>) -> Result<Registry, ToolError> + Send + Sync;
 
 /// Where tests run: the tools they can use, and what they may do.
 pub struct Bench {
-    setup: Box<Setup>,
+    materials: Materials,
     tools: Arc<BTreeMap<String, Arc<Definition>>>,
     open_builtins: Vec<&'static str>,
     consent: Consent,
 }
 
 impl Bench {
-    pub(crate) fn new(
-        setup: Box<Setup>,
-        tools: BTreeMap<String, Arc<Definition>>,
-        open_builtins: Vec<&'static str>,
-        consent: Consent,
-    ) -> Self {
+    fn new(materials: Materials, consent: Consent) -> Self {
+        let mut tools = BTreeMap::new();
+        for known in &materials.tools {
+            tools
+                .entry(known.definition.name.to_string())
+                .or_insert_with(|| Arc::clone(&known.definition));
+        }
+        let sandbox = &materials.builtins.sandbox;
+        let levels = [("shell", sandbox.shell), ("run_code", sandbox.code)];
+        let open_builtins = levels
+            .into_iter()
+            .filter(|(_, level)| *level == Some(Level::None))
+            .map(|(name, _)| name)
+            .collect();
         Bench {
-            setup,
+            materials,
             tools: Arc::new(tools),
             open_builtins,
             consent,
@@ -256,10 +263,11 @@ impl Bench {
         let approver = TestApprover {
             consent: self.consent,
             workspace: workspace.root().to_owned(),
+            tool: Arc::clone(tool),
             tools: Arc::clone(&self.tools),
             open_builtins: self.open_builtins.clone(),
         };
-        let registry = (self.setup)(Stage {
+        let registry = self.materials.open(Stage {
             workspace,
             approver: Arc::new(approver),
             tool,
@@ -282,6 +290,11 @@ impl Bench {
         let outcome = self.call(scratch, &tool, request).await?;
         outcome.into_result().map(drop)
     }
+}
+
+/// How two texts differ, line by line, for a person to read; empty if they are the same.
+pub fn diff(name: &str, old: &str, new: &str) -> String {
+    crate::builtin::unified_diff(name, old, new)
 }
 
 /// Does what blocks where it holds up nobody.

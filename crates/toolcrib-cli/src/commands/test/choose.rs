@@ -4,34 +4,34 @@ use std::sync::Arc;
 
 use toolcrib::definition::Definition;
 use toolcrib::model::text;
+use toolcrib::source::ToolFile;
 use toolcrib::trial::Trial;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::no_such;
-use crate::commands::tool_file::ToolFile;
+use crate::commands::tool_file::{find, no_such};
 use crate::failure::CliError;
 
 /// The tests that are meant.
-pub(in crate::commands) struct Chosen<'f> {
-    pub(in crate::commands) tools: Vec<ChosenTool<'f>>,
+pub(super) struct Chosen<'f> {
+    pub(super) tools: Vec<ChosenTool<'f>>,
     /// Files that cannot be loaded, when all are meant.
-    pub(in crate::commands) broken: Vec<&'f ToolFile>,
+    pub(super) broken: Vec<&'f ToolFile>,
     /// What is worth saying: tools without tests.
-    pub(in crate::commands) notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// A tool and which of its tests.
-pub(in crate::commands) struct ChosenTool<'f> {
-    pub(in crate::commands) file: &'f ToolFile,
-    pub(in crate::commands) definition: Arc<Definition>,
+pub(super) struct ChosenTool<'f> {
+    pub(super) file: &'f ToolFile,
+    pub(super) definition: Arc<Definition>,
     /// Places in its list of tests, in the order of the file.
-    pub(in crate::commands) tests: Vec<usize>,
+    pub(super) tests: Vec<usize>,
     /// Those that were named themselves.
-    pub(in crate::commands) named: Vec<usize>,
+    pub(super) named: Vec<usize>,
 }
 
 impl ChosenTool<'_> {
-    pub(in crate::commands) fn trials(&self) -> impl Iterator<Item = Trial> {
+    pub(super) fn trials(&self) -> impl Iterator<Item = Trial> {
         self.tests.iter().map(|index| Trial {
             tool: Arc::clone(&self.definition),
             index: *index,
@@ -40,7 +40,7 @@ impl ChosenTool<'_> {
 }
 
 /// Finds what the words name; nothing named means everything.
-pub(in crate::commands) fn choose<'f>(
+pub(super) fn choose<'f>(
     words: &[String],
     files: &'f [ToolFile],
     crib: &Crib,
@@ -121,21 +121,6 @@ impl<'f> Chosen<'f> {
     }
 }
 
-/// The file of a tool, by any of its names; of several the one that has the name.
-pub(in crate::commands) fn find<'f>(word: &str, files: &'f [ToolFile]) -> Option<&'f ToolFile> {
-    let slug = word.strip_prefix('+').unwrap_or(word);
-    let matches = |file: &&ToolFile| match &file.definition {
-        Some(definition) => {
-            definition.name.as_str() == word
-                || definition.slug.as_str() == slug
-                || format!("{}/{}", file.scope, definition.slug) == word
-                || format!("{}/{}@{}", file.scope, definition.slug, definition.version) == word
-        }
-        None => file.stem == word,
-    };
-    files.iter().find(matches)
-}
-
 fn built_in(
     tool: &str,
     test: Option<&str>,
@@ -149,8 +134,7 @@ fn built_in(
         chosen.notes.push(note);
         return Ok(());
     }
-    let names = files.iter().map(ToolFile::name);
-    Err(no_such("tool", tool, &text::nearest(tool, names)))
+    Err(no_such("tool", tool, files))
 }
 
 fn test_named(word: &str, definition: &Definition) -> Result<usize, CliError> {

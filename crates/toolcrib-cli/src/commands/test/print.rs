@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib::Crib;
 use toolcrib::definition::TestCase;
 use toolcrib::model::text;
+use toolcrib::source::ToolFile;
 use toolcrib::trial::{Mismatch, TestReport, TestStatus, Trial};
 
 use crate::commands::run::quoted;
-use crate::commands::tool_file::ToolFile;
+use crate::commands::tool_file::problem_json;
 use crate::output::Output;
 use crate::wrap;
 
@@ -21,7 +21,6 @@ pub(super) fn report(
     report: &TestReport,
     trial: &Trial,
     file: &ToolFile,
-    crib: &Crib,
     output: &Output,
 ) {
     let name = text::visible(&format!("{}:{}", report.tool, report.test)).into_owned();
@@ -65,7 +64,6 @@ pub(super) fn report(
             text::visible(problem).replace('\n', " ")
         ));
     }
-    let _ = crib;
 }
 
 fn print_mismatch(mismatch: &Mismatch, output: &Output) {
@@ -177,7 +175,7 @@ pub(in crate::commands) fn in_words(took: Duration) -> String {
 }
 
 /// A file that cannot be loaded, with its first problem.
-pub(super) fn broken(file: &ToolFile, _crib: &Crib, output: &Output) {
+pub(super) fn broken(file: &ToolFile, output: &Output) {
     output.line(&format!("{}  {} cannot be loaded", output.bad("FAIL"), text::visible(&file.shown)));
     for problem in file.problems.iter().take(3) {
         let place = format!("{}:{}", problem.line, problem.column);
@@ -187,18 +185,7 @@ pub(super) fn broken(file: &ToolFile, _crib: &Crib, output: &Output) {
 }
 
 pub(super) fn broken_json(file: &ToolFile) -> Value {
-    let problems: Vec<Value> = file
-        .problems
-        .iter()
-        .map(|problem| {
-            json!({
-                "code": problem.code,
-                "line": problem.line,
-                "column": problem.column,
-                "message": problem.message,
-            })
-        })
-        .collect();
+    let problems: Vec<Value> = file.problems.iter().map(problem_json).collect();
     json!({"file": file.path, "problems": problems})
 }
 

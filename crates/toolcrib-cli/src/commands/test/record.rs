@@ -4,13 +4,15 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use toolcrib::definition;
+use toolcrib::source::ToolFile;
 use toolcrib::trial::{Bench, Trial, diff, expects_nothing, observed_expectation, rewrite};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::{Chosen, run_tests};
 use crate::args::Global;
 use crate::commands::confirm::confirmed;
-use crate::commands::tool_file::{self, Overwrite, ToolFile};
+use crate::commands::tool_file::{self, Overwrite};
 use crate::commands::Done;
 use crate::failure::CliError;
 use crate::output::Output;
@@ -27,6 +29,7 @@ pub(super) struct Recording<'a> {
 /// A file with its new text.
 struct Change<'f> {
     file: &'f ToolFile,
+    old: String,
     text: String,
     tests: Vec<String>,
 }
@@ -61,16 +64,22 @@ impl Recording<'_> {
             if cancel.is_cancelled() {
                 return Ok(ExitCode::from(ErrorCode::Cancelled.exit_code()));
             }
+            let (old, stem) = (tool_file::read(tool.file)?, tool_file::stem(tool.file));
+            let read = definition::read(old.as_bytes(), &stem).definition;
+            if read.is_none_or(|read| read.digest != tool.definition.digest) {
+                return Err(changed_meanwhile(tool.file));
+            }
             let mut change = Change {
                 file: tool.file,
-                text: tool.file.text.clone(),
+                text: old.clone(),
+                old,
                 tests: Vec::new(),
             };
             for (index, runs) in wanted.iter().zip(reports.chunks(2)) {
                 let test = &tool.definition.tests[*index];
                 let [first, second] = runs else { continue };
                 let recorded = observed_expectation(test, [first, second])
-                    .and_then(|expected| rewrite(&change.text, &tool.file.stem, *index, &expected));
+                    .and_then(|expected| rewrite(&change.text, &stem, *index, &expected));
                 let name = format!("{}:{}", tool.definition.name, test.name);
                 match recorded {
                     Ok(text) if text == change.text => {
@@ -97,7 +106,7 @@ impl Recording<'_> {
     fn write(&self, changes: &[Change<'_>], failed: &[(String, String)]) -> Done {
         let diffs: Vec<String> = changes
             .iter()
-            .map(|change| diff(&change.file.shown, &change.file.text, &change.text))
+            .map(|change| diff(&change.file.shown, &change.old, &change.text))
             .collect();
         if !self.output.json() {
             for diff in &diffs {
@@ -115,17 +124,12 @@ impl Recording<'_> {
             }
         }
         for change in changes {
-            let trusted = tool_file::is_trusted(self.crib, &change.file.path);
-            if std::fs::read(&change.file.path).ok().as_deref() != Some(change.file.text.as_bytes()) {
-                return Err(CliError::from(ToolError::new(
-                    ErrorCode::Conflict,
-                    format!("`{}` changed meanwhile; nothing was written to it", change.file.shown),
-                ))
-                .with_hint("run it again"));
+            if !tool_file::still_says(change.file, &change.old) {
+                return Err(changed_meanwhile(change.file));
             }
             tool_file::write(&change.file.path, &change.text, Overwrite::Yes)?;
-            if trusted {
-                tool_file::pin(self.crib, &change.file.path)?;
+            if tool_file::is_pinned(change.file) {
+                self.crib.pin(&change.file.path, change.text.as_bytes())?;
             }
         }
         let recorded: Vec<&String> = changes.iter().flat_map(|change| &change.tests).collect();
@@ -148,4 +152,9 @@ impl Recording<'_> {
         }
         Ok(ExitCode::from(u8::from(!failed.is_empty())))
     }
+}
+
+fn changed_meanwhile(file: &ToolFile) -> CliError {
+    let message = format!("`{}` changed meanwhile; nothing was written to it", file.shown);
+    CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint("run it again")
 }
