@@ -17,6 +17,7 @@ mod rules;
 mod seeds;
 mod shell;
 mod shell_cases;
+mod source;
 mod storage;
 mod syscalls;
 mod template;
