@@ -318,6 +318,11 @@ impl Crib {
         warnings
     }
 
+    /// What is odd about the settings alone.
+    pub fn setting_warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// What became of the files of tools, in all scopes, as of the last time tools were looked for.
     pub fn tool_files(&self) -> Arc<Report> {
         self.sources.report()

@@ -86,7 +86,7 @@ pub(super) fn doctor(global: &Global, output: &Output) -> Done {
 }
 
 fn look(crib: &Crib, findings: &mut Vec<Finding>) {
-    findings.push(match crib.warnings() {
+    findings.push(match crib.setting_warnings() {
         [] => Finding::ok("settings", "every value is in order"),
         warnings => Finding::warning(
             "settings",

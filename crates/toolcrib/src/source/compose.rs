@@ -121,7 +121,9 @@ fn drafts<'a>(materials: &Materials<'a>, firm: &Lookup) -> Vec<Draft<'a>> {
             let same = of_one_name.entry(name.clone()).or_default();
             *same += 1;
             let too_many = || {
-                format!("`{shown}` is not loaded: {MAX_OF_ONE_NAME} other files have its name `{name}`")
+                format!(
+                    "`{shown}` is not loaded: {MAX_OF_ONE_NAME} other files have its name `{name}`"
+                )
             };
             let refused = refused.or_else(|| (*same > MAX_OF_ONE_NAME).then(too_many));
             drafts.push(Draft {
@@ -306,7 +308,10 @@ fn places_that_are_odd(materials: &Materials<'_>) -> Vec<String> {
     let mut odd = Vec::new();
     for (place, dir) in materials.places.iter().zip(materials.dirs) {
         if let Some(why) = &dir.closed {
-            odd.push(format!("the tools in `{}` are not loaded: {why}", place.shown));
+            odd.push(format!(
+                "the tools in `{}` are not loaded: {why}",
+                place.shown
+            ));
         }
         odd.extend(dir.names.odd.iter().cloned());
     }

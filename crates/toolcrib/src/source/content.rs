@@ -137,13 +137,8 @@ impl Content {
 }
 
 /// Reads and checks files, several at a time if they are many.
-pub(super) fn read_all(
-    dir: &ToolsDir,
-    place: &Place,
-    wanted: &[ToRead],
-) -> Vec<Content> {
-    let read =
-        |file: &ToRead| Content::of(dir.read(&file.name), stem(&file.name), place.scope);
+pub(super) fn read_all(dir: &ToolsDir, place: &Place, wanted: &[ToRead]) -> Vec<Content> {
+    let read = |file: &ToRead| Content::of(dir.read(&file.name), stem(&file.name), place.scope);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     if wanted.len() < MANY || threads < 2 {
         return wanted.iter().map(read).collect();

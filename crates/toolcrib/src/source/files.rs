@@ -255,7 +255,10 @@ impl ToolsDir {
             Scope::Global => "/etc",
         };
         let stamp = |path: &std::path::Path| Some(Stamp::of(&rustix::fs::stat(path).ok()?));
-        let shown_parent = place.shown.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let shown_parent = place
+            .shown
+            .rsplit_once('/')
+            .map_or("", |(parent, _)| parent);
         self.stamp
             .unsafe_owner(&place.shown)
             .or_else(|| stamp(place.path.parent()?)?.unsafe_owner(shown_parent))

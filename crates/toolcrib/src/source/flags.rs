@@ -43,8 +43,8 @@ impl Flags {
         let name = name_of(spec);
         if enabled {
             self.disabled.remove(&name);
-            let here = workspace
-                .and_then(|path| self.workspaces.get_mut(path.to_string_lossy().as_ref()));
+            let here =
+                workspace.and_then(|path| self.workspaces.get_mut(path.to_string_lossy().as_ref()));
             if let Some(names) = here {
                 names.remove(&name);
             }

@@ -20,7 +20,7 @@ pub(super) struct Node<'a> {
 }
 
 /// What a reference in a file means.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) enum Target {
     /// A tool of the program.
     Firm(Arc<Entry>),

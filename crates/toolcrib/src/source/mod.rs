@@ -246,9 +246,8 @@ impl Sources {
 
     /// Brings a registry up to date if it is time to look, nobody else does, and it is soon done.
     fn follow(self: &Arc<Self>, registry: &Registry) {
-        let since = |instant: Instant| {
-            u64::try_from((instant - self.begun).as_nanos()).unwrap_or(u64::MAX)
-        };
+        let since =
+            |instant: Instant| u64::try_from((instant - self.begun).as_nanos()).unwrap_or(u64::MAX);
         let start = Instant::now();
         if since(start) < self.next_look.load(Ordering::Relaxed) {
             return;

@@ -121,7 +121,7 @@ impl Report {
     }
 
     /// The same, bounded.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.problems();
         if warnings.len() > MAX_WARNINGS {
             let more = warnings.len() - MAX_WARNINGS + 1;

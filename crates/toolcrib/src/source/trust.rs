@@ -5,7 +5,7 @@ use std::path::Path;
 use super::pins::Pin;
 use super::report::{Standing, ToolFile, Trust};
 use super::scope::Scope;
-use super::{Sources, Report};
+use super::{Report, Sources};
 use crate::builtin::unified_diff;
 use crate::definition::{Action, Body, Cleanup, Definition, Privilege, Program};
 use crate::model::error::{ErrorCode, ToolError};
@@ -93,7 +93,10 @@ impl Sources {
     /// What there is to trust in the workspace.
     pub(crate) fn review(&self) -> Review {
         let report = self.report();
-        let local = report.files.iter().filter(|file| file.scope == Scope::Local);
+        let local = report
+            .files
+            .iter()
+            .filter(|file| file.scope == Scope::Local);
         let files: Vec<ReviewedFile> = local
             .map(|file| ReviewedFile {
                 diff: diff_of(file),
@@ -156,7 +159,10 @@ impl Sources {
 }
 
 fn no_workspace() -> ToolError {
-    ToolError::new(ErrorCode::Usage, "there is no workspace whose tools could be trusted")
+    ToolError::new(
+        ErrorCode::Usage,
+        "there is no workspace whose tools could be trusted",
+    )
 }
 
 fn diff_of(file: &ToolFile) -> Option<String> {
