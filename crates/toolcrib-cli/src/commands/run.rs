@@ -1,5 +1,6 @@
 //! `toolcrib run`: one call, from words to an exit code.
 
+mod console;
 mod keyboard;
 mod print;
 
@@ -25,7 +26,7 @@ use crate::progress;
 use crate::prompt::{Extent, Page, Paint, Prompter, Screen, Terminal, item, short};
 use crate::wrap;
 use keyboard::Keyboard;
-use print::{dry_run, print_outcome};
+use print::{Shown, dry_run, print_outcome};
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let (crib, answerer) = open_to_run(global, args.yes, args.wait_approval, output)?;
@@ -47,7 +48,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let person = (interactive && !global.no_input && !output.json())
         .then(|| Terminal::find(false))
         .flatten();
-    let (outcome, streamed) = runtime.block_on(execute(
+    let (outcome, shown) = runtime.block_on(execute(
         &crib,
         request,
         How {
@@ -60,7 +61,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     crib.registry().flush();
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
-    print_outcome(args, &outcome, streamed, &crib, output);
+    print_outcome(args, &outcome, shown, &crib, output);
     let health = crib.call_log_health();
     if let Some(why) = health.last_error.filter(|_| health.dropped > 0) {
         output.say(&output.dim(&format!("the call was not recorded: {why}")));
@@ -203,7 +204,7 @@ async fn execute(
     how: How,
     asking: Asking,
     output: &Output,
-) -> (Outcome, bool) {
+) -> (Outcome, Shown) {
     let cancel = CancellationToken::new();
     let mut request = request.cancel_with(cancel.clone());
     let screen = Arc::new(Screen::new());
@@ -227,8 +228,9 @@ async fn execute(
     let outcome = if how.stream {
         follow(crib.registry(), request, keyboard, &screen, output).await
     } else {
-        let call = crib.registry().execute(request);
-        (progress::show(output, &screen, &tool, call).await, false)
+        let call = crib.registry().execute_async(request);
+        let call = console::watch(call, &screen, output);
+        progress::show(output, &screen, &tool, call).await
     };
     if let Some(prompter) = prompter {
         prompter.finish().await;
@@ -298,10 +300,10 @@ async fn follow(
     mut keyboard: Option<Keyboard>,
     screen: &Screen,
     output: &Output,
-) -> (Outcome, bool) {
+) -> (Outcome, Shown) {
     let call = registry.execute_async(request);
     let mut events = call.events();
-    let mut streamed = false;
+    let mut shown = Shown::Nothing;
     while let Some(event) = events.next().await {
         if output.has_failed() {
             // Nobody reads any more. The outcome is still awaited, and recorded.
@@ -319,7 +321,7 @@ async fn follow(
                 chunk,
                 ..
             } => {
-                streamed = true;
+                shown = Shown::Everything;
                 output.chunk(chunk);
             }
             EventKind::Output {
@@ -327,7 +329,7 @@ async fn follow(
                 chunk,
                 ..
             } => {
-                streamed = true;
+                shown = Shown::Everything;
                 output.error_chunk(chunk);
             }
             EventKind::Step { name, status } => {
@@ -358,7 +360,7 @@ async fn follow(
     if let Some(keyboard) = keyboard {
         keyboard.finish().await;
     }
-    (call.outcome().await, streamed)
+    (call.outcome().await, shown)
 }
 
 fn exit_code(args: &RunArgs, outcome: &Outcome) -> ExitCode {

@@ -47,9 +47,9 @@ mod walk;
 mod wrapper_table;
 mod wrappers;
 
-pub(crate) use lex::Dialect;
 pub(crate) use variables::is_acted_on;
 
+pub(crate) use lex::Dialect;
 pub use script::{Directory, Doubt, Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
 
 /// The longest text that is read. A longer one is a doubt as a whole.

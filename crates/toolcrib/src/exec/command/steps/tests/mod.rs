@@ -194,6 +194,7 @@ impl Bench {
             endings: Arc::default(),
             typed: None,
             after: Mutex::default(),
+            cleanups: Arc::default(),
         });
         Bench {
             cx,
