@@ -9,6 +9,8 @@ use clap_complete::engine::CompletionCandidate;
 use serde_json::Value;
 use toolcrib::approval::Status;
 use toolcrib::model::text;
+use toolcrib::definition::CODES;
+use toolcrib::definition::fields::FIELDS;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
 use crate::args::Cli;
@@ -92,6 +94,10 @@ pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
         .iter()
         .filter(|code| code.as_str().starts_with(&current.to_ascii_uppercase()));
     all.extend(codes.map(|code| candidate(code.as_str(), code.meaning())));
+    let problems = CODES.iter().filter(|code| code.name.starts_with(current));
+    all.extend(problems.map(|code| candidate(code.name, code.meaning)));
+    let fields = FIELDS.iter().filter(|field| field.path.starts_with(current));
+    all.extend(fields.map(|field| candidate(field.path, field.meaning)));
     all
 }
 

@@ -7,7 +7,7 @@ use toolcrib::model::text;
 use toolcrib::registry::Entry;
 use toolcrib::{ErrorCode, McpForm, ToolError};
 
-use super::{Done, in_words, open, source, standing};
+use super::{Done, format, in_words, open, source, standing};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -15,6 +15,9 @@ use crate::output::Output;
 pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> Done {
     if let Some(code) = ErrorCode::from_wire(&args.topic.to_ascii_uppercase()) {
         explain_code(code, output);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if format::explain(&args.topic, output) {
         return Ok(ExitCode::SUCCESS);
     }
     let crib = open(global, output)?;
@@ -35,6 +38,7 @@ fn neither(topic: &str, error: ToolError) -> CliError {
         .iter()
         .filter_map(Value::as_str)
         .chain(codes)
+        .chain(format::near(topic))
         .take(3)
         .collect();
     let topic = text::shorten(topic, 60);
@@ -43,7 +47,7 @@ fn neither(topic: &str, error: ToolError) -> CliError {
     } else {
         format!("; did you mean {}?", text::or_list(&near))
     };
-    let message = format!("`{topic}` is neither a tool nor an error code{hint}");
+    let message = format!("`{topic}` is no tool, code, problem or field{hint}");
     ToolError::new(error.code(), message).into()
 }
 
