@@ -3,6 +3,7 @@
 
 mod approvals;
 mod call_log;
+mod definition;
 mod endings;
 mod files;
 mod golden;
@@ -19,6 +20,7 @@ mod shell_cases;
 mod source;
 mod storage;
 mod syscalls;
+mod template;
 mod tools;
 mod unicode;
 mod wire;
