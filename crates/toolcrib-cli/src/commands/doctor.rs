@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use serde::Serialize;
 use toolcrib::Crib;
 use toolcrib::config::Surroundings;
-use toolcrib::model::text;
 use toolcrib::record::call_log::CallLogReader;
 use toolcrib::sandbox::{Layer, Level, Sandbox, Support};
 use toolcrib::source::{Standing, ToolFile};
@@ -148,11 +147,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
 fn tool_files(crib: &Crib, findings: &mut Vec<Finding>) {
     let report = crib.tool_files();
     let is_broken = |file: &&ToolFile| matches!(file.standing, Standing::Broken { .. });
-    let problems: Vec<String> = report
-        .problems()
-        .iter()
-        .map(|problem| text::visible(problem).into_owned())
-        .collect();
+    let problems = report.problems();
     let untrusted = match report.untrusted() {
         0 => String::new(),
         count => format!("; {count} not trusted yet: `toolcrib trust`"),
