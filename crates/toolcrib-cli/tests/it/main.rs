@@ -18,4 +18,5 @@ mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod seed_yaml;
 mod terminal;
