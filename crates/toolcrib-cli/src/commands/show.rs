@@ -124,10 +124,7 @@ fn print(entry: &Entry, output: &Output) {
         limits.max_concurrent
     ));
     output.line("");
-    let line = spec
-        .example_line()
-        .unwrap_or_else(|| format!("{}{}", spec.name, example(spec)));
-    output.line(&format!("toolcrib run {}", visible(&line)));
+    output.line(&format!("toolcrib run {}", visible(&call_line(spec))));
 }
 
 fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
@@ -156,6 +153,12 @@ fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
         (false, None) => String::new(),
     };
     vec![name.to_owned(), kind, need, text("description")]
+}
+
+/// A call of it as a line of words: an example, or what has to be filled in.
+pub(super) fn call_line(spec: &ToolSpec) -> String {
+    spec.example_line()
+        .unwrap_or_else(|| format!("{}{}", spec.name, example(spec)))
 }
 
 /// The required parameters, ready to fill in.

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod attacks;
+mod authoring;
 mod calls;
 mod completions;
 mod config;
@@ -19,3 +20,5 @@ mod run;
 mod sandbox;
 mod schema;
 mod terminal;
+mod trial;
+mod watch;
