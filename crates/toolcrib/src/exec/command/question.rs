@@ -45,6 +45,19 @@ pub(super) fn approval(
         .with_basis(reach.basis())
 }
 
+/// When the tool has a person asked, in words, as far as its file tells.
+pub(super) fn asks(definition: &Definition, effects: Effects) -> Option<String> {
+    let values = judged_values(definition, &JsonObject::new(), None);
+    let reach = Reach::of(definition, &values, None);
+    let reasons = reasons(definition, effects, &reach);
+    if !reasons.is_empty() {
+        return Some(format!("every time: {}", reasons.join("; ")));
+    }
+    let permissions = &definition.security.permissions;
+    (!permissions.is_empty())
+        .then(|| "when what it needs to read or write is beyond the workspace".to_owned())
+}
+
 fn reasons(definition: &Definition, effects: Effects, reach: &Reach) -> Vec<String> {
     let mut reasons = Vec::new();
     let own = Effects::from_tags(definition.tags.iter().map(String::as_str));
