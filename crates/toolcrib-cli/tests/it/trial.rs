@@ -163,8 +163,12 @@ tests:
     for tried in &tests {
         assert!(!tried.to_string().contains("gold"), "{tried}");
     }
-    let cleanup = tests[1]["cleanup"].as_array().unwrap();
-    assert_eq!(cleanup.len(), 4, "{cleanup:?}");
+    // What is beside the directory is the sandbox's own: `touch` may think that it made something.
+    let failed: Vec<bool> = ["rm -rf {X}", "../precious", "touch", "cat secret"]
+        .iter()
+        .map(|command| tests[1]["cleanup"].to_string().contains(command))
+        .collect();
+    assert_eq!(failed, [true, true, false, true], "{}", tests[1]["cleanup"]);
     assert_eq!(snapshot(test.workspace().parent().unwrap()), before);
 }
 
