@@ -7,6 +7,7 @@ mod config;
 mod confirm;
 mod doctor;
 mod edit;
+mod enable;
 mod explain;
 mod grants;
 mod list;
@@ -18,6 +19,7 @@ mod schema;
 mod show;
 mod test;
 mod tool_file;
+mod trust;
 mod watch;
 
 use std::process::ExitCode;
@@ -53,6 +55,9 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Edit(args) => edit::edit(args, global, output),
         Command::Test(args) => test::test(args, global, output),
         Command::Watch(args) => watch::watch(args, global, output),
+        Command::Trust(args) => trust::trust(args, global, output),
+        Command::Enable(args) => enable::set_enabled(args, true, global, output),
+        Command::Disable(args) => enable::set_enabled(args, false, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor => doctor::doctor(global, output),
         Command::Completions(args) => completions::completions(args, output),
