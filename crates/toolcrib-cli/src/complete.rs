@@ -75,23 +75,6 @@ pub(crate) fn file_tools(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Names of all tools, also of those that are off.
-pub(crate) fn all_tools(current: &OsStr) -> Vec<CompletionCandidate> {
-    let Some(current) = current.to_str() else {
-        return Vec::new();
-    };
-    let Ok(crib) = Crib::open() else {
-        return Vec::new();
-    };
-    let entries = crib.registry().entries();
-    let matching = entries
-        .iter()
-        .filter(|entry| entry.spec().name.as_str().starts_with(current));
-    matching
-        .map(|entry| candidate(entry.spec().name.as_str(), &entry.spec().description))
-        .collect()
-}
-
 /// Names of tools that have files, and behind `:` those of their tests.
 pub(crate) fn trials(current: &OsStr) -> Vec<CompletionCandidate> {
     let word = current.to_str().unwrap_or_default();
