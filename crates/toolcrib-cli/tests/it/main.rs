@@ -3,6 +3,7 @@
 
 mod approvals;
 mod attacks;
+mod authoring;
 mod calls;
 mod completions;
 mod config;
@@ -20,3 +21,5 @@ mod sandbox;
 mod schema;
 mod seed_yaml;
 mod terminal;
+mod trial;
+mod watch;
