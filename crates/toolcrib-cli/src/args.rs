@@ -124,6 +124,12 @@ pub(crate) enum Command {
     Test(TestArgs),
     /// Check and test tools again whenever their files change
     Watch(WatchArgs),
+    /// Look at what the tools of a project would run, and trust them
+    Trust(TrustArgs),
+    /// Switch tools on again
+    Enable(SwitchArgs),
+    /// Switch tools off, for good
+    Disable(SwitchArgs),
     /// Run any command behind the wall that tools run behind
     Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace
@@ -201,8 +207,36 @@ fn providers() -> PossibleValuesParser {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib trust                 look at the tools of this project, then say yes or no
+  toolcrib trust ../other --yes  trust those of another one without being asked
+
+Tools that come with a project cannot be called before you trusted them. What you trust is the files
+as they are: one that changes has to be trusted again, and the difference is shown. Without a
+terminal and without --yes nothing is trusted (exit 6).")]
+pub(crate) struct TrustArgs {
+    /// The project; where you are if not named
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: Option<PathBuf>,
+    /// Trust them without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It holds for every process that uses this home, until it is taken back. A tool of a project is
+switched in that project only. What `disabledTools` names in config.toml stays off.")]
+pub(crate) struct SwitchArgs {
+    /// The tools
+    #[arg(required = true, value_name = "TOOL", add = ArgValueCompleter::new(complete::all_tools))]
+    pub(crate) tools: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Also list tools that are switched off or cannot run here
+    /// Also list tools that are off, not trusted, shadowed, broken or cannot run here
     #[arg(short, long)]
     pub(crate) all: bool,
 }

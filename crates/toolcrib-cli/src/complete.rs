@@ -38,6 +38,23 @@ pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
+/// Names of all tools, also of those that are off.
+pub(crate) fn all_tools(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let entries = crib.registry().entries();
+    let matching = entries
+        .iter()
+        .filter(|entry| entry.spec().name.as_str().starts_with(current));
+    matching
+        .map(|entry| candidate(entry.spec().name.as_str(), &entry.spec().description))
+        .collect()
+}
+
 /// Names of tools that have files, also of those that cannot be called yet.
 pub(crate) fn file_tools(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else {

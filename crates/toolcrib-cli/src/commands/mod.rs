@@ -8,6 +8,7 @@ mod config;
 mod confirm;
 mod doctor;
 mod edit;
+mod enable;
 mod explain;
 mod format;
 mod grants;
@@ -20,6 +21,7 @@ mod schema;
 mod show;
 mod test;
 mod tool_file;
+mod trust;
 mod watch;
 
 use std::process::ExitCode;
@@ -56,6 +58,9 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Edit(args) => edit::edit(args, global, output),
         Command::Test(args) => test::test(args, global, output),
         Command::Watch(args) => watch::watch(args, global, output),
+        Command::Trust(args) => trust::trust(args, global, output),
+        Command::Enable(args) => enable::set_enabled(args, true, global, output),
+        Command::Disable(args) => enable::set_enabled(args, false, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor => doctor::doctor(global, output),
         Command::Completions(args) => completions::completions(args, output),
