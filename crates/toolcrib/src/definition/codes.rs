@@ -513,6 +513,13 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "template-braces",
+        severity: Error,
+        meaning: "A value stands in a sequence like `{1..9}`, which bash expands before it looks at values.",
+        remedy: "Use `$(seq 1 {X})`.",
+        example: None,
+    },
+    ProblemCode {
         name: "template-document",
         severity: Error,
         meaning: "A value stands in a here-document whose delimiter is quoted in an odd way.",

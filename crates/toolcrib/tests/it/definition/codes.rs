@@ -10,7 +10,12 @@ use crate::golden;
 const OF_FILES: &[&str] = &["unreadable", "yml-extension", "not-loaded", "shadowed"];
 
 /// Codes of templates that only long or odd texts show; the tests of templates have them.
-const RARE: &[&str] = &["template-option", "template-document", "template-too-long"];
+const RARE: &[&str] = &[
+    "template-braces",
+    "template-option",
+    "template-document",
+    "template-too-long",
+];
 
 fn example(name: &str, text: Option<&str>) -> Option<Vec<u8>> {
     match (text, name) {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use toolcrib::definition::fields::{FIELDS, Field, Kind};
 use toolcrib::definition::{Definition, json_schema, read};
-use toolcrib::serde_json::Value;
 
 use super::shown;
 
@@ -265,7 +265,7 @@ fn every_field_of_the_table_refuses_what_it_does_not_hold() {
             | Kind::Texts
             | Kind::Values
             | Kind::Choices(_) => Value::from("x"),
-            _ => toolcrib::serde_json::json!({"x": {"y": 1}}),
+            _ => serde_json::json!({"x": {"y": 1}}),
         };
         let text = file(field, wrong);
         let reading = read(text.as_bytes(), "tool");
@@ -285,7 +285,7 @@ fn every_field_of_the_table_refuses_what_it_does_not_hold() {
 #[test]
 fn a_field_that_is_not_in_the_table_is_refused_everywhere() {
     for field in FIELDS.iter().filter(|field| field.kind == Kind::Fields) {
-        let text = file(field, toolcrib::serde_json::json!({"zzzzzzzz": 1}));
+        let text = file(field, serde_json::json!({"zzzzzzzz": 1}));
         let reading = read(text.as_bytes(), "tool");
         assert!(
             reading
@@ -349,14 +349,14 @@ fn the_schema_and_the_reader_agree_on_files() {
         };
         for value in [one, other] {
             let text = file(field, value);
-            let tree: Value = toolcrib::serde_json::from_str(&text).unwrap();
+            let tree: Value = serde_json::from_str(&text).unwrap();
             let faults = schema.check_output(&tree).unwrap();
             assert!(faults.is_empty(), "{}: {faults:?}\n{text}", field.path);
         }
     }
     for field in FIELDS.iter().filter(|field| field.kind == Kind::Fields) {
-        let text = file(field, toolcrib::serde_json::json!({"zzzzzzzz": 1}));
-        let tree: Value = toolcrib::serde_json::from_str(&text).unwrap();
+        let text = file(field, serde_json::json!({"zzzzzzzz": 1}));
+        let tree: Value = serde_json::from_str(&text).unwrap();
         assert!(
             !schema.check_output(&tree).unwrap().is_empty(),
             "{}",

@@ -73,7 +73,7 @@ fn errors(bytes: &[u8]) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_text_is_read_or_refused_at_a_place_of_it(text in texts()) {
