@@ -19,3 +19,4 @@ mod run;
 mod sandbox;
 mod schema;
 mod terminal;
+mod tool_files;

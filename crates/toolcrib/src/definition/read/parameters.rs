@@ -321,7 +321,10 @@ pub(super) fn check_pattern(pattern: &str) -> Result<(), &'static str> {
             .as_bytes()
             .windows(2)
             .any(|two| two[0] == b'\\' && (b'1'..=b'9').contains(&two[1]));
-        if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern.contains(look)) {
+        if ["(?=", "(?!", "(?<=", "(?<!"]
+            .iter()
+            .any(|look| pattern.contains(look))
+        {
             "look-around takes a search that may never end"
         } else if escaped_digit {
             "back-references take a search that may never end"

@@ -66,9 +66,8 @@ pub(in crate::definition) fn odd_characters(found: &mut Findings<'_>) {
         let number = u32::from(c);
         match c {
             '\u{85}' | '\u{2028}' | '\u{2029}' => {
-                let message = format!(
-                    "U+{number:04X} ends a line to some readers of YAML and not to others"
-                );
+                let message =
+                    format!("U+{number:04X} ends a line to some readers of YAML and not to others");
                 found.push(
                     Found::error("line-separator", span, message)
                         .help("write an ordinary line end, or a space"),
@@ -81,8 +80,9 @@ pub(in crate::definition) fn odd_characters(found: &mut Findings<'_>) {
                     "U+{number:04X} cannot be seen, so the file may read differently from what it does"
                 );
                 found.push(
-                    Found::warning("hidden-character", span, message)
-                        .help(format!("remove it; in double quotes it can be written as \"\\u{number:04x}\"")),
+                    Found::warning("hidden-character", span, message).help(format!(
+                        "remove it; in double quotes it can be written as \"\\u{number:04x}\""
+                    )),
                 );
             }
             _ => {}

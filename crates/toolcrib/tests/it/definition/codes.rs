@@ -28,12 +28,18 @@ fn every_code_is_shown_by_its_example_as_people_read_it() {
             .map(|problem| (problem.code, &problem.message))
             .collect();
         if of_this.is_empty() || !others.is_empty() {
-            wrong.push(format!("`{}`: {} times; others: {others:?}", code.name, of_this.len()));
+            wrong.push(format!(
+                "`{}`: {} times; others: {others:?}",
+                code.name,
+                of_this.len()
+            ));
         } else if of_this[0].severity != code.severity {
             wrong.push(format!("`{}` is not {:?}", code.name, code.severity));
         }
         for problem in of_this {
-            text.push_str(&render(problem, "tool.yaml", &bytes, &|_, words| words.to_owned()));
+            text.push_str(&render(problem, "tool.yaml", &bytes, &|_, words| {
+                words.to_owned()
+            }));
             text.push('\n');
         }
     }
@@ -44,9 +50,17 @@ fn every_code_is_shown_by_its_example_as_people_read_it() {
 #[test]
 fn codes_are_named_once_and_have_words() {
     for (index, code) in CODES.iter().enumerate() {
-        assert!(CODES[..index].iter().all(|other| other.name != code.name), "{}", code.name);
+        assert!(
+            CODES[..index].iter().all(|other| other.name != code.name),
+            "{}",
+            code.name
+        );
         for words in [code.meaning, code.remedy] {
-            assert!(words.ends_with('.') || words.ends_with(')'), "{}: {words}", code.name);
+            assert!(
+                words.ends_with('.') || words.ends_with(')'),
+                "{}: {words}",
+                code.name
+            );
         }
     }
 }

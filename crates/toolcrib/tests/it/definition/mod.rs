@@ -30,7 +30,11 @@ fn loads_with_warnings(text: &str) -> Definition {
 #[track_caller]
 fn refused(text: impl AsRef<[u8]>) -> Vec<&'static str> {
     let reading = read(text.as_ref(), "tool");
-    assert!(reading.definition.is_none(), "it loads: {}", shown(&reading));
+    assert!(
+        reading.definition.is_none(),
+        "it loads: {}",
+        shown(&reading)
+    );
     let problems = reading.problems.iter();
     problems
         .filter(|problem| problem.severity == Severity::Error)
@@ -43,7 +47,11 @@ fn refused(text: impl AsRef<[u8]>) -> Vec<&'static str> {
 fn warned(text: &str) -> Vec<&'static str> {
     loads_with_warnings(text);
     let reading = read(text.as_bytes(), "tool");
-    reading.problems.iter().map(|problem| problem.code).collect()
+    reading
+        .problems
+        .iter()
+        .map(|problem| problem.code)
+        .collect()
 }
 
 fn shown(reading: &Reading) -> String {
