@@ -110,7 +110,9 @@ pub(crate) enum Command {
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Explain a tool's standing, or an error code
+    /// Check the files of tools: everything that is wrong, where, why, and what to write instead
+    Check(CheckArgs),
+    /// Explain a tool's standing, an error code, a problem or a field of tools' files
     Explain(ExplainArgs),
     /// Make a directory for tools of this project, with one that works
     Init(InitArgs),
@@ -555,10 +557,43 @@ pub(crate) enum ConfigCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  toolcrib check                            every tool of this workspace and yours
+  toolcrib check .toolcrib/tools/find.yaml
+  toolcrib check --fix                      put right what is certain: misspelt fields, quotes
+  toolcrib check --strict --json            for CI: warnings count, one JSON document
+  toolcrib check --for openai               what that provider could not be told
+  toolcrib check --schema                   the JSON Schema of the format, for editors
+  cat find.yaml | toolcrib check -
+
+Nothing is run and nothing needs to be trusted. Exits with 0 when the files are in order, 4 when one
+is not. `toolcrib explain CODE` says more about a problem, `toolcrib explain FIELD` about a field.")]
+pub(crate) struct CheckArgs {
+    /// Files, directories of tools, or - for stdin; by default the tools of this workspace and yours
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Put right what can be put right without asking; comments and layout stay
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Let warnings count as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Also report what this provider's format cannot say about a tool
+    #[arg(long = "for", value_name = "PROVIDER", value_parser = providers())]
+    pub(crate) provider: Option<String>,
+    /// Print the JSON Schema of the format and check nothing
+    #[arg(long, conflicts_with_all = ["paths", "fix", "strict", "provider"])]
+    pub(crate) schema: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
   toolcrib explain read_file              is it on offer, from where, under which limits?
-  toolcrib explain INVALID_ARGUMENTS      what does this code mean, and what now?")]
+  toolcrib explain INVALID_ARGUMENTS      what does this code mean, and what now?
+  toolcrib explain unknown-key            a problem that `toolcrib check` reports
+  toolcrib explain security.isolation     a field of tools' files")]
 pub(crate) struct ExplainArgs {
-    /// A tool or an error code
+    /// A tool, an error code, a problem of a file, or a field
     #[arg(add = ArgValueCompleter::new(complete::topics))]
     pub(crate) topic: String,
 }

@@ -8,6 +8,8 @@ use clap::CommandFactory as _;
 use clap_complete::engine::CompletionCandidate;
 use serde_json::Value;
 use toolcrib::approval::Status;
+use toolcrib::definition::CODES;
+use toolcrib::definition::fields::FIELDS;
 use toolcrib::model::text;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
@@ -109,6 +111,12 @@ pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
         .iter()
         .filter(|code| code.as_str().starts_with(&current.to_ascii_uppercase()));
     all.extend(codes.map(|code| candidate(code.as_str(), code.meaning())));
+    let problems = CODES.iter().filter(|code| code.name.starts_with(current));
+    all.extend(problems.map(|code| candidate(code.name, code.meaning)));
+    let fields = FIELDS
+        .iter()
+        .filter(|field| field.path.starts_with(current));
+    all.extend(fields.map(|field| candidate(field.path, field.meaning)));
     all
 }
 

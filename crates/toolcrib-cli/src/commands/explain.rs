@@ -10,7 +10,7 @@ use toolcrib::source::{Standing, ToolFile};
 use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
 use super::list::state;
-use super::{Done, in_words, open_to_look, source, standing};
+use super::{Done, format, in_words, open_to_look, source, standing};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -18,6 +18,9 @@ use crate::output::Output;
 pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> Done {
     if let Some(code) = ErrorCode::from_wire(&args.topic.to_ascii_uppercase()) {
         explain_code(code, output);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if format::explain(&args.topic, output) {
         return Ok(ExitCode::SUCCESS);
     }
     let crib = open_to_look(global, output)?;
@@ -38,6 +41,7 @@ fn neither(topic: &str, error: ToolError) -> CliError {
         .iter()
         .filter_map(Value::as_str)
         .chain(codes)
+        .chain(format::near(topic))
         .take(3)
         .collect();
     let topic = text::shorten(topic, 60);
@@ -46,7 +50,7 @@ fn neither(topic: &str, error: ToolError) -> CliError {
     } else {
         format!("; did you mean {}?", text::or_list(&near))
     };
-    let message = format!("`{topic}` is neither a tool nor an error code{hint}");
+    let message = format!("`{topic}` is no tool, code, problem or field{hint}");
     ToolError::new(error.code(), message).into()
 }
 

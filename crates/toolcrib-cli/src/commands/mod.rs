@@ -2,6 +2,7 @@
 
 mod approvals;
 mod calls;
+mod check;
 mod completions;
 mod config;
 mod confirm;
@@ -9,6 +10,7 @@ mod doctor;
 mod edit;
 mod enable;
 mod explain;
+mod format;
 mod grants;
 mod list;
 mod new;
@@ -51,6 +53,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
+        Command::Check(args) => check::check(args, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
         Command::Init(_) => new::init(global, output),
         Command::New(args) => new::new(args, global, output),

@@ -230,10 +230,7 @@ fn print(entry: &Entry, file: Option<&ToolFile>, output: &Output) {
         print_definition(file, output);
     }
     output.line("");
-    let line = spec
-        .example_line()
-        .unwrap_or_else(|| format!("{}{}", spec.name, example(spec)));
-    output.line(&format!("toolcrib run {}", visible(&line)));
+    output.line(&format!("toolcrib run {}", visible(&call_line(spec))));
 }
 
 fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
@@ -262,6 +259,12 @@ fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
         (false, None) => String::new(),
     };
     vec![name.to_owned(), kind, need, text("description")]
+}
+
+/// A call of it as a line of words: an example, or what has to be filled in.
+pub(super) fn call_line(spec: &ToolSpec) -> String {
+    spec.example_line()
+        .unwrap_or_else(|| format!("{}{}", spec.name, example(spec)))
 }
 
 /// The required parameters, ready to fill in.

@@ -1,6 +1,6 @@
 //! What a person is asked about a call, and what the rules read of it.
 
-use super::programs::{self, Role, Used};
+use super::programs::{self, Used};
 use super::reach::{self, Reach};
 use super::surroundings::{TEMP_SHOWN, judged_directory, judged_values};
 use super::{CommandSettings, programs::command_here};
@@ -175,11 +175,7 @@ pub(super) fn commands(
     let text = |used: Used<'_>| {
         Some(ShellText {
             text: used.program.code.judged(&values)?,
-            directory: match used.role {
-                Role::Command | Role::Step { .. } | Role::Fallback { .. } | Role::Cleanup => {
-                    directory.clone()
-                }
-            },
+            directory: directory.clone(),
             own: vec![TEMP_SHOWN.into()],
         })
     };

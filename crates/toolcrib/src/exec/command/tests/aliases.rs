@@ -109,6 +109,11 @@ fn an_alias_that_cannot_be_is_refused_with_the_reason() {
             "has no parameter `NOPE` to preset",
         ),
         (
+            "{URL: '{TEMP}/x'}",
+            "git-clone",
+            "no temporary directory of its own",
+        ),
+        (
             "{URL: x, DIRECTORY: '{URL}/y'}",
             "git-clone",
             "which is preset itself",

@@ -173,7 +173,7 @@ impl crate::approval::Approver for Turning {
 #[tokio::test]
 async fn rules_judge_every_command_the_call_may_run() {
     let scene = Scene::new()
-        .tool("{name: a, description: d, tags: [run], bash: 'sudo {X}', parameters: {X: {type: string, description: x}}}")
+        .tool("{name: a, description: d, tags: [run], bash: 'sudo ls {X}', parameters: {X: {type: string, description: x}}}")
         .tool("{name: b, description: d, tags: [run], bash: 'rm -rf {X}', parameters: {X: {type: string, description: x}}}")
         .tool("{name: c, description: d, tags: [run], steps: [{name: s, bash: 'true', error-handling: {fallback: 'sudo ls'}}]}")
         .tool("{name: d, description: d, tags: [run], bash: 'true', resources: {cleanup: [{final-command: 'sudo ls'}]}}")
