@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::definition::JsonTemplate;
 use crate::model::JsonObject;
-use crate::template::{Reference, StepField, Values};
+use crate::template::{Reference, Values};
 
 /// The arguments that templates stand for. What is absent is left out.
 pub(crate) fn arguments(templates: &[(String, JsonTemplate)], values: &Values) -> JsonObject {
@@ -19,7 +19,7 @@ fn rendered(template: &JsonTemplate, values: &Values) -> Option<Value> {
     Some(match template {
         JsonTemplate::Plain(value) => value.clone(),
         JsonTemplate::Text(text) => match text.whole() {
-            Some(reference) => return value(reference, values),
+            Some(reference) => return values.get(reference),
             None => text.render(values).into(),
         },
         JsonTemplate::Array(items) => {
@@ -28,23 +28,6 @@ fn rendered(template: &JsonTemplate, values: &Values) -> Option<Value> {
         }
         JsonTemplate::Object(fields) => arguments(fields, values).into(),
     })
-}
-
-/// The value itself, type and all.
-fn value(reference: &Reference, values: &Values) -> Option<Value> {
-    match reference {
-        Reference::Parameter(name) => values.arguments.get(name).cloned(),
-        Reference::Variable(variable) => Some(values.variables.get(variable)?.as_str().into()),
-        Reference::Step { step, field } => {
-            let step = values.steps.get(step)?;
-            Some(match field {
-                StepField::Output => step.output.as_str().into(),
-                StepField::Stdout => step.stdout.as_str().into(),
-                StepField::Stderr => step.stderr.as_str().into(),
-                StepField::ExitCode => step.exit_code?.into(),
-            })
-        }
-    }
 }
 
 /// What templates name.

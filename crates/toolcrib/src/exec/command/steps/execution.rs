@@ -16,7 +16,8 @@ use crate::definition::{Action, Program, Step};
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
-use crate::template::{Condition, Reference, Values};
+use crate::model::text;
+use crate::template::{Reference, Values};
 
 /// One run of all steps of a tool.
 pub(super) struct Execution {
@@ -198,14 +199,15 @@ impl Execution {
             return Ok(true);
         };
         let values = self.values_for(condition.references());
-        let condition: Condition = condition.clone();
+        let text = text::shorten(condition.text(), 200);
+        let condition = condition.clone();
         // An expression can take its time, which is no other call's.
         let judged = self.cx.blocking(move || Ok(condition.holds(&values))).await;
         match judged {
             Ok(Ok(holds)) => Ok(holds),
             Ok(Err(error)) => Err(Why::new(
                 ErrorCode::ExecutionError,
-                format!("its run-condition has no value: {error}"),
+                format!("its run-condition `{text}` has no value: {error}"),
             )),
             Err(error) => Err(Why::new(error.code(), error.message())),
         }

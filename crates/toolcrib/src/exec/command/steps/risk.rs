@@ -46,3 +46,72 @@ fn both(one: Effects, other: Effects) -> Effects {
         false => one.and(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition;
+
+    /// The effects of a tool with these lines, where `reads`, `writes`, `runs` and `silent` are there.
+    fn effects(lines: &str) -> Vec<&'static str> {
+        let yaml = format!("description: A tool\n{lines}");
+        let reading = definition::read(yaml.as_bytes(), "tool");
+        let definition = reading
+            .definition
+            .unwrap_or_else(|| panic!("{yaml}\n{:#?}", reading.problems));
+        let lookup = |name: &str| match name {
+            "reads" => Some(Effects::READ),
+            "writes" => Some(Effects::WRITE),
+            "runs" => Some(Effects::RUN),
+            "silent" => Some(Effects::UNKNOWN),
+            _ => None,
+        };
+        effective_effects(&definition, lookup).tags()
+    }
+
+    fn with_steps(tags: &str, steps: &[&str]) -> Vec<&'static str> {
+        let steps = steps.iter().enumerate();
+        let steps: String = steps
+            .map(|(index, step)| format!("  - {{name: s{index}, {step}}}\n"))
+            .collect();
+        effects(&format!("tags: {tags}\nsteps:\n{steps}"))
+    }
+
+    #[test]
+    fn a_tool_does_what_its_tags_say_and_what_it_uses_does() {
+        let none: [&str; 0] = [];
+        assert_eq!(effects("tags: [read]\nbash: ls\n"), ["read"]);
+        assert_eq!(with_steps("[read]", &["bash: ls"]), ["read"]);
+        assert_eq!(
+            with_steps("[read]", &["bash: ls", "use-tool: writes"]),
+            ["read", "write"]
+        );
+        assert_eq!(
+            with_steps("[read, git]", &["use-tool: reads", "use-tool: runs"]),
+            ["read", "run"]
+        );
+        // What is not known is asked about, whatever else is.
+        assert_eq!(with_steps("[read]", &["use-tool: silent"]), none);
+        assert_eq!(with_steps("[run]", &["bash: ls", "use-tool: nobody"]), none);
+        assert_eq!(with_steps("[git]", &["use-tool: reads"]), none);
+    }
+
+    #[test]
+    fn a_step_that_writes_its_output_to_a_file_writes() {
+        let step = "bash: ls, output: {stream-callback: file}";
+        assert_eq!(with_steps("[read]", &[step]), ["read", "write"]);
+        let step = "bash: ls, output: {stream-callback: console}";
+        assert_eq!(with_steps("[read]", &[step]), ["read"]);
+    }
+
+    #[test]
+    fn an_alias_is_what_its_base_is() {
+        let alias =
+            |tags: &str, base: &str| effects(&format!("type: alias\nbase-tool: {base}\n{tags}"));
+        let none: [&str; 0] = [];
+        assert_eq!(alias("", "reads"), ["read"]);
+        assert_eq!(alias("", "nobody"), none);
+        assert_eq!(alias("tags: [read]\n", "writes"), ["read", "write"]);
+        assert_eq!(alias("tags: [read]\n", "silent"), none);
+    }
+}

@@ -3,6 +3,7 @@
 mod attempts;
 mod order;
 mod published;
+mod real;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
