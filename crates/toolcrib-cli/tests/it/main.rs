@@ -10,6 +10,7 @@ mod doctor;
 mod grants;
 mod harness;
 mod help;
+mod interactive;
 mod list;
 mod programs;
 mod prompt;
