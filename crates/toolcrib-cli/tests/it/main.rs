@@ -3,6 +3,7 @@
 
 mod approvals;
 mod attacks;
+mod authoring;
 mod calls;
 mod completions;
 mod config;
@@ -19,4 +20,7 @@ mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod seed_yaml;
 mod terminal;
+mod trial;
+mod watch;

@@ -200,6 +200,9 @@ impl<'f, 'a> Templates<'f, 'a> {
     fn report(&mut self, node: &Node<'_>, source: &str, problems: Vec<TemplateProblem>) {
         let cut = self.comment_after(node);
         for problem in problems {
+            if self.found.is_full() {
+                break;
+            }
             let span = place(self.found.text, node, source, &problem.span);
             let mut found = Found::error(problem.code, span, problem.message);
             if let Some(comment) = &cut {
@@ -277,12 +280,18 @@ impl<'f, 'a> Templates<'f, 'a> {
     /// What a text may mean otherwise.
     fn warn(&mut self, node: &Node<'_>, source: &str, warnings: &[TemplateProblem]) {
         for warning in warnings {
+            if self.found.is_full() {
+                return;
+            }
             let span = place(self.found.text, node, source, &warning.span);
             let mut found = Found::warning(warning.code, span, warning.message.clone());
             found.help = warning.fix.clone();
             self.found.push(found);
         }
         for (span, name) in braced(source) {
+            if self.found.is_full() {
+                return;
+            }
             // Capitals are how placeholders look; `{print}` is the awk of somebody.
             let shouts = name.len() > 1
                 && name

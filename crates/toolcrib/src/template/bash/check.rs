@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use super::languages;
 use super::limits::MAX_ARGUMENT;
 use super::rewrite::expanded;
 use super::{Bash, Chunk, Slot, SlotForm, Trust};
@@ -30,10 +31,13 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
     let readings = Readings::new(bash);
     problems = commands(bash, &readings);
     if problems.is_empty() {
-        problems = doubts(bash, &readings, &shape);
+        problems = names(bash, &shape);
     }
     if problems.is_empty() {
-        problems = names(bash, &shape);
+        problems = languages::check(bash, &readings.values, &shape);
+    }
+    if problems.is_empty() {
+        problems = doubts(bash, &readings, &shape);
     }
     if problems.is_empty() {
         demands(bash, &readings.values, &shape);
@@ -118,7 +122,7 @@ impl Slot {
             })
     }
 
-    fn refuse(&self, code: &'static str, message: String, fix: &str) -> TemplateProblem {
+    pub(super) fn refuse(&self, code: &'static str, message: String, fix: &str) -> TemplateProblem {
         TemplateProblem {
             span: self.span.clone(),
             code,
@@ -133,7 +137,7 @@ fn variable(index: usize) -> String {
 }
 
 /// The slots whose variables a text of the reader's mentions.
-fn mentioned(source: &str) -> impl Iterator<Item = usize> {
+pub(super) fn mentioned(source: &str) -> impl Iterator<Item = usize> {
     source.match_indices(VALUE_PREFIX).filter_map(|(at, _)| {
         let rest = &source[at + VALUE_PREFIX.len()..];
         let end = rest
@@ -236,7 +240,15 @@ fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
     if !problems.is_empty() {
         return problems;
     }
-    // Without an optional value in its place another one may come to be where the command is.
+    // Without an optional value in its place another one may come to be where the command is, behind `sudo -u` or `timeout`.
+    if readings
+        .values
+        .commands
+        .iter()
+        .all(|command| command.via.is_empty())
+    {
+        return problems;
+    }
     for absent in 0..bash.slots.len() {
         if bash.slots[absent].form != SlotForm::Words {
             continue;
@@ -277,7 +289,7 @@ fn named_commands(script: &Script) -> impl Iterator<Item = usize> {
 }
 
 /// Whether it is the output of a command, whose own words are looked at on their own.
-fn is_substitution(source: &str) -> bool {
+pub(super) fn is_substitution(source: &str) -> bool {
     ["$(", "`", "<(", ">("]
         .iter()
         .any(|start| source.starts_with(start))
@@ -454,6 +466,9 @@ fn demands(bash: &mut Bash, script: &Script, shape: &Shape) {
             if index > 0 && !ended {
                 dashes(bash, word, shape);
             }
+            if index > 0 {
+                signs(bash, command, word, shape);
+            }
             ended |= index > 0
                 && word.as_static() == Some("--")
                 && !command
@@ -536,6 +551,20 @@ fn values_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usize> {
         .collect()
 }
 
+/// The slots whose values a word may begin with, through variables, too.
+fn beginnings_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usize> {
+    let mut found: BTreeSet<usize> = mentioned(source).collect();
+    for name in names_in(source) {
+        for holder in shape.beginnings(name) {
+            found.extend(mentioned(&holder));
+        }
+    }
+    found
+        .into_iter()
+        .filter(|index| *index < bash.slots.len())
+        .collect()
+}
+
 /// The variables in `$x`, `${x:-$y}`.
 fn names_in(source: &str) -> impl Iterator<Item = &str> {
     source
@@ -567,6 +596,20 @@ fn limit(bash: &mut Bash, word: &Word, shape: &Shape) {
     }
 }
 
+/// Demands what the rules of single programs make necessary.
+fn signs(bash: &mut Bash, command: &SimpleCommand, word: &Word, shape: &Shape) {
+    let forbidden = command.name().and_then(languages::forbidden);
+    let (Some(forbidden), Some(Part::Dynamic(source))) = (forbidden, word.parts.first()) else {
+        return;
+    };
+    if is_substitution(source) {
+        return;
+    }
+    for index in values_in(bash, source, shape) {
+        bash.slots[index].demands.forbidden = Some(forbidden);
+    }
+}
+
 /// Demands that values at the beginning of a word do not begin with a dash.
 fn dashes(bash: &mut Bash, word: &Word, shape: &Shape) {
     let mut before: Vec<usize> = Vec::new();
@@ -580,7 +623,7 @@ fn dashes(bash: &mut Bash, word: &Word, shape: &Shape) {
                     continue;
                 }
                 let direct: Vec<usize> = mentioned(source).collect();
-                for index in values_in(bash, source, shape) {
+                for index in beginnings_in(bash, source, shape) {
                     let demand = &mut bash.slots[index].demands.no_dash;
                     *demand = match (demand.take(), direct.contains(&index)) {
                         // Elsewhere it stands alone.

@@ -1,14 +1,16 @@
 //! Templates: placeholders, what they become, and what they cannot do.
 
 mod places;
+mod programs;
 mod property;
+mod snippets;
 
 use serde_json::Value;
 use toolcrib::definition::ParameterKind;
 use toolcrib::template::{Code, Form, NamedParameter, Names, TemplateProblem, Values};
 
 /// Names for a template: `names("A B:number C:array", "step1")`.
-pub fn names(parameters: &str, steps: &str) -> Names {
+pub(super) fn names(parameters: &str, steps: &str) -> Names {
     Names {
         parameters: parameters
             .split_whitespace()
@@ -34,18 +36,18 @@ pub fn names(parameters: &str, steps: &str) -> Names {
 }
 
 /// The usual names: texts P, Q, DIR, a number N, a list L, an object O, a boolean F, a step.
-pub fn usual() -> Names {
+pub(super) fn usual() -> Names {
     names(
         "P Q DIR PATTERN FILE URL N:number L:array O:object F:boolean R:raw",
         "step1",
     )
 }
 
-pub fn bash(text: &str) -> Result<Code, Vec<TemplateProblem>> {
+pub(super) fn bash(text: &str) -> Result<Code, Vec<TemplateProblem>> {
     Code::compile(&Form::Bash, text, &usual())
 }
 
-pub fn values(arguments: Value) -> Values {
+pub(super) fn values(arguments: Value) -> Values {
     Values {
         arguments: arguments.as_object().unwrap().clone(),
         ..Values::default()
