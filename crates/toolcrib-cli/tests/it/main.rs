@@ -11,6 +11,7 @@ mod doctor;
 mod grants;
 mod harness;
 mod help;
+mod interactive;
 mod list;
 mod programs;
 mod prompt;
