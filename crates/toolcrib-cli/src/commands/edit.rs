@@ -80,10 +80,15 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
         .definition
         .map_or(stem, |definition| definition.name.to_string());
     if output.json() {
-        output.document(&json!({"ok": true, "value": {"tool": name, "file": file.path, "changed": true}}));
+        output.document(
+            &json!({"ok": true, "value": {"tool": name, "file": file.path, "changed": true}}),
+        );
     } else {
         output.line(&format!("saved {}", file.shown));
-        output.say(&format!("  toolcrib test {name}   {}", output.dim("run its tests")));
+        output.say(&format!(
+            "  toolcrib test {name}   {}",
+            output.dim("run its tests")
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -206,7 +211,8 @@ impl Desk {
     fn run_editor(&self, path: &Path) -> Result<(), CliError> {
         let failed = |why: &str| {
             let message = format!("`{}` failed ({why}); nothing was changed", self.editor);
-            CliError::from(ToolError::failed(message)).with_hint("set VISUAL or EDITOR to an editor")
+            CliError::from(ToolError::failed(message))
+                .with_hint("set VISUAL or EDITOR to an editor")
         };
         self.editing.store(true, Ordering::Relaxed);
         let ended = match &self.terminal {

@@ -23,8 +23,9 @@ const FIRST_NAME: &str = "count-lines";
 const MAX_DESCRIPTION: usize = 1000;
 
 pub(super) fn new(args: &NewArgs, global: &Global, output: &Output) -> Done {
-    let name = WireName::parse(&args.name)
-        .map_err(|error| CliError::usage(format!("`{}` is no name for a tool: {error}", args.name)))?;
+    let name = WireName::parse(&args.name).map_err(|error| {
+        CliError::usage(format!("`{}` is no name for a tool: {error}", args.name))
+    })?;
     let text = fill(args, name.as_str())?;
     let crib = open(global, output)?;
     refuse_built_in(name.as_str(), &crib)?;
@@ -85,13 +86,17 @@ pub(super) fn init(global: &Global, output: &Output) -> Done {
 
 fn report(name: &str, path: &PathBuf, crib: &Crib, output: &Output) {
     if output.json() {
-        output.document(&json!({"ok": true, "value": {"tool": name, "file": path, "created": true}}));
+        output
+            .document(&json!({"ok": true, "value": {"tool": name, "file": path, "created": true}}));
         return;
     }
     output.line(&format!("wrote {}", tool_file::shown(path, crib)));
     let example = crib.registry().find(name).ok();
     let example = example.and_then(|entry| entry.spec().example_line());
-    let run = format!("toolcrib run {}", example.unwrap_or_else(|| name.to_owned()));
+    let run = format!(
+        "toolcrib run {}",
+        example.unwrap_or_else(|| name.to_owned())
+    );
     next(
         &[
             (&format!("toolcrib edit {name}"), "make it yours"),
@@ -114,7 +119,10 @@ fn next(lines: &[(&str, &str)], output: &Output) {
 fn fill(args: &NewArgs, name: &str) -> Result<String, CliError> {
     let (template, description) = match args.kind.as_str() {
         "steps" => (STEPS, "Keeps a note and says how many there are"),
-        "alias" => (ALIAS, "Lists every file of a directory and of those below it"),
+        "alias" => (
+            ALIAS,
+            "Lists every file of a directory and of those below it",
+        ),
         _ => (SHELL, "Greets somebody"),
     };
     let description = match args.description.as_deref().map(str::trim) {
@@ -157,5 +165,6 @@ fn refuse_built_in(name: &str, crib: &Crib) -> Result<(), CliError> {
         return Ok(());
     }
     let message = format!("`{name}` is a built-in tool, which no other can take the place of");
-    Err(CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint("choose another name"))
+    Err(CliError::from(ToolError::new(ErrorCode::Conflict, message))
+        .with_hint("choose another name"))
 }

@@ -105,11 +105,18 @@ async fn run(
         .collect();
     let files: Vec<&ToolFile> = trials.iter().map(|(file, _)| *file).collect();
     let tests: Vec<Trial> = trials.into_iter().map(|(_, trial)| trial).collect();
-    let reports = run_tests(bench, tests.clone(), jobs, cancel, output, |index, report| {
-        if !output.json() {
-            print::report(report, &tests[index], files[index], output);
-        }
-    })
+    let reports = run_tests(
+        bench,
+        tests.clone(),
+        jobs,
+        cancel,
+        output,
+        |index, report| {
+            if !output.json() {
+                print::report(report, &tests[index], files[index], output);
+            }
+        },
+    )
     .await;
     if output.json() {
         let tests: Vec<_> = reports
@@ -117,7 +124,12 @@ async fn run(
             .zip(&files)
             .map(|(report, file)| as_json(report, file))
             .collect();
-        let count = |status| reports.iter().filter(|report| report.status == status).count();
+        let count = |status| {
+            reports
+                .iter()
+                .filter(|report| report.status == status)
+                .count()
+        };
         output.document(&json!({"ok": true, "value": {
             "tests": tests,
             "passed": count(TestStatus::Passed),

@@ -97,9 +97,7 @@ pub(super) fn find<'f>(word: &str, files: &'f [ToolFile]) -> Option<&'f ToolFile
         let is_version = |definition: &toolcrib::definition::Definition| {
             definition.slug.as_str() == slug || format!("{whole}@{}", definition.version) == word
         };
-        file.name == word
-            || whole == word
-            || file.definition.as_deref().is_some_and(is_version)
+        file.name == word || whole == word || file.definition.as_deref().is_some_and(is_version)
     };
     files.iter().find(matches)
 }

@@ -65,7 +65,10 @@ impl Watch<'_> {
             if is_new {
                 seen = self.again(&seen, &cancel).await;
             }
-            if tokio::time::timeout(EVERY, cancel.cancelled()).await.is_ok() {
+            if tokio::time::timeout(EVERY, cancel.cancelled())
+                .await
+                .is_ok()
+            {
                 break;
             }
             is_new = self.crib.reload();
@@ -94,7 +97,10 @@ impl Watch<'_> {
         let bench = bench(&self.crib, self.args.yes);
         for file in files {
             let uses_one = || {
-                let uses = file.definition.as_deref().map(|definition| definition.uses());
+                let uses = file
+                    .definition
+                    .as_deref()
+                    .map(|definition| definition.uses());
                 let mut uses = uses.into_iter().flatten();
                 uses.any(|used| changed.contains(&used.trim_start_matches('+')))
             };
@@ -150,7 +156,10 @@ impl Watch<'_> {
             };
             self.line(&output.bad("bad "), &format!("{name}  {words}"));
         } else if reports.is_empty() {
-            self.line(&output.good("ok  "), &format!("{name}  checks; it has no tests"));
+            self.line(
+                &output.good("ok  "),
+                &format!("{name}  checks; it has no tests"),
+            );
         } else {
             let word = match failed.clone().count() {
                 0 => output.good("ok  "),
@@ -166,7 +175,10 @@ impl Watch<'_> {
         for report in failed {
             let why = in_one_line(report);
             let test = text::visible(&report.test);
-            output.line(&format!("          {test} ({}:{})  {why}", file.shown, report.at.0));
+            output.line(&format!(
+                "          {test} ({}:{})  {why}",
+                file.shown, report.at.0
+            ));
         }
     }
 

@@ -18,4 +18,5 @@ mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod steps;
 mod terminal;

@@ -78,7 +78,9 @@ pub(super) fn choose<'f>(
                 file.shown
             );
             let error = ToolError::new(ErrorCode::ToolUnavailable, message);
-            return Err(CliError::from(error).with_hint("`toolcrib check` says what is wrong with it"));
+            return Err(
+                CliError::from(error).with_hint("`toolcrib check` says what is wrong with it")
+            );
         };
         let index = match test {
             None => None,

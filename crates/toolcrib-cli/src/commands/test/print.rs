@@ -17,19 +17,24 @@ use crate::wrap;
 const MAX_LINES: usize = 30;
 
 /// One line for what passed; for what failed, everything that is needed to find out why.
-pub(super) fn report(
-    report: &TestReport,
-    trial: &Trial,
-    file: &ToolFile,
-    output: &Output,
-) {
+pub(super) fn report(report: &TestReport, trial: &Trial, file: &ToolFile, output: &Output) {
     let name = text::visible(&format!("{}:{}", report.tool, report.test)).into_owned();
     let took = in_words(report.duration);
     let place = format!("{}:{}", file.shown, report.at.0);
     if output.plain() {
         let (word, why) = (status_word(report.status), in_one_line(report));
         let millis = report.duration.as_millis().to_string();
-        output.table(&[""; 6], &[vec![word.to_owned(), report.tool.clone(), report.test.clone(), millis, place, why]]);
+        output.table(
+            &[""; 6],
+            &[vec![
+                word.to_owned(),
+                report.tool.clone(),
+                report.test.clone(),
+                millis,
+                place,
+                why,
+            ]],
+        );
         return;
     }
     match report.status {
@@ -38,7 +43,11 @@ pub(super) fn report(
         }
         TestStatus::Skipped => {
             let why = report.skipped.as_deref().unwrap_or_default();
-            output.line(&format!("{}  {name}: {}", output.doubtful("skip"), text::visible(why)));
+            output.line(&format!(
+                "{}  {name}: {}",
+                output.doubtful("skip"),
+                text::visible(why)
+            ));
         }
         TestStatus::Cancelled => {
             output.line(&format!("{}  {name} ({took})", output.doubtful("ended")));
@@ -54,7 +63,10 @@ pub(super) fn report(
             }
             printed(report, output);
             let by_hand = by_hand(&report.tool, trial.test());
-            output.line(&format!("      by hand, in this workspace: {}", text::visible(&by_hand)));
+            output.line(&format!(
+                "      by hand, in this workspace: {}",
+                text::visible(&by_hand)
+            ));
         }
     }
     for problem in &report.cleanup {
@@ -89,7 +101,10 @@ fn printed(report: &TestReport, output: &Output) {
         .mismatches
         .iter()
         .any(|mismatch| mismatch.field == "output-contains");
-    let text = report.observed.as_ref().and_then(|seen| seen.output.as_deref());
+    let text = report
+        .observed
+        .as_ref()
+        .and_then(|seen| seen.output.as_deref());
     let Some(text) = text.filter(|text| !is_shown && !text.is_empty()) else {
         return;
     };
@@ -122,7 +137,9 @@ fn by_hand(tool: &str, test: &TestCase) -> String {
     });
     if texts {
         words.extend(test.parameters.iter().map(|(name, value)| {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
             quoted(&format!("{name}={value}"))
         }));
     } else {
@@ -136,7 +153,9 @@ fn by_hand(tool: &str, test: &TestCase) -> String {
 pub(in crate::commands) fn in_one_line(report: &TestReport) -> String {
     let first = report.mismatches.first();
     let failed = first.map(|first| format!("{}: {}", first.field, first.message));
-    let why = failed.or_else(|| report.skipped.clone()).unwrap_or_default();
+    let why = failed
+        .or_else(|| report.skipped.clone())
+        .unwrap_or_default();
     text::shorten(&why.replace('\n', " "), 200)
 }
 
@@ -150,10 +169,23 @@ fn status_word(status: TestStatus) -> &'static str {
 }
 
 /// How many there were of what.
-pub(in crate::commands) fn summary(reports: &[TestReport], broken: usize, took: Duration) -> String {
-    let count = |status| reports.iter().filter(|report| report.status == status).count();
+pub(in crate::commands) fn summary(
+    reports: &[TestReport],
+    broken: usize,
+    took: Duration,
+) -> String {
+    let count = |status| {
+        reports
+            .iter()
+            .filter(|report| report.status == status)
+            .count()
+    };
     let mut parts = vec![format!("{} passed", count(TestStatus::Passed))];
-    let others = [TestStatus::Failed, TestStatus::Skipped, TestStatus::Cancelled];
+    let others = [
+        TestStatus::Failed,
+        TestStatus::Skipped,
+        TestStatus::Cancelled,
+    ];
     for status in others {
         if count(status) > 0 {
             parts.push(format!("{} {}", count(status), status_word(status)));
@@ -176,7 +208,11 @@ pub(in crate::commands) fn in_words(took: Duration) -> String {
 
 /// A file that cannot be loaded, with its first problem.
 pub(super) fn broken(file: &ToolFile, output: &Output) {
-    output.line(&format!("{}  {} cannot be loaded", output.bad("FAIL"), text::visible(&file.shown)));
+    output.line(&format!(
+        "{}  {} cannot be loaded",
+        output.bad("FAIL"),
+        text::visible(&file.shown)
+    ));
     for problem in file.problems.iter().take(3) {
         let place = format!("{}:{}", problem.line, problem.column);
         boxed(&format!("{place}: {}", problem.message), "      ", output);

@@ -11,9 +11,9 @@ use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::{Chosen, run_tests};
 use crate::args::Global;
+use crate::commands::Done;
 use crate::commands::confirm::confirmed;
 use crate::commands::tool_file::{self, Overwrite};
-use crate::commands::Done;
 use crate::failure::CliError;
 use crate::output::Output;
 
@@ -83,7 +83,8 @@ impl Recording<'_> {
                 let name = format!("{}:{}", tool.definition.name, test.name);
                 match recorded {
                     Ok(text) if text == change.text => {
-                        self.output.say(&format!("{name} comes as it expects already"));
+                        self.output
+                            .say(&format!("{name} comes as it expects already"));
                     }
                     Ok(text) => {
                         change.text = text;
@@ -145,7 +146,10 @@ impl Recording<'_> {
             }}));
         } else {
             self.output.say(&match recorded.len() {
-                0 => "nothing to record: every test says what it expects; name one to record it anew".to_owned(),
+                0 => {
+                    "nothing to record: every test says what it expects; name one to record it anew"
+                        .to_owned()
+                }
                 1 => "recorded 1 test".to_owned(),
                 more => format!("recorded {more} tests"),
             });
@@ -155,6 +159,9 @@ impl Recording<'_> {
 }
 
 fn changed_meanwhile(file: &ToolFile) -> CliError {
-    let message = format!("`{}` changed meanwhile; nothing was written to it", file.shown);
+    let message = format!(
+        "`{}` changed meanwhile; nothing was written to it",
+        file.shown
+    );
     CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint("run it again")
 }
