@@ -110,7 +110,9 @@ pub(crate) enum Command {
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Explain a tool's standing, or an error code
+    /// Check the files of tools: everything that is wrong, where, why, and what to write instead
+    Check(CheckArgs),
+    /// Explain a tool's standing, an error code, a problem or a field of tools' files
     Explain(ExplainArgs),
     /// Make a directory for tools of this project, with one that works
     Init(InitArgs),
@@ -122,6 +124,12 @@ pub(crate) enum Command {
     Test(TestArgs),
     /// Check and test tools again whenever their files change
     Watch(WatchArgs),
+    /// Look at what the tools of a project would run, and trust them
+    Trust(TrustArgs),
+    /// Switch tools on again
+    Enable(SwitchArgs),
+    /// Switch tools off, for good
+    Disable(SwitchArgs),
     /// Run any command behind the wall that tools run behind
     Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace
@@ -199,8 +207,36 @@ fn providers() -> PossibleValuesParser {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib trust                 look at the tools of this project, then say yes or no
+  toolcrib trust ../other --yes  trust those of another one without being asked
+
+Tools that come with a project cannot be called before you trusted them. What you trust is the files
+as they are: one that changes has to be trusted again, and the difference is shown. Without a
+terminal and without --yes nothing is trusted (exit 6).")]
+pub(crate) struct TrustArgs {
+    /// The project; where you are if not named
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: Option<PathBuf>,
+    /// Trust them without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It holds for every process that uses this home, until it is taken back. A tool of a project is
+switched in that project only. What `disabledTools` names in config.toml stays off.")]
+pub(crate) struct SwitchArgs {
+    /// The tools
+    #[arg(required = true, value_name = "TOOL", add = ArgValueCompleter::new(complete::all_tools))]
+    pub(crate) tools: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Also list tools that are switched off or cannot run here
+    /// Also list tools that are off, not trusted, shadowed, broken or cannot run here
     #[arg(short, long)]
     pub(crate) all: bool,
 }
@@ -521,10 +557,43 @@ pub(crate) enum ConfigCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  toolcrib check                            every tool of this workspace and yours
+  toolcrib check .toolcrib/tools/find.yaml
+  toolcrib check --fix                      put right what is certain: misspelt fields, quotes
+  toolcrib check --strict --json            for CI: warnings count, one JSON document
+  toolcrib check --for openai               what that provider could not be told
+  toolcrib check --schema                   the JSON Schema of the format, for editors
+  cat find.yaml | toolcrib check -
+
+Nothing is run and nothing needs to be trusted. Exits with 0 when the files are in order, 4 when one
+is not. `toolcrib explain CODE` says more about a problem, `toolcrib explain FIELD` about a field.")]
+pub(crate) struct CheckArgs {
+    /// Files, directories of tools, or - for stdin; by default the tools of this workspace and yours
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Put right what can be put right without asking; comments and layout stay
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Let warnings count as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Also report what this provider's format cannot say about a tool
+    #[arg(long = "for", value_name = "PROVIDER", value_parser = providers())]
+    pub(crate) provider: Option<String>,
+    /// Print the JSON Schema of the format and check nothing
+    #[arg(long, conflicts_with_all = ["paths", "fix", "strict", "provider"])]
+    pub(crate) schema: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
   toolcrib explain read_file              is it on offer, from where, under which limits?
-  toolcrib explain INVALID_ARGUMENTS      what does this code mean, and what now?")]
+  toolcrib explain INVALID_ARGUMENTS      what does this code mean, and what now?
+  toolcrib explain unknown-key            a problem that `toolcrib check` reports
+  toolcrib explain security.isolation     a field of tools' files")]
 pub(crate) struct ExplainArgs {
-    /// A tool or an error code
+    /// A tool, an error code, a problem of a file, or a field
     #[arg(add = ArgValueCompleter::new(complete::topics))]
     pub(crate) topic: String,
 }

@@ -9,6 +9,8 @@ use clap_complete::engine::CompletionCandidate;
 use serde_json::Value;
 use toolcrib::approval::Status;
 use toolcrib::model::text;
+use toolcrib::definition::CODES;
+use toolcrib::definition::fields::FIELDS;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
 use crate::args::Cli;
@@ -33,6 +35,23 @@ pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
         .filter(|spec| spec.name.as_str().starts_with(current));
     matching
         .map(|spec| candidate(spec.name.as_str(), &spec.description))
+        .collect()
+}
+
+/// Names of all tools, also of those that are off.
+pub(crate) fn all_tools(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let entries = crib.registry().entries();
+    let matching = entries
+        .iter()
+        .filter(|entry| entry.spec().name.as_str().starts_with(current));
+    matching
+        .map(|entry| candidate(entry.spec().name.as_str(), &entry.spec().description))
         .collect()
 }
 
@@ -92,6 +111,10 @@ pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
         .iter()
         .filter(|code| code.as_str().starts_with(&current.to_ascii_uppercase()));
     all.extend(codes.map(|code| candidate(code.as_str(), code.meaning())));
+    let problems = CODES.iter().filter(|code| code.name.starts_with(current));
+    all.extend(problems.map(|code| candidate(code.name, code.meaning)));
+    let fields = FIELDS.iter().filter(|field| field.path.starts_with(current));
+    all.extend(fields.map(|field| candidate(field.path, field.meaning)));
     all
 }
 

@@ -27,6 +27,7 @@ compile_error!(
     "toolcrib-sandbox enforces with Linux namespaces, Landlock and seccomp on x86_64 and aarch64; there is no wall for this system yet"
 );
 
+mod arrivals;
 mod birth;
 mod cell;
 mod cgroup;

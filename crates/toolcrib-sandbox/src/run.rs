@@ -1,6 +1,7 @@
 //! One run: hands the command over, passes on its output, watches its limits, and reports.
 
 use crate::{
+    arrivals::{Arrivals, STRICT_BYTES, STRICT_WRITES},
     cell::Cell,
     command::{Command, Stdin},
     error::SandboxError,
@@ -72,6 +73,7 @@ struct Run<'a> {
     output: &'a mut dyn FnMut(Stream, &[u8]),
     buffer: Vec<u8>,
     written: [u64; 2],
+    pieces: [u64; 2],
     ended_by: Option<EndedBy>,
     /// When to stop waiting for an init that was asked to end everything.
     patience: Option<Instant>,
@@ -82,6 +84,7 @@ struct Run<'a> {
     began: Instant,
     growth: Option<Growth>,
     input: Input<'a>,
+    arrivals: Arrivals,
     /// Of a command on a terminal whose questions are answered.
     silence: Option<Silence>,
     wire: &'a [u8],
@@ -144,6 +147,8 @@ fn conduct(
             ended: false,
         },
     };
+    let arrivals = Arrivals::of(cell.stdout.as_ref(), cell.stderr.as_ref())
+        .map_err(|source| SandboxError::setup("watching the output", source))?;
     let began = Instant::now();
     let mut run = Run {
         inner,
@@ -151,6 +156,7 @@ fn conduct(
         output,
         buffer: Vec::new(),
         written: [0; 2],
+        pieces: [0; 2],
         ended_by: None,
         patience: None,
         watched: None,
@@ -163,6 +169,7 @@ fn conduct(
         began,
         growth,
         input,
+        arrivals,
         silence: command.answers().map(Silence::of),
         wire,
     };
@@ -240,6 +247,9 @@ impl Run<'_> {
         let room = usize::try_from(limit - *written).unwrap_or(usize::MAX);
         let taken = length.min(room);
         *written += taken as u64;
+        let pieces = &mut self.pieces[stream as usize];
+        *pieces += 1;
+        let widen = *written >= STRICT_BYTES || *pieces >= STRICT_WRITES;
         if taken < length {
             *pipe = None;
         }
@@ -249,8 +259,28 @@ impl Run<'_> {
             }
             (self.output)(stream, self.buffer.get(..taken).unwrap_or(&[]));
         }
+        if widen {
+            self.cell.widen(stream);
+        }
         if taken < length {
             self.end(EndedBy::Output);
+        }
+    }
+
+    /// Passes on one piece of each output that has one, in the order in which they came.
+    fn pass_on_all(&mut self) {
+        for stream in self.arrivals.take() {
+            self.pass_on(stream);
+            let pipe = match stream {
+                Stream::Stdout => &mut self.cell.stdout,
+                Stream::Stderr => &mut self.cell.stderr,
+            };
+            if let Some(fd) = pipe
+                && self.arrivals.again(stream, fd).is_err()
+            {
+                // Cannot be; and an output that is not awaited must not keep the command waiting.
+                *pipe = None;
+            }
         }
     }
 
@@ -305,8 +335,7 @@ impl Run<'_> {
             let cancelled = self.ended_by.is_none().then_some(&*self.cancel.event);
             let mut ready = [
                 sys::awaits(Some(cell.ended()), libc::POLLIN),
-                sys::awaits(cell.stdout.as_ref(), libc::POLLIN),
-                sys::awaits(cell.stderr.as_ref(), libc::POLLIN),
+                sys::awaits(Some(self.arrivals.any()), libc::POLLIN),
                 // The pipe: for room while there is something to write, else only for its end.
                 sys::awaits(cell.stdin.as_ref(), if hungry { 0 } else { libc::POLLOUT }),
                 sys::awaits(
@@ -320,13 +349,9 @@ impl Run<'_> {
                 sys::awaits(cancelled, libc::POLLIN),
             ];
             sys::poll(&mut ready, wait);
-            let [ended, stdout, stderr, room, more, command, cancelled] =
-                ready.map(|fd| fd.revents != 0);
-            if stdout {
-                self.pass_on(Stream::Stdout);
-            }
-            if stderr {
-                self.pass_on(Stream::Stderr);
+            let [ended, output, room, more, command, cancelled] = ready.map(|fd| fd.revents != 0);
+            if output || ended {
+                self.pass_on_all();
             }
             if ended {
                 self.ended_by = self.ended_by.or_else(|| self.watched.as_ref()?.ended_by());

@@ -2,12 +2,15 @@
 
 mod approvals;
 mod calls;
+mod check;
 mod completions;
 mod config;
 mod confirm;
 mod doctor;
 mod edit;
+mod enable;
 mod explain;
+mod format;
 mod grants;
 mod list;
 mod new;
@@ -18,6 +21,7 @@ mod schema;
 mod show;
 mod test;
 mod tool_file;
+mod trust;
 mod watch;
 
 use std::process::ExitCode;
@@ -47,12 +51,16 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
+        Command::Check(args) => check::check(args, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
         Command::Init(_) => new::init(global, output),
         Command::New(args) => new::new(args, global, output),
         Command::Edit(args) => edit::edit(args, global, output),
         Command::Test(args) => test::test(args, global, output),
         Command::Watch(args) => watch::watch(args, global, output),
+        Command::Trust(args) => trust::trust(args, global, output),
+        Command::Enable(args) => enable::set_enabled(args, true, global, output),
+        Command::Disable(args) => enable::set_enabled(args, false, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor => doctor::doctor(global, output),
         Command::Completions(args) => completions::completions(args, output),

@@ -7,6 +7,7 @@ use serde_json::json;
 use toolcrib::definition::{self, Severity};
 use toolcrib::{Crib, ErrorCode, ToolError, WireName};
 
+use super::show::call_line;
 use super::tool_file::{self, Overwrite, Written};
 use super::{Done, open};
 use crate::args::{Global, NewArgs};
@@ -91,12 +92,9 @@ fn report(name: &str, path: &PathBuf, crib: &Crib, output: &Output) {
         return;
     }
     output.line(&format!("wrote {}", tool_file::shown(path, crib)));
-    let example = crib.registry().find(name).ok();
-    let example = example.and_then(|entry| entry.spec().example_line());
-    let run = format!(
-        "toolcrib run {}",
-        example.unwrap_or_else(|| name.to_owned())
-    );
+    let entry = crib.registry().find(name).ok();
+    let line = entry.map_or(name.to_owned(), |entry| call_line(entry.spec()));
+    let run = format!("toolcrib run {line}");
     next(
         &[
             (&format!("toolcrib edit {name}"), "make it yours"),

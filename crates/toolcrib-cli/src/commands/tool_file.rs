@@ -6,12 +6,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toolcrib::definition::Problem;
+use toolcrib::definition::{Part, Problem, render};
 use toolcrib::model::text;
 use toolcrib::source::{ToolFile, Trust};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use crate::failure::CliError;
+use crate::output::Output;
 
 /// Where the tools of a workspace, or of a user, are.
 const TOOLS: &str = ".toolcrib/tools";
@@ -156,4 +157,17 @@ pub(super) fn write(path: &Path, text: &str, overwrite: Overwrite) -> Result<Wri
         .and_then(|directory| directory.sync_all())
         .map_err(failed)?;
     Ok(Written::New)
+}
+
+/// Prints what is wrong or doubtful in a file, on stderr, with the lines it is in.
+pub(super) fn print_problems(file: &str, text: &str, problems: &[Problem], output: &Output) {
+    let paint = |part: Part, words: &str| match part {
+        Part::Error => output.red(words),
+        Part::Warning | Part::Message => output.bold(words),
+        Part::Frame => output.dim(words),
+        Part::Help => words.to_owned(),
+    };
+    for problem in problems {
+        output.error_line(render(problem, file, text.as_bytes(), &paint).trim_end());
+    }
 }

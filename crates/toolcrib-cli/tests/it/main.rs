@@ -3,6 +3,7 @@
 
 mod approvals;
 mod attacks;
+mod authoring;
 mod calls;
 mod completions;
 mod config;
@@ -18,5 +19,8 @@ mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod seed_yaml;
 mod steps;
 mod terminal;
+mod trial;
+mod watch;

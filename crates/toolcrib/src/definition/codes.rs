@@ -85,7 +85,7 @@ pub static CODES: &[ProblemCode] = &[
         severity: Error,
         meaning: "The text is not YAML.",
         remedy: "Look at the line and the one before it; a text of several lines begins with `|`.",
-        example: Some("description: Says hello\ntags: [read]\nbash: echo \"hello\n"),
+        example: Some("description: Says hello\ntags: [read]\nbash: \"echo hello\n"),
     },
     ProblemCode {
         name: "indentation",

@@ -382,17 +382,7 @@ pub fn read(bytes: &[u8], stem: &str) -> Reading {
 }
 
 fn read_text(bytes: &[u8], stem: &str, found: &mut Findings<'_>) -> Option<Definition> {
-    for at in yaml::line_separators(found.text) {
-        let c = found.text[at.clone()].chars().next().unwrap_or_default();
-        let message = format!(
-            "U+{:04X} ends a line to some readers of YAML and not to others",
-            u32::from(c)
-        );
-        found.push(
-            Found::error("line-separator", at, message)
-                .help("write an ordinary line end, or a space"),
-        );
-    }
+    yaml::odd_characters(found);
     let parsed = yaml::parse(found);
     let Some(root) = parsed.root else {
         if parsed.whole {

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
+
 /// Something wrong or doubtful in a tool's file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// A short stable name for `toolcrib explain`, as `unknown-key`.
     pub code: &'static str,
@@ -18,13 +20,16 @@ pub struct Problem {
     /// What is wrong, where (the field's path) and why.
     pub message: String,
     /// What to do about it, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// What `check --fix` would do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
 }
 
 /// How bad a problem is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The tool loads; `check --strict` fails.
     Warning,
@@ -43,7 +48,7 @@ impl Severity {
 }
 
 /// A change of a file's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fix {
     /// What is replaced, in bytes of the file.
     pub span: Range<usize>,
@@ -124,6 +129,11 @@ impl<'a> Findings<'a> {
             list: Vec::new(),
             errors: 0,
         }
+    }
+
+    /// Whether nothing more is kept, so that there is no use in looking for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.list.len() >= MAX_PROBLEMS
     }
 
     pub(super) fn push(&mut self, found: Found) {

@@ -100,8 +100,11 @@ struct Shown {
 }
 
 impl Shown {
-    /// Nothing for an empty file, or one that is not text.
+    /// Nothing for what is not at one place but missing from the file, or wrong with all of it.
     fn of(problem: &Problem, bytes: &[u8]) -> Option<Shown> {
+        if problem.span == (0..0) {
+            return None;
+        }
         let line = bytes.split(|byte| *byte == b'\n').nth(problem.line - 1)?;
         let line = String::from_utf8_lossy(line);
         let line = line.strip_prefix('\u{feff}').unwrap_or(&line);

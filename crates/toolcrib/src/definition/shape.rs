@@ -4,7 +4,7 @@
 
 use super::fields::{Kind, Shape};
 use super::problem::{Findings, Found};
-use super::values::{self, Unfit};
+use super::values::{self, Unfit, Why};
 use super::yaml::{Content, Entry, Node, quoted};
 use crate::model::text::{nearest, or_list, shorten};
 
@@ -268,10 +268,10 @@ fn scalar(
         return;
     }
     if let Err(unfit) = read(scalar) {
-        let message = format!("`{path}` must be {wanted}: {}", unfit.message);
-        let code = match unfit.message.contains("range") || unfit.message.contains("between") {
-            true => "out-of-range",
-            false => "wrong-type",
+        let message = unfit.sentence(&format!("`{path}`"), wanted);
+        let code = match unfit.why {
+            Why::Range(_) => "out-of-range",
+            Why::Type(_) => "wrong-type",
         };
         let mut problem = Found::error(code, node.span.clone(), message);
         if let Some(instead) = unfit.instead {

@@ -2,6 +2,7 @@
 //!
 //! `no`, `on` and `1.10` are texts unless a field wants something else, and then they are an error rather than a guess.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use serde_json::{Number, Value};
@@ -12,15 +13,39 @@ use crate::model::text::shorten;
 /// Why a text is not what a field wants, and what to write instead of it, where that is certain.
 #[derive(Debug, PartialEq)]
 pub(super) struct Unfit {
-    pub(super) message: String,
+    pub(super) why: Why,
     pub(super) instead: Option<String>,
+}
+
+/// Why a text is not what a field wants; each is the end of a sentence.
+#[derive(Debug, PartialEq)]
+pub(super) enum Why {
+    /// "…: `soon` is not a time"
+    Type(String),
+    /// "… from 1 to 100, not 0"
+    Range(String),
 }
 
 impl Unfit {
     fn new(message: String) -> Self {
         Unfit {
-            message,
+            why: Why::Type(message),
             instead: None,
+        }
+    }
+
+    fn range(scalar: &Scalar<'_>, least: impl Display, most: impl Display) -> Self {
+        Unfit {
+            why: Why::Range(format!("from {least} to {most}, not {}", shown(scalar))),
+            instead: None,
+        }
+    }
+
+    /// The whole sentence about a field that wants something.
+    pub(super) fn sentence(&self, whose: &str, wanted: &str) -> String {
+        match &self.why {
+            Why::Type(why) => format!("{whose} must be {wanted}: {why}"),
+            Why::Range(why) => format!("{whose} must be {why}"),
         }
     }
 }
@@ -56,7 +81,7 @@ pub(super) fn boolean(scalar: &Scalar<'_>) -> Result<bool, Unfit> {
         None => format!("`{}` is neither true nor false", shown(scalar)),
     };
     Err(Unfit {
-        message,
+        why: Why::Type(message),
         instead: meant.map(str::to_owned),
     })
 }
@@ -70,7 +95,10 @@ pub(super) fn number(scalar: &Scalar<'_>) -> Result<Number, Unfit> {
             Some(_) => format!("`{}` is a text; write it without quotes", shown(scalar)),
             None => format!("`{}` is not a number", shown(scalar)),
         };
-        return Err(Unfit { message, instead });
+        return Err(Unfit {
+            why: Why::Type(message),
+            instead,
+        });
     }
     json_number(text).ok_or_else(|| {
         let message = match is_json_number(text) {
@@ -96,13 +124,10 @@ pub(super) fn integer(scalar: &Scalar<'_>, least: i64, most: i64) -> Result<i64,
     });
     match whole {
         Some(whole) if (least..=most).contains(&whole) => Ok(whole),
-        Some(_) => Err(Unfit::new(format!(
-            "{} is not between {least} and {most}",
-            shown(scalar)
-        ))),
-        None if number.as_f64().is_some_and(|float| float.fract() == 0.0) => Err(Unfit::new(
-            format!("{} is not between {least} and {most}", shown(scalar)),
-        )),
+        Some(_) => Err(Unfit::range(scalar, least, most)),
+        None if number.as_f64().is_some_and(|float| float.fract() == 0.0) => {
+            Err(Unfit::range(scalar, least, most))
+        }
         None => Err(Unfit::new(format!(
             "{} is not a whole number",
             shown(scalar)
@@ -133,12 +158,11 @@ pub(super) fn time(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<Duratio
     #[expect(clippy::cast_precision_loss, reason = "bounds are far below 2⁵³")]
     let fits = millis >= least as f64 && millis <= most as f64;
     if !fits {
-        return Err(Unfit::new(format!(
-            "{} is out of range: from {} to {}",
-            shown(scalar),
+        return Err(Unfit::range(
+            scalar,
             time_in_words(least),
-            time_in_words(most)
-        )));
+            time_in_words(most),
+        ));
     }
     Duration::try_from_secs_f64(millis / 1000.0).map_err(|_| unfit())
 }
@@ -182,12 +206,11 @@ pub(super) fn size(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<u64, Un
     if (least..=most).contains(&bytes) {
         Ok(bytes)
     } else {
-        Err(Unfit::new(format!(
-            "{} is out of range: from {} to {}",
-            shown(scalar),
+        Err(Unfit::range(
+            scalar,
             size_in_words(least),
-            size_in_words(most)
-        )))
+            size_in_words(most),
+        ))
     }
 }
 

@@ -13,6 +13,8 @@ mod ending;
 mod inherit;
 mod runner;
 mod temp;
+#[cfg(test)]
+mod tests;
 mod wall;
 
 use std::path::PathBuf;

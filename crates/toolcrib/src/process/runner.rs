@@ -228,6 +228,12 @@ impl Runner {
         (place, false, old)
     }
 
+    /// How many sandboxes are kept.
+    #[cfg(test)]
+    pub(super) fn kept_now(&self) -> usize {
+        self.kept().len()
+    }
+
     fn kept(&self) -> MutexGuard<'_, HashMap<Key, Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -221,7 +221,10 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
             | "bisect"
     );
     for word in rest {
-        if may_run && word.literal_prefix().is_empty() && word.is_dynamic() {
+        // A value of a template is no option, but it may be a setting or a command.
+        let is_option = !options::is_value(word)
+            || matches!(verb, "config" | "submodule" | "bisect" | "difftool");
+        if may_run && is_option && word.literal_prefix().is_empty() && word.is_dynamic() {
             walker.doubt(
                 "a word of `git` that may be an option that runs a program",
                 &word.shown(),

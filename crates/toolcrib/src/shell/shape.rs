@@ -53,6 +53,8 @@ pub(crate) struct Shape {
     pub(crate) sites: Vec<Site>,
     /// Which variable may hold which others' values.
     holds: BTreeMap<String, BTreeSet<String>>,
+    /// Which variable may begin with which others' values.
+    begins: BTreeMap<String, BTreeSet<String>>,
     /// Names whose value is used as a name or expanded once more: `${!x}`, `${x@P}`, `declare -n`.
     pub(crate) names_others: BTreeSet<String>,
     /// The names of functions.
@@ -67,27 +69,37 @@ const POSITIONAL: &str = "@";
 impl Shape {
     /// The variables whose values may be in another one.
     pub(crate) fn sources(&self, name: &str) -> BTreeSet<String> {
-        let name = if is_positional(name) {
-            POSITIONAL
-        } else {
-            name
-        };
-        let mut seen = BTreeSet::from([name.to_owned()]);
-        let mut open = vec![name.to_owned()];
-        while let Some(name) = open.pop() {
-            for other in self.holds.get(&name).into_iter().flatten() {
-                if seen.insert(other.clone()) {
-                    open.push(other.clone());
-                }
-            }
-        }
-        seen
+        reach(&self.holds, name)
+    }
+
+    /// The variables that another one may begin with the values of.
+    pub(crate) fn beginnings(&self, name: &str) -> BTreeSet<String> {
+        reach(&self.begins, name)
     }
 
     /// All variables that may hold values of others.
     pub(crate) fn holders(&self) -> impl Iterator<Item = &str> {
         self.holds.keys().map(String::as_str)
     }
+}
+
+/// Everything that leads to a variable.
+fn reach(edges: &BTreeMap<String, BTreeSet<String>>, name: &str) -> BTreeSet<String> {
+    let name = if is_positional(name) {
+        POSITIONAL
+    } else {
+        name
+    };
+    let mut seen = BTreeSet::from([name.to_owned()]);
+    let mut open = vec![name.to_owned()];
+    while let Some(name) = open.pop() {
+        for other in edges.get(&name).into_iter().flatten() {
+            if seen.insert(other.clone()) {
+                open.push(other.clone());
+            }
+        }
+    }
+    seen
 }
 
 fn is_positional(name: &str) -> bool {
@@ -135,6 +147,29 @@ impl Shaper<'_> {
             .extend(values);
     }
 
+    /// Notes what a variable begins with that is set to these pieces.
+    fn begins(&mut self, name: &str, pieces: &[Piece<'_>]) {
+        let name = name.split('[').next().unwrap_or(name);
+        let begins = self.shape.begins.entry(name.to_owned()).or_default();
+        for piece in pieces {
+            match piece {
+                Piece::Plain(text) | Piece::Text(text) if text.is_empty() => {}
+                Piece::Plain(_) | Piece::Text(_) => return,
+                Piece::Parameter(parameter) => {
+                    let mut found = BTreeSet::new();
+                    mention_pieces(std::slice::from_ref(piece), &mut found);
+                    found.insert(parameter.name.to_owned());
+                    begins.extend(found);
+                }
+                // What commands print is their own.
+                Piece::Substitution { .. }
+                | Piece::Backticks { .. }
+                | Piece::Process { .. }
+                | Piece::Arithmetic { .. } => {}
+            }
+        }
+    }
+
     fn list(&mut self, list: &List<'_>, around: &Around<'_>) {
         for (_, pipeline) in list.iter().flat_map(|item| &item.chain) {
             let inner = Around {
@@ -148,8 +183,12 @@ impl Shaper<'_> {
     }
 
     fn command(&mut self, command: &Command<'_>, around: &Around<'_>) {
+        let name = match &command.kind {
+            Kind::Simple { words, .. } => words.first().and_then(Raw::literal),
+            _ => None,
+        };
         for redirect in &command.redirects {
-            self.redirect(redirect, around);
+            self.redirect(redirect, name.as_deref(), around);
         }
         // What goes to a file can be read from it.
         let writes = command.redirects.iter().any(|redirect| {
@@ -188,6 +227,7 @@ impl Shaper<'_> {
                 let mut values = BTreeSet::new();
                 for word in words {
                     values.extend(self.mentions(&word.pieces));
+                    self.begins(name, &word.pieces);
                     self.word(word, Spot::Loop, None, true, around);
                 }
                 // Without words it goes over the arguments; `select` reads, too.
@@ -232,7 +272,7 @@ impl Shaper<'_> {
         }
     }
 
-    fn redirect(&mut self, redirect: &RawRedirect<'_>, around: &Around<'_>) {
+    fn redirect(&mut self, redirect: &RawRedirect<'_>, command: Option<&str>, around: &Around<'_>) {
         match redirect.kind {
             RawKind::Read | RawKind::Write | RawKind::Duplicate => {
                 self.word(&redirect.target, Spot::Redirect, None, false, around);
@@ -240,7 +280,7 @@ impl Shaper<'_> {
             RawKind::HereString => {
                 let values = self.mentions(&redirect.target.pieces);
                 self.holds(INPUT, values);
-                self.word(&redirect.target, Spot::Input, None, true, around);
+                self.word(&redirect.target, Spot::Input, command, true, around);
             }
             RawKind::Document(index) => {
                 let Some(document) = around.documents.get(index) else {
@@ -260,7 +300,7 @@ impl Shaper<'_> {
                     documents: &documents,
                     ..*around
                 };
-                self.pieces(&pieces, Spot::Input, None, true, &inner);
+                self.pieces(&pieces, Spot::Input, command, true, &inner);
             }
         }
     }
@@ -275,6 +315,7 @@ impl Shaper<'_> {
             match &assignment.value {
                 Value::Word(word) => {
                     values.extend(self.mentions(&word.pieces));
+                    self.begins(assignment.name, &word.pieces);
                     self.word(word, Spot::Assignment, None, true, around);
                 }
                 Value::Array(elements) => {
@@ -283,6 +324,7 @@ impl Shaper<'_> {
                             self.pieces(subscript, Spot::Arithmetic, None, true, around);
                         }
                         values.extend(self.mentions(&word.pieces));
+                        self.begins(assignment.name, &word.pieces);
                         self.word(word, Spot::Element, None, true, around);
                     }
                 }
@@ -320,6 +362,12 @@ impl Shaper<'_> {
         }
         if sets {
             for word in words.iter().skip(1) {
+                if let Some(name) = assigned_name(word)
+                    && let Some(Piece::Plain(text)) = word.pieces.first()
+                    && text.ends_with('=')
+                {
+                    self.begins(name, &word.pieces[1..]);
+                }
                 if let Some(name) = assigned_name(word).or_else(|| plain_name(word)) {
                     let mut values = all.clone();
                     values.extend([INPUT.to_owned(), POSITIONAL.to_owned()]);
@@ -396,6 +444,7 @@ impl Shaper<'_> {
                     if parameter.operation == Operation::Assign {
                         let values = self.mentions(&parameter.rest);
                         self.holds(parameter.name, values);
+                        self.begins(parameter.name, &parameter.rest);
                     }
                     self.pieces(&parameter.rest, rest, command, true, around);
                 }

@@ -364,8 +364,5 @@ fn report(
         }
         file
     });
-    Report {
-        files: files.collect(),
-        notes,
-    }
+    Report::of(files.collect(), notes)
 }

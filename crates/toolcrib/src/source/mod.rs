@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Files are the truth. Before tools are looked for, the directories are looked at, and what changed is loaded and swapped in as a
-//! whole; a call that runs keeps its tool. Looking is a few system calls, and never takes more than a twentieth of the time.
-//! Polling rather than the kernel's notifications, because those get lost on network file systems, run out, and come late;
+//! whole; a call that runs keeps its tool. Looking is a system call for each directory and file; where they are very many or
+//! slow, it is done less often, so that it takes no more than a twentieth of the time. Polling rather than the kernel's notifications, because those get lost on network file systems, run out, and come late;
 //! here the answer to "is it current?" is given when it is asked.
 //!
 //! The invariant: a file of a workspace is a tool that can be called only while its bytes are those the user trusted, and one
@@ -53,8 +53,12 @@ use pins::{PinStore, Pins};
 use scope::Place;
 use survey::{KnownDir, Surveyed};
 
-/// How much longer than looking takes nobody looks again.
+/// Looking at more files than this, or for longer, is not done for every call: then nobody looks for a while.
+const FEW: usize = 2000;
+const SHORT: Duration = Duration::from_millis(50);
+/// How much longer than it took nobody looks then.
 const PACE: u32 = 20;
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// From how many changed files on a call does not load them itself.
 const MANY: usize = 16;
 /// How long a call waits for those who do.
@@ -259,15 +263,25 @@ impl Sources {
             Err(TryLockError::WouldBlock) => return,
         };
         let look = self.look(&state, registry);
+        let took = start.elapsed();
+        let files: usize = look.dirs.iter().map(Surveyed::len).sum();
+        let pause = match files > FEW || took > SHORT {
+            true => (took * PACE).min(LONGEST_PAUSE),
+            false => Duration::ZERO,
+        };
         let to_read: usize = look.dirs.iter().map(|dir| dir.to_read.len()).sum();
-        let pause = start.elapsed() * PACE;
         if to_read < MANY {
             self.load(look, &mut state, registry);
-            self.next_look
-                .store(since(Instant::now() + pause), Ordering::Relaxed);
-            return;
+        } else {
+            drop((look, state));
+            self.load_aside(registry);
         }
-        drop((look, state));
+        let next = since(Instant::now() + pause);
+        self.next_look.store(next, Ordering::Relaxed);
+    }
+
+    /// Has another thread bring a registry up to date, and waits for it no longer than a call should.
+    fn load_aside(self: &Arc<Self>, registry: &Registry) {
         let (done, waiting) = mpsc::channel();
         let (sources, registry) = (Arc::clone(self), registry.clone());
         std::thread::spawn(move || {
@@ -276,8 +290,6 @@ impl Sources {
             let _ = done.send(());
         });
         let _ = waiting.recv_timeout(PATIENCE);
-        self.next_look
-            .store(since(Instant::now() + pause), Ordering::Relaxed);
     }
 }
 

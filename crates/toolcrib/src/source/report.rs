@@ -1,5 +1,6 @@
 //! What became of the files, for people: [`ToolFile`].
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -87,14 +88,29 @@ pub struct Report {
     pub files: Vec<ToolFile>,
     /// What is odd besides.
     pub(super) notes: Vec<String>,
+    /// Which file an entry is of, by the entry's address; the files keep the entries where they are.
+    by_entry: HashMap<usize, usize>,
 }
 
 impl Report {
+    pub(super) fn of(files: Vec<ToolFile>, notes: Vec<String>) -> Self {
+        let address = |file: &ToolFile| Some(Arc::as_ptr(file.entry.as_ref()?).addr());
+        let by_entry = files
+            .iter()
+            .enumerate()
+            .filter_map(|(index, file)| Some((address(file)?, index)))
+            .collect();
+        Report {
+            files,
+            notes,
+            by_entry,
+        }
+    }
+
     /// The file of a registered tool.
     pub fn file_of(&self, entry: &Arc<Entry>) -> Option<&ToolFile> {
-        self.files
-            .iter()
-            .find(|file| matches!(&file.entry, Some(own) if Arc::ptr_eq(own, entry)))
+        let index = self.by_entry.get(&Arc::as_ptr(entry).addr())?;
+        self.files.get(*index)
     }
 
     /// What a person should know: files that are not loaded or lost their name, places that cannot be trusted.

@@ -97,6 +97,11 @@ pub(super) fn survey(
 }
 
 impl Surveyed {
+    /// How many files were looked at.
+    pub(super) fn len(&self) -> usize {
+        self.known.names.tools.len()
+    }
+
     fn without_dir(known: KnownDir, old: &KnownDir) -> Self {
         Surveyed {
             differs: known.closed != old.closed || !old.files.is_empty() || old.stamp.is_some(),

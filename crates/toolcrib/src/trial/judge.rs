@@ -152,7 +152,10 @@ fn exit(wanted: Option<i64>, seen: &Observed) -> Option<Mismatch> {
                 field: "exit-code",
                 expected: json!(wanted),
                 actual: json!(came),
-                message: format!("expected {wanted}, came {came}"),
+                message: match error {
+                    Some(error) => format!("expected {wanted}, came {came}: {}", error.message()),
+                    None => format!("expected {wanted}, came {came}"),
+                },
                 diff: None,
             })
         }
@@ -341,7 +344,7 @@ mod tests {
         let silent = Expected::default();
         assert_eq!(
             fields(&silent, &seen(2, "")),
-            [("exit-code", "expected 0, came 2".to_owned())]
+            [("exit-code", "expected 0, came 2: exit code 2".to_owned())]
         );
         assert_eq!(fields(&silent, &seen(0, "")), []);
         let two = Expected {

@@ -40,6 +40,9 @@ use setup::Materials;
 /// How long one cleanup command may take.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The name of the tool that runs a cleanup command.
+const CLEANUP: &str = "toolcrib-test-cleanup";
+
 /// What a test came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -209,11 +212,13 @@ impl Bench {
         for (index, command) in test.cleanup.iter().enumerate() {
             let failed = self.clean_up(&scratch, trial, command, args.clone()).await;
             if let Err(error) = failed {
-                let number = index + 1;
+                // The name of the tool that runs it says nothing to anybody.
+                let name = format!("`{CLEANUP}` ");
                 report.cleanup.push(format!(
-                    "cleanup {number}, `{}`: {}",
+                    "`{}` (number {}): {}",
                     command.source.trim_end(),
-                    error.message()
+                    index + 1,
+                    error.message().replace(&name, "")
                 ));
             }
         }
@@ -332,8 +337,7 @@ fn elsewhere(tool: &Definition) -> Option<String> {
 
 /// A tool that runs one cleanup command of another's test: same parameters, nothing else of it.
 fn cleanup_tool(tool: &Definition, command: &Program) -> Result<Definition, ToolError> {
-    let name = WireName::parse("toolcrib-test-cleanup");
-    let slug = Slug::parse("toolcrib-test-cleanup");
+    let (name, slug) = (WireName::parse(CLEANUP), Slug::parse(CLEANUP));
     let (Ok(name), Ok(slug)) = (name, slug) else {
         return Err(ToolError::new(ErrorCode::Internal, "not a name"));
     };

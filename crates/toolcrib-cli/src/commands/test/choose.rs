@@ -153,6 +153,7 @@ fn test_named(word: &str, definition: &Definition) -> Result<usize, CliError> {
             (near, _) => format!("did you mean {}?", text::or_list(near)),
         };
         let message = format!("`{tool}` has no test `{word}`; {hint}");
-        ToolError::new(ErrorCode::ToolNotFound, message).into()
+        CliError::from(ToolError::new(ErrorCode::ToolNotFound, message))
+            .with_hint(format!("`toolcrib test {tool}` runs all of them"))
     })
 }

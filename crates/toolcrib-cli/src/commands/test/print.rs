@@ -72,7 +72,7 @@ pub(super) fn report(report: &TestReport, trial: &Trial, file: &ToolFile, output
     for problem in &report.cleanup {
         output.line(&format!(
             "      {} {}",
-            output.doubtful("left behind:"),
+            output.doubtful("cleanup failed:"),
             text::visible(problem).replace('\n', " ")
         ));
     }
@@ -140,7 +140,7 @@ fn by_hand(tool: &str, test: &TestCase) -> String {
             let value = value
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);
-            quoted(&format!("{name}={value}"))
+            format!("{}={}", quoted(name), quoted(&value))
         }));
     } else {
         let args: Value = test.parameters.iter().cloned().collect();

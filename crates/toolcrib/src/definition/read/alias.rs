@@ -2,7 +2,7 @@
 
 use super::at::At;
 use super::body::tool_reference;
-use super::templates::{Templates, VARIABLES, braced};
+use super::templates::{Templates, braced, is_variable};
 use crate::definition::problem::{Findings, Found};
 use crate::definition::yaml::{Content, Node};
 use crate::definition::{Body, ParameterKind};
@@ -94,7 +94,7 @@ fn collect(node: &Node<'_>, names: &mut Vec<String>) {
         Content::Scalar(scalar) => {
             for (_, name) in braced(&scalar.text) {
                 let fresh = !names.iter().any(|known| known == name);
-                if fresh && !name.contains('.') && !VARIABLES.contains(&name) {
+                if fresh && !name.contains('.') && !is_variable(name) {
                     names.push(name.to_owned());
                 }
             }

@@ -7,74 +7,24 @@ use crate::definition::problem::Found;
 use crate::model::text::shorten;
 use crate::template::{Reference, Text};
 
-/// Variables by which a value would decide what programs are, load or run. The prefixes are those of the dynamic loader, of
-/// git and of exported functions.
-const LOADERS: &[&str] = &[
+/// Variables by which a value would decide what programs are found, besides those that the shell's own table has.
+const FINDERS: &[&str] = &[
     "PATH",
-    "BASH_ENV",
-    "ENV",
-    "PS4",
-    "PS0",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "IFS",
-    "CDPATH",
-    "PROMPT_COMMAND",
-    "SHELL",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "PYTHONSTARTUP",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PYTHONINSPECT",
-    "PYTHONBREAKPOINT",
-    "PERL5OPT",
-    "PERL5LIB",
-    "PERL5DB",
-    "RUBYOPT",
-    "RUBYLIB",
-    "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "CLASSPATH",
-    "LUA_INIT",
-    "PHPRC",
-    "MAKEFLAGS",
-    "MAKEFILES",
-    "GOFLAGS",
-    "RUSTC",
-    "RUSTC_WRAPPER",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-    "BROWSER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "GCONV_PATH",
-    "TAR_OPTIONS",
-    "RIPGREP_CONFIG_PATH",
     "HOME",
     "TMPDIR",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "VIMINIT",
-    "EXINIT",
-    "INPUTRC",
+    "SHELL",
+    "IFS",
+    "PYTHONPATH",
+    "RUBYLIB",
+    "CLASSPATH",
 ];
 
 fn is_loader(name: &str) -> bool {
-    LOADERS.contains(&name)
-        || [
-            "LD_",
-            "DYLD_",
-            "GIT_",
-            "BASH_FUNC_",
-            "npm_config_",
-            "NPM_CONFIG_",
-            "CARGO_",
-        ]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+    FINDERS.contains(&name)
+        || crate::shell::is_acted_on(name)
+        || ["GIT_", "CARGO_", "npm_config_", "NPM_CONFIG_"]
+            .iter()
+            .any(|start| name.starts_with(start))
 }
 
 pub(super) fn read(root: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Environment {

@@ -120,8 +120,10 @@ fn report(circle: &[usize], steps: &[At<'_, '_>], names: &[&str], found: &mut Fi
         .map(|step| format!("`{}`", shorten(names[*step], 40)))
         .collect();
     let message = format!(
-        "steps wait for each other and none could start: {}",
-        shown.join(" waits for ")
+        "steps wait for each other, so that none could start: {}",
+        shown
+            .join(", which waits for ")
+            .replacen(", which waits", " waits", 1)
     );
     // The one whose own words make the circle: a step waits for what stands before it without saying so.
     let at = circle

@@ -55,6 +55,7 @@ pub(super) fn definition(
     let tags = general::tags(root, is_alias, found);
     let description = general::description(root, is_alias, found);
     let interactive = rest::interactive(root, found);
+    let changelog = rest::changelog(root, found);
     let (Some(name), Some(version), Some(body)) = (name, version, body) else {
         return None;
     };
@@ -76,7 +77,7 @@ pub(super) fn definition(
         resources,
         interactive,
         tests,
-        changelog: rest::changelog(root),
+        changelog,
         tags,
         platforms: general::platforms(root),
         timeout: general::timeout(root),

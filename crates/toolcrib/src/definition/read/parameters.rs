@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::at::At;
-use super::templates::VARIABLES;
+use super::templates::is_variable;
 use crate::definition::problem::{Findings, Found};
 use crate::definition::values;
 use crate::definition::yaml::{Key, Node};
@@ -36,7 +36,7 @@ pub(super) fn read(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<Read> {
 
 fn name(key: &Key<'_>, found: &mut Findings<'_>) -> bool {
     let name = &*key.text;
-    if VARIABLES.contains(&name) {
+    if is_variable(name) {
         let message =
             format!("`{name}` is a variable of Toolcrib's, so no parameter can have its name");
         found.push(
@@ -211,7 +211,7 @@ pub(super) fn typed(
         _ => None,
     };
     let message = match &problem {
-        Some(unfit) => format!("{whose} must be of type {}: {}", word(kind), unfit.message),
+        Some(unfit) => unfit.sentence(whose, &format!("of type {}", word(kind))),
         None => format!(
             "{whose} must be of type {}; this is {}",
             word(kind),
@@ -312,17 +312,26 @@ fn empty_range(at: At<'_, '_>, least: &str, most: &str) -> Found {
     Found::error("empty-range", at.key_span(least), message)
 }
 
-/// Compiles a pattern as the schema of the parameters will.
-pub(super) fn check_pattern(pattern: &str) -> Result<(), String> {
-    // Most patterns say nothing that needs the engine to be asked twice.
+/// Compiles a pattern as the schema of the parameters will; the error is the end of a sentence.
+pub(super) fn check_pattern(pattern: &str) -> Result<(), &'static str> {
     let schema = json!({"type": "string", "pattern": pattern});
-    let schema = Schema::output(schema).map_err(|error| error.to_string())?;
-    schema
-        .compile()
-        .map_err(|error| match error.problems.first() {
-            Some(problem) => problem.message.clone(),
-            None => error.to_string(),
-        })
+    let compiled = Schema::output(schema).and_then(|schema| schema.compile());
+    compiled.map_err(|_| {
+        let escaped_digit = pattern
+            .as_bytes()
+            .windows(2)
+            .any(|two| two[0] == b'\\' && (b'1'..=b'9').contains(&two[1]));
+        if ["(?=", "(?!", "(?<=", "(?<!"]
+            .iter()
+            .any(|look| pattern.contains(look))
+        {
+            "look-around takes a search that may never end"
+        } else if escaped_digit {
+            "back-references take a search that may never end"
+        } else {
+            "it is not a regular expression, or one that becomes too large"
+        }
+    })
 }
 
 /// The checks of a parameter as a schema; nothing where there is nothing to check but the type.

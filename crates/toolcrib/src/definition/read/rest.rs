@@ -78,6 +78,13 @@ pub(super) fn resources(root: At<'_, '_>, templates: &mut Templates<'_, '_>) -> 
         if item.node.map().is_none() {
             continue;
         }
+        if !item.has("delete-temp-files") && !item.has("final-command") {
+            let message = "an entry of `cleanup` says nothing to do";
+            templates.push(
+                Found::error("missing-field", item.span(), message)
+                    .help("write `delete-temp-files: true` or `final-command: …`"),
+            );
+        }
         if let Some(delete) = item.boolean("delete-temp-files") {
             cleanup.push(Cleanup::DeleteTempFiles(delete));
         }
@@ -158,8 +165,16 @@ pub(super) fn metadata(root: At<'_, '_>) -> Metadata {
     }
 }
 
-pub(super) fn changelog(root: At<'_, '_>) -> Vec<Change> {
+pub(super) fn changelog(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<Change> {
     let entries = root.get("changelog").map(At::nodes).unwrap_or_default();
+    for entry in &entries {
+        for field in ["version", "changes"] {
+            if entry.node.map().is_some() && !entry.has(field) {
+                let message = format!("an entry of `changelog` has no `{field}`");
+                found.push(Found::error("missing-field", entry.span(), message));
+            }
+        }
+    }
     entries
         .into_iter()
         .filter(|entry| entry.node.map().is_some())

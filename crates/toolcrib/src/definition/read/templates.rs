@@ -9,16 +9,15 @@ use crate::definition::problem::{Findings, Found};
 use crate::definition::values;
 use crate::definition::yaml::{Content, Node, Style};
 use crate::definition::{JsonTemplate, Program};
-use crate::model::text::{nearest, or_list, shorten};
+use crate::model::text::shorten;
 use crate::template::{
-    Code, Condition, Form, NamedParameter, Names, Reference, TemplateProblem, Text,
+    Code, Condition, Form, NamedParameter, Names, Reference, TemplateProblem, Text, Variable,
 };
 
-/// Variables of Toolcrib's; no parameter can have their names.
-pub(super) const VARIABLES: &[&str] = &["WORKSPACE", "TEMP", "TEMP_DIR", "TOOL_NAME", "HOME"];
-
-/// Parts of a step's result.
-const STEP_FIELDS: &[&str] = &["output", "stdout", "stderr", "exit-code"];
+/// Whether a name is that of a variable of Toolcrib's; no parameter can have it.
+pub(super) fn is_variable(name: &str) -> bool {
+    Variable::ALL.iter().any(|variable| variable.name() == name)
+}
 
 /// Which steps a text may refer to.
 #[derive(Debug, Clone)]
@@ -92,9 +91,11 @@ impl<'f, 'a> Templates<'f, 'a> {
 
     fn text_in(&mut self, node: &Node<'_>) -> Option<Text> {
         let source = &*node.scalar()?.text;
-        self.near_misses(node, source);
         match Text::compile(source, &self.names) {
-            Ok(text) => self.admitted(node, text.references()).then_some(text),
+            Ok(text) => {
+                self.warn(node, source, text.warnings());
+                self.admitted(node, text.references()).then_some(text)
+            }
             Err(problems) => {
                 self.report(node, source, problems);
                 None
@@ -105,7 +106,10 @@ impl<'f, 'a> Templates<'f, 'a> {
     /// A part of a text that stands for itself, as what follows `filesystem:read:`.
     pub(super) fn part(&mut self, at: At<'_, '_>, part: &str) -> Option<Text> {
         match Text::compile(part, &self.names) {
-            Ok(text) => self.admitted(at.node, text.references()).then_some(text),
+            Ok(text) => {
+                self.warn(at.node, part, text.warnings());
+                self.admitted(at.node, text.references()).then_some(text)
+            }
             Err(problems) => {
                 self.report(at.node, part, problems);
                 None
@@ -121,9 +125,9 @@ impl<'f, 'a> Templates<'f, 'a> {
             self.found.push(found);
             return None;
         }
-        self.near_misses(at.node, source);
         match Code::compile(form, source, &self.names) {
             Ok(code) => {
+                self.warn(at.node, source, code.warnings());
                 let admitted = self.admitted(at.node, code.references());
                 admitted.then(|| Program {
                     code,
@@ -139,9 +143,9 @@ impl<'f, 'a> Templates<'f, 'a> {
 
     pub(super) fn condition(&mut self, at: At<'_, '_>) -> Option<Condition> {
         let source = &*at.scalar()?.text;
-        self.near_misses(at.node, source);
         match Condition::compile(source, &self.names) {
             Ok(condition) => {
+                self.warn(at.node, source, condition.warnings());
                 let admitted = self.admitted(at.node, condition.references());
                 admitted.then_some(condition)
             }
@@ -196,6 +200,9 @@ impl<'f, 'a> Templates<'f, 'a> {
     fn report(&mut self, node: &Node<'_>, source: &str, problems: Vec<TemplateProblem>) {
         let cut = self.comment_after(node);
         for problem in problems {
+            if self.found.is_full() {
+                break;
+            }
             let span = place(self.found.text, node, source, &problem.span);
             let mut found = Found::error(problem.code, span, problem.message);
             if let Some(comment) = &cut {
@@ -251,9 +258,10 @@ impl<'f, 'a> Templates<'f, 'a> {
                     let message = format!("`{{{step}.…}}` cannot be used here: {why}");
                     let source = node.scalar().map_or("", |scalar| &*scalar.text);
                     let needle = format!("{{{step}.");
-                    let at = source
-                        .find(&needle)
-                        .map_or(0..0, |at| at..at + needle.len());
+                    let at = source.find(&needle).map_or(0..0, |at| {
+                        let end = source[at..].find('}').map_or(needle.len(), |end| end + 1);
+                        at..at + end
+                    });
                     let span = place(self.found.text, node, source, &at);
                     let problem = Found::error("step-reference", span, message);
                     self.found.push(match &self.reach {
@@ -269,89 +277,37 @@ impl<'f, 'a> Templates<'f, 'a> {
         fine
     }
 
-    /// `{DIRECTRY}`: braces that are kept as text but look like a placeholder.
-    fn near_misses(&mut self, node: &Node<'_>, source: &str) {
-        for (span, name) in braced(source) {
-            let Some(problem) = self.near_miss(name) else {
-                continue;
-            };
-            let (is_error, message, help) = problem;
-            let span = place(self.found.text, node, source, &span);
-            let found = match is_error {
-                true => Found::error("unknown-placeholder", span, message),
-                false => Found::warning("unknown-placeholder", span, message),
-            };
-            self.found.push(found.help(help));
-        }
-    }
-
-    fn near_miss(&self, name: &str) -> Option<(bool, String, String)> {
-        let known = |name: &str| {
-            VARIABLES.contains(&name)
-                || self.names.parameters.iter().any(|known| known.name == name)
-        };
-        if let Some((step, field)) = name.split_once('.') {
-            let is_step = self.names.steps.iter().any(|known| known == step);
-            return match (is_step, STEP_FIELDS.contains(&field)) {
-                (true, true) => None,
-                (true, false) => {
-                    let near = nearest(field, STEP_FIELDS.iter().copied());
-                    let near = match near.as_slice() {
-                        [] => STEP_FIELDS,
-                        near => near,
-                    };
-                    Some((
-                        true,
-                        format!("a step has no `{}`", shorten(field, 40)),
-                        format!("did you mean {}?", or_list(near)),
-                    ))
-                }
-                (false, true) => {
-                    let near = nearest(step, self.names.steps.iter().map(String::as_str));
-                    let help = match near.as_slice() {
-                        [] => "it is kept as text; write `{{` and `}}` to say that it is meant"
-                            .to_owned(),
-                        near => format!("did you mean {}?", or_list(near)),
-                    };
-                    let message = format!("there is no step `{}`", shorten(step, 40));
-                    Some((!near.is_empty(), message, help))
-                }
-                (false, false) => None,
-            };
-        }
-        if known(name) {
-            return None;
-        }
-        let candidates = self
-            .names
-            .parameters
-            .iter()
-            .map(|known| known.name.as_str())
-            .chain(VARIABLES.iter().copied());
-        let near = nearest(name, candidates);
-        let shouts = name.len() > 1
-            && name
-                .chars()
-                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-        match near.as_slice() {
-            // `{print}` in awk is near `PRINT` only by chance; capitals are how placeholders look.
-            [] if !shouts => None,
-            near if !near.is_empty()
-                && (shouts || near.iter().any(|near| near.eq_ignore_ascii_case(name))) =>
-            {
-                Some((
-                    false,
-                    format!("`{{{name}}}` is no parameter, so it is kept as text"),
-                    format!("did you mean {}?", or_list(near)),
-                ))
+    /// What a text may mean otherwise.
+    fn warn(&mut self, node: &Node<'_>, source: &str, warnings: &[TemplateProblem]) {
+        for warning in warnings {
+            if self.found.is_full() {
+                return;
             }
-            [] => Some((
-                false,
-                format!("`{{{name}}}` is no parameter, so it is kept as text"),
-                "declare it under `parameters`, or write `{{` and `}}` to say that it is meant"
-                    .to_owned(),
-            )),
-            _ => None,
+            let span = place(self.found.text, node, source, &warning.span);
+            let mut found = Found::warning(warning.code, span, warning.message.clone());
+            found.help = warning.fix.clone();
+            self.found.push(found);
+        }
+        for (span, name) in braced(source) {
+            if self.found.is_full() {
+                return;
+            }
+            // Capitals are how placeholders look; `{print}` is the awk of somebody.
+            let shouts = name.len() > 1
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+            let warned = warnings.iter().any(|warning| warning.span == span);
+            if !shouts || warned || self.names.find(name).is_some() {
+                continue;
+            }
+            let span = place(self.found.text, node, source, &span);
+            let message = format!("`{{{name}}}` is no parameter, so it stays as it is");
+            self.found.push(
+                Found::warning("unknown-placeholder", span, message).help(format!(
+                    "declare `{name}` under `parameters`, or write `{{{{{name}}}}}` to say that the braces are meant"
+                )),
+            );
         }
     }
 

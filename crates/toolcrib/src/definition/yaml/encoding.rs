@@ -1,9 +1,8 @@
 //! Bytes to text: UTF-8, or a reason why not.
 
-use std::ops::Range;
-
 use super::MAX_FILE_BYTES;
-use crate::definition::problem::Found;
+use crate::definition::problem::{Findings, Found};
+use crate::model::text::hides_something;
 
 /// A file's text.
 pub(in crate::definition) struct Decoded<'a> {
@@ -55,10 +54,38 @@ fn utf16() -> Box<Found> {
     Box::new(found.help("save it as UTF-8; `iconv -f utf-16 -t utf-8` converts one"))
 }
 
-/// Characters that some readers of YAML take for the end of a line and others do not.
-pub(in crate::definition) fn line_separators(text: &str) -> Vec<Range<usize>> {
-    text.char_indices()
-        .filter(|(_, c)| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'))
-        .map(|(at, c)| at..at + c.len_utf8())
-        .collect()
+/// Reports characters that some readers of YAML take for the end of a line and others do not, and those that nobody sees.
+pub(in crate::definition) fn odd_characters(found: &mut Findings<'_>) {
+    let text = found.text;
+    // Nearly every file is plain.
+    if text.is_ascii() && !hides_something(text) {
+        return;
+    }
+    for (at, c) in text.char_indices() {
+        let span = at..at + c.len_utf8();
+        let number = u32::from(c);
+        match c {
+            '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                let message =
+                    format!("U+{number:04X} ends a line to some readers of YAML and not to others");
+                found.push(
+                    Found::error("line-separator", span, message)
+                        .help("write an ordinary line end, or a space"),
+                );
+            }
+            // Joins the parts of many emoji.
+            '\u{200d}' | '\r' => {}
+            c if hides_something(c.encode_utf8(&mut [0; 4])) => {
+                let message = format!(
+                    "U+{number:04X} cannot be seen, so the file may read differently from what it does"
+                );
+                found.push(
+                    Found::warning("hidden-character", span, message).help(format!(
+                        "remove it; in double quotes it can be written as \"\\u{number:04x}\""
+                    )),
+                );
+            }
+            _ => {}
+        }
+    }
 }

@@ -9,7 +9,7 @@ mod parse;
 mod syntax;
 mod tree;
 
-pub(super) use encoding::{decode, line_separators};
+pub(super) use encoding::{decode, odd_characters};
 pub(super) use parse::parse;
 pub(super) use syntax::quoted;
 pub(super) use tree::{Content, Entry, Key, Node, Scalar, Style};

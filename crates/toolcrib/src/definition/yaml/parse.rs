@@ -322,10 +322,25 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    /// The root, with everything closed that was open.
+    /// The root, with everything closed that was open. What stood last is left out: it may be what the parser stumbled over.
     fn finish(mut self) -> Option<Node<'a>> {
-        while let Some(open) = self.stack.pop() {
-            let node = self.close(open, None);
+        let mut is_last = true;
+        while let Some(mut open) = self.stack.pop() {
+            if let Open::Map { entries, key, .. } = &mut open
+                && is_last
+                && key.is_none()
+                && let Some(last) = entries.last_mut()
+            {
+                last.value.content = Content::Refused;
+            }
+            is_last = false;
+            let is_flow = match &open {
+                Open::List { is_flow, .. } | Open::Map { is_flow, .. } => *is_flow,
+            };
+            let mut node = self.close(open, None);
+            if is_flow {
+                node.content = Content::Refused;
+            }
             match self.stack.last_mut() {
                 None => self.root = Some(node),
                 Some(Open::List { items, .. }) => items.push(node),

@@ -41,8 +41,12 @@ pub(super) fn explain(text: &str, at: usize, kind: &ErrorKind, open: Option<&Key
         return found;
     }
     let message = match kind {
-        ErrorKind::UnclosedQuotedScalar => {
-            "a quoted text does not end before the file does".to_owned()
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
+            let value = open.and_then(|key| line_value(text, key.span.end));
+            let value = value.filter(|value| text[value.clone()].starts_with(['"', '\'']));
+            let message = "the quoted text that begins here does not end";
+            return Found::error("yaml-syntax", value.unwrap_or(here), message)
+                .help("close the quote; a quote within it is written twice ('') or as \\\"");
         }
         ErrorKind::UnclosedFlowCollection { open } => {
             format!("`{open}` is never closed")

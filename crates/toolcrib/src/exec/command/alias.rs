@@ -1,14 +1,13 @@
 //! `type: alias`: another tool with some of its arguments preset.
 //!
 //! An alias takes what its base takes, less what is preset. A preset may use arguments of the alias's own call; those that the
-//! base does not take are published as optional texts (unless the file describes them), and go no further than the presets. The
-//! call of the base is a nested one: validated, judged and approved by itself, so that the alias itself asks nobody.
+//! base does not take are published as optional texts, and go no further than the presets. The call of the base is a nested one: validated, judged and approved by itself, so that the alias itself asks nobody.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::publish::{self, property, unpublishable};
+use super::publish::{self, unpublishable};
 use super::steps::arguments;
 use super::surroundings::judged_variables;
 use crate::definition::{Definition, JsonTemplate};
@@ -23,7 +22,7 @@ use crate::model::names::Slug;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::model::spec::ToolSpec;
 use crate::schema::Schema;
-use crate::template::{Reference, Text, Values};
+use crate::template::{Reference, Text, Values, Variable};
 
 /// An alias of a tool that is there.
 pub(super) struct Alias {
@@ -71,13 +70,10 @@ impl Alias {
                 own.push(name.clone());
             }
         }
-        for parameter in &definition.parameters {
-            if !takes.contains(&parameter.name) && !own.contains(&parameter.name) {
-                return Err(refused(format!(
-                    "the parameter `{}` is neither one of the base tool `{}` nor used in a preset",
-                    parameter.name, base.name
-                )));
-            }
+        if uses_temp(presets) {
+            return Err(refused(
+                "a preset uses `{TEMP}` or `{TEMP_DIR}`, and an alias has no temporary directory of its own".to_owned(),
+            ));
         }
         if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
             required.retain(|name| !name.as_str().is_some_and(is_preset));
@@ -87,7 +83,7 @@ impl Alias {
             .map(|schema| schema.entry("properties").or_insert_with(|| json!({})));
         if let Some(Value::Object(properties)) = properties {
             properties.retain(|name, _| !is_preset(name));
-            publish_own(properties, definition, &own, presets);
+            publish_own(properties, &own, presets);
         }
         let schema = Schema::stored(schema).map_err(|error| refused(error.to_string()))?;
         let description = match definition.description.trim() {
@@ -177,37 +173,40 @@ async fn in_full(cx: &CallContext, request: CallRequest) -> Result<Outcome, Tool
     }
 }
 
-/// Publishes what only presets use: as the file describes it, else as an optional text.
+/// Publishes what only presets use, as optional texts.
 fn publish_own(
     properties: &mut Map<String, Value>,
-    definition: &Definition,
     own: &[String],
     presets: &[(String, JsonTemplate)],
 ) {
     for name in own {
-        let described = definition
-            .parameters
+        let reference = Reference::Parameter(name.clone());
+        let uses = |text: &&Text| text.references().contains(&reference);
+        let used: Vec<String> = presets
             .iter()
-            .find(|parameter| parameter.name == *name);
-        let published = match described {
-            Some(parameter) => property(parameter, &definition.schema_generation),
-            None => {
-                let uses = |(_, template): &&(String, JsonTemplate)| {
-                    texts(template).iter().any(|text| {
-                        text.references()
-                            .contains(&Reference::Parameter(name.clone()))
-                    })
-                };
-                let used: Vec<String> = presets
-                    .iter()
-                    .filter(uses)
-                    .map(|(preset, _)| format!("`{preset}`"))
-                    .collect();
-                json!({"type": "string", "description": format!("Part of the preset {}", used.join(", "))})
-            }
-        };
-        properties.insert(name.clone(), published);
+            .filter(|(_, template)| texts(template).iter().any(uses))
+            .map(|(preset, _)| format!("`{preset}`"))
+            .collect();
+        let description = format!("Part of the preset {}", used.join(", "));
+        properties.insert(
+            name.clone(),
+            json!({"type": "string", "description": description}),
+        );
     }
+}
+
+/// Whether a preset names the temporary directory of a call.
+fn uses_temp(presets: &[(String, JsonTemplate)]) -> bool {
+    presets
+        .iter()
+        .flat_map(|(_, template)| texts(template))
+        .flat_map(Text::references)
+        .any(|reference| {
+            matches!(
+                reference,
+                Reference::Variable(Variable::Temp | Variable::TempDir)
+            )
+        })
 }
 
 /// The arguments that presets use.

@@ -23,6 +23,8 @@ mod reach;
 mod running;
 pub(crate) mod steps;
 mod surroundings;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;

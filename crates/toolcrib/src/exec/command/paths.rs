@@ -141,4 +141,20 @@ mod tests {
             assert_eq!(normalised(given, '/'), form, "{given}");
         }
     }
+
+    /// The names a path goes through, which is what it means.
+    fn meaning(path: &str) -> (bool, Vec<&str>) {
+        let names = path.split('/').filter(|part| !matches!(*part, "" | "."));
+        (path.starts_with('/'), names.collect())
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_form_of_a_path_means_the_same_and_is_no_option(path in "[-./a]{0,12}") {
+            let form = normalised(&path, '/');
+            proptest::prop_assert_eq!(meaning(&form), meaning(&path));
+            proptest::prop_assert_eq!(normalised(&form, '/'), form.clone());
+            proptest::prop_assert!(!form.starts_with('-') || path.starts_with('-'), "{}", form);
+        }
+    }
 }

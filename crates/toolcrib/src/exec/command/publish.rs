@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::question;
 use crate::definition::{Definition, Parameter, ParameterKind, Permission, SchemaGeneration};
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
@@ -38,6 +39,7 @@ pub(super) fn spec(
     describe(&mut spec, definition, bundle);
     spec.effects = effects;
     spec.roles = roles(definition);
+    spec.asks = question::asks(definition, effects);
     spec.interactive = definition.interactive.is_some();
     if definition.schema_generation.example_generation {
         spec.examples = examples(definition);
@@ -158,7 +160,6 @@ fn checks_are_published(parameter: &Parameter, published: &str) -> bool {
 
 fn add_validation(property: &mut Map<String, Value>, parameter: &Parameter) {
     let checks = &parameter.validation;
-    let is_list = parameter.kind == ParameterKind::Array;
     let mut add = |keyword: &str, value: Option<Value>| {
         if let Some(value) = value {
             property.insert(keyword.to_owned(), value);
@@ -166,28 +167,14 @@ fn add_validation(property: &mut Map<String, Value>, parameter: &Parameter) {
     };
     add("minimum", checks.minimum.clone().map(Value::Number));
     add("maximum", checks.maximum.clone().map(Value::Number));
-    let (least, most) = match is_list {
+    let (least, most) = match parameter.kind == ParameterKind::Array {
         true => ("minItems", "maxItems"),
         false => ("minLength", "maxLength"),
     };
     add(least, checks.min_length.map(Value::from));
     add(most, checks.max_length.map(Value::from));
-    // Of a list these are about its items.
-    let mut of_one = Map::new();
-    if let Some(pattern) = &checks.pattern {
-        if is_list {
-            of_one.insert("type".to_owned(), "string".into());
-        }
-        of_one.insert("pattern".to_owned(), pattern.clone().into());
-    }
-    if let Some(allowed) = &checks.allowed {
-        of_one.insert("enum".to_owned(), allowed.clone().into());
-    }
-    match is_list {
-        true if !of_one.is_empty() => add("items", Some(of_one.into())),
-        true => {}
-        false => property.extend(of_one),
-    }
+    add("pattern", checks.pattern.clone().map(Value::from));
+    add("enum", checks.allowed.clone().map(Value::from));
 }
 
 /// A value of a parameter as the type it is published as has it.

@@ -1,6 +1,6 @@
 //! What a person is asked about a call, and what the rules read of it.
 
-use super::programs::{self, Role, Used};
+use super::programs::{self, Used};
 use super::reach::{self, Reach};
 use super::surroundings::{TEMP_SHOWN, judged_directory, judged_values};
 use super::{CommandSettings, programs::command_here};
@@ -43,6 +43,19 @@ pub(super) fn approval(
         .every_time()
         .with_effect(effect)
         .with_basis(reach.basis())
+}
+
+/// When the tool has a person asked, in words, as far as its file tells.
+pub(super) fn asks(definition: &Definition, effects: Effects) -> Option<String> {
+    let values = judged_values(definition, &JsonObject::new(), None);
+    let reach = Reach::of(definition, &values, None);
+    let reasons = reasons(definition, effects, &reach);
+    if !reasons.is_empty() {
+        return Some(format!("every time: {}", reasons.join("; ")));
+    }
+    let permissions = &definition.security.permissions;
+    (!permissions.is_empty())
+        .then(|| "when what it needs to read or write is beyond the workspace".to_owned())
 }
 
 fn reasons(definition: &Definition, effects: Effects, reach: &Reach) -> Vec<String> {
@@ -162,11 +175,7 @@ pub(super) fn commands(
     let text = |used: Used<'_>| {
         Some(ShellText {
             text: used.program.code.judged(&values)?,
-            directory: match used.role {
-                Role::Command | Role::Step { .. } | Role::Fallback { .. } | Role::Cleanup => {
-                    directory.clone()
-                }
-            },
+            directory: directory.clone(),
             own: vec![TEMP_SHOWN.into()],
         })
     };

@@ -110,13 +110,16 @@ fn beyond(said: &str, values: &Values, workspace: Option<&Workspace>) -> Option<
         return None;
     }
     let mut path = expand(said);
-    if path.is_relative() {
-        path = workspace.map_or(Path::new("/"), Workspace::root).join(path);
+    let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
+    match workspace {
+        Some(workspace) => path = workspace.root().join(path),
+        // Wherever the workspace will be, it is in there.
+        None if path.is_relative() && !climbs(&path) => return None,
+        None => {}
     }
     // What does not exist is nowhere yet; running will say so.
     let real = real(&path).unwrap_or(path);
-    let climbs = real.components().any(|part| part == Component::ParentDir);
-    let beneath = |root: &Path| !climbs && real.starts_with(root);
+    let beneath = |root: &Path| !climbs(&real) && real.starts_with(root);
     let temp = values.variables.get(&Variable::Temp).map(Path::new);
     let inside = workspace.map(Workspace::root).is_some_and(beneath)
         || temp.is_some_and(beneath)

@@ -1,6 +1,639 @@
 //! Which places a value may stand in.
-use super::Bash;
+//!
+//! The text is read by `shell` several times: with variables of unknown content in the place of placeholders, and with fixed words
+//! there. Where the reader has a doubt with the first that it does not have with the second, something would read the value as
+//! code. When values can flow on (into pipes, variables, functions), a doubt of any origin counts, for what is doubtful may be the
+//! value. What cannot be told is refused.
+
+use std::collections::BTreeSet;
+
+use super::languages;
+use super::limits::MAX_ARGUMENT;
+use super::rewrite::expanded;
+use super::{Bash, Chunk, Slot, SlotForm, Trust};
+use crate::definition::ParameterKind;
+use crate::shell::places::Quote;
+use crate::shell::shape::{Shape, Spot, shape};
+use crate::shell::{Dialect, Doubt, Part, Script, SimpleCommand, VALUE_PREFIX, Word, read_with};
 use crate::template::TemplateProblem;
-pub(super) fn check(_bash: &mut Bash) -> Vec<TemplateProblem> {
-    Vec::new()
+
+/// Checks a template and finds out what its values must be like.
+pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
+    if bash.slots.iter().all(|slot| slot.trust == Trust::Raw) {
+        return Vec::new();
+    }
+    let text = bash.analysis(|_| Fill::Value);
+    let shape = shape(&text, VALUE_PREFIX, bash.dialect);
+    let mut problems = settle_forms(bash, &shape);
+    if !problems.is_empty() {
+        return problems;
+    }
+    let readings = Readings::new(bash);
+    problems = commands(bash, &readings);
+    if problems.is_empty() {
+        problems = names(bash, &shape);
+    }
+    if problems.is_empty() {
+        problems = languages::check(bash, &readings.values, &shape);
+    }
+    if problems.is_empty() {
+        problems = doubts(bash, &readings, &shape);
+    }
+    if problems.is_empty() {
+        demands(bash, &readings.values, &shape);
+    }
+    problems
+}
+
+/// What stands in the place of a slot when the text is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fill {
+    /// A variable of unknown content.
+    Value,
+    /// The same, twice: a list.
+    Two,
+    /// A fixed word.
+    Word,
+    /// A number.
+    Digit,
+    /// Nothing, as far as that is possible.
+    Nothing,
+}
+
+impl Bash {
+    /// The text for the reader; each slot has a variable of its own, by its index.
+    fn analysis(&self, fill: impl Fn(usize) -> Fill) -> String {
+        let mut text = String::new();
+        for chunk in &self.chunks {
+            let index = match chunk {
+                Chunk::Text(chunk) => {
+                    text.push_str(chunk);
+                    continue;
+                }
+                Chunk::Slot(index) => *index,
+            };
+            let slot = &self.slots[index];
+            let name = variable(index);
+            let words = slot.form == SlotForm::Words;
+            match fill(index) {
+                _ if slot.trust == Trust::Raw => text.push_str("toolcrib"),
+                Fill::Value => text.push_str(&expanded(slot.quote, &name)),
+                Fill::Two if words => {
+                    text.push_str(&format!("\"${{{name}}}\" \"${{{name}}}\""));
+                }
+                Fill::Two => text.push_str(&expanded(slot.quote, &name)),
+                Fill::Word => text.push_str("toolcrib"),
+                Fill::Digit => text.push('7'),
+                Fill::Nothing if words => {}
+                Fill::Nothing => text.push_str("toolcrib"),
+            }
+        }
+        text
+    }
+
+    fn read(&self, fill: impl Fn(usize) -> Fill) -> Script {
+        let names: Vec<String> = (0..self.slots.len()).map(variable).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        read_with(&self.analysis(fill), self.dialect, &names)
+    }
+
+    /// What usually stands for a slot.
+    fn usual(&self, index: usize) -> Fill {
+        let slot = &self.slots[index];
+        match slot.trust {
+            Trust::Number => Fill::Digit,
+            Trust::Own | Trust::Text if slot.is_list() => Fill::Two,
+            Trust::Own | Trust::Text => Fill::Value,
+            Trust::Raw => Fill::Word,
+        }
+    }
+}
+
+impl Slot {
+    /// Whether it may be several words.
+    fn is_list(&self) -> bool {
+        self.form == SlotForm::Words
+            && self.parameter.as_ref().is_some_and(|parameter| {
+                matches!(parameter.kind, ParameterKind::Array)
+                    || parameter
+                        .format
+                        .as_ref()
+                        .is_some_and(|format| format.words.len() > 1)
+            })
+    }
+
+    pub(super) fn refuse(&self, code: &'static str, message: String, fix: &str) -> TemplateProblem {
+        TemplateProblem {
+            span: self.span.clone(),
+            code,
+            message,
+            fix: Some(fix.replace("{X}", &format!("{{{}}}", self.reference))),
+        }
+    }
+}
+
+fn variable(index: usize) -> String {
+    format!("{VALUE_PREFIX}{index}")
+}
+
+/// The slots whose variables a text of the reader's mentions.
+pub(super) fn mentioned(source: &str) -> impl Iterator<Item = usize> {
+    source.match_indices(VALUE_PREFIX).filter_map(|(at, _)| {
+        let rest = &source[at + VALUE_PREFIX.len()..];
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        rest[..end].parse().ok()
+    })
+}
+
+/// Decides between text and words by where each slot stands, and makes sure that bash sees each exactly once.
+fn settle_forms(bash: &mut Bash, shape: &Shape) -> Vec<TemplateProblem> {
+    let mut problems = Vec::new();
+    for (index, slot) in bash.slots.iter_mut().enumerate() {
+        if slot.trust == Trust::Raw {
+            slot.form = SlotForm::Text;
+            continue;
+        }
+        let name = variable(index);
+        let sites: Vec<_> = shape
+            .sites
+            .iter()
+            .filter(|site| site.variable == name)
+            .collect();
+        let [site] = sites.as_slice() else {
+            problems.push(slot.refuse(
+                "template-not-understood",
+                format!(
+                    "where `{{{}}}` stands is not understood, so no value can be put there safely",
+                    slot.reference
+                ),
+                "put the value in a variable on a line of its own first: `x={X}`, then use \"$x\"",
+            ));
+            continue;
+        };
+        if !site.quoted && slot.quote != Quote::Subscript {
+            problems.push(slot.refuse(
+                "template-not-understood",
+                format!(
+                    "the quotes around `{{{}}}` are not understood",
+                    slot.reference
+                ),
+                "write it without quotes around it: {X}",
+            ));
+        }
+        if site.spot == Spot::Command && slot.trust != Trust::Own {
+            problems.push(command_problem(slot));
+        }
+        let one_word = site
+            .command
+            .as_deref()
+            .is_some_and(|command| matches!(command, "[" | "test"));
+        let many = matches!(site.spot, Spot::Argument | Spot::Element | Spot::Loop) && !one_word;
+        if !many {
+            slot.form = SlotForm::Text;
+        }
+    }
+    problems
+}
+
+fn command_problem(slot: &Slot) -> TemplateProblem {
+    slot.refuse(
+        "template-command",
+        format!(
+            "`{{{}}}` is a command's name, and a value must not decide which program runs",
+            slot.reference
+        ),
+        "write the program's name, or choose among fixed ones: `case {X} in a) …;; b) …;; esac`",
+    )
+}
+
+/// What the reader made of the text.
+struct Readings {
+    /// With values of unknown content.
+    values: Script,
+    /// With fixed words instead.
+    fixed: Script,
+}
+
+impl Readings {
+    fn new(bash: &Bash) -> Readings {
+        Readings {
+            values: bash.read(|index| bash.usual(index)),
+            fixed: bash.read(|index| match bash.usual(index) {
+                Fill::Digit => Fill::Digit,
+                _ => Fill::Word,
+            }),
+        }
+    }
+}
+
+/// No value is a command, also not behind `env`, `xargs` and their kin.
+fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
+    let mut problems: Vec<TemplateProblem> = Vec::new();
+    for index in named_commands(&readings.values) {
+        let slot = &bash.slots[index];
+        if slot.trust != Trust::Own {
+            problems.push(command_problem(slot));
+        }
+    }
+    if !problems.is_empty() {
+        return problems;
+    }
+    // Without an optional value in its place another one may come to be where the command is, behind `sudo -u` or `timeout`.
+    if readings
+        .values
+        .commands
+        .iter()
+        .all(|command| command.via.is_empty())
+    {
+        return problems;
+    }
+    for absent in 0..bash.slots.len() {
+        if bash.slots[absent].form != SlotForm::Words {
+            continue;
+        }
+        let script = bash.read(|index| {
+            if index == absent {
+                Fill::Nothing
+            } else {
+                match bash.usual(index) {
+                    Fill::Two => Fill::Value,
+                    // A number may get there as well.
+                    Fill::Digit => Fill::Value,
+                    fill => fill,
+                }
+            }
+        });
+        if named_commands(&script).next().is_some() {
+            bash.slots[absent].demands.needed = true;
+        }
+    }
+    problems
+}
+
+/// The slots that are in the names of commands.
+fn named_commands(script: &Script) -> impl Iterator<Item = usize> {
+    let first_words = script
+        .commands
+        .iter()
+        .filter_map(|command| command.words.first());
+    first_words
+        .flat_map(|word| &word.parts)
+        .flat_map(|part| match part {
+            Part::Dynamic(source) if !is_substitution(source) => {
+                mentioned(source).collect::<Vec<_>>()
+            }
+            _ => Vec::new(),
+        })
+}
+
+/// Whether it is the output of a command, whose own words are looked at on their own.
+pub(super) fn is_substitution(source: &str) -> bool {
+    ["$(", "`", "<(", ">("]
+        .iter()
+        .any(|start| source.starts_with(start))
+}
+
+/// No value is read as code.
+fn doubts(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplateProblem> {
+    let texts: Vec<usize> = (0..bash.slots.len())
+        .filter(|index| matches!(bash.slots[*index].trust, Trust::Text | Trust::Own))
+        .collect();
+    let flows = shape
+        .sites
+        .iter()
+        .any(|site| site.flows && texts.iter().any(|index| site.variable == variable(*index)))
+        || !shape.functions.is_empty() && !texts.is_empty();
+    let strict = flows || bash.dialect == Dialect::Sh && !texts.is_empty();
+    let suspicious = |script: &Script| -> Vec<Doubt> {
+        script
+            .doubts
+            .iter()
+            .filter(|doubt| strict || !readings.fixed.doubts.contains(doubt))
+            .cloned()
+            .collect()
+    };
+    let found = suspicious(&readings.values);
+    // Numbers are fine where values are read as code, as long as they are numbers.
+    let with_numbers = bash.read(|index| match bash.usual(index) {
+        Fill::Digit => Fill::Value,
+        fill => fill,
+    });
+    let numbers_matter = suspicious(&with_numbers).len() > found.len();
+    for slot in &mut bash.slots {
+        if slot.trust == Trust::Number && numbers_matter {
+            slot.demands.number = true;
+        }
+    }
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let mut problems: Vec<TemplateProblem> = Vec::new();
+    let mut explained: Vec<Doubt> = Vec::new();
+    for index in &texts {
+        let alone = bash.read(|other| {
+            if other == *index {
+                bash.usual(other)
+            } else {
+                match bash.usual(other) {
+                    Fill::Digit => Fill::Digit,
+                    _ => Fill::Word,
+                }
+            }
+        });
+        let new: Vec<Doubt> = alone
+            .doubts
+            .into_iter()
+            .filter(|doubt| !readings.fixed.doubts.contains(doubt))
+            .collect();
+        let Some(first) = new.first() else { continue };
+        explained.extend(new.iter().cloned());
+        if bash.slots[*index].trust == Trust::Own {
+            bash.slots[*index].demands.plain = true;
+        } else {
+            problems.push(doubt_problem(&bash.slots[*index], first));
+        }
+    }
+    let rest = found
+        .iter()
+        .find(|doubt| !explained.contains(doubt) && !same_without_values(doubt, &explained));
+    if problems.is_empty()
+        && let Some(doubt) = rest
+    {
+        // It cannot be told whose value it is about.
+        let index = texts
+            .iter()
+            .find(|index| bash.slots[**index].trust == Trust::Text);
+        match index {
+            Some(index) => problems.push(doubt_problem(&bash.slots[*index], doubt)),
+            None => {
+                for index in texts {
+                    bash.slots[index].demands.plain = true;
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// Whether another doubt has the same reason: what is shown of the text differs with what stands for the values.
+fn same_without_values(doubt: &Doubt, explained: &[Doubt]) -> bool {
+    explained.iter().any(|other| other.reason == doubt.reason)
+}
+
+fn doubt_problem(slot: &Slot, doubt: &Doubt) -> TemplateProblem {
+    let reason = doubt.reason.as_str();
+    let (code, fix) = if reason.contains("arithmetic") || reason.contains("calculates") {
+        ("template-arithmetic", "make it a parameter of type number")
+    } else if reason.contains("`eval`") {
+        ("template-eval", "run the command itself, without `eval`")
+    } else if reason.contains("name") && reason.contains("variable") {
+        ("template-name", "write the variable's name in the template")
+    } else if reason.contains("known only when it runs") || reason.contains("comes from variables")
+    {
+        (
+            "template-command",
+            "write the program's name in the template",
+        )
+    } else if reason.contains("options") || reason.contains("option") {
+        (
+            "template-option",
+            "attach it to an option, or put it after `--`",
+        )
+    } else {
+        (
+            "template-code",
+            "hand the value over as an argument or in the environment of the inner program: `sh -c 'echo \"$1\"' sh {X}`",
+        )
+    };
+    TemplateProblem {
+        span: slot.span.clone(),
+        code,
+        message: format!(
+            "the value of `{{{}}}` could be read as code here: {reason}",
+            slot.reference
+        ),
+        fix: Some(fix.replace("{X}", &format!("{{{}}}", slot.reference))),
+    }
+}
+
+/// No value names a variable.
+fn names(bash: &Bash, shape: &Shape) -> Vec<TemplateProblem> {
+    let mut problems = Vec::new();
+    for (index, slot) in bash.slots.iter().enumerate() {
+        if slot.trust != Trust::Text {
+            continue;
+        }
+        let name = variable(index);
+        let used = shape
+            .names_others
+            .iter()
+            .any(|other| shape.sources(other).contains(&name));
+        if used {
+            problems.push(slot.refuse(
+                "template-name",
+                format!(
+                    "the value of `{{{}}}` may be used as a variable's name or be expanded once more (`${{!x}}`, `${{x@P}}`, \
+                     `declare -n`)",
+                    slot.reference
+                ),
+                "use the variable itself, or `case` to choose one",
+            ));
+        }
+    }
+    problems
+}
+
+/// Programs to which `--` does not mean the end of options.
+const WITHOUT_DASHES: &[&str] = &["find", "gfind", "echo", "test", "[", "expr", "dd", "ps"];
+
+/// What values must be like: no options by accident, not too long for programs.
+fn demands(bash: &mut Bash, script: &Script, shape: &Shape) {
+    for command in &script.commands {
+        let external = is_external(command, shape);
+        if external || command.name().is_some_and(|name| exports(name)) {
+            for (_, value) in &command.assignments {
+                limit(bash, value, shape);
+            }
+        }
+        let exporting = command.name().is_some_and(exports);
+        let mut ended = false;
+        for (index, word) in command.words.iter().enumerate() {
+            if external || exporting {
+                limit(bash, word, shape);
+            }
+            if index > 0 && !ended {
+                dashes(bash, word, shape);
+            }
+            if index > 0 {
+                signs(bash, command, word, shape);
+            }
+            ended |= index > 0
+                && word.as_static() == Some("--")
+                && !command
+                    .name()
+                    .is_some_and(|name| WITHOUT_DASHES.contains(&name));
+        }
+    }
+}
+
+fn exports(name: &str) -> bool {
+    matches!(name, "export" | "declare" | "typeset")
+}
+
+/// Builtins of bash whose words are not copied into a new program.
+const BUILTINS: &[&str] = &[
+    ":",
+    "[",
+    "alias",
+    "break",
+    "builtin",
+    "cd",
+    "command",
+    "continue",
+    "declare",
+    "dirs",
+    "echo",
+    "exit",
+    "export",
+    "false",
+    "getopts",
+    "hash",
+    "let",
+    "local",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "test",
+    "true",
+    "type",
+    "typeset",
+    "unset",
+    "wait",
+];
+
+fn is_external(command: &SimpleCommand, shape: &Shape) -> bool {
+    let Some(first) = command.words.first() else {
+        return false;
+    };
+    let builtin = first
+        .as_static()
+        .is_some_and(|name| BUILTINS.contains(&name) && !shape.functions.contains(name));
+    let inside = command
+        .via
+        .iter()
+        .any(|wrapper| !matches!(wrapper.as_str(), "command" | "builtin"));
+    !builtin || inside
+}
+
+/// The slots whose values may be in a word, through variables, too.
+fn values_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usize> {
+    let mut found: BTreeSet<usize> = mentioned(source).collect();
+    if shape.holders().next().is_some() {
+        for name in names_in(source) {
+            for holder in shape.sources(name) {
+                found.extend(mentioned(&holder));
+            }
+        }
+    }
+    found
+        .into_iter()
+        .filter(|index| *index < bash.slots.len())
+        .collect()
+}
+
+/// The slots whose values a word may begin with, through variables, too.
+fn beginnings_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usize> {
+    let mut found: BTreeSet<usize> = mentioned(source).collect();
+    for name in names_in(source) {
+        for holder in shape.beginnings(name) {
+            found.extend(mentioned(&holder));
+        }
+    }
+    found
+        .into_iter()
+        .filter(|index| *index < bash.slots.len())
+        .collect()
+}
+
+/// The variables in `$x`, `${x:-$y}`.
+fn names_in(source: &str) -> impl Iterator<Item = &str> {
+    source
+        .split(|c: char| c != '_' && c != '@' && c != '*' && !c.is_ascii_alphanumeric())
+        .filter(|name| !name.is_empty())
+}
+
+fn limit(bash: &mut Bash, word: &Word, shape: &Shape) {
+    let literal: usize = word
+        .parts
+        .iter()
+        .map(|part| match part {
+            Part::Text(text) => text.len(),
+            _ => 0,
+        })
+        .sum();
+    for part in &word.parts {
+        let Part::Dynamic(source) = part else {
+            continue;
+        };
+        if is_substitution(source) {
+            continue;
+        }
+        for index in values_in(bash, source, shape) {
+            let most = &mut bash.slots[index].demands.most_bytes;
+            let room = MAX_ARGUMENT.saturating_sub(literal);
+            *most = Some(most.map_or(room, |most| most.min(room)));
+        }
+    }
+}
+
+/// Demands what the rules of single programs make necessary.
+fn signs(bash: &mut Bash, command: &SimpleCommand, word: &Word, shape: &Shape) {
+    let forbidden = command.name().and_then(languages::forbidden);
+    let (Some(forbidden), Some(Part::Dynamic(source))) = (forbidden, word.parts.first()) else {
+        return;
+    };
+    if is_substitution(source) {
+        return;
+    }
+    for index in values_in(bash, source, shape) {
+        bash.slots[index].demands.forbidden = Some(forbidden);
+    }
+}
+
+/// Demands that values at the beginning of a word do not begin with a dash.
+fn dashes(bash: &mut Bash, word: &Word, shape: &Shape) {
+    let mut before: Vec<usize> = Vec::new();
+    for part in &word.parts {
+        match part {
+            Part::Text(text) if text.is_empty() => {}
+            Part::Text(_) | Part::Glob(_) => return,
+            Part::Variable(_) => {}
+            Part::Dynamic(source) => {
+                if is_substitution(source) {
+                    continue;
+                }
+                let direct: Vec<usize> = mentioned(source).collect();
+                for index in beginnings_in(bash, source, shape) {
+                    let demand = &mut bash.slots[index].demands.no_dash;
+                    *demand = match (demand.take(), direct.contains(&index)) {
+                        // Elsewhere it stands alone.
+                        (Some(other), true) if other.len() < before.len() => Some(other),
+                        (_, true) => Some(before.clone()),
+                        (_, false) => Some(Vec::new()),
+                    };
+                }
+                before.extend(direct);
+            }
+        }
+    }
 }

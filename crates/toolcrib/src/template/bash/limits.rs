@@ -40,6 +40,15 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
     if present && demands.integer && !value.is_integer {
         return Some("is not a whole number that bash can calculate with".to_owned());
     }
+    if let Some(forbidden) = demands.forbidden
+        && let Some(message) = value
+            .words
+            .iter()
+            .filter(|word| !word.glued)
+            .find_map(|word| forbidden.fault(&word.text))
+    {
+        return Some(message);
+    }
     let plain = |text: &str| {
         text.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte))

@@ -6,6 +6,7 @@
 //! refused. [`rewrite`] makes the text.
 
 mod check;
+mod languages;
 mod limits;
 mod preamble;
 mod rewrite;
@@ -87,14 +88,16 @@ pub(super) struct Demands {
     pub(super) no_dash: Option<Vec<usize>>,
     /// Not longer than this, for a program is given it as an argument.
     pub(super) most_bytes: Option<usize>,
+    /// Without signs that mean something to the program it is given to.
+    pub(super) forbidden: Option<languages::Forbidden>,
     /// There, for without it another value would become the command.
     pub(super) needed: bool,
 }
 
-/// A program's text as it would be run or judged.
-pub(super) struct Rendered {
-    pub(super) text: String,
-    pub(super) variables: Vec<preamble::Carried>,
+/// The text that bash reads, and what its variables hold.
+struct Rendered {
+    text: String,
+    variables: Vec<preamble::Carried>,
 }
 
 impl Bash {

@@ -147,7 +147,7 @@ fn slot(
             span: span.clone(),
             code,
             message,
-            fix: Some(fix.to_owned()),
+            fix: Some(fix.replace("{X}", &format!("{{{reference}}}"))),
         })
     };
     let quote = match places.quote(range) {
@@ -174,12 +174,16 @@ fn slot(
             "write a fixed delimiter",
         );
     }
-    let mut demands = Demands {
-        number: trust == Trust::Number,
-        ..Demands::default()
-    };
-    // A number that a transformation made a text of is no harm in an ordinary place; `check` asks for one where it matters.
-    demands.number = false;
+    if quote == Quote::Bare && trust != Trust::Raw && is_in_sequence(text, range) {
+        return refuse(
+            "template-braces",
+            format!(
+                "`{{{reference}}}` stands in `{{1..9}}`, which bash expands before it looks at values"
+            ),
+            "use `$(seq 1 {X})`",
+        );
+    }
+    let mut demands = Demands::default();
     for region in places.regions(range) {
         match (region, trust) {
             (Region::Default | Region::Backticks, _) | (_, Trust::Raw) => {}
@@ -230,6 +234,17 @@ fn is_whole_word(text: &str, range: &Range<usize>) -> bool {
     let starts = range.start == 0 || boundary(bytes[range.start - 1]);
     let ends = bytes.get(range.end).is_none_or(|byte| boundary(*byte));
     starts && ends
+}
+
+/// Whether a placeholder is an end of `{1..9}`.
+fn is_in_sequence(text: &str, range: &Range<usize>) -> bool {
+    let before = &text[..range.start];
+    let word = before.rfind([' ', '\t', '\n']).map_or(0, |at| at + 1);
+    let after = &text[range.end..];
+    let end = after.find([' ', '\t', '\n']).unwrap_or(after.len());
+    before[word..].contains('{')
+        && after[..end].contains('}')
+        && (before.ends_with("..") || after.starts_with(".."))
 }
 
 /// Makes a here-document one in which values are expanded, and nothing else is.

@@ -1,0 +1,211 @@
+//! Programs with a language of their own in one of their words, and programs to which some signs at the beginning of a word mean
+//! more than a name.
+//!
+//! The reader of bash knows the programs that run others. These are about texts that go wrong all the same: a query that a value
+//! is pasted into, a name of a file that perl takes for a command.
+
+use super::Bash;
+use super::check::{is_substitution, mentioned};
+use crate::shell::shape::{Shape, Spot};
+use crate::shell::{Part, Script, SimpleCommand, Word};
+use crate::template::TemplateProblem;
+use crate::template::bash::Trust;
+
+/// Programs that read queries or commands from an option, an operand or their input, and can run programs at that.
+const DATABASES: &[(&str, &[&str])] = &[
+    ("sqlite3", &["-cmd"]),
+    ("psql", &["-c", "--command"]),
+    ("mysql", &["-e", "--execute"]),
+    ("mariadb", &["-e", "--execute"]),
+    ("duckdb", &["-c", "-cmd"]),
+    ("mongosh", &["--eval"]),
+    ("mongo", &["--eval"]),
+    ("redis-cli", &["--eval"]),
+    ("gnuplot", &["-e"]),
+    ("octave", &["--eval"]),
+    ("gdb", &["-ex", "-iex"]),
+];
+
+/// Filters whose language cannot run anything: the whole program may be a value, a part of one may not.
+const FILTERS: &[&str] = &["jq", "gojq", "jaq", "yq"];
+
+/// Refuses values in texts of other languages.
+pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
+    let mut problems: Vec<TemplateProblem> = Vec::new();
+    let mut refuse = |index: usize, name: &str| {
+        let Some(slot) = bash.slots.get(index) else {
+            return;
+        };
+        if matches!(slot.trust, Trust::Text | Trust::Own)
+            && problems.iter().all(|problem| problem.span != slot.span)
+        {
+            problems.push(slot.refuse(
+                "template-code",
+                format!(
+                    "`{name}` reads the text that `{{{}}}` is part of as code, and the value could change what it does",
+                    slot.reference
+                ),
+                "hand the value over beside the text: `jq --arg x {X} '… $x …'`, a variable of the query, a file",
+            ));
+        }
+    };
+    for command in &script.commands {
+        let Some(name) = command.name() else { continue };
+        for (word, partial) in code_words(name, command) {
+            let whole = word.parts.len() == 1;
+            if partial && whole {
+                continue;
+            }
+            for index in slots(word) {
+                refuse(index, name);
+            }
+        }
+        if let Some((program, code)) = code_behind(command) {
+            for index in slots(code) {
+                refuse(index, program);
+            }
+        }
+    }
+    for site in &shape.sites {
+        let database = site
+            .command
+            .as_deref()
+            .filter(|name| DATABASES.iter().any(|(known, _)| known == name));
+        if site.spot == Spot::Input
+            && let Some(name) = database
+        {
+            mentioned(&site.variable).for_each(|index| refuse(index, name));
+        }
+    }
+    problems
+}
+
+fn slots(word: &Word) -> Vec<usize> {
+    let sources = word.parts.iter().filter_map(|part| match part {
+        Part::Dynamic(source) if !is_substitution(source) => Some(source),
+        _ => None,
+    });
+    sources.flat_map(|source| mentioned(source)).collect()
+}
+
+/// The words of a command that are code, and whether a whole one may be a value.
+fn code_words<'c>(name: &str, command: &'c SimpleCommand) -> Vec<(&'c Word, bool)> {
+    let words = &command.words[1..];
+    if FILTERS.contains(&name) {
+        return filter(words).into_iter().map(|word| (word, true)).collect();
+    }
+    let Some((_, options)) = DATABASES.iter().find(|(known, _)| *known == name) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        let start = word.literal_prefix();
+        if options.contains(&start) && word.is_static() {
+            found.extend(words.get(index + 1).map(|word| (word, false)));
+        } else if options
+            .iter()
+            .any(|option| start.starts_with(option) && !word.is_static())
+        {
+            found.push((word, false));
+        }
+    }
+    if name == "sqlite3" || name == "duckdb" {
+        // The first operand is the database.
+        let operands = words
+            .iter()
+            .filter(|word| !word.literal_prefix().starts_with('-'));
+        found.extend(operands.skip(1).map(|word| (word, false)));
+    }
+    found
+}
+
+/// The program of `jq`: its first operand.
+fn filter(words: &[Word]) -> Option<&Word> {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let start = word.literal_prefix();
+        at += match start {
+            "--arg" | "--argjson" | "--slurpfile" | "--rawfile" | "--argfile" => 3,
+            "--indent" | "-L" => 2,
+            "-f" | "--from-file" => return None,
+            _ if start.starts_with('-') && start.len() > 1 => 1,
+            _ => return Some(word),
+        };
+    }
+    None
+}
+
+/// A shell or interpreter among the words of a program that nobody here knows (`docker exec c sh -c …`), and the code it is given.
+fn code_behind(command: &SimpleCommand) -> Option<(&str, &Word)> {
+    let words = &command.words;
+    for (index, word) in words.iter().enumerate().skip(1) {
+        let Some(text) = word.as_static() else {
+            continue;
+        };
+        let name = text.rsplit('/').next().unwrap_or(text);
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let letters: &[char] = match stem {
+            "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "fish" | "python" | "pwsh" | "su" => {
+                &['c']
+            }
+            "node" | "perl" | "ruby" | "php" | "lua" | "Rscript" | "deno" | "bun" => {
+                &['e', 'E', 'p', 'r']
+            }
+            _ => continue,
+        };
+        let option = words[index + 1..].iter().position(|word| {
+            let start = word.literal_prefix();
+            start.starts_with('-')
+                && (start.starts_with("--") || start.trim_start_matches('-').contains(letters))
+        });
+        if let Some(option) = option
+            && let Some(code) = words.get(index + option + 2)
+        {
+            return Some((name, code));
+        }
+    }
+    None
+}
+
+/// What a value must not be, because the program makes more of it than a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forbidden {
+    /// `make X=y` sets a variable that recipes run.
+    Assignment,
+    /// `perl -n` opens `ls|` as a command.
+    Pipe,
+    /// `vim +!ls` and `less +!ls` run commands.
+    Plus,
+}
+
+impl Forbidden {
+    /// What is wrong with a word.
+    pub(super) fn fault(self, word: &str) -> Option<String> {
+        let (wrong, message) = match self {
+            Forbidden::Assignment => (
+                word.contains('='),
+                "contains `=` and would set a variable of `make`",
+            ),
+            Forbidden::Pipe => (
+                word.contains(['|', '<', '>']),
+                "contains `|`, `<` or `>`, and perl opens such names as commands or for writing",
+            ),
+            Forbidden::Plus => (
+                word.starts_with('+'),
+                "starts with `+` and would be taken for a command",
+            ),
+        };
+        wrong.then(|| message.to_owned())
+    }
+}
+
+/// What the words of a program must not be.
+pub(super) fn forbidden(name: &str) -> Option<Forbidden> {
+    Some(match name {
+        "make" | "gmake" | "nmake" | "bmake" => Forbidden::Assignment,
+        "perl" => Forbidden::Pipe,
+        "vi" | "vim" | "nvim" | "view" | "ex" | "vimdiff" | "gvim" | "less" | "more" | "most"
+        | "man" | "bash" | "sh" | "dash" | "zsh" | "ksh" => Forbidden::Plus,
+        _ => return None,
+    })
+}
