@@ -21,6 +21,7 @@ mod run;
 mod sandbox;
 mod schema;
 mod seed_yaml;
+mod steps;
 mod terminal;
 mod trial;
 mod watch;
