@@ -23,5 +23,6 @@ mod schema;
 mod seed_yaml;
 mod steps;
 mod terminal;
+mod tool_files;
 mod trial;
 mod watch;
