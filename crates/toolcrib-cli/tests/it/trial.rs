@@ -361,6 +361,26 @@ fn what_the_sandbox_does_not_hold_needs_yes() {
 }
 
 #[test]
+fn a_link_out_of_the_throw_away_directory_does_not_widen_it() {
+    let test = Test::new();
+    let outside = test.workspace().parent().unwrap().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let writer = "description: W\nbash: touch door/made\ntags: [write]\nsecurity:\n  required-permissions: [\"filesystem:write:door\"]\n";
+    let steps = format!(
+        "description: S\ntags: [write]\nsteps:\n  - {{name: link, bash: \"ln -s {} door\"}}\n  - {{name: go, use-tool: w}}\ntests:\n  - {{name: it}}\n",
+        outside.display()
+    );
+    let test = test
+        .file(".toolcrib/tools/w.yaml", writer)
+        .file(".toolcrib/tools/s.yaml", steps);
+    let ran = test.run(&["test", "s"]).exits(1);
+    assert!(ran.stdout.contains("--yes"), "{ran:?}");
+    assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
+    test.run(&["test", "s", "--yes"]).exits(0);
+    assert!(outside.join("made").exists());
+}
+
+#[test]
 fn tests_of_tools_for_other_systems_are_skipped() {
     let test = with_tool(
         "description: X\ncmd: dir\ntags: [read]\nplatforms: [windows]\ntests:\n  - {name: elsewhere}\n",

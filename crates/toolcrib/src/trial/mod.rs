@@ -262,18 +262,19 @@ impl Bench {
         tool: &Arc<Definition>,
         request: CallRequest,
     ) -> Result<Outcome, ToolError> {
-        let workspace = scratch
-            .workspace()
-            .map_err(|error| ToolError::failed(error.to_string()))?;
+        let open = || {
+            let opened = scratch.workspace();
+            opened.map_err(|error| ToolError::failed(error.to_string()))
+        };
         let approver = TestApprover {
             consent: self.consent,
-            workspace: workspace.root().to_owned(),
+            workspace: open()?,
             tool: Arc::clone(tool),
             tools: Arc::clone(&self.tools),
             open_builtins: self.open_builtins.clone(),
         };
         let registry = self.materials.open(Stage {
-            workspace,
+            workspace: open()?,
             approver: Arc::new(approver),
             tool,
         })?;
