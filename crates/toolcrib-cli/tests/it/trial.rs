@@ -256,6 +256,32 @@ tests:
 }
 
 #[test]
+fn cleanup_runs_with_the_arguments_of_the_test_whatever_the_tool_thinks_of_them() {
+    let yaml = "\
+description: Makes
+bash: touch {NAME}
+tags: [write]
+parameters:
+  NAME:
+    type: string
+    description: What
+    transform: value.toLowerCase()
+    validation: {maxLength: 3}
+tests:
+  - {name: right, parameters: {NAME: ABC}, cleanup: [\"rm {NAME}\"]}
+  - {name: refused, parameters: {NAME: ABCD}, cleanup: [\"touch {NAME}\", \"rm abcd\"]}
+  - {name: missing, cleanup: [\"true\"]}
+";
+    let alias = "description: A\ntype: alias\nbase-tool: t\ntests:\n  - {name: it, parameters: {NAME: x}, cleanup: [\"rm x\"]}\n";
+    let test = with_tool(yaml).file(".toolcrib/tools/a.yaml", alias);
+    let tests = tests(&test, &[], 1);
+    assert_eq!(statuses(&tests), ["passed", "passed", "failed", "failed"]);
+    for tried in &tests {
+        assert_eq!(tried["cleanup"], json!([]), "{tried}");
+    }
+}
+
+#[test]
 fn ctrl_c_ends_the_tests_and_cleans_up() {
     let temporary = tempfile::tempdir().unwrap();
     let test = with_tool(
