@@ -75,16 +75,9 @@ pub(crate) struct CommandTool {
 impl CommandTool {
     /// The tool of a definition, in the bundle of its scope (`local`, `user`, `global`). The error says what about it cannot be
     /// published.
-    pub(crate) fn new(
-        definition: Arc<Definition>,
-        bundle: Slug,
-        settings: Arc<CommandSettings>,
-    ) -> Result<Self, ToolError> {
-        Self::linked(definition, bundle, settings, &|_| None)
-    }
-
-    /// The same, for a tool that may use others: `lookup` knows the ones there are. An alias is published with what its base
-    /// takes, a tool with steps with the effects of what they use; when one of those changes, it is made anew.
+    ///
+    /// `lookup` knows the tools that it may use: an alias is published with what its base takes, a tool with steps with the effects
+    /// of what they use. When one of those changes, it is made anew.
     pub(crate) fn linked(
         definition: Arc<Definition>,
         bundle: Slug,
@@ -121,9 +114,16 @@ impl CommandTool {
         })
     }
 
-    /// What the file says.
-    pub(crate) fn definition(&self) -> &Arc<Definition> {
-        &self.definition
+    /// What a call may read or write outside of the workspace, links followed, in words.
+    pub(crate) fn beyond_workspace(
+        definition: &Definition,
+        args: &JsonObject,
+        workspace: &Workspace,
+    ) -> Vec<String> {
+        let values = surroundings::judged_values(definition, args, Some(workspace));
+        let mut reach = reach::Reach::of(definition, &values, Some(workspace));
+        reach.hosts.clear();
+        reach.in_words()
     }
 
     /// What is missing for it to run on this machine, if something is: another platform, an interpreter.
