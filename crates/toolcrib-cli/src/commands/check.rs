@@ -109,7 +109,9 @@ impl Checked {
             let indent = line.len() - key.len();
             if let Some(name) = name
                 && indent > 0
-                && key.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
+                && key
+                    .strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with(':'))
             {
                 let at = start + indent;
                 return (at..at + name.len(), index + 1, indent + 1);
@@ -359,17 +361,23 @@ fn add_losses(files: &mut [Checked], provider: Provider, global: &Global) {
         let Some(definition) = &file.definition else {
             continue;
         };
-        let made = spec_of(definition, &lookup).map(|spec| {
-            wire::definition(&spec, provider, &DefinitionOptions::default())
-        });
+        let made = spec_of(definition, &lookup)
+            .map(|spec| wire::definition(&spec, provider, &DefinitionOptions::default()));
         let (code, severity, said) = match made {
-            Err(error) => ("not-expressible", Severity::Error, vec![error.message().to_owned()]),
+            Err(error) => (
+                "not-expressible",
+                Severity::Error,
+                vec![error.message().to_owned()],
+            ),
             Ok(Err(error)) => ("not-expressible", Severity::Error, vec![error.to_string()]),
             Ok(Ok(made)) => {
-                let losses = made.losses.into_iter().map(|loss| match loss.pointer.as_str() {
-                    "" => format!("{name} is not told: {}", loss.reason),
-                    pointer => format!("{name} is not told, at `{pointer}`: {}", loss.reason),
-                });
+                let losses = made
+                    .losses
+                    .into_iter()
+                    .map(|loss| match loss.pointer.as_str() {
+                        "" => format!("{name} is not told: {}", loss.reason),
+                        pointer => format!("{name} is not told, at `{pointer}`: {}", loss.reason),
+                    });
                 ("provider-loss", Severity::Warning, losses.collect())
             }
         };
@@ -433,7 +441,9 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
         ),
     });
     if files.iter().any(|file| !file.fixed.is_empty()) {
-        output.say(&output.dim("a trusted file that was changed is to be trusted anew: `toolcrib trust`"));
+        output.say(
+            &output.dim("a trusted file that was changed is to be trusted anew: `toolcrib trust`"),
+        );
     }
     if fixable > 0 {
         output.say(&output.dim("`toolcrib check --fix` puts right what is certain"));
