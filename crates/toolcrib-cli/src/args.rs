@@ -26,6 +26,7 @@ Start here:
   toolcrib list                             what tools there are
   toolcrib show read_file                   what one takes and returns
   toolcrib run read_file path=README.md     call it
+  toolcrib init                             a first tool of your own, tested
   toolcrib schema --provider openai         hand them all to a model
 
 Exit codes: 0 done · 1 the tool failed · 2 usage · 3 no such tool, or it is off · 4 bad arguments ·
@@ -110,8 +111,26 @@ pub(crate) enum Command {
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Explain a tool's standing, or an error code
+    /// Check the files of tools: everything that is wrong, where, why, and what to write instead
+    Check(CheckArgs),
+    /// Explain a tool's standing, an error code, a problem or a field of tools' files
     Explain(ExplainArgs),
+    /// Make a directory for tools of this project, with one that works
+    Init(InitArgs),
+    /// Write a new tool from a template
+    New(NewArgs),
+    /// Edit a tool's file; what does not check is not saved
+    Edit(EditArgs),
+    /// Run the tests of tools, each in a directory that is thrown away
+    Test(TestArgs),
+    /// Check and test tools again whenever their files change
+    Watch(WatchArgs),
+    /// Look at what the tools of a project would run, and trust them
+    Trust(TrustArgs),
+    /// Switch tools on again
+    Enable(SwitchArgs),
+    /// Switch tools off, for good
+    Disable(SwitchArgs),
     /// Run any command behind the wall that tools run behind
     Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace
@@ -189,8 +208,36 @@ fn providers() -> PossibleValuesParser {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib trust                 look at the tools of this project, then say yes or no
+  toolcrib trust ../other --yes  trust those of another one without being asked
+
+Tools that come with a project cannot be called before you trusted them. What you trust is the files
+as they are: one that changes has to be trusted again, and the difference is shown. Without a
+terminal and without --yes nothing is trusted (exit 6).")]
+pub(crate) struct TrustArgs {
+    /// The project; where you are if not named
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: Option<PathBuf>,
+    /// Trust them without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It holds for every process that uses this home, until it is taken back. A tool of a project is
+switched in that project only. What `disabledTools` names in config.toml stays off.")]
+pub(crate) struct SwitchArgs {
+    /// The tools
+    #[arg(required = true, value_name = "TOOL", add = ArgValueCompleter::new(complete::all_tools))]
+    pub(crate) tools: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Also list tools that are switched off or cannot run here
+    /// Also list tools that are off, not trusted, shadowed, broken or cannot run here
     #[arg(short, long)]
     pub(crate) all: bool,
 }
@@ -511,12 +558,144 @@ pub(crate) enum ConfigCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  toolcrib check                            every tool of this workspace and yours
+  toolcrib check .toolcrib/tools/find.yaml
+  toolcrib check --fix                      put right what is certain: misspelt fields, quotes
+  toolcrib check --strict --json            for CI: warnings count, one JSON document
+  toolcrib check --for openai               what that provider could not be told
+  toolcrib check --schema                   the JSON Schema of the format, for editors
+  cat find.yaml | toolcrib check -
+
+Nothing is run and nothing needs to be trusted. Exits with 0 when the files are in order, 4 when one
+is not. `toolcrib explain CODE` says more about a problem, `toolcrib explain FIELD` about a field.")]
+pub(crate) struct CheckArgs {
+    /// Files, directories of tools, or - for stdin; by default the tools of this workspace and yours
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Put right what can be put right without asking; comments and layout stay
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Let warnings count as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Also report what this provider's format cannot say about a tool
+    #[arg(long = "for", value_name = "PROVIDER", value_parser = providers())]
+    pub(crate) provider: Option<String>,
+    /// Print the JSON Schema of the format and check nothing
+    #[arg(long, conflicts_with_all = ["paths", "fix", "strict", "provider"])]
+    pub(crate) schema: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
   toolcrib explain read_file              is it on offer, from where, under which limits?
-  toolcrib explain INVALID_ARGUMENTS      what does this code mean, and what now?")]
+  toolcrib explain INVALID_ARGUMENTS      what does this code mean, and what now?
+  toolcrib explain unknown-key            a problem that `toolcrib check` reports
+  toolcrib explain security.isolation     a field of tools' files")]
 pub(crate) struct ExplainArgs {
-    /// A tool or an error code
+    /// A tool, an error code, a problem of a file, or a field
     #[arg(add = ArgValueCompleter::new(complete::topics))]
     pub(crate) topic: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib init                          .toolcrib/tools with one tool that works
+  toolcrib run count-lines PATH=README.md
+  toolcrib test                          the tests it came with
+
+What is there already is left as it is, so that running it again does no harm. The tool it writes is
+trusted: you asked for it.")]
+pub(crate) struct InitArgs {}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib new word-count --description 'Counts the words of a file'
+  toolcrib new release --kind steps          several commands, one after the other
+  toolcrib new todo --kind alias             another tool with preset arguments
+  toolcrib new greet --scope user            for all your projects, in ~/.toolcrib/tools
+
+Each template works as it is: it checks, and its own tests pass. It is trusted, since you wrote it.
+Change it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.")]
+pub(crate) struct NewArgs {
+    /// The tool's name: letters, digits, dashes and underscores
+    pub(crate) name: String,
+    /// What it is made of: one command, several, or another tool
+    #[arg(long, value_name = "KIND", default_value = "shell", value_parser = ["shell", "steps", "alias"])]
+    pub(crate) kind: String,
+    /// Where it is kept: in this project, or for all of yours
+    #[arg(long, value_name = "SCOPE", default_value = "local", value_parser = ["local", "user"])]
+    pub(crate) scope: String,
+    /// What it does, for people and models
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// Replace the file if there is one
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib edit word-count
+  EDITOR='code --wait' toolcrib edit word-count
+
+Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only what checks takes the place of
+the file, at once and whole; on a terminal you can go on editing what does not, elsewhere it is
+refused (exit 4) and the copy is kept. What you saved is trusted. Built-in tools have no file.")]
+pub(crate) struct EditArgs {
+    /// The tool
+    #[arg(add = ArgValueCompleter::new(complete::file_tools))]
+    pub(crate) tool: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib test                          all tests of all tools
+  toolcrib test word-count               those of one tool
+  toolcrib test word-count:empty-file    one of them
+  toolcrib test word-count --record      fill in what tests expect that say nothing yet
+
+Each test runs in an empty directory of its own behind the sandbox, several at once; afterwards the
+directory is gone. Nothing of your workspace is seen or changed, nothing is recorded, nobody is
+asked, and tools need not be trusted; what rules deny stays denied. A tool with `elevated` rights,
+without isolation or with permissions outside of that directory needs --yes.
+Exits with 1 when a test failed, 3 when there is no such tool or test.")]
+pub(crate) struct TestArgs {
+    /// Tools, or single tests as TOOL:TEST; all when none is named
+    #[arg(value_name = "TOOL[:TEST]", add = ArgValueCompleter::new(complete::trials))]
+    pub(crate) tests: Vec<String>,
+    /// Write what came into the files: of tests that expect nothing, and of tests named one by one
+    #[arg(long)]
+    pub(crate) record: bool,
+    /// How many tests run at once [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
+    /// Agree to what the sandbox does not hold, and to what --record writes
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib watch                 all tools that come from files
+  toolcrib watch word-count      one of them
+  toolcrib watch --json          one line of JSON for each tool that was tried
+
+Tools are checked and tested at the start and whenever their files change, as by `toolcrib test`.
+Ctrl-C ends it.")]
+pub(crate) struct WatchArgs {
+    /// The tools; all when none is named
+    #[arg(value_name = "TOOL", add = ArgValueCompleter::new(complete::file_tools))]
+    pub(crate) tools: Vec<String>,
+    /// Agree to what the sandbox does not hold
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

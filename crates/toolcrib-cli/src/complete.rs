@@ -8,6 +8,8 @@ use clap::CommandFactory as _;
 use clap_complete::engine::CompletionCandidate;
 use serde_json::Value;
 use toolcrib::approval::Status;
+use toolcrib::definition::CODES;
+use toolcrib::definition::fields::FIELDS;
 use toolcrib::model::text;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
@@ -36,6 +38,69 @@ pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
+/// Names of all tools, also of those that are off.
+pub(crate) fn all_tools(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let entries = crib.registry().entries();
+    let matching = entries
+        .iter()
+        .filter(|entry| entry.spec().name.as_str().starts_with(current));
+    matching
+        .map(|entry| candidate(entry.spec().name.as_str(), &entry.spec().description))
+        .collect()
+}
+
+/// Names of tools that have files, also of those that cannot be called yet.
+pub(crate) fn file_tools(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let report = crib.tool_files();
+    let matching = report
+        .files
+        .iter()
+        .filter(|file| file.name.starts_with(current));
+    matching
+        .map(|file| {
+            let about = file.definition.as_deref();
+            let about = about.map_or("its file cannot be loaded", |tool| &tool.description);
+            candidate(&file.name, about)
+        })
+        .collect()
+}
+
+/// Names of tools that have files, and behind `:` those of their tests.
+pub(crate) fn trials(current: &OsStr) -> Vec<CompletionCandidate> {
+    let word = current.to_str().unwrap_or_default();
+    let Some((tool, test)) = word.split_once(':') else {
+        return file_tools(current);
+    };
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let report = crib.tool_files();
+    let file = report.files.iter().find(|file| file.name == tool);
+    let tests = file
+        .and_then(|file| file.definition.as_deref())
+        .map_or(&[][..], |definition| &definition.tests);
+    tests
+        .iter()
+        .filter(|known| known.name.starts_with(test))
+        .map(|known| {
+            let about = known.description.as_deref().unwrap_or_default();
+            candidate(&format!("{tool}:{}", known.name), about)
+        })
+        .collect()
+}
+
 /// Tool names and error codes.
 pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut all = tools(current);
@@ -46,6 +111,12 @@ pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
         .iter()
         .filter(|code| code.as_str().starts_with(&current.to_ascii_uppercase()));
     all.extend(codes.map(|code| candidate(code.as_str(), code.meaning())));
+    let problems = CODES.iter().filter(|code| code.name.starts_with(current));
+    all.extend(problems.map(|code| candidate(code.name, code.meaning)));
+    let fields = FIELDS
+        .iter()
+        .filter(|field| field.path.starts_with(current));
+    all.extend(fields.map(|field| candidate(field.path, field.meaning)));
     all
 }
 

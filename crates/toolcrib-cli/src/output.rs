@@ -86,6 +86,11 @@ impl Output {
         self.stderr_is_terminal && !self.quiet && !self.json && !self.plain
     }
 
+    /// Whether a part of the result can be shown before the rest: only to a person, who sees it once.
+    pub(crate) fn shows_results_live(&self) -> bool {
+        self.stdout_is_terminal && !self.json
+    }
+
     /// Prints one JSON document: indented for a person, on one line for a program.
     pub(crate) fn document(&self, value: &impl Serialize) {
         let text = if self.stdout_is_terminal {

@@ -46,6 +46,7 @@ mod nr {
     pub const FCNTL: usize = 72;
     pub const MMAP: usize = 9;
     pub const CHDIR: usize = 80;
+    pub const IOCTL: usize = 16;
 }
 #[cfg(target_arch = "aarch64")]
 mod nr {
@@ -65,6 +66,7 @@ mod nr {
     pub const FCNTL: usize = 25;
     pub const MMAP: usize = 222;
     pub const CHDIR: usize = 49;
+    pub const IOCTL: usize = 29;
 }
 
 /// One system call.
@@ -120,6 +122,7 @@ const ECHILD: isize = -10;
 const PR_SET_DUMPABLE: usize = 4;
 const SIG_SETMASK: usize = 2;
 const WNOHANG: usize = 1;
+const TIOCSCTTY: usize = 0x540e;
 
 /// The kernel's `struct rusage`: seconds and microseconds of user time, of system time, kilobytes, and thirteen numbers more.
 type Usage = [i64; 18];
@@ -183,7 +186,8 @@ unsafe extern "C" fn main(stack: *const usize) -> ! {
     exit(0)
 }
 
-/// Waits for the command and becomes it: four numbers of a header, then strings, each ended by a null.
+/// Waits for the command and becomes it: four numbers of a header, then strings, each ended by a null. The fourth number says
+/// whether descriptor 0 is a terminal, which then controls the command's session.
 fn start() -> ! {
     let mut header = MaybeUninit::<[u32; 4]>::uninit();
     if !read_whole(header.as_mut_ptr() as usize, 16) {
@@ -191,7 +195,7 @@ fn start() -> ! {
         exit(0);
     }
     // SAFETY: filled by the read.
-    let [text, arguments, variables, _] = unsafe { header.assume_init() };
+    let [text, arguments, variables, terminal] = unsafe { header.assume_init() };
     let (text, arguments, variables) = (text as usize, arguments as usize, variables as usize);
     let lists = (arguments + variables + 2) * 8;
     // SAFETY: a new private mapping; the answer is checked.
@@ -233,6 +237,12 @@ fn start() -> ! {
             refused(b'D', entered);
         }
         call(nr::SETSID, 0, 0, 0, 0);
+        if terminal != 0 {
+            let controlling = call(nr::IOCTL, 0, TIOCSCTTY, 0, 0);
+            if controlling < 0 {
+                refused(b'E', controlling);
+            }
+        }
         call(nr::RT_SIGPROCMASK, SIG_SETMASK, &raw const none as usize, 0, 8);
         refused(b'E', call(nr::EXECVE, program, list as usize, list.add(arguments + 1) as usize, 0))
     }

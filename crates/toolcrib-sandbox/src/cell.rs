@@ -5,8 +5,9 @@ use crate::{
     cgroup::Slot,
     child::Descriptors,
     proxy::Relay,
-    run::Cancel,
+    run::{Cancel, Stream},
     sys,
+    terminal::Terminal,
     watchdog::{self, Watched},
 };
 use std::{
@@ -19,6 +20,9 @@ use std::{
 /// The capacity of output pipes: room for a command to go on while we pass on what it said.
 const CAPACITY: i32 = 256 << 10;
 
+/// Room for one write of a command; see [`crate::arrivals`].
+const ONE_WRITE: i32 = 4096;
+
 /// How long an init without a pid namespace has to end what it started.
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -27,9 +31,13 @@ const PATIENCE: Duration = Duration::from_millis(300);
 pub(crate) struct Pipes {
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
+    /// A terminal has one output only.
+    pub(crate) stderr: Option<OwnedFd>,
     pub(crate) report: OwnedFd,
     pub(crate) command: OwnedFd,
+    /// The command's end of its terminal, if it has one.
+    terminal: Option<OwnedFd>,
+    narrow: [Option<OwnedFd>; 2],
     theirs: [OwnedFd; 5],
 }
 
@@ -42,11 +50,14 @@ impl Pipes {
         let (stderr, their_stderr) = sys::pipe()?;
         let (report, their_report) = sys::pipe()?;
         let (their_command, command) = sys::pipe()?;
-        for fd in [&stdout, &stderr] {
+        for (fd, theirs) in [(&stdout, &their_stdout), (&stderr, &their_stderr)] {
             sys::nonblocking(fd)?;
-            // Best effort: an unprivileged user's share of pipe memory may be used up.
+            // Best effort, all it is for is the order of what is said.
             // SAFETY: numbers only.
-            unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETPIPE_SZ, CAPACITY) };
+            unsafe {
+                libc::fcntl(fd.as_raw_fd(), libc::F_SETPIPE_SZ, ONE_WRITE);
+                libc::fcntl(theirs.as_raw_fd(), libc::F_SETFL, libc::O_DIRECT);
+            }
         }
         sys::nonblocking(&report)?;
         if let Some((uid, gid)) = user {
@@ -65,10 +76,41 @@ impl Pipes {
         Ok(Self {
             stdin,
             stdout,
-            stderr,
+            stderr: Some(stderr),
             report,
             command,
+            terminal: None,
+            narrow: [Some(their_stdout), Some(their_stderr)],
             theirs,
+        })
+    }
+
+    /// The same with a terminal for input and output.
+    pub(crate) fn with_terminal(user: Option<(u32, u32)>) -> io::Result<Self> {
+        let Terminal { ours, theirs } = Terminal::open()?;
+        if let Some((uid, gid)) = user {
+            // SAFETY: numbers only.
+            sys::check(unsafe { libc::fchown(theirs.as_raw_fd(), uid, gid) }.into())?;
+        }
+        let (report, their_report) = sys::pipe()?;
+        let (their_command, command) = sys::pipe()?;
+        sys::nonblocking(&report)?;
+        Ok(Self {
+            stdin: ours.try_clone()?,
+            stdout: ours,
+            stderr: None,
+            report,
+            command,
+            theirs: [
+                sys::high(&theirs)?,
+                sys::high(&theirs)?,
+                sys::high(&theirs)?,
+                sys::high(&their_report)?,
+                sys::high(&their_command)?,
+            ],
+            narrow: [None, None],
+            // Kept open: a command that closes its terminal for a while must not look like one that has ended.
+            terminal: Some(theirs),
         })
     }
 
@@ -86,6 +128,10 @@ pub(crate) struct Cell {
     pub(crate) stderr: Option<OwnedFd>,
     pub(crate) report: OwnedFd,
     pub(crate) command: Option<OwnedFd>,
+    /// The command's end of its terminal, if it has one.
+    pub(crate) terminal: Option<OwnedFd>,
+    /// The command's ends of stdout and stderr while these take one write at a time.
+    narrow: [Option<OwnedFd>; 2],
     pub(crate) slot: Option<Slot>,
     namespace: bool,
     reaped: bool,
@@ -101,6 +147,8 @@ impl Cell {
             stderr,
             report,
             command,
+            terminal,
+            narrow,
             theirs,
         } = pipes;
         drop(theirs);
@@ -120,9 +168,11 @@ impl Cell {
             process,
             stdin: Some(stdin),
             stdout: Some(stdout),
-            stderr: Some(stderr),
+            stderr,
             report,
             command: Some(command),
+            terminal,
+            narrow,
             slot,
             namespace,
             reaped: false,
@@ -139,6 +189,22 @@ impl Cell {
     /// Takes the namespaces, to be let go when there is time.
     pub(crate) fn namespaces(&mut self) -> Vec<OwnedFd> {
         std::mem::take(&mut self.namespaces)
+    }
+
+    /// Gives an output room for many writes, which may then be read as one.
+    pub(crate) fn widen(&mut self, stream: Stream) {
+        let Some(theirs) = self.narrow[stream as usize].take() else {
+            return;
+        };
+        // Best effort: an unprivileged user's share of pipe memory may be used up. A flag that a program has set stays.
+        // SAFETY: numbers only.
+        unsafe {
+            let flags = libc::fcntl(theirs.as_raw_fd(), libc::F_GETFL);
+            if flags >= 0 {
+                libc::fcntl(theirs.as_raw_fd(), libc::F_SETFL, flags & !libc::O_DIRECT);
+            }
+            libc::fcntl(theirs.as_raw_fd(), libc::F_SETPIPE_SZ, CAPACITY);
+        }
     }
 
     /// Readable when init has ended.

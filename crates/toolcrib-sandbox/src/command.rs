@@ -1,6 +1,6 @@
 //! What to run: program, arguments, directory, environment, and how it travels to the process that waits for it.
 
-use crate::error::SandboxError;
+use crate::{error::SandboxError, terminal::Dialogue};
 use std::{
     ffi::{OsStr, OsString},
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
@@ -15,9 +15,10 @@ pub struct Command {
     directory: Option<PathBuf>,
     environment: Vec<(OsString, OsString)>,
     stdin: Stdin,
+    dialogue: Option<Dialogue>,
 }
 
-/// What the command reads.
+/// What the command reads. On a terminal it is what is typed first, with the return key at the end.
 #[derive(Clone, Debug, Default)]
 pub enum Stdin {
     /// Nothing.
@@ -47,6 +48,7 @@ impl Command {
             directory: None,
             environment,
             stdin: Stdin::Empty,
+            dialogue: None,
         }
     }
 
@@ -85,6 +87,17 @@ impl Command {
     pub fn stdin(mut self, stdin: Stdin) -> Self {
         self.stdin = stdin;
         self
+    }
+
+    /// Says who answers the command's questions; for a policy with a terminal. Without it nobody does.
+    #[must_use]
+    pub fn dialogue(mut self, dialogue: Dialogue) -> Self {
+        self.dialogue = Some(dialogue);
+        self
+    }
+
+    pub(crate) fn answers(&self) -> Option<&Dialogue> {
+        self.dialogue.as_ref()
     }
 
     pub(crate) fn input(&self) -> &Stdin {
@@ -174,12 +187,14 @@ impl Command {
         })
     }
 
-    /// The command as init reads it (`init/main.rs`): a header of four numbers, then strings ended by a null.
+    /// The command as init reads it (`init/main.rs`): a header of four numbers, then strings ended by a null. `terminal`:
+    /// whether its descriptors are one.
     pub(crate) fn wire(
         &self,
         program: &Path,
         workspace: &Path,
         extra: &[(&str, String)],
+        terminal: bool,
     ) -> Result<Vec<u8>, SandboxError> {
         let directory = self.start_directory(workspace);
         let mut text = Vec::new();
@@ -227,7 +242,7 @@ impl Command {
         }
         let arguments = self.arguments.len() as u32 + 1;
         let mut wire = Vec::with_capacity(text.len() + 16);
-        for number in [text.len() as u32, arguments, variables, 0] {
+        for number in [text.len() as u32, arguments, variables, u32::from(terminal)] {
             wire.extend_from_slice(&number.to_ne_bytes());
         }
         wire.extend(text);

@@ -1,7 +1,10 @@
 //! What a command reads, written to its pipe as there is room.
 
-use crate::sys;
-use std::io;
+use crate::{sys, terminal::Keyboard};
+use std::{
+    io,
+    os::fd::{AsRawFd, RawFd},
+};
 
 /// What the command reads.
 pub(crate) enum Input<'a> {
@@ -13,6 +16,11 @@ pub(crate) enum Input<'a> {
         written: usize,
         ended: bool,
     },
+    /// What is typed on a terminal, which never ends.
+    Typed {
+        waiting: Vec<u8>,
+        keyboard: Option<&'a Keyboard>,
+    },
 }
 
 impl Input<'_> {
@@ -20,6 +28,7 @@ impl Input<'_> {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Caller { read, written, .. } => read.get(*written..).unwrap_or(&[]),
+            Self::Typed { waiting, .. } => waiting,
         }
     }
 
@@ -27,6 +36,7 @@ impl Input<'_> {
         match self {
             Self::Bytes(bytes) => *bytes = bytes.get(length..).unwrap_or(&[]),
             Self::Caller { written, .. } => *written += length,
+            Self::Typed { waiting, .. } => drop(waiting.drain(..length.min(waiting.len()))),
         }
     }
 
@@ -34,16 +44,36 @@ impl Input<'_> {
         match self {
             Self::Bytes(_) => true,
             Self::Caller { ended, .. } => *ended,
+            Self::Typed { .. } => false,
         }
     }
 
-    /// Whether the caller's input is to be read next.
+    /// Whether more is to come, and there is nothing to write until it does.
     pub(crate) fn is_hungry(&self) -> bool {
-        matches!(self, Self::Caller { ended: false, .. }) && self.rest().is_empty()
+        !self.ended() && self.rest().is_empty()
+    }
+
+    /// Where more comes from.
+    pub(crate) fn source(&self) -> Option<RawFd> {
+        match self {
+            Self::Bytes(_) => None,
+            Self::Caller { .. } => Some(io::stdin().as_raw_fd()),
+            Self::Typed { keyboard, .. } => keyboard.map(|keyboard| keyboard.pressed().as_raw_fd()),
+        }
+    }
+
+    /// Types something, after what is waiting to be typed.
+    pub(crate) fn press(&mut self, bytes: &[u8]) {
+        if let Self::Typed { waiting, .. } = self {
+            waiting.extend_from_slice(bytes);
+        }
     }
 
     /// Reads the next piece; called when there is one, since the caller's input may block.
     pub(crate) fn refill(&mut self) {
+        if let Self::Typed { waiting, keyboard } = self {
+            waiting.extend(keyboard.map(Keyboard::take).unwrap_or_default());
+        }
         if let Self::Caller {
             read,
             written,

@@ -27,6 +27,7 @@ compile_error!(
     "toolcrib-sandbox enforces with Linux namespaces, Landlock and seccomp on x86_64 and aarch64; there is no wall for this system yet"
 );
 
+mod arrivals;
 mod birth;
 mod cell;
 mod cgroup;
@@ -50,6 +51,7 @@ mod seccomp;
 mod support;
 mod sys;
 mod temporary;
+mod terminal;
 mod user;
 mod watchdog;
 
@@ -64,3 +66,5 @@ pub use report::{EndedBy, Report, Status};
 pub use run::{Cancel, Stream};
 pub use sandbox::Sandbox;
 pub use support::Support;
+pub use temporary::TemporaryDirectory;
+pub use terminal::{Dialogue, Keyboard};

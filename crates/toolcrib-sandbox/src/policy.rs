@@ -141,6 +141,9 @@ pub struct Policy {
     pub limits: Limits,
     /// Whose rights the command has.
     pub user: User,
+    /// Whether the command is on a terminal of its own, for programs that talk to a person. Its output is all on stdout
+    /// then; [`crate::Command::dialogue`] says who answers.
+    pub terminal: bool,
     /// Whether names that other programs run later are kept from being written; see [`crate::PROTECTED_NAMES`].
     pub protect: bool,
     /// More paths in the workspace that cannot be written, replaced or newly made.
@@ -158,9 +161,18 @@ impl Policy {
             network: Network::None,
             limits: Limits::default(),
             user: User::Same,
+            terminal: false,
             protect: true,
             protected: Vec::new(),
         }
+    }
+
+    /// The devices there are inside, beneath `/dev`. With a terminal also the name by which every process calls its own.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &'static str> {
+        let terminal = self.terminal && Path::new("/dev/tty").exists();
+        ["null", "zero", "full", "random", "urandom"]
+            .into_iter()
+            .chain(terminal.then_some("tty"))
     }
 
     /// Refuses limits that nothing could run under, before anything is started.

@@ -15,7 +15,8 @@ use crate::{
     report::Report,
     run::{self, Cancel, Stream},
     sandbox::{Engine, Sandbox},
-    sys, temporary,
+    sys,
+    temporary::TemporaryDirectory,
 };
 use std::{
     os::{
@@ -48,7 +49,7 @@ pub(crate) struct Inner {
     pub(crate) workspace: PathBuf,
     pub(crate) plan: Plan,
     /// Where a run cannot have a `/tmp` of its own; then this is for one run only.
-    pub(crate) temporary: Option<temporary::Directory>,
+    pub(crate) temporary: Option<TemporaryDirectory>,
     pub(crate) used: AtomicBool,
     pub(crate) idle: Mutex<Vec<Cell>>,
     pub(crate) guard: Option<Guard>,
@@ -88,10 +89,16 @@ impl Prepared {
         output: &mut dyn FnMut(Stream, &[u8]),
         cancel: &Cancel,
     ) -> Result<Report, SandboxError> {
+        if command.answers().is_some() && !self.policy.terminal {
+            return Err(SandboxError::Invalid(
+                "a command without a terminal cannot be answered".to_owned(),
+            ));
+        }
         let inner = &self.for_a_run()?;
         let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
         let extra = inner.variables();
-        let wire = command.wire(&program, &inner.workspace, &extra)?;
+        let terminal = inner.policy.terminal;
+        let wire = command.wire(&program, &inner.workspace, &extra, terminal)?;
         let cell = match inner.take_ready() {
             Some(cell) => cell,
             None => inner.cell()?,
@@ -207,7 +214,12 @@ impl Inner {
             .transpose()
             .map_err(|source| SandboxError::setup("a cgroup", source))?;
         let failed = |source| SandboxError::setup("pipes", source);
-        let pipes = Pipes::new(self.plan.user).map_err(failed)?;
+        let pipes = if self.policy.terminal {
+            Pipes::with_terminal(self.plan.user)
+                .map_err(|source| SandboxError::setup("a terminal", source))?
+        } else {
+            Pipes::new(self.plan.user).map_err(failed)?
+        };
         let mounts = self.trees()?;
         let trees: Vec<RawFd> = mounts.iter().map(AsRawFd::as_raw_fd).collect();
         let channel = match self.policy.network {
@@ -369,7 +381,7 @@ impl Inner {
         let directory = self
             .temporary
             .as_ref()
-            .map_or(Path::new("/tmp"), temporary::Directory::path);
+            .map_or(Path::new("/tmp"), TemporaryDirectory::path);
         if self.plan.private_tmp || self.temporary.is_some() {
             variables.push(("TMPDIR", directory.to_string_lossy().into_owned()));
         }

@@ -31,6 +31,8 @@ pub enum EndedBy {
     Cpu,
     /// The limit of what the workspace may grow by.
     Growth,
+    /// The patience with a command on a terminal that waits for an answer nobody gives.
+    Silence,
 }
 
 impl EndedBy {
@@ -43,6 +45,7 @@ impl EndedBy {
             Self::Memory => "memory",
             Self::Cpu => "cpu",
             Self::Growth => "growth",
+            Self::Silence => "silence",
         }
     }
 }
@@ -87,10 +90,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// The code a shell would show: the command's own, 128 and the signal, or 124 when time ran out.
+    /// The code a shell would show: the command's own, 128 and the signal, or 124 when time or patience ran out.
     pub fn exit_code(&self) -> i32 {
         match (self.ended_by, self.status) {
-            (Some(EndedBy::Time), _) => 124,
+            (Some(EndedBy::Time | EndedBy::Silence), _) => 124,
             (_, Status::Exited(code)) => code,
             (_, Status::Signalled(signal)) => 128 + signal,
         }

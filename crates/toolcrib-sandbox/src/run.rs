@@ -1,6 +1,7 @@
 //! One run: hands the command over, passes on its output, watches its limits, and reports.
 
 use crate::{
+    arrivals::{Arrivals, STRICT_BYTES, STRICT_WRITES},
     cell::Cell,
     command::{Command, Stdin},
     error::SandboxError,
@@ -11,6 +12,7 @@ use crate::{
     prepared::Inner,
     report::{EndedBy, Report, Status},
     sys,
+    terminal::{self, Silence},
     watchdog::Watched,
 };
 use std::{
@@ -38,11 +40,8 @@ pub struct Cancel {
 impl Cancel {
     /// A wish not yet made.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: numbers only.
-        let event =
-            sys::own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) }.into())?;
         Ok(Self {
-            event: Arc::new(event),
+            event: Arc::new(sys::event()?),
         })
     }
 
@@ -55,7 +54,7 @@ impl Cancel {
 
     /// Ends the run, now or as soon as it starts.
     pub fn cancel(&self) {
-        let _ = sys::write(&self.event, &1u64.to_ne_bytes());
+        sys::signal(&self.event);
     }
 }
 
@@ -63,6 +62,8 @@ impl Cancel {
 const CHUNK: usize = 256 << 10;
 /// A pipe is as large as a piece; twice that is certain to empty it.
 const LAST_PIECES: usize = 2;
+/// A terminal holds 12 KB, and gives less at once.
+const LAST_LINES: usize = 64;
 /// How often limits that no descriptor tells of are looked at.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -72,6 +73,7 @@ struct Run<'a> {
     output: &'a mut dyn FnMut(Stream, &[u8]),
     buffer: Vec<u8>,
     written: [u64; 2],
+    pieces: [u64; 2],
     ended_by: Option<EndedBy>,
     /// When to stop waiting for an init that was asked to end everything.
     patience: Option<Instant>,
@@ -82,6 +84,9 @@ struct Run<'a> {
     began: Instant,
     growth: Option<Growth>,
     input: Input<'a>,
+    arrivals: Arrivals,
+    /// Of a command on a terminal whose questions are answered.
+    silence: Option<Silence>,
     wire: &'a [u8],
 }
 
@@ -121,6 +126,19 @@ fn conduct(
     let growth =
         growth.map_err(|source| SandboxError::setup("watching the workspace's size", source))?;
     let input = match command.input() {
+        input if inner.policy.terminal => {
+            let mut waiting = match input {
+                Stdin::Bytes(bytes) => bytes.clone(),
+                Stdin::Empty | Stdin::Inherit => Vec::new(),
+            };
+            if waiting.last().is_some_and(|last| *last != b'\n') {
+                waiting.push(b'\n');
+            }
+            let keyboard = command
+                .answers()
+                .and_then(|dialogue| dialogue.keyboard.as_ref());
+            Input::Typed { waiting, keyboard }
+        }
         Stdin::Bytes(bytes) => Input::Bytes(bytes),
         Stdin::Empty => Input::Bytes(&[]),
         Stdin::Inherit => Input::Caller {
@@ -129,6 +147,8 @@ fn conduct(
             ended: false,
         },
     };
+    let arrivals = Arrivals::of(cell.stdout.as_ref(), cell.stderr.as_ref())
+        .map_err(|source| SandboxError::setup("watching the output", source))?;
     let began = Instant::now();
     let mut run = Run {
         inner,
@@ -136,6 +156,7 @@ fn conduct(
         output,
         buffer: Vec::new(),
         written: [0; 2],
+        pieces: [0; 2],
         ended_by: None,
         patience: None,
         watched: None,
@@ -148,6 +169,8 @@ fn conduct(
         began,
         growth,
         input,
+        arrivals,
+        silence: command.answers().map(Silence::of),
         wire,
     };
     if let Some(command) = &run.cell.command {
@@ -189,7 +212,10 @@ impl Run<'_> {
                 return;
             }
             match sys::write(fd, rest) {
-                Ok(Some(length)) => self.input.taken(length),
+                Ok(Some(length)) => {
+                    self.input.taken(length);
+                    self.silence.iter_mut().for_each(Silence::broken);
+                }
                 Ok(None) => return,
                 Err(_) => self.cell.stdin = None,
             }
@@ -217,9 +243,13 @@ impl Run<'_> {
             }
             Ok(Some(length)) => length,
         };
+        self.silence.iter_mut().for_each(Silence::broken);
         let room = usize::try_from(limit - *written).unwrap_or(usize::MAX);
         let taken = length.min(room);
         *written += taken as u64;
+        let pieces = &mut self.pieces[stream as usize];
+        *pieces += 1;
+        let widen = *written >= STRICT_BYTES || *pieces >= STRICT_WRITES;
         if taken < length {
             *pipe = None;
         }
@@ -229,8 +259,45 @@ impl Run<'_> {
             }
             (self.output)(stream, self.buffer.get(..taken).unwrap_or(&[]));
         }
+        if widen {
+            self.cell.widen(stream);
+        }
         if taken < length {
             self.end(EndedBy::Output);
+        }
+    }
+
+    /// Passes on one piece of each output that has one, in the order in which they came.
+    fn pass_on_all(&mut self) {
+        for stream in self.arrivals.take() {
+            self.pass_on(stream);
+            let pipe = match stream {
+                Stream::Stdout => &mut self.cell.stdout,
+                Stream::Stderr => &mut self.cell.stderr,
+            };
+            if let Some(fd) = pipe
+                && self.arrivals.again(stream, fd).is_err()
+            {
+                // Cannot be; and an output that is not awaited must not keep the command waiting.
+                *pipe = None;
+            }
+        }
+    }
+
+    /// Nothing was printed or typed for a while: answers, unless what was typed before is still unread; then the command
+    /// works and does not wait.
+    fn answer(&mut self) {
+        let Some(silence) = &mut self.silence else {
+            return;
+        };
+        let unread = self.cell.terminal.as_ref().map_or(0, terminal::unread);
+        if unread > 0 || !self.input.rest().is_empty() {
+            silence.broken();
+        } else if let Some(answer) = silence.answer() {
+            self.input.press(answer);
+            self.feed();
+        } else {
+            self.end(EndedBy::Silence);
         }
     }
 
@@ -244,7 +311,6 @@ impl Run<'_> {
     /// Until init has ended: moves bytes, and looks at what no descriptor tells of.
     fn watch(&mut self) {
         let deadline = self.deadline;
-        let stdin = io::stdin();
         let ticking = self.growth.is_some() || self.cpu_limit().is_some();
         let mut tick = Instant::now() + TICK;
         loop {
@@ -252,6 +318,10 @@ impl Run<'_> {
                 deadline.filter(|_| self.ended_by.is_none()),
                 ticking.then_some(tick),
                 self.patience,
+                self.silence
+                    .as_ref()
+                    .filter(|_| self.ended_by.is_none())
+                    .map(|silence| silence.until),
             ]
             .into_iter()
             .flatten()
@@ -265,25 +335,23 @@ impl Run<'_> {
             let cancelled = self.ended_by.is_none().then_some(&*self.cancel.event);
             let mut ready = [
                 sys::awaits(Some(cell.ended()), libc::POLLIN),
-                sys::awaits(cell.stdout.as_ref(), libc::POLLIN),
-                sys::awaits(cell.stderr.as_ref(), libc::POLLIN),
+                sys::awaits(Some(self.arrivals.any()), libc::POLLIN),
                 // The pipe: for room while there is something to write, else only for its end.
                 sys::awaits(cell.stdin.as_ref(), if hungry { 0 } else { libc::POLLOUT }),
                 sys::awaits(
-                    (hungry && cell.stdin.is_some()).then_some(&stdin),
+                    self.input
+                        .source()
+                        .filter(|_| hungry && cell.stdin.is_some())
+                        .as_ref(),
                     libc::POLLIN,
                 ),
                 sys::awaits(cell.command.as_ref(), libc::POLLOUT),
                 sys::awaits(cancelled, libc::POLLIN),
             ];
             sys::poll(&mut ready, wait);
-            let [ended, stdout, stderr, room, more, command, cancelled] =
-                ready.map(|fd| fd.revents != 0);
-            if stdout {
-                self.pass_on(Stream::Stdout);
-            }
-            if stderr {
-                self.pass_on(Stream::Stderr);
+            let [ended, output, room, more, command, cancelled] = ready.map(|fd| fd.revents != 0);
+            if output || ended {
+                self.pass_on_all();
             }
             if ended {
                 self.ended_by = self.ended_by.or_else(|| self.watched.as_ref()?.ended_by());
@@ -303,6 +371,12 @@ impl Run<'_> {
             }
             if cancelled {
                 self.end(EndedBy::Cancelled);
+            }
+            let silent = self.silence.as_ref();
+            if silent.is_some_and(|silence| Instant::now() >= silence.until)
+                && self.ended_by.is_none()
+            {
+                self.answer();
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 self.end(EndedBy::Time);
@@ -343,7 +417,12 @@ impl Run<'_> {
         let usage = self.cell.reap();
         let duration = self.began.elapsed();
         // What fits into a pipe, not until its end: a process that escaped our kill must not hold the report up.
-        for _ in 0..LAST_PIECES {
+        let pieces = if self.cell.terminal.is_some() {
+            LAST_LINES
+        } else {
+            LAST_PIECES
+        };
+        for _ in 0..pieces {
             self.pass_on(Stream::Stdout);
             self.pass_on(Stream::Stderr);
         }

@@ -10,7 +10,8 @@ use crate::{
     prepared::{Inner, Prepared},
     protect::Guard,
     support::Support,
-    sys, temporary,
+    sys,
+    temporary::{self, TemporaryDirectory},
     user::Namespaces,
 };
 use std::{
@@ -105,11 +106,11 @@ impl Sandbox {
             .then(|| Guard::new(&workspace, policy, mounts))
             .transpose()
             .map_err(unusable)?;
-        let temporary = (!mounts).then(temporary::Directory::new).transpose();
+        let temporary = (!mounts).then(TemporaryDirectory::create).transpose();
         let temporary =
             temporary.map_err(|source| SandboxError::setup("a temporary directory", source))?;
         let user_namespace = self.user_namespace(policy)?;
-        let directory = temporary.as_ref().map(temporary::Directory::path);
+        let directory = temporary.as_ref().map(TemporaryDirectory::path);
         let plan = plan::plan(
             policy,
             &engine.support,

@@ -85,6 +85,17 @@ pub(crate) fn write(fd: &impl AsRawFd, bytes: &[u8]) -> io::Result<Option<usize>
     }
 }
 
+/// An event that has not happened. Both ends of a wish are this one descriptor.
+pub(crate) fn event() -> io::Result<OwnedFd> {
+    // SAFETY: numbers only.
+    own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) }.into())
+}
+
+/// Lets an event happen.
+pub(crate) fn signal(event: &OwnedFd) {
+    let _ = write(event, &1u64.to_ne_bytes());
+}
+
 /// Waits until one of the descriptors is ready; `timeout` in milliseconds, -1 for ever. Interruptions count as not ready.
 pub(crate) fn poll(fds: &mut [libc::pollfd], timeout: i32) {
     // SAFETY: the list is ours and as long as we say.

@@ -11,14 +11,17 @@ use crate::approval::queue::OnlyGiven;
 use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
+use crate::exec::command::CommandSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::process::keep_own_data;
+use crate::model::spec::ToolSpec;
+use crate::process::{Runner, keep_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
-use crate::registry::{RegisterError, Registry};
+use crate::registry::{Entry, RegisterError, Registry};
 use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
+use crate::source::{Report, Review, SourceOptions, Sources};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The directory of the home that holds the call log.
@@ -174,27 +177,22 @@ impl CribOptions {
             builder = builder.workspace(workspace);
         }
         let registry = builder.build();
-        registry.register_builtins_with(BuiltinOptions {
-            read: ReadOptions {
-                extensions: config.read_extensions(),
-            },
-            list: ListOptions {
-                max_entries: config.list_entries(),
-            },
-            sandbox: SandboxSettings {
-                shell: config.shell_isolation(),
-                code: config.code_isolation(),
+        let builtins = builtin_options(&config, no_workspace);
+        let sandbox = builtins.sandbox.options.clone();
+        registry.register_builtins_with(builtins)?;
+        let sources = Sources::new(SourceOptions {
+            home: home.clone(),
+            workspace: registry.workspace().cloned(),
+            user: self.surroundings.user_directory(),
+            global: self.surroundings.resolve(&config.global_directory()),
+            disabled: config.disabled_tools(),
+            settings: Arc::new(CommandSettings {
+                runner: Arc::new(Runner::new(sandbox)),
+                sudo: config.sudo(),
                 network: config.sandbox_network(),
-                options: SandboxOptions {
-                    readable: readable(&config),
-                    memory: config.sandbox_memory(),
-                    pids: config.sandbox_processes(),
-                    sandbox: None,
-                },
-            },
-            no_workspace,
-        })?;
-        warnings.extend(switch_off(&registry, &config.disabled_tools()));
+            }),
+        });
+        sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));
         Ok(Crib {
             home,
@@ -204,8 +202,33 @@ impl CribOptions {
             call_log,
             approvals,
             grants,
+            sources,
             warnings,
         })
+    }
+}
+
+/// What the settings say about the built-in tools.
+pub(crate) fn builtin_options(config: &Config, no_workspace: Option<String>) -> BuiltinOptions {
+    BuiltinOptions {
+        read: ReadOptions {
+            extensions: config.read_extensions(),
+        },
+        list: ListOptions {
+            max_entries: config.list_entries(),
+        },
+        sandbox: SandboxSettings {
+            shell: config.shell_isolation(),
+            code: config.code_isolation(),
+            network: config.sandbox_network(),
+            options: SandboxOptions {
+                readable: readable(config),
+                memory: config.sandbox_memory(),
+                pids: config.sandbox_processes(),
+                sandbox: None,
+            },
+        },
+        no_workspace,
     }
 }
 
@@ -223,17 +246,6 @@ fn readable(config: &Config) -> Vec<PathBuf> {
         .into_iter()
         .filter_map(place)
         .filter(|path| path.is_absolute() && path.exists())
-        .collect()
-}
-
-/// Switches tools off; says which names are no tool's. No error: a tool that is gone must not stop
-/// the others.
-fn switch_off(registry: &Registry, names: &[String]) -> Vec<String> {
-    let unknown = names
-        .iter()
-        .filter_map(|name| registry.set_enabled(name, false).err());
-    unknown
-        .map(|error| format!("`disabledTools`: {error}"))
         .collect()
 }
 
@@ -274,6 +286,7 @@ pub struct Crib {
     call_log: Arc<CallLog>,
     approvals: ApprovalQueue,
     grants: Grants,
+    sources: Arc<Sources>,
     warnings: Vec<String>,
 }
 
@@ -298,9 +311,61 @@ impl Crib {
         &self.rules
     }
 
-    /// What is odd about the settings without making them unusable.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// What is odd about the settings without making them unusable, and about the files of tools.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.setting_warnings();
+        warnings.extend(self.sources.report().warnings());
+        warnings
+    }
+
+    /// What is odd about the settings alone.
+    pub fn setting_warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.clone();
+        warnings.extend(self.sources.report().disables_nothing.iter().cloned());
+        warnings
+    }
+
+    /// What became of the files of tools, in all scopes, as of the last time tools were looked for.
+    pub fn tool_files(&self) -> Arc<Report> {
+        self.sources.report()
+    }
+
+    /// Loads what has changed in the files of tools, which happens by itself whenever tools are looked for; says whether
+    /// something did. Calls that run keep the tools they began with.
+    pub fn reload(&self) -> bool {
+        self.sources.reload(&self.registry)
+    }
+
+    /// What there is to trust among the tools of the workspace. To show a person, before [`Crib::trust`].
+    pub fn review(&self) -> Review {
+        self.sources.reload(&self.registry);
+        self.sources.review()
+    }
+
+    /// Trusts the tools of the workspace, exactly as they were reviewed: a file that is another by now stays untrusted.
+    pub fn trust(&self, review: &Review) -> Result<(), ToolError> {
+        self.sources.trust(review)?;
+        self.sources.reload(&self.registry);
+        Ok(())
+    }
+
+    /// Trusts a file of a tool that the user has just written, with these bytes.
+    pub fn pin(&self, file: &Path, bytes: &[u8]) -> Result<(), ToolError> {
+        self.sources.pin(file, bytes)?;
+        self.sources.reload(&self.registry);
+        Ok(())
+    }
+
+    /// Switches tools on or off, for good and for every process of this home. What the setting `disabledTools` names stays off.
+    pub fn set_enabled(&self, tools: &[&str], enabled: bool) -> Result<(), ToolError> {
+        let entries: Vec<Arc<Entry>> = tools
+            .iter()
+            .map(|tool| self.registry.find(tool))
+            .collect::<Result<_, _>>()?;
+        let specs: Vec<&ToolSpec> = entries.iter().map(|entry| entry.spec().as_ref()).collect();
+        self.sources.set_enabled(&specs, enabled)?;
+        self.sources.reload(&self.registry);
+        Ok(())
     }
 
     /// Where Toolcrib keeps its data.

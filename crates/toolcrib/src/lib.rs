@@ -152,11 +152,13 @@ pub mod rules;
 pub mod sandbox;
 pub mod schema;
 pub mod shell;
+pub mod source;
 pub mod storage;
 pub mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool;
+pub mod trial;
 pub mod wire;
 pub mod workspace;
 
@@ -190,6 +192,7 @@ pub use model::manifest::{Bundle, ToolKind, ToolManifest};
 pub use model::names::{NameError, Slug, Version, WireName};
 pub use model::outcome::{Outcome, SandboxUse, ToolOutput};
 pub use model::reference::{BundleRef, ToolRef};
+pub use model::sandbox_plan::{PlanLine, SandboxPlan};
 pub use model::secret::Secret;
 pub use model::spec::{Role, ToolSpec};
 pub use schema::Schema;

@@ -1,9 +1,9 @@
 //! The wall behind every command, as the crate `toolcrib-sandbox` has it, and its errors in our words.
 
 pub use toolcrib_sandbox::{
-    Cancel, Command, EndedBy, Layer, Level, Limits, Missing, Network, PROTECTED_NAMES, Policy,
-    Prepared, Report, Sandbox, SandboxError, Status, Stdin, Stream, Support, User, system_paths,
-    toolchains,
+    Cancel, Command, Dialogue, EndedBy, Keyboard, Layer, Level, Limits, Missing, Network,
+    PROTECTED_NAMES, Policy, Prepared, Report, Sandbox, SandboxError, Status, Stdin, Stream,
+    Support, TemporaryDirectory, User, system_paths, toolchains,
 };
 
 use crate::model::error::{ErrorCode, ToolError};

@@ -9,6 +9,7 @@ use crate::model::context::CallContext;
 use crate::model::effects::Approval;
 use crate::model::error::ToolError;
 use crate::model::outcome::ToolOutput;
+use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::spec::ToolSpec;
 use crate::schema::Fault;
 use crate::workspace::Workspace;
@@ -54,6 +55,16 @@ pub trait Tool: Send + Sync + 'static {
     /// Shell text that this call would run and that no argument shows, for the rules.
     fn commands(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Vec<ShellText> {
         Vec::new()
+    }
+
+    /// What holds the tool's programs back, line by line, and what backs each line on this machine; `None` for a tool that runs
+    /// none.
+    fn sandbox_plan(
+        &self,
+        _args: &JsonObject,
+        _workspace: Option<&Workspace>,
+    ) -> Option<SandboxPlan> {
+        None
     }
 
     /// Runs the tool.

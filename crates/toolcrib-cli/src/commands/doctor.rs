@@ -10,6 +10,7 @@ use toolcrib::Crib;
 use toolcrib::config::Surroundings;
 use toolcrib::record::call_log::CallLogReader;
 use toolcrib::sandbox::{Layer, Level, Sandbox, Support};
+use toolcrib::source::{Standing, ToolFile};
 use toolcrib::storage::DurableDir;
 
 use super::{Done, options};
@@ -86,7 +87,7 @@ pub(super) fn doctor(global: &Global, output: &Output) -> Done {
 }
 
 fn look(crib: &Crib, findings: &mut Vec<Finding>) {
-    findings.push(match crib.warnings() {
+    findings.push(match crib.setting_warnings().as_slice() {
         [] => Finding::ok("settings", "every value is in order"),
         warnings => Finding::warning(
             "settings",
@@ -138,6 +139,28 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
         )
     } else {
         Finding::broken("tools", unusable.join("; "), "mend the schemas named")
+    });
+    tool_files(crib, findings);
+}
+
+/// The files of tools: those that are none, or not trusted, or have lost their name.
+fn tool_files(crib: &Crib, findings: &mut Vec<Finding>) {
+    let report = crib.tool_files();
+    let is_broken = |file: &&ToolFile| matches!(file.standing, Standing::Broken { .. });
+    let problems = report.problems();
+    let untrusted = match report.untrusted() {
+        0 => String::new(),
+        count => format!("; {count} not trusted yet: `toolcrib trust`"),
+    };
+    let count = report.files.len();
+    findings.push(if report.files.iter().any(|file| is_broken(&file)) {
+        let fix = "`toolcrib check` says everything that is wrong with a file";
+        Finding::broken("tool files", problems.join("; "), fix)
+    } else if !problems.is_empty() {
+        let fix = "`toolcrib explain TOOL` says who has a name";
+        Finding::warning("tool files", problems.join("; "), fix)
+    } else {
+        Finding::ok("tool files", format!("{count} in order{untrusted}"))
     });
 }
 

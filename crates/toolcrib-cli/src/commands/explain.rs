@@ -1,13 +1,16 @@
 //! `toolcrib explain`: why a tool is or is not on offer, and what an error code means.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib::model::text;
-use toolcrib::registry::Entry;
-use toolcrib::{ErrorCode, McpForm, ToolError};
+use toolcrib::model::{JsonObject, text};
+use toolcrib::registry::{Entry, Source};
+use toolcrib::source::{Standing, ToolFile};
+use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
-use super::{Done, in_words, open, source, standing};
+use super::list::state;
+use super::{Done, format, in_words, open_to_look, source, standing};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -17,9 +20,12 @@ pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> D
         explain_code(code, output);
         return Ok(ExitCode::SUCCESS);
     }
-    let crib = open(global, output)?;
+    if format::explain(&args.topic, output) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let crib = open_to_look(global, output)?;
     match crib.registry().find(&args.topic) {
-        Ok(entry) => explain_tool(&entry, output),
+        Ok(entry) => explain_tool(&entry, &crib, output),
         Err(error) => return Err(neither(&args.topic, error)),
     }
     Ok(ExitCode::SUCCESS)
@@ -35,6 +41,7 @@ fn neither(topic: &str, error: ToolError) -> CliError {
         .iter()
         .filter_map(Value::as_str)
         .chain(codes)
+        .chain(format::near(topic))
         .take(3)
         .collect();
     let topic = text::shorten(topic, 60);
@@ -43,7 +50,7 @@ fn neither(topic: &str, error: ToolError) -> CliError {
     } else {
         format!("; did you mean {}?", text::or_list(&near))
     };
-    let message = format!("`{topic}` is neither a tool nor an error code{hint}");
+    let message = format!("`{topic}` is no tool, code, problem or field{hint}");
     ToolError::new(error.code(), message).into()
 }
 
@@ -68,9 +75,15 @@ fn explain_code(code: ErrorCode, output: &Output) {
     output.line(&format!("MCP          {mcp}"));
 }
 
-fn explain_tool(entry: &Entry, output: &Output) {
+fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     let spec = entry.spec();
-    let (state, reason) = standing(entry);
+    let files = crib.tool_files();
+    let file = files.file_of(entry);
+    let (_, reason) = standing(entry);
+    let state = state(entry, file);
+    let workspace = crib.registry().workspace().map(AsRef::as_ref);
+    let plan = entry.tool().sandbox_plan(&JsonObject::new(), workspace);
+    let name = names(entry, file, crib);
     let approval = match (spec.effects.is_unknown(), spec.effects.is_read_only()) {
         (true, _) => {
             "asks before every call: the tool does not say whether it reads, writes or runs something"
@@ -86,6 +99,8 @@ fn explain_tool(entry: &Entry, output: &Output) {
             "approval": approval, "effects": spec.effects,
             "timeoutMs": u64::try_from(limits.timeout.as_millis()).unwrap_or(u64::MAX),
             "maxOutputBytes": limits.max_output_bytes, "digest": entry.digest(),
+            "file": file.map(|file| &file.shown), "fileDigest": file.map(|file| &file.digest),
+            "name": name, "sandbox": plan,
         }));
         return;
     }
@@ -98,10 +113,13 @@ fn explain_tool(entry: &Entry, output: &Output) {
         output.heading(spec.name.as_str())
     ));
     output.line(&format!(
-        "from      {} ({}); nothing can take its name",
+        "from      {} ({}); {name}",
         spec.reference(),
         source(entry)
     ));
+    if let Some(file) = file {
+        output.line(&format!("file      {}", file.shown));
+    }
     output.line(&format!("approval  {approval}"));
     let words = in_words(limits.timeout, limits.max_output_bytes);
     output.line(&format!(
@@ -109,7 +127,30 @@ fn explain_tool(entry: &Entry, output: &Output) {
         limits.max_concurrent
     ));
     output.line(&format!("digest    {}", entry.digest()));
-    if state == "disabled" {
-        output.line("switch    it is named in `disabledTools`: toolcrib config show");
+    if let Some(plan) = plan {
+        output.line("");
+        output.line(&output.bold("its programs"));
+        for line in plan.to_string().lines() {
+            output.line(&text::visible(line));
+        }
+    }
+}
+
+/// Who has the name, and who wants it.
+fn names(entry: &Arc<Entry>, file: Option<&ToolFile>, crib: &Crib) -> String {
+    if let Some(Standing::Shadowed { by }) = file.map(|file| &file.standing) {
+        let name = &entry.spec().name;
+        return format!("`{name}` is `{by}`, which shadows it");
+    }
+    let shadowed = crib.registry().shadowed();
+    let below: Vec<String> = shadowed
+        .iter()
+        .filter(|(_, by)| Arc::ptr_eq(by, entry))
+        .map(|(below, _)| below.spec().reference())
+        .collect();
+    match (below.as_slice(), entry.source()) {
+        ([], Source::BuiltIn | Source::App) => "nothing can take its name".to_owned(),
+        ([], _) => "nothing else has its name".to_owned(),
+        (below, _) => format!("it shadows {}", below.join(", ")),
     }
 }

@@ -12,6 +12,7 @@ use toolcrib::model::spec::Role;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::{Caller, Crib, ErrorCode, ToolError, ToolSpec};
 
+use super::confirm::confirmed;
 use super::run::read_json_of;
 use super::{Done, caller_word, open};
 use crate::args::{Global, GrantArgs, GrantsCommand};
@@ -19,7 +20,7 @@ use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::{Extent, Line, Page, Paint, Terminal, Wake, facts, item, short, whoami};
+use crate::prompt::{Extent, Page, Paint, facts, item, short, whoami};
 
 pub(super) fn grants(command: &GrantsCommand, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
@@ -275,7 +276,7 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
             spec.name
         ));
     }
-    if !args.yes && !confirmed(global, output)? {
+    if !args.yes && !confirmed("Make this grant? (y/n) ", global, output)? {
         output.say("no grant was made");
         return Ok(ExitCode::from(ErrorCode::ApprovalDenied.exit_code()));
     }
@@ -290,32 +291,6 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
         ));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn confirmed(global: &Global, output: &Output) -> Result<bool, CliError> {
-    let terminal = (!global.no_input)
-        .then(|| Terminal::find(output.colours_terminal()))
-        .flatten();
-    let Some(terminal) = terminal else {
-        let message = "there is nobody to confirm the grant";
-        return Err(
-            CliError::from(ToolError::new(ErrorCode::ApprovalUnavailable, message))
-                .with_hint("pass `--yes` to make it without asking"),
-        );
-    };
-    let wake = Wake::new()
-        .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot ask: {error}")))?;
-    let _attention = terminal.attend();
-    loop {
-        match terminal.ask("Make this grant? (y/n) ", &wake) {
-            Line::Text(word) => match word.trim().to_lowercase().as_str() {
-                "y" | "yes" => return Ok(true),
-                "n" | "no" => return Ok(false),
-                _ => terminal.say("type y or n"),
-            },
-            Line::End | Line::Woken => return Ok(false),
-        }
-    }
 }
 
 /// Refuses a tool that is asked about every time, before anybody thinks about patterns.

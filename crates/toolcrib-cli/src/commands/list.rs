@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use toolcrib::registry::{Availability, Entry};
+use toolcrib::source::{Standing, ToolFile};
 use toolcrib::{Crib, Effects};
 
 use super::{Done, source, standing};
@@ -28,14 +29,24 @@ pub(super) struct Row<'a> {
     tags: &'a [String],
     source: &'static str,
     availability: Availability,
+    /// Its file, for a tool that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    /// Which tool has its name, if another one has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shadowed_by: Option<&'a str>,
     /// What a person should know before trusting its looks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'static str>,
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn of(entry: &'a Entry) -> Self {
+    pub(super) fn of(entry: &'a Entry, file: Option<&'a ToolFile>) -> Self {
         let spec = entry.spec();
+        let shadowed_by = file.and_then(|file| match &file.standing {
+            Standing::Shadowed { by } => Some(by.as_str()),
+            _ => None,
+        });
         Row {
             name: spec.name.as_str(),
             slug: spec.slug.as_str(),
@@ -47,32 +58,47 @@ impl<'a> Row<'a> {
             tags: &spec.tags,
             source: source(entry),
             availability: entry.availability(),
+            file: file.map(|file| file.shown.as_str()),
+            shadowed_by,
             warnings: spec.warnings(),
         }
     }
 }
 
 pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
-    let all = crib.registry().entries();
+    let mut all = crib.registry().entries();
+    let files = crib.tool_files();
+    if args.all {
+        let shadowed = crib.registry().shadowed();
+        all.extend(shadowed.into_iter().map(|(entry, _)| entry));
+        all.sort_by_key(|entry| (entry.spec().name.clone(), entry.source()));
+    }
     let shown: Vec<&Arc<Entry>> = all
         .iter()
         .filter(|entry| args.all || entry.availability() == Availability::Ready)
         .collect();
     if output.json() {
-        let rows: Vec<Row<'_>> = shown.iter().map(|entry| Row::of(entry)).collect();
+        let rows: Vec<Row<'_>> = shown
+            .iter()
+            .map(|entry| Row::of(entry, files.file_of(entry)))
+            .collect();
         output.document(&rows);
         return Ok(ExitCode::SUCCESS);
     }
-    let rows: Vec<Vec<String>> = shown.iter().map(|entry| cells(entry, args.all)).collect();
+    let rows: Vec<Vec<String>> = shown
+        .iter()
+        .map(|entry| cells(entry, files.file_of(entry), args.all))
+        .collect();
     let headings: &[&str] = if args.all {
-        &["NAME", "EFFECTS", "STATE", "DESCRIPTION"]
+        &["NAME", "EFFECTS", "FROM", "STATE", "DESCRIPTION"]
     } else {
-        &["NAME", "EFFECTS", "DESCRIPTION"]
+        &["NAME", "EFFECTS", "FROM", "DESCRIPTION"]
     };
     if !rows.is_empty() || output.plain() {
         output.table(headings, &rows);
     }
-    let hidden = all.len() - shown.len();
+    let untrusted = if args.all { 0 } else { files.untrusted() };
+    let hidden = (all.len() - shown.len()).saturating_sub(untrusted);
     let reasons: BTreeSet<String> = all.iter().filter_map(|entry| standing(entry).1).collect();
     match (shown.is_empty(), reasons.first()) {
         (true, Some(reason)) if reasons.len() == 1 => {
@@ -88,10 +114,29 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         }
         _ => {}
     }
+    match untrusted {
+        0 => {}
+        1 => output.say("1 tool of this project is not trusted yet: toolcrib trust"),
+        count => output.say(&format!(
+            "{count} tools of this project are not trusted yet: toolcrib trust"
+        )),
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn cells(entry: &Entry, with_state: bool) -> Vec<String> {
+/// How a tool stands, in one word.
+pub(super) fn state(entry: &Entry, file: Option<&ToolFile>) -> &'static str {
+    match file.map(|file| &file.standing) {
+        Some(Standing::Shadowed { .. }) => "shadowed",
+        Some(Standing::Broken { .. }) => "broken",
+        _ => match entry.availability() {
+            Availability::Disabled { reason, .. } if reason == "untrusted" => "untrusted",
+            _ => standing(entry).0,
+        },
+    }
+}
+
+fn cells(entry: &Entry, file: Option<&ToolFile>, with_state: bool) -> Vec<String> {
     let spec = entry.spec();
     let mark = if spec.warnings().is_empty() {
         ""
@@ -102,16 +147,12 @@ fn cells(entry: &Entry, with_state: bool) -> Vec<String> {
         [] => "unknown".to_owned(),
         tags => tags.join(","),
     };
-    let mut cells = vec![format!("{}{mark}", spec.name), effects];
+    let bundle = spec.bundle.to_string();
+    let mut cells = vec![format!("{}{mark}", spec.name), effects, bundle];
     if with_state {
-        cells.push(standing(entry).0.to_owned());
+        cells.push(state(entry, file).to_owned());
     }
-    cells.push(
-        spec.description
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
-    );
+    let first = spec.description.lines().next().unwrap_or_default();
+    cells.push(first.to_owned());
     cells
 }

@@ -2,24 +2,36 @@
 
 mod approvals;
 mod calls;
+mod check;
 mod completions;
 mod config;
+mod confirm;
 mod doctor;
+mod edit;
+mod enable;
 mod explain;
+mod format;
 mod grants;
 mod list;
+mod new;
 mod rules;
 mod run;
 mod sandbox;
 mod schema;
 mod show;
+mod test;
+mod tool_file;
+mod trust;
+mod watch;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib::approval::AllowAll;
 use toolcrib::crib::Approvals;
-use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::model::text;
+use toolcrib::registry::{Availability, Entry};
 use toolcrib::{Caller, Crib, CribOptions};
 
 use crate::args::{Cli, Command, Global};
@@ -33,15 +45,24 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
     let global = &cli.global;
     match &cli.command {
         Command::Run(args) => run::run(args, global, output),
-        Command::List(args) => list::list(args, &open(global, output)?, output),
-        Command::Show(args) => show::show(args, &open(global, output)?, output),
+        Command::List(args) => list::list(args, &open_to_look(global, output)?, output),
+        Command::Show(args) => show::show(args, &open_to_look(global, output)?, output),
         Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
         Command::Approvals(command) => approvals::approvals(command, global, output),
         Command::Grants(command) => grants::grants(command, global, output),
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
+        Command::Check(args) => check::check(args, global, output),
         Command::Explain(args) => explain::explain(args, global, output),
+        Command::Init(_) => new::init(global, output),
+        Command::New(args) => new::new(args, global, output),
+        Command::Edit(args) => edit::edit(args, global, output),
+        Command::Test(args) => test::test(args, global, output),
+        Command::Watch(args) => watch::watch(args, global, output),
+        Command::Trust(args) => trust::trust(args, global, output),
+        Command::Enable(args) => enable::set_enabled(args, true, global, output),
+        Command::Disable(args) => enable::set_enabled(args, false, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor => doctor::doctor(global, output),
         Command::Completions(args) => completions::completions(args, output),
@@ -68,13 +89,41 @@ fn open(global: &Global, output: &Output) -> Result<Crib, CliError> {
     opened(options(global), output)
 }
 
+/// Opens the crib for who looks at tools.
+fn open_to_look(global: &Global, output: &Output) -> Result<Crib, CliError> {
+    let crib = open(global, output)?;
+    warn_of_files(&crib, output);
+    Ok(crib)
+}
+
 /// Opens the crib and says what is odd about its settings.
 fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
     let crib = options.open()?;
-    for warning in crib.warnings() {
+    for warning in crib.setting_warnings() {
         output.say(&format!("{} {warning}", output.bold("warning:")));
     }
     Ok(crib)
+}
+
+/// Says what is odd about the files of tools. For who looks at tools; who calls one is told what concerns it.
+fn warn_of_files(crib: &Crib, output: &Output) {
+    for warning in crib.tool_files().warnings() {
+        let warning = text::visible(&warning);
+        output.say(&format!("{} {warning}", output.bold("warning:")));
+    }
+}
+
+/// Says which tools have lost the name that a call uses.
+fn warn_of_shadowed(crib: &Crib, tool: &str, output: &Output) {
+    let Ok(entry) = crib.registry().find(tool) else {
+        return;
+    };
+    for (below, by) in crib.registry().shadowed() {
+        if Arc::ptr_eq(&by, &entry) && entry.spec().name.as_str() == tool {
+            let (this, other) = (entry.spec().reference(), below.spec().reference());
+            output.say(&output.dim(&format!("`{tool}` is `{this}`, not `{other}`")));
+        }
+    }
 }
 
 /// Who answers when a call asks.
@@ -130,16 +179,16 @@ fn open_to_run(
 fn standing(entry: &Entry) -> (&'static str, Option<String>) {
     match entry.availability() {
         Availability::Ready => ("ready", None),
-        Availability::Disabled { reason } => ("disabled", Some(reason)),
+        Availability::Disabled { reason, help } => {
+            let help = help.map_or(String::new(), |help| format!("; {help}"));
+            ("disabled", Some(format!("{reason}{help}")))
+        }
         Availability::Unavailable { reason } => ("unavailable", Some(reason)),
     }
 }
 
 fn source(entry: &Entry) -> &'static str {
-    match entry.source() {
-        Source::BuiltIn => "built-in",
-        Source::App => "app",
-    }
+    entry.source().as_str()
 }
 
 /// Who calls, as a person reads it.

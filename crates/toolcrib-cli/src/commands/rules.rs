@@ -9,6 +9,7 @@ use toolcrib::model::{JsonObject, text};
 use toolcrib::rules::{Judgement, Rule, RuleContext, RuleProblem, Rules as _, RulesError, Whose};
 use toolcrib::schema::{Property, Rejected, Schema};
 use toolcrib::shell::{Directory, Part, SimpleCommand, Word};
+use toolcrib::tool::ShellText;
 use toolcrib::{Crib, ErrorCode, ToolError, ToolSpec, Verdict, WireName};
 
 use super::run::read_json;
@@ -144,12 +145,13 @@ fn checked(rules: usize, output: &Output) {
 
 fn test(args: &RulesTestArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
-    let (spec, arguments) = call(args, &crib, global, output)?;
+    let (spec, arguments, texts) = call(args, &crib, global, output)?;
     let cx = RuleContext {
         workspace: crib.workspace_path(),
+        commands: &texts,
     };
     let judgement = crib.rules().judge(&spec, &arguments, &cx);
-    let commands = commands(&spec, &arguments);
+    let commands = commands(&spec, &arguments, &texts);
     if output.json() {
         let commands: Vec<Value> = commands.iter().map(as_json).collect();
         output.document(&json!({"ok": true, "value": {
@@ -164,17 +166,17 @@ fn test(args: &RulesTestArgs, global: &Global, output: &Output) -> Done {
     })
 }
 
-/// The tool and the arguments as the pipeline would hand them to the rules.
+/// The tool, the arguments and the tool's own shell text as the pipeline would hand them to the rules.
 fn call(
     args: &RulesTestArgs,
     crib: &Crib,
     global: &Global,
     output: &Output,
-) -> Result<(ToolSpec, JsonObject), CliError> {
+) -> Result<(ToolSpec, JsonObject, Vec<ShellText>), CliError> {
     let Some(tool) = &args.tool else {
         let text = args.command.clone().unwrap_or_default();
         let arguments = [("command".to_owned(), json!(text))].into_iter().collect();
-        return Ok((any_shell()?, arguments));
+        return Ok((any_shell()?, arguments, Vec::new()));
     };
     let entry = crib.registry().find(tool)?;
     let spec = entry.spec();
@@ -185,8 +187,21 @@ fn call(
     let hint = || format!("`toolcrib show {}` lists the parameters", spec.name);
     let arguments = coerce::arguments(base, &args.pairs, Some(spec))
         .map_err(|error| CliError::usage(error.message).with_hint(hint()))?;
-    match spec.input_schema.check_arguments(arguments, &spec.synonyms) {
-        Ok(arguments) => Ok((ToolSpec::clone(spec), arguments)),
+    let tool = entry.tool();
+    let checked = spec.input_schema.check_arguments(arguments, &spec.synonyms);
+    let refined = checked.and_then(|arguments| {
+        let refined = tool.refine(arguments.clone(), false);
+        refined.map_err(|faults| Rejected::Arguments {
+            args: arguments,
+            faults,
+        })
+    });
+    match refined {
+        Ok(arguments) => {
+            let workspace = crib.registry().workspace().map(AsRef::as_ref);
+            let texts = tool.commands(&arguments, workspace);
+            Ok((ToolSpec::clone(spec), arguments, texts))
+        }
         Err(Rejected::Arguments { faults, .. }) => {
             let all: Vec<String> = faults
                 .iter()
@@ -217,8 +232,8 @@ fn any_shell() -> Result<ToolSpec, CliError> {
     Ok(spec)
 }
 
-/// The commands of the shell texts among the arguments.
-fn commands(spec: &ToolSpec, args: &JsonObject) -> Vec<SimpleCommand> {
+/// The commands of the shell texts among the arguments, and of those the tool makes of them.
+fn commands(spec: &ToolSpec, args: &JsonObject, texts: &[ShellText]) -> Vec<SimpleCommand> {
     let text = |name: &str| args.get(name).and_then(Value::as_str);
     let shells = spec.roles.iter().filter(|(_, role)| match role {
         Role::Shell => true,
@@ -227,6 +242,7 @@ fn commands(spec: &ToolSpec, args: &JsonObject) -> Vec<SimpleCommand> {
     });
     shells
         .filter_map(|(name, _)| text(name))
+        .chain(texts.iter().map(|made| made.text.as_str()))
         .flat_map(|text| toolcrib::shell::read(text).commands)
         .collect()
 }

@@ -1,5 +1,7 @@
 //! `toolcrib run`: one call, from words to an exit code.
 
+mod console;
+mod keyboard;
 mod print;
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -15,19 +17,21 @@ use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Registry;
 use toolcrib::{CallRequest, Caller, Crib, ErrorCode, EventKind, Outcome, OutputStream, ToolError};
 
-use super::{Answerer, Done, open_to_run};
+use super::{Answerer, Done, open_to_run, warn_of_shadowed};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::progress;
-use crate::prompt::{Extent, Page, Paint, Prompter, Screen, item, short};
+use crate::prompt::{Extent, Page, Paint, Prompter, Screen, Terminal, item, short};
 use crate::wrap;
-use print::{dry_run, print_outcome};
+use keyboard::Keyboard;
+use print::{Shown, dry_run, print_outcome};
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let (crib, answerer) = open_to_run(global, args.yes, args.wait_approval, output)?;
     let crib = Arc::new(crib);
+    warn_of_shadowed(&crib, &args.tool, output);
     let request = request(args, global, crib.registry(), output)?;
     if args.dry_run {
         return dry_run(crib.registry().plan(request)?, output);
@@ -37,17 +41,28 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
         .build();
     let runtime = runtime
         .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
-    let (outcome, streamed) = runtime.block_on(execute(
+    // A person at the terminal answers what an interactive tool asks; without one it gets its default answer.
+    let interactive = crib
+        .registry()
+        .find(&args.tool)
+        .is_ok_and(|entry| entry.spec().interactive);
+    let person = (interactive && !global.no_input && !output.json())
+        .then(|| Terminal::find(false))
+        .flatten();
+    let (outcome, shown) = runtime.block_on(execute(
         &crib,
         request,
-        args.stream,
+        How {
+            stream: args.stream || person.is_some(),
+            person,
+        },
         Asking::new(answerer, global),
         output,
     ));
     crib.registry().flush();
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
-    print_outcome(args, &outcome, streamed, &crib, output);
+    print_outcome(args, &outcome, shown, &crib, output);
     let health = crib.call_log_health();
     if let Some(why) = health.last_error.filter(|_| health.dropped > 0) {
         output.say(&output.dim(&format!("the call was not recorded: {why}")));
@@ -176,16 +191,29 @@ impl Asking {
     }
 }
 
+/// How a call is followed.
+struct How {
+    /// Whether what happens is shown while it happens.
+    stream: bool,
+    /// Who types what an interactive tool asks for.
+    person: Option<Terminal>,
+}
+
 async fn execute(
     crib: &Arc<Crib>,
     request: CallRequest,
-    stream: bool,
+    how: How,
     asking: Asking,
     output: &Output,
-) -> (Outcome, bool) {
+) -> (Outcome, Shown) {
     let cancel = CancellationToken::new();
-    let request = request.cancel_with(cancel.clone());
+    let mut request = request.cancel_with(cancel.clone());
     let screen = Arc::new(Screen::new());
+    let keyboard = how.person.map(|person| {
+        let (keyboard, typed) = Keyboard::new(person, &screen);
+        request = std::mem::take(&mut request).typed(typed);
+        keyboard
+    });
     let interrupted = tokio::spawn(cancel_on_interrupt(cancel.clone(), Arc::clone(&screen)));
     let (mut prompter, mut announcement) = (None, None);
     match asking.answerer {
@@ -198,11 +226,12 @@ async fn execute(
         Answerer::Queue | Answerer::Settled => {}
     }
     let tool = text::shorten(&request.tool, 40);
-    let outcome = if stream {
-        follow(crib.registry(), request, &screen, output).await
+    let outcome = if how.stream {
+        follow(crib.registry(), request, keyboard, &screen, output).await
     } else {
-        let call = crib.registry().execute(request);
-        (progress::show(output, &screen, &tool, call).await, false)
+        let call = crib.registry().execute_async(request);
+        let call = console::watch(call, &screen, output);
+        progress::show(output, &screen, &tool, call).await
     };
     if let Some(prompter) = prompter {
         prompter.finish().await;
@@ -256,7 +285,7 @@ fn moment(time: Timestamp, now: Timestamp) -> String {
 }
 
 /// A word that a shell reads as it is.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
@@ -269,12 +298,13 @@ fn quoted(word: &str) -> String {
 async fn follow(
     registry: &Registry,
     request: CallRequest,
+    mut keyboard: Option<Keyboard>,
     screen: &Screen,
     output: &Output,
-) -> (Outcome, bool) {
+) -> (Outcome, Shown) {
     let call = registry.execute_async(request);
     let mut events = call.events();
-    let mut streamed = false;
+    let mut shown = Shown::Nothing;
     while let Some(event) = events.next().await {
         if output.has_failed() {
             // Nobody reads any more. The outcome is still awaited, and recorded.
@@ -290,15 +320,17 @@ async fn follow(
             EventKind::Output {
                 stream: OutputStream::Stdout,
                 chunk,
+                ..
             } => {
-                streamed = true;
+                shown = Shown::Everything;
                 output.chunk(chunk);
             }
             EventKind::Output {
                 stream: OutputStream::Stderr,
                 chunk,
+                ..
             } => {
-                streamed = true;
+                shown = Shown::Everything;
                 output.error_chunk(chunk);
             }
             EventKind::Step { name, status } => {
@@ -318,10 +350,18 @@ async fn follow(
             EventKind::Approval { status, .. } => {
                 output.say(&output.dim(&format!("approval {status}")));
             }
-            EventKind::Started { .. } | EventKind::Finished { .. } => {}
+            EventKind::Started { .. } => {
+                if let Some(keyboard) = &mut keyboard {
+                    keyboard.begin();
+                }
+            }
+            EventKind::Finished { .. } => {}
         }
     }
-    (call.outcome().await, streamed)
+    if let Some(keyboard) = keyboard {
+        keyboard.finish().await;
+    }
+    (call.outcome().await, shown)
 }
 
 fn exit_code(args: &RunArgs, outcome: &Outcome) -> ExitCode {

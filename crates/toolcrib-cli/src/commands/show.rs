@@ -3,11 +3,14 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+use toolcrib::model::text::visible;
 use toolcrib::registry::Entry;
+use toolcrib::source::{ToolFile, runs};
 use toolcrib::{Crib, Limits, ToolSpec};
 
-use super::list::Row;
+use super::list::{Row, state};
+use super::trust::labelled;
 use super::{Done, in_words, source, standing};
 use crate::args::ShowArgs;
 use crate::output::Output;
@@ -27,6 +30,8 @@ struct Whole<'a> {
     examples: &'a [Value],
     limits: ShownLimits,
     digest: &'a str,
+    #[serde(flatten)]
+    definition: Map<String, Value>,
 }
 
 /// Limits in the units of the wire.
@@ -55,10 +60,12 @@ impl From<&Limits> for ShownLimits {
 
 pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
     let entry = crib.registry().find(&args.tool)?;
+    let files = crib.tool_files();
+    let file = files.file_of(&entry);
     let spec = entry.spec();
     if output.json() {
         output.document(&Whole {
-            row: Row::of(&entry),
+            row: Row::of(&entry, file),
             aliases: &spec.aliases,
             input_schema: spec.input_schema.as_value(),
             output_schema: spec.output_schema.as_ref().map(|schema| schema.as_value()),
@@ -66,16 +73,108 @@ pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
             examples: &spec.examples,
             limits: entry.limits().into(),
             digest: entry.digest(),
+            definition: file.map(definition).unwrap_or_default(),
         });
         return Ok(ExitCode::SUCCESS);
     }
-    print(&entry, output);
+    print(&entry, file, output);
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(entry: &Entry, output: &Output) {
+/// What only tools of files have, as a program reads it.
+fn definition(file: &ToolFile) -> Map<String, Value> {
+    let mut fields = Map::new();
+    fields.insert("fileDigest".to_owned(), json!(file.digest));
+    let Some(definition) = &file.definition else {
+        return fields;
+    };
+    let runs: Vec<Value> = runs(definition)
+        .into_iter()
+        .map(|(what, text)| json!({"what": what, "text": text}))
+        .collect();
+    fields.insert("runs".to_owned(), runs.into());
+    let help: Map<String, Value> = definition
+        .parameters
+        .iter()
+        .filter_map(|parameter| {
+            let help = parameter.detailed_help.clone()?;
+            Some((parameter.name.clone(), help.into()))
+        })
+        .collect();
+    if !help.is_empty() {
+        fields.insert("detailedHelp".to_owned(), help.into());
+    }
+    let changes: Vec<Value> = definition
+        .changelog
+        .iter()
+        .map(|change| json!({"version": change.version, "changes": change.changes}))
+        .collect();
+    if !changes.is_empty() {
+        fields.insert("changelog".to_owned(), changes.into());
+    }
+    let tests: Vec<Value> = definition
+        .tests
+        .iter()
+        .map(|test| json!({"name": test.name, "description": test.description}))
+        .collect();
+    if !tests.is_empty() {
+        fields.insert("tests".to_owned(), tests.into());
+    }
+    fields
+}
+
+/// What only tools of files have: more about the parameters, what is run, what changed.
+fn print_definition(file: &ToolFile, output: &Output) {
+    output.line(&format!("file      {}", file.shown));
+    let Some(definition) = &file.definition else {
+        return;
+    };
+    for (what, text) in runs(definition) {
+        labelled(&what, &text)
+            .iter()
+            .for_each(|line| output.line(line));
+    }
+    for parameter in &definition.parameters {
+        let examples: Vec<String> = parameter
+            .examples
+            .iter()
+            .map(|example| match example {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            })
+            .collect();
+        if parameter.detailed_help.is_none() && examples.is_empty() {
+            continue;
+        }
+        output.line("");
+        output.line(&output.bold(&visible(&parameter.name)));
+        if let Some(help) = &parameter.detailed_help {
+            for line in help.trim_end().lines() {
+                output.line(&format!("  {}", visible(line)));
+            }
+        }
+        if !examples.is_empty() {
+            output.line(&format!("  for example {}", visible(&examples.join(", "))));
+        }
+    }
+    if !definition.changelog.is_empty() {
+        output.line("");
+        output.line(&output.bold("changes"));
+    }
+    for change in &definition.changelog {
+        let mut lines = change.changes.trim_end().lines();
+        let first = lines.next().unwrap_or_default();
+        output.line(&format!(
+            "  {}  {}",
+            visible(&change.version),
+            visible(first)
+        ));
+        lines.for_each(|line| output.line(&format!("    {}", visible(line))));
+    }
+}
+
+fn print(entry: &Entry, file: Option<&ToolFile>, output: &Output) {
     let spec = entry.spec();
-    let visible = toolcrib::model::text::visible;
     output.line(&output.heading(spec.name.as_str()));
     output.line(&visible(&spec.description));
     output.line("");
@@ -94,7 +193,8 @@ fn print(entry: &Entry, output: &Output) {
         [] => "unknown: a call asks first".to_owned(),
         tags => tags.join(", "),
     };
-    let (state, reason) = standing(entry);
+    let (_, reason) = standing(entry);
+    let state = state(entry, file);
     let state = reason.map_or(state.to_owned(), |reason| format!("{state}: {reason}"));
     for warning in spec.warnings() {
         output.line(&output.doubtful(&format!("warning   {warning}")));
@@ -123,11 +223,14 @@ fn print(entry: &Entry, output: &Output) {
         "limits    {words}, {} at once",
         limits.max_concurrent
     ));
+    if !spec.tags.is_empty() {
+        output.line(&format!("tags      {}", visible(&spec.tags.join(", "))));
+    }
+    if let Some(file) = file {
+        print_definition(file, output);
+    }
     output.line("");
-    let line = spec
-        .example_line()
-        .unwrap_or_else(|| format!("{}{}", spec.name, example(spec)));
-    output.line(&format!("toolcrib run {}", visible(&line)));
+    output.line(&format!("toolcrib run {}", visible(&call_line(spec))));
 }
 
 fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
@@ -156,6 +259,12 @@ fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
         (false, None) => String::new(),
     };
     vec![name.to_owned(), kind, need, text("description")]
+}
+
+/// A call of it as a line of words: an example, or what has to be filled in.
+pub(super) fn call_line(spec: &ToolSpec) -> String {
+    spec.example_line()
+        .unwrap_or_else(|| format!("{}{}", spec.name, example(spec)))
 }
 
 /// The required parameters, ready to fill in.

@@ -67,6 +67,12 @@ impl Screen {
         let _ = taken.wait_for(|taken| !taken).await;
     }
 
+    /// Waits until a question is on it.
+    pub(crate) async fn taken(&self) {
+        let mut taken = self.taken.subscribe();
+        let _ = taken.wait_for(|taken| *taken).await;
+    }
+
     /// Notes that an editor has the terminal: a Ctrl-C there is the editor's.
     pub(crate) fn set_editing(&self, editing: bool) {
         self.editing.store(editing, Ordering::Relaxed);

@@ -188,6 +188,36 @@ impl Terminal {
         }
     }
 
+    /// Hands on what is typed, key by key and without showing it, until `wake`; whether there may be more. Ctrl-C and the like keep
+    /// their meaning, and the modes are put back.
+    pub(crate) fn pass_keys(&self, wake: &Wake, mut take: impl FnMut(Vec<u8>) -> bool) -> bool {
+        let found = tcgetattr(&self.input).ok();
+        let _attention = Attention {
+            terminal: self,
+            found: found.clone(),
+        };
+        if let Some(mut modes) = found {
+            modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN;
+            modes.input_modes -= InputModes::ICRNL | InputModes::IXON;
+            let _ = tcsetattr(&self.input, OptionalActions::Now, &modes);
+        }
+        loop {
+            match wait_for(self.input.as_fd(), wake, None) {
+                Ready::First => {}
+                Ready::Woken => return true,
+                Ready::Neither => continue,
+            }
+            let mut bytes = [0; 4096];
+            match rustix::io::read(&self.input, &mut bytes) {
+                Ok(0) => return false,
+                Ok(read) if take(bytes[..read].to_vec()) => {}
+                Ok(_) => return false,
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
     /// Runs the person's editor on a file and waits until it is closed. When the question is no more, it is closed from here.
     pub(crate) fn edit(&self, editor: &str, file: &Path, wake: &Wake) -> io::Result<Edited> {
         let modes = tcgetattr(&self.input).ok();

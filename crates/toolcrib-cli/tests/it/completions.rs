@@ -44,17 +44,22 @@ fn tools_parameters_and_values_are_completed() {
     );
     assert!(complete(&["toolcrib", "explain", "TIME"]).contains("TIMEOUT"));
     assert!(complete(&["toolcrib", "li"]).contains("list"));
+    assert!(complete(&["toolcrib", "disable", "shell", "rea"]).contains("read_file"));
 }
 
 /// What a real bash offers at the end of a line, through the script that users source.
 fn bash_offers(line: &str) -> Vec<String> {
-    let test = Test::new().file("README.md", "");
+    let tool = "description: Hello\nbash: echo hello\ntags: [read]\ntests:\n  - name: greets\n";
+    let test = Test::new()
+        .file("README.md", "")
+        .file(".toolcrib/tools/hello.yaml", tool);
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_toolcrib"));
-    // As readline does: words are split at blanks and at `=`.
+    // As readline does: words are split at blanks, at `=` and at `:`.
     let script = format!(
         r#"source <(toolcrib completions bash)
 COMP_LINE={line:?}; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9
-read -r -a COMP_WORDS <<< "${{COMP_LINE//=/ = }}"
+COMP_LINE=${{COMP_LINE//=/ = }}
+read -r -a COMP_WORDS <<< "${{COMP_LINE//:/ : }}"
 [[ $COMP_LINE == *" " ]] && COMP_WORDS+=("")
 COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
 _toolcrib 2>/dev/null
@@ -95,6 +100,16 @@ fn a_real_bash_completes_values_after_the_equals_sign() {
         bash_offers("toolcrib run read_file path=READ"),
         ["README.md"]
     );
+}
+
+#[test]
+fn tools_with_files_and_their_tests_are_completed() {
+    for verb in ["test", "watch", "edit"] {
+        let offered = bash_offers(&format!("toolcrib {verb} h"));
+        assert_eq!(offered, ["hello"], "{verb}");
+    }
+    assert_eq!(bash_offers("toolcrib test hello:g"), ["greets"]);
+    assert_eq!(bash_offers("toolcrib test hello:x"), [""]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod attacks;
+mod authoring;
 mod calls;
 mod completions;
 mod config;
@@ -10,6 +11,7 @@ mod doctor;
 mod grants;
 mod harness;
 mod help;
+mod interactive;
 mod list;
 mod programs;
 mod prompt;
@@ -18,4 +20,9 @@ mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod seed_yaml;
+mod steps;
 mod terminal;
+mod tool_files;
+mod trial;
+mod watch;

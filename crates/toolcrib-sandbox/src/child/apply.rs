@@ -139,8 +139,8 @@ pub(super) fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 ok(libc::sethostname(name.as_ptr(), name.count_bytes()))?;
             }
             Op::Loopback => loopback()?,
-            // These two need more than the slots: `live` does them.
-            Op::AttachTree { .. } | Op::Listen => return Err(libc::EINVAL),
+            // These need more than the slots: `live` does them.
+            Op::AttachTree { .. } | Op::Listen | Op::Landlock { .. } => return Err(libc::EINVAL),
             Op::JoinUser(namespace) => {
                 ok(libc::setns(*namespace, libc::CLONE_NEWUSER))?;
             }
@@ -167,7 +167,6 @@ pub(super) fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
             Op::NoNewPrivileges => {
                 ok(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
             }
-            Op::Landlock { ruleset, rules } => privileges::landlock(ruleset, rules)?,
             Op::Seccomp(filter) => {
                 let program = libc::sock_fprog {
                     len: filter.len() as u16,

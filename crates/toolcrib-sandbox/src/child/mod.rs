@@ -117,6 +117,9 @@ fn live(birth: &mut Birth<'_>) -> Done {
                 apply::attach(*birth.trees.get(*tree).ok_or(libc::ENOSPC)?, target)?;
             }
             Op::Listen => apply::listen(birth.channel)?,
+            Op::Landlock { ruleset, rules } => {
+                privileges::landlock(ruleset, rules, birth.descriptors[0])?;
+            }
             op => apply::apply(op, &mut birth.slots)?,
         }
         birth.progress.done.fetch_add(1, SeqCst);

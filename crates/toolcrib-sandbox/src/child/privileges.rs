@@ -41,7 +41,8 @@ const FILE_ACCESS: u64 = crate::landlock::EXECUTE
     | crate::landlock::TRUNCATE
     | crate::landlock::IOCTL_DEV;
 
-pub(super) fn landlock(ruleset: &Ruleset, rules: &[Rule]) -> Done {
+/// `terminal`: descriptor of the child's, should a rule be about it.
+pub(super) fn landlock(ruleset: &Ruleset, rules: &[Rule], terminal: c_int) -> Done {
     // SAFETY: the structures are what the kernel expects; an older kernel takes a shorter one only, hence the length.
     unsafe {
         let size = match ruleset {
@@ -62,6 +63,7 @@ pub(super) fn landlock(ruleset: &Ruleset, rules: &[Rule]) -> Done {
         for rule in rules {
             let (fd, opened) = match &rule.beneath {
                 Beneath::Open(fd) => (*fd, false),
+                Beneath::Terminal => (terminal, false),
                 Beneath::Path(path) => {
                     match ok(libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC)) {
                         Ok(fd) => (fd as c_int, true),

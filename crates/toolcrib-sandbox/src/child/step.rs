@@ -103,6 +103,8 @@ pub(crate) struct Rule {
 pub(crate) enum Beneath {
     /// Beneath what the parent has open: the inode counts, wherever it is mounted.
     Open(RawFd),
+    /// The terminal of this child.
+    Terminal,
     /// Beneath what the child finds here, on file systems that are new.
     Path(CString),
 }

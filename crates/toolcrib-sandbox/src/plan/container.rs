@@ -58,7 +58,7 @@ impl Planner<'_> {
                 copies.push((path.clone(), self.copy(path, RDONLY | NOSUID | NODEV)?));
             }
         }
-        for device in ["null", "zero", "full", "random", "urandom"] {
+        for device in self.policy.devices() {
             let path = Path::new("/dev").join(device);
             copies.push((path.clone(), self.copy(&path, NOSUID | NOEXEC)?));
         }

@@ -299,14 +299,15 @@ impl Planner<'_> {
         if let Some(path) = temporary {
             allow(path, landlock::WRITE, "temporary directory")?;
         }
-        for device in [
-            "/dev/null",
-            "/dev/zero",
-            "/dev/full",
-            "/dev/random",
-            "/dev/urandom",
-        ] {
-            allow(Path::new(device), landlock::DEVICE, "device")?;
+        for device in self.policy.devices() {
+            allow(&Path::new("/dev").join(device), landlock::DEVICE, "device")?;
+        }
+        if self.policy.terminal {
+            // For `/dev/stderr` and the like, which open it again.
+            self.rules.push(Rule {
+                beneath: Beneath::Terminal,
+                access: landlock::DEVICE,
+            });
         }
         let own_network = self.plan.flags & libc::CLONE_NEWNET != 0;
         let ruleset = landlock::ruleset(

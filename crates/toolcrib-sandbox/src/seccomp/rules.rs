@@ -294,6 +294,12 @@ static GROUPS: &[Group] = &[
         WHOLE,
         In(values![libc::TIOCLINUX]),
     ),
+    // Another line discipline for a terminal loads code of the kernel's that no command has a use for.
+    Group::errno(EPERM, &[one("ioctl TIOCSETD", libc::SYS_ioctl)]).when(
+        1,
+        WHOLE,
+        In(values![libc::TIOCSETD]),
+    ),
     Group::errno(EPERM, &[one("ioctl USERFAULTFD_IOC_NEW", libc::SYS_ioctl)]).when(
         1,
         WHOLE,

@@ -15,5 +15,7 @@ mod protected_repositories;
 mod proxy;
 mod random_kills;
 mod runner;
+mod shared_directory;
 mod stage;
+mod terminal;
 mod users;

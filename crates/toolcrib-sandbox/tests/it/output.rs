@@ -2,7 +2,7 @@
 
 use crate::stage::{Stage, WALLS, as_root_and_nobody, bash};
 use std::{fs, time::Instant};
-use toolcrib_sandbox::{Cancel, EndedBy, Status};
+use toolcrib_sandbox::{Cancel, EndedBy, Level, Status};
 
 const MIB: u64 = 1 << 20;
 
@@ -87,6 +87,44 @@ fn a_gigabyte_of_output_leaves_the_caller_small() {
                 began.elapsed()
             );
             assert!(grown < 8 * MIB, "{level}: the caller grew by {grown} bytes");
+        }
+    });
+}
+
+#[test]
+fn output_is_passed_on_in_the_order_in_which_it_was_written() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        for level in [Level::None, Level::Process, Level::Container] {
+            let prepared = stage.sandbox.prepare(&stage.policy(level)).unwrap();
+            // As fast as bash can, which is faster than anybody reads.
+            let script =
+                "for i in {1..40}; do echo o$i; echo e$i >&2; echo E$i >&2; echo O$i; done";
+            let expected: String = (1..=40)
+                .map(|i| format!("o{i}\ne{i}\nE{i}\nO{i}\n"))
+                .collect();
+            for _ in 0..8 {
+                let mut said = String::new();
+                let mut take = |_, bytes: &[u8]| said.push_str(&String::from_utf8_lossy(bytes));
+                prepared
+                    .run(&bash(script), &mut take, &Cancel::new().unwrap())
+                    .unwrap();
+                assert_eq!(said, expected, "{level}");
+            }
+        }
+    });
+}
+
+#[test]
+fn much_output_is_whole_on_both_streams() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        for level in WALLS {
+            let script = "for i in {1..3000}; do echo $i; echo $i >&2; done; head -c 300000 /dev/zero | tr '\\0' x; seq 1 100000 >&2";
+            let ran = stage.bash(&stage.policy(level), script);
+            let numbers = |most: u32| (1..=most).map(|i| format!("{i}\n")).collect::<String>();
+            assert_eq!(ran.stdout, numbers(3000) + &"x".repeat(300_000), "{level}");
+            assert_eq!(ran.stderr, numbers(3000) + &numbers(100_000), "{level}");
         }
     });
 }

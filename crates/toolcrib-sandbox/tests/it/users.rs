@@ -211,3 +211,25 @@ fn groups_of_the_caller_are_given_up() {
         assert_eq!(ran.stdout, "60999\n", "{ran:?}");
     });
 }
+
+#[test]
+fn without_isolation_nothing_keeps_a_program_from_gaining_rights() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        let ran = stage.bash(&stage.policy(Level::None), "cat /proc/self/status");
+        // What `sudo` needs: no such promise, no filter, the caller's own bounding set.
+        assert_eq!(status_of(&ran.stdout, "NoNewPrivs"), "0");
+        assert_eq!(status_of(&ran.stdout, "Seccomp"), "0");
+        assert_ne!(status_of(&ran.stdout, "CapBnd"), "0000000000000000");
+        if !is_root() {
+            return;
+        }
+        // A set-uid program has its owner's rights; this one says whose.
+        let given = stage.workspace.join("given");
+        fs::copy("/usr/bin/id", &given).unwrap();
+        chown(&given, Some(4321), None).unwrap();
+        fs::set_permissions(&given, fs::Permissions::from_mode(0o4755)).unwrap();
+        let ran = stage.bash(&stage.policy(Level::None), "./given -u");
+        assert_eq!(ran.stdout, "4321\n", "{ran:?}");
+    });
+}

@@ -38,6 +38,7 @@ use read_file::ReadFile;
 use run_code::RunCode;
 use shell::Shell;
 use write_file::WriteFile;
+pub(crate) use write_file::unified_diff;
 
 /// What can be set about the built-in tools.
 #[derive(Debug, Clone, Default)]

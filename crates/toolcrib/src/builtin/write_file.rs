@@ -6,6 +6,8 @@
 
 mod diff;
 
+pub(crate) use diff::unified as unified_diff;
+
 use std::sync::Arc;
 
 use base64::Engine as _;

@@ -294,6 +294,17 @@ impl Config {
             .and_then(|number| u32::try_from(number).ok())
     }
 
+    /// `sandbox.sudo`.
+    pub fn sudo(&self) -> Option<PathBuf> {
+        self.value("sandbox.sudo").as_str().map(PathBuf::from)
+    }
+
+    /// `tools.globalDirectory`.
+    pub fn global_directory(&self) -> PathBuf {
+        let path = self.value("tools.globalDirectory").as_str();
+        path.unwrap_or("/etc").into()
+    }
+
     /// `disabledTools`.
     pub fn disabled_tools(&self) -> Vec<String> {
         self.words("disabledTools")

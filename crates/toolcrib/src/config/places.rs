@@ -91,6 +91,11 @@ impl Surroundings {
         Ok(data.ok_or(NoHome)?.join("toolcrib"))
     }
 
+    /// The user's home directory, where the user's own tools are; `None` if nobody says, or not in full.
+    pub fn user_directory(&self) -> Option<PathBuf> {
+        self.path("HOME").filter(|path| path.is_absolute())
+    }
+
     fn absolute(&self, path: PathBuf) -> PathBuf {
         match &self.directory {
             Some(directory) => directory.join(path),

@@ -134,6 +134,20 @@ pub static SETTINGS: &[Setting] = &[
         effect: "How many processes and threads one call may have at once.",
     },
     Setting {
+        key: "sandbox.sudo",
+        kind: Kind::Path,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "The `sudo` that tools with `execution-privilege: elevated` go through, as `sudo -n`; a person is asked every time. Unset: such tools are refused.",
+    },
+    Setting {
+        key: "tools.globalDirectory",
+        kind: Kind::Path,
+        default: || json!("/etc"),
+        project: ProjectMay::NotSet,
+        effect: "Where the tools of the whole machine are: in `toolcrib/tools` (and `cycod/tools`) of this directory. They, and the user's own in `~/.toolcrib/tools`, are trusted if nobody else can change them; those of the workspace in `.toolcrib/tools` once you `toolcrib trust` them.",
+    },
+    Setting {
         key: "disabledTools",
         kind: Kind::Words,
         default: || json!([]),

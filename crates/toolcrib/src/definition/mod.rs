@@ -3,21 +3,38 @@
 //! A definition is plain data. [`read`] makes one from a file's text, or says everything that is wrong with it at once; what
 //! it takes to run one is in `exec::command`, where files come from is in `source`.
 
+mod codes;
+pub mod explain;
+pub mod fields;
+mod fix;
 mod parameter;
 mod problem;
+mod read;
+mod render;
+mod schema;
+mod shape;
 mod step;
+mod values;
+mod yaml;
 
 use std::time::Duration;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
+pub use codes::{CODES, ProblemCode, code};
+pub use fix::{Fixed, fix};
 pub use parameter::{Format, Parameter, ParameterKind, Validation};
 pub use problem::{Fix, Problem, Severity};
+pub use render::{Part, one_line, render};
+pub use schema::json_schema;
 pub use step::{Action, OutputMode, Retry, Step, StreamTo};
+pub use yaml::MAX_FILE_BYTES;
 
 use crate::model::names::{Slug, Version, WireName};
 use crate::sandbox::Level;
 use crate::template::{Code, Text};
+use problem::{Findings, Found};
 
 /// A YAML command tool.
 #[derive(Debug, Clone)]
@@ -313,7 +330,73 @@ pub struct Reading {
     pub problems: Vec<Problem>,
 }
 
+impl Definition {
+    /// The other tools that it names: `use-tool` of its steps, `base-tool` of an alias.
+    pub fn uses(&self) -> Vec<&str> {
+        match &self.body {
+            Body::Alias { base, .. } => vec![base],
+            Body::Steps(steps) => steps
+                .iter()
+                .filter_map(|step| match &step.action {
+                    Action::UseTool { tool, .. } => Some(tool.as_str()),
+                    Action::Run(_) => None,
+                })
+                .collect(),
+            Body::Command(_) | Body::Commands { .. } => Vec::new(),
+        }
+    }
+}
+
+impl Reading {
+    /// Whether a problem is an error, so that there is no definition.
+    pub fn is_refused(&self) -> bool {
+        self.definition.is_none()
+    }
+}
+
 /// Reads a file's bytes; `stem` is its name without `.yaml`, the tool's name when the file does not say one.
-pub fn read(_bytes: &[u8], _stem: &str) -> Reading {
-    unimplemented!()
+///
+/// ```
+/// use toolcrib::definition::read;
+/// let reading = read(b"description: Says hello\nbahs: echo hello\n", "hello");
+/// assert!(reading.definition.is_none());
+/// assert_eq!(reading.problems[0].help.as_deref(), Some("did you mean `bash`?"));
+/// ```
+pub fn read(bytes: &[u8], stem: &str) -> Reading {
+    let decoded = match yaml::decode(bytes) {
+        Ok(decoded) => decoded,
+        Err(found) => {
+            let readable = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            return Reading {
+                definition: None,
+                problems: problem::placed(vec![*found], readable, 0),
+            };
+        }
+    };
+    let mut found = Findings::new(decoded.text);
+    let definition = read_text(bytes, stem, &mut found);
+    Reading {
+        definition,
+        problems: problem::placed(found.into_list(), decoded.text, decoded.skipped),
+    }
+}
+
+fn read_text(bytes: &[u8], stem: &str, found: &mut Findings<'_>) -> Option<Definition> {
+    yaml::odd_characters(found);
+    let parsed = yaml::parse(found);
+    let root = parsed.root.filter(|root| !root.is_empty());
+    let Some(root) = root else {
+        if parsed.whole {
+            found.push(Found::error("empty-file", 0..0, "the file is empty").help(
+                "a tool needs a `description` and something to run, as in `bash: echo hello`",
+            ));
+        }
+        return None;
+    };
+    shape::check(&root, &fields::FORMAT, "", found);
+    if !parsed.whole || root.map().is_none() {
+        return None;
+    }
+    let digest = crate::model::names::hex(&Sha256::digest(bytes));
+    read::definition(&root, stem, digest, found)
 }

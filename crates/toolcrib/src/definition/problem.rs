@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
+
 /// Something wrong or doubtful in a tool's file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// A short stable name for `toolcrib explain`, as `unknown-key`.
     pub code: &'static str,
@@ -18,13 +20,16 @@ pub struct Problem {
     /// What is wrong, where (the field's path) and why.
     pub message: String,
     /// What to do about it, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// What `check --fix` would do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
 }
 
 /// How bad a problem is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The tool loads; `check --strict` fails.
     Warning,
@@ -32,11 +37,158 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// `warning` or `error`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
 /// A change of a file's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fix {
     /// What is replaced, in bytes of the file.
     pub span: Range<usize>,
     /// By what.
     pub text: String,
+}
+
+/// A problem whose line and column nobody has counted yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) code: &'static str,
+    pub(super) severity: Severity,
+    pub(super) span: Range<usize>,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+    pub(super) fix: Option<Fix>,
+}
+
+impl Found {
+    pub(super) fn error(
+        code: &'static str,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> Self {
+        Found {
+            code,
+            severity: Severity::Error,
+            span,
+            message: message.into(),
+            help: None,
+            fix: None,
+        }
+    }
+
+    pub(super) fn warning(
+        code: &'static str,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> Self {
+        Found {
+            severity: Severity::Warning,
+            ..Found::error(code, span, message)
+        }
+    }
+
+    #[must_use]
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    #[must_use]
+    pub(super) fn fix(mut self, span: Range<usize>, text: impl Into<String>) -> Self {
+        self.fix = Some(Fix {
+            span,
+            text: text.into(),
+        });
+        self
+    }
+}
+
+/// The most problems that are kept of a file: nobody reads more, and a hostile file must not cost more.
+const MAX_PROBLEMS: usize = 200;
+
+/// What has been found in a file so far.
+#[derive(Debug)]
+pub(super) struct Findings<'a> {
+    /// The file's text.
+    pub(super) text: &'a str,
+    list: Vec<Found>,
+    errors: usize,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Findings {
+            text,
+            list: Vec::new(),
+            errors: 0,
+        }
+    }
+
+    /// Whether nothing more is kept, so that there is no use in looking for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.list.len() >= MAX_PROBLEMS
+    }
+
+    pub(super) fn push(&mut self, found: Found) {
+        self.errors += usize::from(found.severity == Severity::Error);
+        if self.list.len() < MAX_PROBLEMS {
+            self.list.push(found);
+        }
+    }
+
+    /// Whether a misspelt field was found that probably means this one.
+    pub(super) fn suggests(&self, field: &str) -> bool {
+        self.list.iter().any(|found| {
+            found.code == "unknown-key" && found.fix.as_ref().is_some_and(|fix| fix.text == field)
+        })
+    }
+
+    /// How many of them are errors.
+    pub(super) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    pub(super) fn into_list(self) -> Vec<Found> {
+        self.list
+    }
+}
+
+/// The problems in the order of the file, with lines and columns, each said once.
+pub(super) fn placed(mut found: Vec<Found>, text: &str, skipped: usize) -> Vec<Problem> {
+    // Of what stands at one place, the errors first.
+    found.sort_by_key(|one| (one.span.start, std::cmp::Reverse(one.severity)));
+    found.dedup();
+    let mut problems = Vec::with_capacity(found.len());
+    let (mut line, mut line_start) = (1, 0);
+    let mut at = 0;
+    for one in found {
+        let start = text.floor_char_boundary(one.span.start.min(text.len()));
+        while let Some(newline) = text[at..start].find('\n') {
+            at += newline + 1;
+            line += 1;
+            line_start = at;
+        }
+        let shift = |span: Range<usize>| span.start + skipped..span.end + skipped;
+        problems.push(Problem {
+            code: one.code,
+            severity: one.severity,
+            line,
+            column: text[line_start..start].chars().count() + 1,
+            span: shift(one.span),
+            message: one.message,
+            help: one.help,
+            fix: one.fix.map(|fix| Fix {
+                span: shift(fix.span),
+                text: fix.text,
+            }),
+        });
+    }
+    problems
 }

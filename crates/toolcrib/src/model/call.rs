@@ -1,13 +1,17 @@
 //! What a caller asks for: [`CallRequest`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::JsonObject;
+use super::context::Endings;
 use super::error::{ErrorCode, ToolError};
+use super::event::OutputWatch;
 use super::ids::CallId;
 use super::limits::{RequestLimits, as_millis};
 use super::text;
@@ -23,6 +27,22 @@ pub enum Caller {
     Cli,
     /// A tool, as a nested call.
     Tool,
+}
+
+/// What a person types while an interactive tool runs. Whichever program of the call runs at the time gets it, each piece once.
+#[derive(Debug, Clone)]
+pub(crate) struct Typed(Arc<Mutex<mpsc::Receiver<Vec<u8>>>>);
+
+impl Typed {
+    /// Passes what is typed on, until nobody types or nobody takes it any more. Stopped at any time, it loses nothing.
+    pub(crate) async fn pass_on(self, to: mpsc::Sender<Vec<u8>>) {
+        while let Ok(room) = to.reserve().await {
+            match self.0.lock().await.recv().await {
+                Some(bytes) => room.send(bytes),
+                None => return,
+            }
+        }
+    }
 }
 
 /// A request to call a tool.
@@ -49,6 +69,10 @@ pub struct CallRequest {
     pub approval_wait: Option<Duration>,
     /// Cancels the call from outside.
     pub cancel: Option<CancellationToken>,
+    /// What a person types, for interactive tools.
+    pub(crate) typed: Option<Typed>,
+    /// Sees its output as it comes, for the call around it.
+    pub(crate) watch: Option<OutputWatch>,
     /// Set by the pipeline for nested calls.
     pub(crate) nested_in: Option<NestedIn>,
 }
@@ -60,6 +84,8 @@ pub(crate) struct NestedIn {
     /// The outermost call.
     pub(crate) root: CallId,
     pub(crate) depth: u8,
+    /// What the whole tree of calls has yet to clean up.
+    pub(crate) cleanups: Arc<Endings>,
 }
 
 impl CallRequest {
@@ -117,6 +143,13 @@ impl CallRequest {
     #[must_use]
     pub fn cancel_with(mut self, token: CancellationToken) -> Self {
         self.cancel = Some(token);
+        self
+    }
+
+    /// Hands what a person types to the tool, should it be interactive.
+    #[must_use]
+    pub fn typed(mut self, keys: mpsc::Receiver<Vec<u8>>) -> Self {
+        self.typed = Some(Typed(Arc::new(Mutex::new(keys))));
         self
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::JsonObject;
-use super::call::{CallRequest, Caller, NestedIn};
+use super::call::{CallRequest, Caller, NestedIn, Typed};
 use super::error::{ErrorCode, ToolError};
 use super::event::{EventKind, EventLog, OutputStream};
 use super::ids::CallId;
@@ -43,6 +43,10 @@ pub(crate) struct Inner {
     pub(crate) partial: Mutex<JsonObject>,
     pub(crate) notes: Mutex<Notes>,
     pub(crate) endings: Arc<Endings>,
+    pub(crate) typed: Option<Typed>,
+    pub(crate) after: Mutex<Vec<BoxFuture<'static, ()>>>,
+    /// What this call, the calls around it and those in it have yet to clean up.
+    pub(crate) cleanups: Arc<Endings>,
 }
 
 /// What a tool says about its own run, for the outcome's metadata.
@@ -50,6 +54,8 @@ pub(crate) struct Inner {
 pub(crate) struct Notes {
     pub(crate) sandbox: Option<SandboxUse>,
     pub(crate) truncated: bool,
+    /// What went wrong while cleaning up.
+    pub(crate) cleanup: Vec<String>,
 }
 
 /// How much of what a call started has yet to end.
@@ -62,6 +68,24 @@ pub(crate) struct Endings {
 /// Something that ends by itself when its call does; held until it has. An outcome waits for it, for a while.
 #[derive(Debug)]
 pub(crate) struct Ending(Arc<Endings>);
+
+impl Endings {
+    fn announce(self: &Arc<Self>) -> Ending {
+        self.left.fetch_add(1, Ordering::Relaxed);
+        Ending(Arc::clone(self))
+    }
+
+    /// Resolves when everything announced has ended.
+    async fn all(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.left.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
 
 impl Drop for Ending {
     fn drop(&mut self) {
@@ -125,6 +149,32 @@ impl CallContext {
         self.0.events.push(EventKind::Output {
             stream,
             chunk: chunk.into(),
+            step: None,
+            console: false,
+        });
+    }
+
+    /// Streams a piece of a step's output; `console`: for the terminal of whoever runs the tool, while it runs.
+    pub(crate) fn emit_step_output(
+        &self,
+        step: &str,
+        stream: OutputStream,
+        chunk: &str,
+        console: bool,
+    ) {
+        self.0.events.push(EventKind::Output {
+            stream,
+            chunk: chunk.to_owned(),
+            step: Some(step.to_owned()),
+            console,
+        });
+    }
+
+    /// Tells whoever watches the call what became of a step.
+    pub(crate) fn emit_step(&self, name: &str, status: &str) {
+        self.0.events.push(EventKind::Step {
+            name: name.to_owned(),
+            status: status.to_owned(),
         });
     }
 
@@ -156,6 +206,35 @@ impl CallContext {
         self.notes().truncated = true;
     }
 
+    /// Says that something was left behind, or may have been.
+    pub(crate) fn note_cleanup(&self, problem: impl Into<String>) {
+        self.notes().cleanup.push(problem.into());
+    }
+
+    /// What a person types, if one is there.
+    pub(crate) fn typed(&self) -> Option<Typed> {
+        self.0.typed.clone()
+    }
+
+    /// Leaves work to be done when the call is over and everything it started has ended, however that comes about: success, failure,
+    /// timeout, cancellation, a panic, a caller that went away. The outcome waits for it. It has no other bound than its own.
+    pub(crate) fn afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let cleanup = self.0.cleanups.announce();
+        self.after().push(Box::pin(async move {
+            work.await;
+            drop(cleanup);
+        }));
+    }
+
+    /// The work that was left, for whoever does it.
+    pub(crate) fn take_afterwards(&self) -> Vec<BoxFuture<'static, ()>> {
+        std::mem::take(&mut *self.after())
+    }
+
+    fn after(&self) -> MutexGuard<'_, Vec<BoxFuture<'static, ()>>> {
+        self.0.after.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn notes(&self) -> MutexGuard<'_, Notes> {
         self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,20 +244,18 @@ impl CallContext {
     }
 
     /// Announces something that has to end before the outcome of a cancelled call is known.
-    fn ending(&self) -> Ending {
-        self.0.endings.left.fetch_add(1, Ordering::Relaxed);
-        Ending(Arc::clone(&self.0.endings))
+    pub(crate) fn ending(&self) -> Ending {
+        self.0.endings.announce()
     }
 
     /// Resolves when everything announced has ended.
     pub(crate) async fn all_ended(&self) {
-        loop {
-            let changed = self.0.endings.changed.notified();
-            if self.0.endings.left.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            changed.await;
-        }
+        self.0.endings.all().await;
+    }
+
+    /// Resolves when everything left to be done afterwards is done, by this call and those around it and in it.
+    pub(crate) async fn all_cleaned_up(&self) {
+        self.0.cleanups.all().await;
     }
 
     pub(crate) fn take_partial(&self) -> JsonObject {
@@ -199,8 +276,10 @@ impl CallContext {
             parent: self.0.call_id.clone(),
             root: self.0.root.clone(),
             depth: self.0.depth + 1,
+            cleanups: Arc::clone(&self.0.cleanups),
         });
         request.cancel = Some(self.0.cancel.child_token());
+        request.typed = request.typed.or_else(|| self.typed());
         let remaining = u64::try_from(self.remaining().as_millis())
             .unwrap_or(u64::MAX)
             .max(1);

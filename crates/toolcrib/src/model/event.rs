@@ -47,6 +47,12 @@ pub enum EventKind {
         stream: OutputStream,
         /// The text.
         chunk: String,
+        /// The step of the tool that printed it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        step: Option<String>,
+        /// Whether it is for the terminal of whoever runs the tool, while it runs (S0: `stream-callback: console`).
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        console: bool,
     },
     /// A step of the tool changed its state.
     Step {
@@ -107,6 +113,23 @@ pub struct EventLog {
     call_id: CallId,
     ring: Mutex<Ring>,
     changed: Notify,
+    watch: Option<OutputWatch>,
+}
+
+/// Sees the output of a call as it comes, for the call around it.
+#[derive(Clone)]
+pub(crate) struct OutputWatch(Arc<dyn Fn(OutputStream, &str) + Send + Sync>);
+
+impl OutputWatch {
+    pub(crate) fn new(see: impl Fn(OutputStream, &str) + Send + Sync + 'static) -> Self {
+        OutputWatch(Arc::new(see))
+    }
+}
+
+impl std::fmt::Debug for OutputWatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OutputWatch")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -125,11 +148,23 @@ impl EventLog {
             call_id,
             ring: Mutex::default(),
             changed: Notify::new(),
+            watch: None,
         }
+    }
+
+    /// Lets somebody see the output as it comes.
+    pub(crate) fn watched_by(mut self, watch: Option<OutputWatch>) -> Self {
+        self.watch = watch;
+        self
     }
 
     /// Adds an event. After `Finished` nothing more is taken.
     pub(crate) fn push(&self, kind: EventKind) {
+        if let (Some(OutputWatch(see)), EventKind::Output { stream, chunk, .. }) =
+            (&self.watch, &kind)
+        {
+            see(*stream, chunk);
+        }
         let time = Timestamp::now();
         let last = matches!(kind, EventKind::Finished { .. });
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,6 +248,8 @@ mod tests {
         EventKind::Output {
             stream: OutputStream::Stdout,
             chunk: chunk.to_owned(),
+            step: None,
+            console: false,
         }
     }
 

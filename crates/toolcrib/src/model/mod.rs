@@ -15,6 +15,7 @@ pub mod manifest;
 pub mod names;
 pub mod outcome;
 pub mod reference;
+pub mod sandbox_plan;
 pub mod secret;
 pub mod spec;
 pub mod text;

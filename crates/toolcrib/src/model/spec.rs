@@ -45,6 +45,13 @@ pub struct ToolSpec {
     pub examples: Vec<Value>,
     /// Categories for search.
     pub tags: Vec<String>,
+    /// More words it is found by.
+    pub keywords: Vec<String>,
+    /// A digest of what the tool is made of, where the rest of the spec does not show it (the file of a YAML tool): approvals
+    /// and grants are bound to it.
+    pub content_digest: Option<String>,
+    /// Whether it talks to a person on a terminal while it runs.
+    pub interactive: bool,
     /// The limits the tool itself sets.
     pub limits: LimitsPatch,
 }
@@ -93,6 +100,9 @@ impl ToolSpec {
             asks: None,
             examples: Vec::new(),
             tags: Vec::new(),
+            keywords: Vec::new(),
+            content_digest: None,
+            interactive: false,
             limits: LimitsPatch::default(),
         }
     }

@@ -1,17 +1,18 @@
 //! Stage 3 and 4: do the arguments fit, and what do the rules say?
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Call;
 use super::find::Found;
 use super::trace::Trace;
+use super::{Call, panic_text};
 use crate::model::JsonObject;
 use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
-use crate::registry::Entry;
+use crate::registry::{Entry, Inner};
 use crate::rules::{Finding, Judgement, RuleContext};
 use crate::schema::{Fault, Rejected};
 use crate::workspace::Workspace;
@@ -44,6 +45,7 @@ pub(super) fn check(
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<Checked, ToolError> {
+    let edited = found.is_edited();
     let (entry, args, limits) = found.into_parts();
     let spec = entry.spec();
     let size = args.iter().try_fold(2, |sum, (key, value)| {
@@ -84,11 +86,10 @@ pub(super) fn check(
         }
     };
     trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
-    let policy = &call.inner.policy;
-    let cx = RuleContext {
-        workspace: policy.workspace.as_deref().map(Workspace::root),
-    };
-    let judgement = policy.rules.judge(spec, &args, &cx);
+    let args = refine(&entry, args, edited)?;
+    // What runs is on record, not what it was made from.
+    trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
+    let judgement = judge(&entry, &args, call.inner)?;
     if judgement.verdict == Verdict::Deny {
         return Err(blocked(&entry, &judgement));
     }
@@ -98,6 +99,39 @@ pub(super) fn check(
         limits,
         judgement,
     })
+}
+
+/// Has the tool finish its arguments; the error names every fault.
+pub(super) fn refine(
+    entry: &Entry,
+    args: JsonObject,
+    edited: bool,
+) -> Result<JsonObject, ToolError> {
+    let refined = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.refine(args, edited)));
+    refined
+        .map_err(|panic| panicked(&*panic))?
+        .map_err(|faults| invalid(entry, &faults))
+}
+
+/// What the rules say about valid arguments and the shell text that the tool makes of them.
+pub(super) fn judge(
+    entry: &Entry,
+    args: &JsonObject,
+    inner: &Inner,
+) -> Result<Judgement, ToolError> {
+    let workspace = inner.policy.workspace.as_deref();
+    let commands =
+        std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.commands(args, workspace)))
+            .map_err(|panic| panicked(&*panic))?;
+    let cx = RuleContext {
+        workspace: workspace.map(Workspace::root),
+        commands: &commands,
+    };
+    Ok(inner.policy.rules.judge(entry.spec(), args, &cx))
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> ToolError {
+    ToolError::failed(format!("the tool panicked: {}", panic_text(panic)))
 }
 
 pub(super) fn fault(pointer: &str, message: String) -> Fault {

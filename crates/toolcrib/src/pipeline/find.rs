@@ -15,11 +15,17 @@ pub(super) struct Found {
     entry: Arc<Entry>,
     args: JsonObject,
     limits: Limits,
+    edited: bool,
 }
 
 impl Found {
     pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits) {
         (self.entry, self.args, self.limits)
+    }
+
+    /// Whether a person gave the arguments instead of the caller.
+    pub(super) fn is_edited(&self) -> bool {
+        self.edited
     }
 
     /// The same tool with the arguments a person gave instead.
@@ -28,6 +34,7 @@ impl Found {
             entry,
             args,
             limits,
+            edited: true,
         }
     }
 }
@@ -43,6 +50,7 @@ pub(super) fn find(
             "tools call tools more than {max_depth} levels deep; a tool probably calls itself"
         )));
     }
+    call.inner.follow();
     let entry = call.inner.find(&request.tool)?;
     trace.found(&entry);
     match entry.availability() {
@@ -52,24 +60,17 @@ pub(super) fn find(
                 entry,
                 args: request.args,
                 limits,
+                edited: false,
             })
         }
-        Availability::Disabled { reason } => Err(refused(
-            ErrorCode::ToolDisabled,
-            &entry,
-            "is disabled",
-            reason,
-        )),
-        Availability::Unavailable { reason } => Err(refused(
-            ErrorCode::ToolUnavailable,
-            &entry,
-            "cannot run here",
-            reason,
-        )),
+        Availability::Disabled { reason, help } => {
+            let help = help.map_or(String::new(), |help| format!("; {help}"));
+            let message = format!("`{}` is disabled: {reason}{help}", entry.spec().name);
+            Err(ToolError::new(ErrorCode::ToolDisabled, message).with_detail("reason", reason))
+        }
+        Availability::Unavailable { reason } => {
+            let message = format!("`{}` cannot run here: {reason}", entry.spec().name);
+            Err(ToolError::new(ErrorCode::ToolUnavailable, message).with_detail("reason", reason))
+        }
     }
-}
-
-fn refused(code: ErrorCode, entry: &Entry, state: &str, reason: String) -> ToolError {
-    ToolError::new(code, format!("`{}` {state}: {reason}", entry.spec().name))
-        .with_detail("reason", reason)
 }

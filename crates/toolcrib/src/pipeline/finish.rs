@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use serde_json::Value;
 
 use super::admit::Permitted;
 use super::check::size_of;
@@ -21,6 +22,9 @@ use crate::registry::{Entry, Inner};
 
 /// How long a call that is over waits for what it started to end.
 const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// How long an outcome waits for what its tool left to be done; each of these has a bound of its own, which is less.
+const AFTERWARDS: Duration = Duration::from_secs(15);
 
 /// A whole output may be this many times as long as one text in it.
 const MAX_TEXTS: u64 = 16;
@@ -50,7 +54,11 @@ pub(super) async fn finish(
         partial: Mutex::default(),
         notes: Mutex::default(),
         endings: Arc::default(),
+        typed: call.typed.clone(),
+        after: Mutex::default(),
+        cleanups: Arc::clone(&call.cleanups),
     });
+    let afterwards = Afterwards(cx.clone());
     // `call` itself is the tool's code too: it may panic before it returns a future.
     let running =
         AssertUnwindSafe(async { entry.tool.call(args, cx.clone()).await }).catch_unwind();
@@ -58,12 +66,19 @@ pub(super) async fn finish(
         tokio::time::timeout_at(deadline.into(), call.cancel.run_until_cancelled(running)).await;
     // The call is over: whatever the tool left running in the background learns of it.
     call.cancel.cancel();
-    if !matches!(ended, Ok(Some(_))) {
+    if !matches!(ended, Ok(Some(Ok(_)))) {
         // Processes are ended before the outcome says so, and what they printed is part of it.
         let _ = tokio::time::timeout(PATIENCE, cx.all_ended()).await;
     }
+    afterwards.done().await;
+    if call.depth == 0 {
+        // Nested calls that were ended with this one clean up on their own.
+        let _ = tokio::time::timeout(AFTERWARDS, cx.all_cleaned_up()).await;
+    }
     trace.execution_ends();
-    trace.notes(cx.take_notes());
+    let mut notes = cx.take_notes();
+    let left_behind = std::mem::take(&mut notes.cleanup);
+    trace.notes(notes);
     let result = match ended {
         Ok(Some(Ok(result))) => result,
         Ok(Some(Err(panic))) => Err(ToolError::failed(format!(
@@ -82,9 +97,15 @@ pub(super) async fn finish(
             ))
         }
     };
-    let error = match result {
-        Ok(output) => return check_output(output, &entry, &limits, trace),
-        Err(error) => error,
+    let error = match (result, left_behind) {
+        (Ok(mut output), left_behind) => {
+            if let (Value::Object(fields), false) = (&mut output.value, left_behind.is_empty()) {
+                fields.insert("cleanup".to_owned(), left_behind.into());
+            }
+            return check_output(output, &entry, &limits, trace);
+        }
+        (Err(error), left_behind) if left_behind.is_empty() => error,
+        (Err(error), left_behind) => error.with_detail("cleanup", left_behind),
     };
     let stopped = matches!(error.code(), ErrorCode::Timeout | ErrorCode::Cancelled);
     let partial = if stopped {
@@ -92,9 +113,16 @@ pub(super) async fn finish(
     } else {
         JsonObject::new()
     };
-    let error = partial
-        .into_iter()
-        .fold(error, |error, (key, value)| error.with_detail(key, value));
+    let error = partial.into_iter().fold(error, |error, (key, value)| {
+        // What an error says itself is newer than what was kept on the way to it.
+        let is_said = error
+            .details()
+            .is_some_and(|details| details.contains_key(&key));
+        match is_said {
+            true => error,
+            false => error.with_detail(key, value),
+        }
+    });
     let (error, cut) = error.without_huge_details(|details| {
         let size = details.values().try_fold(0, |sum: u64, value| {
             Some(sum.saturating_add(size_of(value, 0)?))
@@ -109,6 +137,44 @@ pub(super) async fn finish(
         trace.truncated();
     }
     Err(error)
+}
+
+/// Sees to it that what a tool left to be done after its call is done, even if nobody waits for the call any more.
+struct Afterwards(CallContext);
+
+impl Afterwards {
+    /// Resolves when it is done.
+    async fn done(self) {
+        let Some(doing) = self.start() else { return };
+        // On a task of its own: whoever gives up waiting does not stop it.
+        if let Ok(Err(error)) = tokio::time::timeout(AFTERWARDS, doing).await
+            && error.is_panic()
+        {
+            self.0.note_cleanup("cleaning up failed: a bug in Toolcrib");
+        }
+    }
+
+    fn start(&self) -> Option<tokio::task::JoinHandle<()>> {
+        let work = self.0.take_afterwards();
+        if work.is_empty() {
+            return None;
+        }
+        // Without a runtime nothing can be done, and nothing of the call runs.
+        let runtime = tokio::runtime::Handle::try_current().ok()?;
+        let cx = self.0.clone();
+        Some(runtime.spawn(async move {
+            let _ = tokio::time::timeout(PATIENCE, cx.all_ended()).await;
+            for one in work {
+                one.await;
+            }
+        }))
+    }
+}
+
+impl Drop for Afterwards {
+    fn drop(&mut self) {
+        drop(self.start());
+    }
 }
 
 /// What lets a tool call others: its own hold on the registry, for as long as it keeps its context.

@@ -29,7 +29,8 @@ pub use plan::Plan;
 pub(crate) use plan::{check_answer, offers_for, plan};
 pub(crate) use question::subject_of;
 
-use crate::model::call::{CallRequest, Caller};
+use crate::model::call::{CallRequest, Caller, Typed};
+use crate::model::context::Endings;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventLog;
@@ -56,7 +57,8 @@ pub(crate) struct Begun {
 impl Begun {
     pub(crate) fn of(request: &CallRequest) -> Self {
         let id = request.call_id.clone().unwrap_or_else(CallId::generate);
-        let events = Arc::new(EventLog::new(id.clone()));
+        let events = EventLog::new(id.clone()).watched_by(request.watch.clone());
+        let events = Arc::new(events);
         Begun { id, events }
     }
 }
@@ -73,6 +75,10 @@ struct Call<'a> {
     root: CallId,
     /// How long the caller would wait for a person.
     approval_wait: Option<Duration>,
+    /// What a person types.
+    typed: Option<Typed>,
+    /// What the whole tree of calls has yet to clean up.
+    cleanups: Arc<Endings>,
 }
 
 impl<'a> Call<'a> {
@@ -92,6 +98,8 @@ impl<'a> Call<'a> {
             caller: request.caller.clone(),
             root: nested.map_or_else(|| begun.id.clone(), |nested| nested.root.clone()),
             approval_wait: request.approval_wait,
+            typed: request.typed.clone(),
+            cleanups: nested.map_or_else(Arc::default, |nested| Arc::clone(&nested.cleanups)),
         }
     }
 }

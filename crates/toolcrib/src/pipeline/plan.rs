@@ -19,7 +19,6 @@ use crate::model::limits::as_millis;
 use crate::model::secret::MASK;
 use crate::model::spec::{Role, ToolSpec};
 use crate::registry::{Entry, Inner};
-use crate::rules::RuleContext;
 use crate::schema::Rejected;
 use crate::workspace::Workspace;
 
@@ -193,11 +192,13 @@ fn check_edit(
         }
         Err(Rejected::Schema(_)) => return Ok(edited.clone()),
     };
-    let policy = &call.inner.policy;
-    let cx = RuleContext {
-        workspace: policy.workspace.as_deref().map(Workspace::root),
+    // A mask is no value that a tool could make something of.
+    let args = if has_mask(&args) {
+        args
+    } else {
+        check::refine(entry, args, true)?
     };
-    let judgement = policy.rules.judge(spec, &args, &cx);
+    let judgement = check::judge(entry, &args, call.inner)?;
     if judgement.verdict == Verdict::Deny {
         return Err(check::blocked(entry, &judgement));
     }
@@ -249,6 +250,18 @@ fn check_paths(spec: &ToolSpec, args: &JsonObject, call: &Call<'_>) -> Result<()
         }
     }
     Ok(())
+}
+
+fn has_mask(args: &JsonObject) -> bool {
+    fn holds_mask(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text == MASK,
+            Value::Array(items) => items.iter().any(holds_mask),
+            Value::Object(fields) => fields.values().any(holds_mask),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    args.values().any(holds_mask)
 }
 
 /// Whether a place holds a mask, and held it when the person saw it.

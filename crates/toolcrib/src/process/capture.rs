@@ -2,25 +2,45 @@
 
 use std::collections::VecDeque;
 
+use super::Sink;
 use crate::model::context::CallContext;
 use crate::model::event::OutputStream;
 use crate::model::text::left_out;
 use crate::sandbox::Stream;
 
-/// Both streams of a command.
+/// Both streams of a command, and both together.
 pub(super) struct Capture<'a> {
     cx: &'a CallContext,
+    sink: Option<Sink>,
     kept: [Kept; 2],
+    /// Both, in the order in which they came.
+    together: Kept,
     /// The beginning of a character whose rest has not come yet.
     pending: [Vec<u8>; 2],
 }
 
+/// What was kept of a command's output.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Captured {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+    /// Both in the order in which they came, without the newline at the end.
+    pub(super) output: String,
+    /// Whether `output` is not all there was, be it that `stdout` and `stderr` are.
+    pub(super) is_output_cut: bool,
+}
+
 impl<'a> Capture<'a> {
-    pub(super) fn new(cx: &'a CallContext) -> Self {
-        let limit = usize::try_from(cx.limits().max_output_bytes).unwrap_or(usize::MAX);
+    /// Keeps so many bytes of each stream, and no more than the call's limit; passes pieces on to the sink, or else to the
+    /// call's events.
+    pub(super) fn new(cx: &'a CallContext, keep: Option<u64>, sink: Option<Sink>) -> Self {
+        let most = cx.limits().max_output_bytes;
+        let limit = usize::try_from(keep.map_or(most, |keep| keep.min(most))).unwrap_or(usize::MAX);
         Capture {
             cx,
+            sink,
             kept: [Kept::new(limit), Kept::new(limit)],
+            together: Kept::new(limit),
             pending: [Vec::new(), Vec::new()],
         }
     }
@@ -29,50 +49,58 @@ impl<'a> Capture<'a> {
         let index = stream as usize;
         self.kept[index].push(bytes);
         let pending = &mut self.pending[index];
-        let whole = if pending.is_empty() {
-            whole_characters(bytes)
+        let text = if pending.is_empty() {
+            let whole = whole_characters(bytes);
+            pending.extend_from_slice(&bytes[whole..]);
+            String::from_utf8_lossy(&bytes[..whole])
         } else {
             pending.extend_from_slice(bytes);
-            whole_characters(pending)
+            let rest = pending.split_off(whole_characters(pending));
+            String::from_utf8_lossy(&std::mem::replace(pending, rest))
+                .into_owned()
+                .into()
         };
-        let (text, rest) = if pending.is_empty() {
-            (
-                String::from_utf8_lossy(&bytes[..whole]).into_owned(),
-                bytes[whole..].to_vec(),
-            )
-        } else {
-            (
-                String::from_utf8_lossy(&pending[..whole]).into_owned(),
-                pending[whole..].to_vec(),
-            )
-        };
-        *pending = rest;
-        self.emit(stream, text);
+        self.pass_on(stream, &text);
     }
 
-    /// What was kept of stdout and stderr. Says to the call whether something was left out.
-    pub(super) fn finish(mut self) -> [String; 2] {
+    /// What was kept. Says to the call whether something of stdout or stderr was left out.
+    pub(super) fn finish(mut self) -> Captured {
         for (stream, index) in [(Stream::Stdout, 0), (Stream::Stderr, 1)] {
             let rest = std::mem::take(&mut self.pending[index]);
-            self.emit(stream, String::from_utf8_lossy(&rest).into_owned());
+            self.pass_on(stream, &String::from_utf8_lossy(&rest));
         }
-        let cx = self.cx;
-        self.kept.map(|kept| {
+        let [stdout, stderr] = self.kept.map(|kept| {
             let (text, cut) = kept.into_text();
             if cut {
-                cx.note_truncated();
+                self.cx.note_truncated();
             }
             text
-        })
+        });
+        let (mut output, is_output_cut) = self.together.into_text();
+        if output.ends_with('\n') {
+            output.pop();
+        }
+        Captured {
+            stdout,
+            stderr,
+            output,
+            is_output_cut,
+        }
     }
 
-    fn emit(&self, stream: Stream, text: String) {
-        if !text.is_empty() {
-            let stream = match stream {
-                Stream::Stdout => OutputStream::Stdout,
-                Stream::Stderr => OutputStream::Stderr,
-            };
-            self.cx.emit_output(stream, text);
+    fn pass_on(&mut self, stream: Stream, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        // As text: bytes of one stream must not come between those of a character of the other.
+        self.together.push(text.as_bytes());
+        let stream = match stream {
+            Stream::Stdout => OutputStream::Stdout,
+            Stream::Stderr => OutputStream::Stderr,
+        };
+        match &mut self.sink {
+            Some(sink) => sink(stream, text),
+            None => self.cx.emit_output(stream, text),
         }
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Wall;
+use super::capture::Captured;
+use super::dialogue::Talk;
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
@@ -17,6 +19,10 @@ use crate::sandbox::{EndedBy, Report, Status};
 pub(crate) struct Finished {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    /// Both in the order in which they came, without the newline at the end.
+    pub(crate) output: String,
+    /// Whether `output` is not all there was. (That `stdout` or `stderr` is not, the call knows already.)
+    pub(crate) is_output_cut: bool,
     pub(crate) exit_code: i32,
     pub(crate) duration: Duration,
 }
@@ -24,15 +30,23 @@ pub(crate) struct Finished {
 pub(super) fn finished(
     cx: &CallContext,
     report: &Report,
-    stdout: String,
-    stderr: String,
+    captured: Captured,
+    talk: Option<&Talk>,
 ) -> Result<Finished, ToolError> {
     let name = &cx.spec().name;
     let failure = match (report.ended_by, report.status) {
         (None, Status::Exited(exit_code)) => {
+            let Captured {
+                stdout,
+                stderr,
+                output,
+                is_output_cut,
+            } = captured;
             return Ok(Finished {
                 stdout,
                 stderr,
+                output,
+                is_output_cut,
                 exit_code,
                 duration: report.duration,
             });
@@ -43,6 +57,10 @@ pub(super) fn finished(
         (Some(EndedBy::Time | EndedBy::Cancelled), _) => {
             ToolError::new(ErrorCode::Cancelled, format!("`{name}` was cancelled"))
         }
+        (Some(EndedBy::Silence), _) => talk.map_or_else(
+            || ToolError::new(ErrorCode::Timeout, "the program waits for input"),
+            Talk::waited,
+        ),
         (Some(limit), _) => ToolError::failed(match limit {
             EndedBy::Memory => "the command needed more memory than it may have, and was ended",
             EndedBy::Growth => "the command wrote more than it may, and was ended",
@@ -51,7 +69,16 @@ pub(super) fn finished(
         })
         .with_detail("limit", limit.name()),
     };
-    let mut details = fields(stdout, stderr, report.exit_code(), report.duration);
+    if captured.is_output_cut {
+        cx.note_truncated();
+    }
+    let mut details = fields(
+        captured.stdout,
+        captured.stderr,
+        report.exit_code(),
+        report.duration,
+    );
+    details.insert("output".to_owned(), captured.output.into());
     if let (None, Status::Signalled(signal)) = (report.ended_by, report.status) {
         details.insert("signal".to_owned(), signal.into());
     }
@@ -66,7 +93,7 @@ pub(super) fn with_details(error: ToolError, details: JsonObject) -> ToolError {
 
 /// What is published of a command, whether it went well or not.
 fn fields(stdout: String, stderr: String, exit_code: i32, duration: Duration) -> JsonObject {
-    let mut fields = JsonObject::with_capacity(4);
+    let mut fields = JsonObject::with_capacity(5);
     fields.insert("stdout".to_owned(), stdout.into());
     fields.insert("stderr".to_owned(), stderr.into());
     fields.insert("exitCode".to_owned(), exit_code.into());

@@ -1,6 +1,6 @@
 //! A registered tool: what it is, where it comes from, whether it can be called.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
@@ -13,14 +13,54 @@ use crate::model::limits::{Limits, LimitsPatch};
 use crate::model::spec::ToolSpec;
 use crate::tool::Tool;
 
-/// Where a tool comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// Where a tool comes from; of two with one name the one whose source stands first here has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Compiled into Toolcrib.
     BuiltIn,
     /// Registered by the program that embeds Toolcrib.
     App,
+    /// A file of the workspace.
+    Local,
+    /// A file of the user's.
+    User,
+    /// A file of the machine's.
+    Global,
+}
+
+impl Source {
+    /// The word for it, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::BuiltIn => "built-in",
+            Source::App => "app",
+            Source::Local => "local",
+            Source::User => "user",
+            Source::Global => "global",
+        }
+    }
+
+    /// Whether its tools give way to others of the same name. Those of a program do not: a clash of names is an error of it.
+    pub(super) fn gives_way(self) -> bool {
+        match self {
+            Source::BuiltIn | Source::App => false,
+            Source::Local | Source::User | Source::Global => true,
+        }
+    }
+}
+
+/// Who switched a tool off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Switch {
+    /// The program, by [`Registry::set_enabled`](crate::Registry::set_enabled).
+    Program = 1,
+    /// The user, by `toolcrib disable`.
+    Flag = 2,
+    /// The setting `disabledTools`.
+    Setting = 4,
+    /// Nobody knows whether the user did: the record of it is damaged.
+    Unknown = 8,
 }
 
 /// Whether a tool can run here, computed and never stored.
@@ -29,10 +69,13 @@ pub enum Source {
 pub enum Availability {
     /// It can.
     Ready,
-    /// It is switched off.
+    /// It is switched off, or nobody has trusted it yet.
     Disabled {
-        /// By what.
+        /// By what; `untrusted` for a tool that waits for `toolcrib trust`.
         reason: String,
+        /// What to do about it, where the reason does not say.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        help: Option<String>,
     },
     /// Something it needs is missing.
     Unavailable {
@@ -41,6 +84,9 @@ pub enum Availability {
     },
 }
 
+/// The number of the next entry.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
 /// A registered tool.
 pub struct Entry {
     pub(crate) tool: Arc<dyn Tool>,
@@ -48,8 +94,12 @@ pub struct Entry {
     pub(crate) limits: Limits,
     pub(crate) meter: Meter,
     pub(super) id: Option<ToolId>,
+    /// Which entry of all it is.
+    pub(super) number: u64,
     source: Source,
-    enabled: AtomicBool,
+    /// The bits of those who switched it off.
+    off: AtomicU8,
+    untrusted: Option<String>,
     unavailable: Option<String>,
     digest: OnceLock<String>,
 }
@@ -63,6 +113,8 @@ pub struct Registration {
     pub disabled: bool,
     /// Registers it although it cannot run, saying what is missing.
     pub unavailable: Option<String>,
+    /// Registers it although nobody has trusted it yet, saying what to do: calls are refused as `untrusted`.
+    pub untrusted: Option<String>,
 }
 
 impl Entry {
@@ -83,12 +135,23 @@ impl Entry {
             limits,
             tool,
             id: registration.id,
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             source,
-            enabled: AtomicBool::new(!registration.disabled),
+            off: AtomicU8::new(if registration.disabled {
+                Switch::Program as u8
+            } else {
+                0
+            }),
+            untrusted: registration.untrusted,
             unavailable: registration.unavailable,
             digest: OnceLock::new(),
             spec,
         }
+    }
+
+    /// The tool itself. The pipeline alone calls it.
+    pub fn tool(&self) -> &Arc<dyn Tool> {
+        &self.tool
     }
 
     /// The tool's spec.
@@ -108,26 +171,56 @@ impl Entry {
 
     /// Whether it can be called.
     pub fn availability(&self) -> Availability {
-        match (&self.unavailable, self.enabled.load(Ordering::Relaxed)) {
-            (_, false) => Availability::Disabled {
-                reason: "the tool is switched off".to_owned(),
-            },
-            (Some(reason), true) => Availability::Unavailable {
+        let off = self.off.load(Ordering::Relaxed);
+        let by = |switch: Switch| off & switch as u8 != 0;
+        if let Some(help) = &self.untrusted {
+            return Availability::Disabled {
+                reason: "untrusted".to_owned(),
+                help: Some(help.clone()),
+            };
+        }
+        if by(Switch::Unknown) {
+            let reason = "which tools are switched off cannot be read";
+            let help = "remove `state/flags.json` from Toolcrib's home, then `toolcrib disable` what is to be off";
+            return switched_off(reason, Some(help.to_owned()));
+        }
+        if by(Switch::Setting) {
+            return switched_off("the setting `disabledTools` names it", None);
+        }
+        if by(Switch::Flag) {
+            let help = format!("`toolcrib enable {}` switches it on", self.spec.name);
+            return switched_off("the tool is switched off", Some(help));
+        }
+        if by(Switch::Program) {
+            return switched_off("the tool is switched off", None);
+        }
+        match &self.unavailable {
+            Some(reason) => Availability::Unavailable {
                 reason: reason.clone(),
             },
-            (None, true) => Availability::Ready,
+            None => Availability::Ready,
         }
     }
 
-    pub(super) fn set_enabled(&self, enabled: bool) {
-        self.enabled.store(enabled, Ordering::Relaxed);
+    /// What is missing for it to run, whoever may have switched it off besides.
+    pub(crate) fn unavailable(&self) -> Option<&str> {
+        self.unavailable.as_deref()
+    }
+
+    /// Lets one of those who may switch it off do so, or take that back.
+    pub(crate) fn switch(&self, who: Switch, on: bool) {
+        if on {
+            self.off.fetch_and(!(who as u8), Ordering::Relaxed);
+        } else {
+            self.off.fetch_or(who as u8, Ordering::Relaxed);
+        }
     }
 
     /// A digest of what the tool is, to which approvals are bound.
     pub fn digest(&self) -> &str {
         self.digest.get_or_init(|| {
             let spec = &self.spec;
-            Digester::default()
+            let digest = Digester::default()
                 .text(&spec.reference())
                 .text(spec.name.as_str())
                 .text(&spec.description)
@@ -137,8 +230,18 @@ impl Entry {
                         .as_ref()
                         .map_or(&Value::Null, |schema| schema.as_value()),
                 )
-                .text(&spec.effects.tags().join(","))
-                .finish()
+                .text(&spec.effects.tags().join(","));
+            match &spec.content_digest {
+                Some(content) => digest.text(content).finish(),
+                None => digest.finish(),
+            }
         })
+    }
+}
+
+fn switched_off(reason: &str, help: Option<String>) -> Availability {
+    Availability::Disabled {
+        reason: reason.to_owned(),
+        help,
     }
 }

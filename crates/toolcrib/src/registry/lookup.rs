@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
-use super::{Entry, Inner, Snapshot, Source, not_found};
+use super::{Entry, Inner, Snapshot, not_found};
 use crate::model::error::ToolError;
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 
 impl Inner {
     pub(crate) fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
-        let tools = self.tools.load();
+        self.tools.load().find(reference)
+    }
+}
+
+impl Snapshot {
+    pub(super) fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
         // Most calls come from models, which use the published name.
-        if let Some(entry) = tools.by_name.get(reference) {
+        if let Some(entry) = self.by_name.get(reference) {
             return Ok(Arc::clone(entry));
         }
         let parsed: ToolRef = match reference.parse() {
@@ -23,14 +28,11 @@ impl Inner {
                 )));
             }
         };
-        tools
-            .resolve(&parsed)
+        self.resolve(&parsed)
             .cloned()
-            .ok_or_else(|| tools.near(reference))
+            .ok_or_else(|| self.near(reference))
     }
-}
 
-impl Snapshot {
     fn resolve(&self, reference: &ToolRef) -> Option<&Arc<Entry>> {
         match reference {
             ToolRef::Name(name) => self
@@ -47,27 +49,29 @@ impl Snapshot {
                 bundle,
                 slug,
                 version,
-            } => self.by_slug.get(slug)?.iter().rev().find(|entry| {
-                let of_bundle = match bundle {
-                    BundleRef::Slug(wanted) => entry.spec.bundle == *wanted,
-                    // Bundles have ids once they are stored; none of these is.
-                    BundleRef::Id(_) => false,
+            } => {
+                let wanted = |entry: &&Arc<Entry>| {
+                    let of_bundle = match bundle {
+                        BundleRef::Slug(wanted) => entry.spec.bundle == *wanted,
+                        // Bundles have ids once they are stored; none of these is.
+                        BundleRef::Id(_) => false,
+                    };
+                    of_bundle
+                        && version
+                            .as_ref()
+                            .is_none_or(|wanted| entry.spec.version == *wanted)
                 };
-                of_bundle
-                    && version
-                        .as_ref()
-                        .is_none_or(|wanted| entry.spec.version == *wanted)
-            }),
+                let found = self.by_slug.get(slug)?.iter().rev().filter(wanted);
+                found.min_by_key(|entry| self.is_shadowed(entry))
+            }
             ToolRef::Id(id) => self.by_id.get(id),
         }
     }
 
-    /// Of several tools with one slug: the built-in, else the newest.
+    /// Of several tools with one slug: one that has its name, of the first source, the newest of that.
     fn foremost<'a>(&self, entries: &'a [Arc<Entry>]) -> Option<&'a Arc<Entry>> {
-        let built_in = entries
-            .iter()
-            .find(|entry| entry.source() == Source::BuiltIn);
-        built_in.or_else(|| entries.last())
+        let newest_first = entries.iter().rev();
+        newest_first.min_by_key(|entry| (self.is_shadowed(entry), entry.source()))
     }
 
     /// S4 writes `+readfile`: a slug without its dashes is enough when only one tool answers to it.

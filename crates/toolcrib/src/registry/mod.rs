@@ -7,16 +7,19 @@ mod builder;
 mod entry;
 mod handle;
 mod lookup;
+mod snapshot;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
-use rpds::HashTrieMapSync;
 
 pub use builder::RegistryBuilder;
+pub(crate) use entry::Switch;
 pub use entry::{Availability, Entry, Registration, Source};
 pub use handle::CallHandle;
 pub(crate) use handle::Running;
+use snapshot::Snapshot;
 
 use crate::approval::grants::{Grant, GrantRequest, Grants, Offer};
 use crate::approval::{ApprovalRequest, ApprovalResponse, Approver};
@@ -27,8 +30,8 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventReader;
 use crate::model::ids::{CallId, ToolId};
 use crate::model::limits::LimitsPatch;
-use crate::model::names::{Slug, WireName};
 use crate::model::outcome::Outcome;
+use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::spec::ToolSpec;
 use crate::pipeline::{self, Plan};
 use crate::record::Recorder;
@@ -74,6 +77,29 @@ pub(crate) struct Inner {
     writer: Mutex<()>,
     pub(crate) policy: Policy,
     pub(crate) running: Running,
+    /// Who sees to it that the tools are those of the files.
+    follower: OnceLock<Box<dyn Follow>>,
+    /// How often tools of the program came or went.
+    changes: AtomicU64,
+}
+
+/// What a reference finds among the tools of one moment.
+pub(crate) struct Lookup(Snapshot);
+
+impl Lookup {
+    pub(crate) fn find(&self, reference: &str) -> Option<Arc<Entry>> {
+        self.0.find(reference).ok()
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.0.by_name.values()
+    }
+}
+
+/// Keeps the tools of a registry in step with where they come from.
+pub(crate) trait Follow: Send + Sync {
+    /// Called before tools are looked for: brings the registry up to date if that is soon done.
+    fn follow(&self, registry: &Registry);
 }
 
 /// What every call of a registry is subject to.
@@ -89,14 +115,6 @@ pub(crate) struct Policy {
     pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
     pub(crate) max_depth: u8,
-}
-
-#[derive(Clone, Default)]
-struct Snapshot {
-    by_name: HashTrieMapSync<WireName, Arc<Entry>>,
-    aliases: HashTrieMapSync<WireName, WireName>,
-    by_slug: HashTrieMapSync<Slug, Vec<Arc<Entry>>>,
-    by_id: HashTrieMapSync<ToolId, Arc<Entry>>,
 }
 
 /// Why a tool was not registered.
@@ -120,6 +138,15 @@ pub enum RegisterError {
         /// The id.
         id: ToolId,
     },
+}
+
+impl Inner {
+    /// Brings the tools up to date with their files.
+    pub(crate) fn follow(self: &Arc<Self>) {
+        if let Some(follower) = self.follower.get() {
+            follower.follow(&Registry(Arc::clone(self)));
+        }
+    }
 }
 
 impl Default for Registry {
@@ -146,10 +173,22 @@ impl Registry {
             writer: Mutex::default(),
             policy,
             running: Running::default(),
+            follower: OnceLock::new(),
+            changes: AtomicU64::new(0),
         }))
     }
 
-    /// Adds a tool. A name that is taken is an error; nothing is shadowed.
+    /// Has somebody keep the tools in step with their files; the first to come stays.
+    pub(crate) fn follow_with(&self, follower: Box<dyn Follow>) {
+        let _ = self.0.follower.set(follower);
+    }
+
+    /// Brings the tools up to date with their files.
+    fn follow(&self) {
+        Inner::follow(&self.0);
+    }
+
+    /// Adds a tool. A name that another tool of the program has is an error; a tool of a file gives its name up.
     pub fn register(&self, tool: impl Tool) -> Result<(), RegisterError> {
         self.register_with(Arc::new(tool), Registration::default())
     }
@@ -179,15 +218,63 @@ impl Registry {
         let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = Snapshot::clone(&self.0.tools.load());
         for (tool, registration) in tools {
-            next.insert(Entry::new(
-                tool,
-                source,
-                registration,
-                &self.0.policy.limits,
-            ))?;
+            next.insert(self.entry(tool, source, registration))?;
         }
         self.0.tools.store(Arc::new(next));
+        self.0.changes.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// A number that is another one after tools of the program came or went.
+    pub(crate) fn changes(&self) -> u64 {
+        self.0.changes.load(Ordering::Relaxed)
+    }
+
+    /// The tools that are there without those of some sources.
+    pub(crate) fn without(&self, sources: &[Source]) -> Lookup {
+        let mut tools = Snapshot::clone(&self.0.tools.load());
+        tools.remove_sources(sources);
+        Lookup(tools)
+    }
+
+    /// A tool as it would be registered.
+    pub(crate) fn entry(
+        &self,
+        tool: Arc<dyn Tool>,
+        source: Source,
+        registration: Registration,
+    ) -> Arc<Entry> {
+        let limits = &self.0.policy.limits;
+        Arc::new(Entry::new(tool, source, registration, limits))
+    }
+
+    /// Puts these in the place of all tools of some sources, in one step: whoever looks sees all of the old or all of the new.
+    /// `settle` may look things up among the new ones before anybody else can. Entries that stay are to be handed in again;
+    /// they keep what they count.
+    pub(crate) fn replace(
+        &self,
+        sources: &[Source],
+        entries: Vec<Arc<Entry>>,
+        settle: impl FnOnce(&dyn Fn(&str) -> Result<Arc<Entry>, ToolError>),
+    ) -> Result<(), RegisterError> {
+        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Snapshot::clone(&self.0.tools.load());
+        next.remove_sources(sources);
+        for entry in entries {
+            next.insert(entry)?;
+        }
+        settle(&|reference| next.find(reference));
+        self.0.tools.store(Arc::new(next));
+        Ok(())
+    }
+
+    /// The tools whose name another one has, each with that other.
+    pub fn shadowed(&self) -> Vec<(Arc<Entry>, Arc<Entry>)> {
+        let tools = self.0.tools.load();
+        let pair = |entry: &Arc<Entry>| Some((Arc::clone(entry), tools.shadower(entry)?));
+        let mut pairs: Vec<_> = tools.shadowed.values().filter_map(pair).collect();
+        pairs.sort_by_key(|(entry, _)| (entry.source(), entry.number));
+        pairs
     }
 
     /// Removes a tool by its wire name and returns it. Calls that run already are not disturbed.
@@ -196,6 +283,7 @@ impl Registry {
         let mut next = Snapshot::clone(&self.0.tools.load());
         let entry = next.remove(name)?;
         self.0.tools.store(Arc::new(next));
+        self.0.changes.fetch_add(1, Ordering::Relaxed);
         Some(Arc::clone(&entry.tool))
     }
 
@@ -208,6 +296,7 @@ impl Registry {
 
     /// The entry a reference points at; the error suggests near names.
     pub fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
+        self.follow();
         self.0.find(reference)
     }
 
@@ -223,14 +312,16 @@ impl Registry {
 
     /// Every tool, also those that are switched off or cannot run, by name.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
+        self.follow();
         let mut entries: Vec<Arc<Entry>> = self.0.tools.load().by_name.values().cloned().collect();
         entries.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
         entries
     }
 
-    /// Switches a tool on or off.
+    /// Switches a tool on or off, for as long as this registry lives; [`Crib::set_enabled`](crate::Crib::set_enabled) does it
+    /// for good. What the user or the settings switched off stays off.
     pub fn set_enabled(&self, reference: &str, enabled: bool) -> Result<(), ToolError> {
-        self.find(reference)?.set_enabled(enabled);
+        self.find(reference)?.switch(Switch::Program, enabled);
         Ok(())
     }
 
@@ -314,92 +405,16 @@ impl Registry {
         self.0.policy.workspace.as_ref()
     }
 
+    /// What holds a tool's programs back in a call with these arguments, and what backs that on this machine; `None` for a tool
+    /// that runs none.
+    pub fn sandbox_plan(&self, entry: &Entry, args: &JsonObject) -> Option<SandboxPlan> {
+        let workspace = self.workspace().map(AsRef::as_ref);
+        entry.tool.sandbox_plan(args, workspace)
+    }
+
     /// Waits until every finished call is on record.
     pub fn flush(&self) {
         self.0.policy.recorder.flush();
-    }
-}
-
-impl Snapshot {
-    fn knows(&self, name: &WireName) -> bool {
-        self.by_name.contains_key(name) || self.aliases.contains_key(name)
-    }
-
-    fn insert(&mut self, entry: Entry) -> Result<(), RegisterError> {
-        let entry = Arc::new(entry);
-        let spec = Arc::clone(&entry.spec);
-        let taken = std::iter::once(&spec.name)
-            .chain(&spec.aliases)
-            .find(|name| self.knows(name) || self.is_slug_of_builtin(name.as_str()));
-        if let Some(name) = taken {
-            return Err(RegisterError::NameTaken {
-                name: name.to_string(),
-            });
-        }
-        let of_slug = self
-            .by_slug
-            .get(&spec.slug)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let same = |other: &Arc<Entry>| {
-            other.spec.bundle == spec.bundle && other.spec.version == spec.version
-        };
-        if of_slug.iter().any(same) {
-            return Err(RegisterError::ReferenceTaken {
-                reference: spec.reference(),
-            });
-        }
-        if let Some(id) = entry.id {
-            if self.by_id.contains_key(&id) {
-                return Err(RegisterError::IdTaken { id });
-            }
-            self.by_id.insert_mut(id, Arc::clone(&entry));
-        }
-        for alias in &spec.aliases {
-            self.aliases.insert_mut(alias.clone(), spec.name.clone());
-        }
-        let mut of_slug = self.by_slug.get(&spec.slug).cloned().unwrap_or_default();
-        of_slug.push(Arc::clone(&entry));
-        self.by_slug.insert_mut(spec.slug.clone(), of_slug);
-        self.by_name.insert_mut(spec.name.clone(), entry);
-        Ok(())
-    }
-
-    /// `read-file` finds the built-in `read_file` too: nothing else may take it.
-    fn is_slug_of_builtin(&self, name: &str) -> bool {
-        let of_slug = self
-            .by_slug
-            .get(name)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        of_slug
-            .iter()
-            .any(|entry| entry.source() == Source::BuiltIn)
-    }
-
-    fn remove(&mut self, name: &str) -> Option<Arc<Entry>> {
-        let entry = Arc::clone(self.by_name.get(name)?);
-        let spec = &entry.spec;
-        self.by_name.remove_mut(name);
-        if let Some(id) = entry.id {
-            self.by_id.remove_mut(&id);
-        }
-        for alias in &spec.aliases {
-            self.aliases.remove_mut(alias);
-        }
-        let rest: Vec<Arc<Entry>> = self
-            .by_slug
-            .get(&spec.slug)?
-            .iter()
-            .filter(|other| !Arc::ptr_eq(other, &entry))
-            .cloned()
-            .collect();
-        if rest.is_empty() {
-            self.by_slug.remove_mut(&spec.slug);
-        } else {
-            self.by_slug.insert_mut(spec.slug.clone(), rest);
-        }
-        Some(entry)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::json;
 
+use super::RuleContext;
 use super::facts::{Facts, Texts};
 use super::paths::Access;
 use super::rule::{Rule, Stated};
@@ -145,7 +146,11 @@ pub(super) fn check(rule: &Rule, examples: &[Example]) -> Vec<String> {
     for example in examples {
         let tool = example.spec.tool();
         let named = matches!(example.spec, Spec::Named(_));
-        let texts = Texts::read(tool, &example.args, Some(WORKSPACE.as_ref()));
+        let cx = RuleContext {
+            workspace: Some(WORKSPACE.as_ref()),
+            commands: &[],
+        };
+        let texts = Texts::read(tool, &example.args, &cx);
         let facts = Facts::of(tool, &example.args, &texts);
         let shown = text::shorten(&example.shown, 120);
         let mut findings = Vec::new();

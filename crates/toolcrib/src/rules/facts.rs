@@ -1,10 +1,10 @@
 //! What a call is about, read once for all rules: shell texts with their commands, paths, URLs.
 
 use std::cell::OnceCell;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::RuleContext;
 use super::invocation::{Invocation, word_text};
 use super::paths::{Access, PathWord};
 use super::place::Where;
@@ -26,21 +26,32 @@ pub(super) struct Facts<'a> {
 /// The shell texts of a call. Made first, since commands borrow from it.
 pub(super) struct Texts<'a> {
     shells: Vec<ShellText<'a>>,
+    /// Where the workspace is.
     place: Where,
 }
 
-/// A shell text among the arguments.
+/// A shell text.
 pub(super) struct ShellText<'a> {
-    parameter: &'a str,
+    /// The parameter it is the value of; none if the tool makes it.
+    parameter: Option<&'a str>,
     pub(super) text: &'a str,
     pub(super) script: Script,
+    /// Where it starts.
+    place: Where,
+}
+
+impl ShellText<'_> {
+    /// Whether it is the tool's author's, and so nothing to ask about only because it cannot be told what it does.
+    pub(super) fn is_authored(&self) -> bool {
+        self.parameter.is_none()
+    }
 }
 
 impl<'a> Texts<'a> {
     pub(super) fn read(
         tool: &'a ToolSpec,
         args: &'a JsonObject,
-        workspace: Option<&Path>,
+        cx: &RuleContext<'a>,
     ) -> Texts<'a> {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let directory = tool
@@ -48,7 +59,8 @@ impl<'a> Texts<'a> {
             .iter()
             .find(|(_, role)| *role == Role::Directory)
             .and_then(|(name, _)| text(name));
-        let shells: Vec<ShellText<'a>> = tool
+        let mut place = Where::new(cx.workspace, directory, &[]);
+        let given = tool
             .roles
             .iter()
             .filter(|(_, role)| match role {
@@ -58,17 +70,27 @@ impl<'a> Texts<'a> {
             })
             .filter_map(|(parameter, _)| {
                 let text = text(parameter)?;
-                Some(ShellText {
-                    parameter,
-                    text,
-                    script: shell::read(text),
-                })
-            })
-            .collect();
-        let mut place = Where::new(workspace, directory);
-        for shell in &shells {
-            place.distrust(shell.text);
-        }
+                place.distrust(text);
+                Some((parameter.as_str(), text))
+            });
+        let given: Vec<(&'a str, &'a str)> = given.collect();
+        let given = given.into_iter().map(|(parameter, text)| ShellText {
+            parameter: Some(parameter),
+            text,
+            script: shell::read(text),
+            place: place.clone(),
+        });
+        let authored = cx.commands.iter().map(|command| {
+            let mut place = Where::new(cx.workspace, command.directory.as_deref(), &command.own);
+            place.distrust(&command.text);
+            ShellText {
+                parameter: None,
+                text: &command.text,
+                script: shell::read(&command.text),
+                place,
+            }
+        });
+        let shells = given.chain(authored).collect();
         Texts { shells, place }
     }
 }
@@ -78,8 +100,10 @@ impl<'a> Facts<'a> {
         let invocations = texts
             .shells
             .iter()
-            .flat_map(|shell| &shell.script.commands)
-            .map(|command| Invocation::new(command, &texts.place))
+            .flat_map(|shell| {
+                let commands = shell.script.commands.iter();
+                commands.map(|command| Invocation::new(command, &shell.place, shell.is_authored()))
+            })
             .collect();
         Facts {
             tool,
@@ -99,10 +123,11 @@ impl<'a> Facts<'a> {
 
     /// Whether a parameter was read as shell text.
     pub(super) fn is_shell(&self, parameter: &str) -> bool {
-        self.shells().any(|shell| shell.parameter == parameter)
+        self.shells()
+            .any(|shell| shell.parameter == Some(parameter))
     }
 
-    /// Where the workspace is and the texts start.
+    /// Where the workspace is.
     pub(super) fn place(&self) -> &Where {
         &self.texts.place
     }

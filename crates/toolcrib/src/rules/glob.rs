@@ -192,7 +192,7 @@ mod tests {
     use crate::shell::{Part, Word};
 
     fn matches(pattern: &str, word: Word) -> bool {
-        let place = Where::new(Some("/home/ada/project".as_ref()), None);
+        let place = Where::new(Some("/home/ada/project".as_ref()), None, &[]);
         let located = place.locate(&word, &Default::default());
         PathGlob::parse(pattern)
             .unwrap()

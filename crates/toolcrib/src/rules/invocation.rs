@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use super::name_glob::NameGlob;
 use super::paths::{self, PathWord};
-use super::place::Where;
+use super::place::{Located, Where};
 use crate::model::text;
 use crate::shell::{Part, SimpleCommand, Word};
 
@@ -13,6 +13,8 @@ use crate::shell::{Part, SimpleCommand, Word};
 pub(super) struct Invocation<'s> {
     pub(super) command: &'s SimpleCommand,
     pub(super) place: &'s Where,
+    /// Whether a tool's author wrote it: see [`RuleContext::commands`](super::RuleContext::commands).
+    pub(super) is_authored: bool,
     /// The program without its directory; empty when there is none, or nobody can tell.
     pub(super) name: &'s str,
     pub(super) args: Vec<Arg<'s>>,
@@ -37,7 +39,7 @@ impl Arg<'_> {
 }
 
 impl<'s> Invocation<'s> {
-    pub(super) fn new(command: &'s SimpleCommand, place: &'s Where) -> Self {
+    pub(super) fn new(command: &'s SimpleCommand, place: &'s Where, is_authored: bool) -> Self {
         let name = command.name().unwrap_or_default();
         let mut after_dashes = false;
         let args = command
@@ -60,11 +62,17 @@ impl<'s> Invocation<'s> {
         Invocation {
             command,
             place,
+            is_authored,
             name,
             args,
             paths: OnceCell::new(),
             hosts: OnceCell::new(),
         }
+    }
+
+    /// Where a word of it leads.
+    pub(super) fn locate(&self, word: &Word) -> Located {
+        self.place.locate(word, &self.command.directory)
     }
 
     /// The arguments that are no options, nor values of options that stand before a subcommand.

@@ -106,7 +106,8 @@ impl Knowledge {
         };
         match self {
             Knowledge::NotUnderstood => {
-                for doubt in facts.shells().flat_map(|shell| &shell.script.doubts) {
+                let given = facts.shells().filter(|shell| !shell.is_authored());
+                for doubt in given.flat_map(|shell| &shell.script.doubts) {
                     find(Verdict::Ask, doubt.reason.clone(), doubt.text.clone());
                 }
             }

@@ -38,6 +38,7 @@ pub use set::RuleSet;
 use crate::model::JsonObject;
 use crate::model::effects::Verdict;
 use crate::model::spec::ToolSpec;
+use crate::tool::ShellText;
 
 /// Judges calls.
 pub trait Rules: Send + Sync + 'static {
@@ -50,6 +51,10 @@ pub trait Rules: Send + Sync + 'static {
 pub struct RuleContext<'a> {
     /// Where the workspace is on the host, without links.
     pub workspace: Option<&'a Path>,
+    /// Shell text that the call would run and that no argument shows: [`Tool::commands`](crate::Tool::commands). Its author wrote
+    /// it and somebody trusted it, values in it are quoted words. So what it certainly does is judged like any shell text, but
+    /// that parts of it cannot be told before it runs is no reason to ask.
+    pub commands: &'a [ShellText],
 }
 
 /// What the rules say about a call.

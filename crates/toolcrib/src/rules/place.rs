@@ -3,7 +3,7 @@
 //! Everything here is reading: no file is looked at, so links are not followed. The sandbox is what holds when a link leads
 //! out.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use super::name_glob::NameGlob;
 use crate::shell::{Directory, Part, Word};
@@ -94,6 +94,8 @@ impl Located {
 #[derive(Debug, Clone)]
 pub(super) struct Where {
     workspace: Vec<Name>,
+    /// Directories outside of the workspace that are the call's own.
+    own: Vec<Vec<Name>>,
     start: Located,
     /// Whether `$PWD` is where a command runs: nothing else sets it.
     pwd_is_directory: bool,
@@ -103,23 +105,28 @@ pub(super) struct Where {
     mktemp_makes: bool,
 }
 
+/// The names of an absolute path.
+fn names_of(path: &Path) -> Vec<Name> {
+    path.components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(Name::fixed(&name.to_string_lossy())),
+            _ => None,
+        })
+        .collect()
+}
+
 impl Where {
-    /// A text that starts in `directory`, which is relative to the workspace unless it is absolute.
-    pub(super) fn new(workspace: Option<&Path>, directory: Option<&str>) -> Self {
-        let workspace = workspace.map_or_else(Vec::new, |path| {
-            path.components()
-                .filter_map(|component| match component {
-                    Component::Normal(name) => Some(Name::fixed(&name.to_string_lossy())),
-                    _ => None,
-                })
-                .collect()
-        });
+    /// A text that starts in `directory`, which is relative to the workspace unless it is absolute. The directories `own` are as
+    /// good as the call's temporary one.
+    pub(super) fn new(workspace: Option<&Path>, directory: Option<&str>, own: &[PathBuf]) -> Self {
+        let workspace = workspace.map_or_else(Vec::new, names_of);
         let root = Located {
             root: Root::Workspace,
             names: Vec::new(),
         };
         let mut place = Where {
             workspace,
+            own: own.iter().map(|path| names_of(path)).collect(),
             start: root,
             pwd_is_directory: true,
             tmpdir_is_own: true,
@@ -135,6 +142,7 @@ impl Where {
     pub(super) fn at_root(&self) -> Where {
         Where {
             workspace: self.workspace.clone(),
+            own: self.own.clone(),
             start: Located {
                 root: Root::Workspace,
                 names: Vec::new(),
@@ -320,6 +328,16 @@ impl Where {
             at.names.drain(..self.workspace.len());
             at.root = Root::Workspace;
         }
+        // What the call owns is its temporary directory by another name.
+        let beneath = |own: &&Vec<Name>| {
+            !own.is_empty() && at.names.len() >= own.len() && at.names.starts_with(own)
+        };
+        if at.root == Root::FileSystem
+            && let Some(own) = self.own.iter().find(beneath)
+        {
+            at.names.drain(..own.len());
+            at.root = Root::Temporary;
+        }
         at
     }
 
@@ -408,7 +426,7 @@ mod tests {
     use super::*;
 
     fn locate(directory: Directory, parts: &[Part]) -> String {
-        let place = Where::new(Some("/home/ada/project".as_ref()), Some("sub"));
+        let place = Where::new(Some("/home/ada/project".as_ref()), Some("sub"), &[]);
         let word = Word {
             parts: parts.to_vec(),
             splits: false,

@@ -103,7 +103,7 @@ impl RuleSet {
 
 impl Rules for RuleSet {
     fn judge(&self, tool: &ToolSpec, args: &JsonObject, cx: &RuleContext<'_>) -> Judgement {
-        let rules = if tool.roles.is_empty() {
+        let rules = if tool.roles.is_empty() && cx.commands.is_empty() {
             &self.for_any_argument
         } else {
             &self.rules
@@ -111,7 +111,7 @@ impl Rules for RuleSet {
         if rules.is_empty() {
             return Judgement::allow();
         }
-        let texts = Texts::read(tool, args, cx.workspace);
+        let texts = Texts::read(tool, args, cx);
         let facts = Facts::of(tool, args, &texts);
         let mut findings = Vec::new();
         for rule in rules.iter().filter(|rule| rule.concerns(tool)) {

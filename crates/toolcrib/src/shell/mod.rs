@@ -47,6 +47,8 @@ mod walk;
 mod wrapper_table;
 mod wrappers;
 
+pub(crate) use variables::is_acted_on;
+
 pub(crate) use lex::Dialect;
 pub use script::{Directory, Doubt, Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
 

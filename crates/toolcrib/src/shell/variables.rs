@@ -1,4 +1,5 @@
-//! Variables that make other programs run something.
+//! Variables that make other programs run something: the one table of them, for judging what a command sets
+//! ([`check`]) and for keeping the caller's own from commands ([`is_acted_on`]).
 
 use super::lex::Dialect;
 use super::script::{Directory, Part, Word, base_name};
@@ -101,15 +102,43 @@ const DANGEROUS: &[&str] = &[
     "INPUTRC",
 ];
 
-/// Doubts or reads the value of a variable that other programs act on.
-pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Context<'_>) {
-    // `BASH_CMDS[ls]`
-    let name = name.split('[').next().unwrap_or(name);
+/// What these do depends on their value: see [`check`].
+const BY_VALUE: &[&str] = &[
+    "ENV",
+    "MAKEFLAGS",
+    "GOFLAGS",
+    "PYTHONBREAKPOINT",
+    "LESS",
+    "MORE",
+    "NODE_OPTIONS",
+];
+
+/// Whether programs load or run something else because of a variable of this name, or may.
+pub(crate) fn is_acted_on(name: &str) -> bool {
+    names_command(name) || is_loader(name) || BY_VALUE.contains(&name)
+}
+
+fn names_command(name: &str) -> bool {
     let cargo_runs = name.starts_with("CARGO_")
         && ["_RUNNER", "_LINKER", "_RUSTC", "_WRAPPER", "_RUSTDOC"]
             .iter()
             .any(|last| name.ends_with(last));
-    if COMMANDS.contains(&name) || cargo_runs {
+    COMMANDS.contains(&name) || cargo_runs
+}
+
+fn is_loader(name: &str) -> bool {
+    DANGEROUS.contains(&name)
+        || ["LD_", "DYLD_", "BASH_FUNC_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+        || name.starts_with("GIT_CONFIG") && !name.ends_with("_NOSYSTEM")
+}
+
+/// Doubts or reads the value of a variable that other programs act on.
+pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Context<'_>) {
+    // `BASH_CMDS[ls]`
+    let name = name.split('[').next().unwrap_or(name);
+    if names_command(name) {
         match value.as_static() {
             Some(text) if text.trim().is_empty() => {}
             // What it is about comes after it.
@@ -125,15 +154,10 @@ pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Con
         return;
     }
     let harmless = matches!(value.as_static(), Some("" | "/dev/null"));
-    let loader =
-        name.starts_with("LD_") || name.starts_with("DYLD_") || name.starts_with("BASH_FUNC_");
     if name == "LD_LIBRARY_PATH" && is_usual_path(walker, value) {
         return;
     }
-    if DANGEROUS.contains(&name)
-        || loader
-        || name.starts_with("GIT_CONFIG") && !name.ends_with("_NOSYSTEM")
-    {
+    if is_loader(name) {
         if !harmless {
             walker.doubt(
                 format!("`{name}` makes other programs load or run something"),

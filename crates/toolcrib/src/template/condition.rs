@@ -12,6 +12,7 @@ use crate::expr::{ExprError, Expression};
 /// The value has its own type: an exit code is a number, a list is a list; what is absent is null.
 #[derive(Debug, Clone)]
 pub struct Condition {
+    text: String,
     expression: Expression,
     references: Vec<Reference>,
     warnings: Vec<TemplateProblem>,
@@ -72,10 +73,16 @@ impl Condition {
             }]
         })?;
         Ok(Condition {
+            text: text.to_owned(),
             expression,
             references,
             warnings: scanned.warnings,
         })
+    }
+
+    /// The expression as the file has it.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// What it names, each once.

@@ -23,6 +23,7 @@
 
 mod beneath;
 mod identity;
+mod log;
 mod metadata;
 mod path;
 mod remove;

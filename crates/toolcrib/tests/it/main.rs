@@ -3,6 +3,7 @@
 
 mod approvals;
 mod call_log;
+mod definition;
 mod endings;
 mod files;
 mod golden;
@@ -16,6 +17,7 @@ mod rules;
 mod seeds;
 mod shell;
 mod shell_cases;
+mod source;
 mod storage;
 mod syscalls;
 mod template;

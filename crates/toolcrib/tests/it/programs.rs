@@ -320,7 +320,7 @@ async fn output_is_streamed_while_the_command_runs() {
     let mut events = handle.events();
     let (mut out, mut err) = (String::new(), String::new());
     while let Some(event) = events.next().await {
-        if let EventKind::Output { stream, chunk } = &event.kind {
+        if let EventKind::Output { stream, chunk, .. } = &event.kind {
             match stream {
                 OutputStream::Stdout => out.push_str(chunk),
                 OutputStream::Stderr => err.push_str(chunk),

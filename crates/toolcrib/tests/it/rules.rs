@@ -54,6 +54,7 @@ fn object(value: Value) -> JsonObject {
 fn judge(rules: &RuleSet, args: Value) -> Judgement {
     let cx = RuleContext {
         workspace: Some(WORKSPACE.as_ref()),
+        commands: &[],
     };
     rules.judge(&tool("shell"), &object(args), &cx)
 }

@@ -42,10 +42,19 @@ fn hint(args: &RunArgs, outcome: &Outcome, error: &ToolError, crib: &Crib) -> Op
     }
 }
 
+/// What of a result was shown while it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    Nothing,
+    /// What a program complained.
+    Stderr,
+    Everything,
+}
+
 pub(super) fn print_outcome(
     args: &RunArgs,
     outcome: &Outcome,
-    streamed: bool,
+    shown: Shown,
     crib: &Crib,
     output: &Output,
 ) {
@@ -66,17 +75,17 @@ pub(super) fn print_outcome(
         match &outcome.result {
             Ok(result) => match result.value.as_object().and_then(Program::of) {
                 Some(program) => {
-                    program.print(streamed, output);
+                    program.print(shown, output);
                     if program.exit_code != 0 {
                         output.say(&output.dim(&format!("exit code {}", program.exit_code)));
                     }
                 }
-                None if streamed => {}
+                None if shown == Shown::Everything => {}
                 None => print_result(result, output),
             },
             Err(error) => {
                 if let Some(program) = error.details().and_then(Program::of) {
-                    program.print(streamed, output);
+                    program.print(shown, output);
                 }
                 let hint = hint(args, outcome, error, crib);
                 print_error(output, error, hint.as_deref());
@@ -126,9 +135,11 @@ impl<'a> Program<'a> {
     }
 
     /// Each stream goes where the program meant it to go.
-    fn print(&self, streamed: bool, output: &Output) {
-        if !streamed {
+    fn print(&self, shown: Shown, output: &Output) {
+        if shown != Shown::Everything {
             output.text(self.stdout);
+        }
+        if shown == Shown::Nothing {
             output.error_text(self.stderr);
         }
     }

@@ -162,6 +162,11 @@ pub(super) const SAMPLES: &[Sample] = &[
         &[[0, 0x541b, 0]],
     ),
     sample(
+        "ioctl TIOCSETD",
+        &[[0, 0x5423, 0], [0, 0x5423 | HIGH, 0]],
+        &[[0, 0x5424, 0], [0, 0x5422, 0]],
+    ),
+    sample(
         "ioctl USERFAULTFD_IOC_NEW",
         &[[0, 0xaa00, 0], [0, 0xaa00 | HIGH, 1]],
         &[[0, 0xaa01, 0]],

@@ -20,7 +20,7 @@ const MAX_DIFFERENCES: usize = 1500;
 const MAX_STEPS: usize = 10_000_000;
 
 /// The unified diff of two texts; empty if they are the same.
-pub(super) fn unified(path: &str, old: &str, new: &str) -> String {
+pub(crate) fn unified(path: &str, old: &str, new: &str) -> String {
     let (old, new) = (lines(old), lines(new));
     let changes = changes(&old, &new);
     let mut shown = Shown::default();

@@ -16,9 +16,7 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
         }
         let mode_first = usize::from(!command.has("--reference"));
         for target in command.operands().skip(mode_first) {
-            let located = facts
-                .place()
-                .locate(target.word, &command.command.directory);
+            let located = command.locate(target.word);
             let target = &target.text;
             match located.root {
                 Root::Workspace | Root::Temporary if located.is_known() => {}
@@ -30,6 +28,7 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
                     ),
                     command.text(),
                 ),
+                Root::Workspace | Root::Temporary | Root::Unknown if command.is_authored => {}
                 Root::Workspace | Root::Temporary | Root::Unknown => find(
                     Verdict::Ask,
                     format!("where `{target}` is cannot be told before it runs"),

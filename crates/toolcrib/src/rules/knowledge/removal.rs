@@ -9,7 +9,7 @@ use crate::rules::invocation::{Arg, Invocation};
 use crate::rules::place::{Located, Name, Root};
 
 /// What of the workspace's root a removal asks about even though it is inside.
-pub(super) const PRECIOUS: [&str; 2] = [".git", ".toolcrib"];
+pub(super) const PRECIOUS: [&str; 3] = [".git", ".toolcrib", ".cycod"];
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     for command in facts.commands() {
@@ -33,10 +33,8 @@ fn rm(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>) {
         wrapper == Some("find") && arg.text.starts_with("{}") && !arg.text.contains("..")
     };
     for target in command.operands().filter(|target| !by_find(target)) {
-        let located = facts
-            .place()
-            .locate(target.word, &command.command.directory);
-        if let Some((verdict, why)) = verdict_on(&located, facts) {
+        let located = command.locate(target.word);
+        if let Some((verdict, why)) = verdict_on(&located, command, facts) {
             find(verdict, format!("`{}` {why}", target.text), command.text());
         }
     }
@@ -49,14 +47,12 @@ fn perhaps_recursive(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Fin
             && !arg.word.is_static()
             && (arg.word.splits || arg.word.is_dynamic())
     };
-    if !command.args.iter().any(|arg| unclear(&arg)) {
+    if command.is_authored || !command.args.iter().any(|arg| unclear(&arg)) {
         return;
     }
     for target in command.operands().filter(|arg| !unclear(arg)) {
-        let located = facts
-            .place()
-            .locate(target.word, &command.command.directory);
-        if let Some((_, why)) = verdict_on(&located, facts) {
+        let located = command.locate(target.word);
+        if let Some((_, why)) = verdict_on(&located, command, facts) {
             let reason = format!("`{}` {why}, should another word be `-r`", target.text);
             find(Verdict::Ask, reason, command.text());
         }
@@ -64,7 +60,11 @@ fn perhaps_recursive(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Fin
 }
 
 /// What is wrong with removing a path and all beneath it, if anything.
-fn verdict_on(target: &Located, facts: &Facts<'_>) -> Option<(Verdict, &'static str)> {
+fn verdict_on(
+    target: &Located,
+    command: &Invocation<'_>,
+    facts: &Facts<'_>,
+) -> Option<(Verdict, &'static str)> {
     if !target.is_known() {
         return Some((
             Verdict::Deny,
@@ -89,7 +89,8 @@ fn verdict_on(target: &Located, facts: &Facts<'_>) -> Option<(Verdict, &'static 
                 .is_some_and(precious)
                 .then_some((Verdict::Ask, "is the history or the tools of this project"))
         }
-        Root::Temporary if target.names.is_empty() => {
+        // A tool may tidy up whole directories that are made for its call and nothing else.
+        Root::Temporary if target.names.is_empty() && !command.is_authored => {
             Some((Verdict::Deny, "is the call's temporary directory itself"))
         }
         Root::Temporary => None,
@@ -126,7 +127,7 @@ fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>
         return find(Verdict::Deny, reason, command.text());
     }
     let here = crate::shell::Word::text(".");
-    let locate = |word: &crate::shell::Word| facts.place().locate(word, &command.command.directory);
+    let locate = |word: &crate::shell::Word| command.locate(word);
     let starts: Vec<(&str, Located)> = if removal.starts.is_empty() {
         vec![(".", locate(&here))]
     } else {
@@ -136,7 +137,7 @@ fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>
             .collect()
     };
     for (text, start) in starts {
-        let Some((verdict, why)) = verdict_on(&start, facts) else {
+        let Some((verdict, why)) = verdict_on(&start, command, facts) else {
             continue;
         };
         // Beneath the root of the workspace a selection of names is what people mean; a selection of everything is not. By

@@ -227,7 +227,18 @@ impl Bash {
                 Chunk::Text(chunk) => text.push_str(chunk),
                 Chunk::Slot(index) => {
                     let slot = &self.slots[*index];
-                    text.push_str(&rewrite::literal(slot, &slot.make(values)));
+                    // What a step printed is known when it has run: until then it is what it is to bash, a variable.
+                    let is_unknown = match &slot.reference {
+                        Reference::Step { step, .. } => !values.steps.contains_key(step),
+                        Reference::Parameter(_) | Reference::Variable(_) => false,
+                    };
+                    text.push_str(&match is_unknown {
+                        true => {
+                            let name = preamble::name(*index);
+                            rewrite::expansion(self.dialect, slot, &name, 1)
+                        }
+                        false => rewrite::literal(slot, &slot.make(values)),
+                    });
                 }
             }
         }

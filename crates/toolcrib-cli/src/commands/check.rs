@@ -1,0 +1,418 @@
+//! `toolcrib check`: everything that is wrong with the files of tools.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use toolcrib::definition::{
+    self, Definition, MAX_FILE_BYTES, Part, Problem, Severity, json_schema, render,
+};
+use toolcrib::model::text;
+use toolcrib::source::Standing;
+use toolcrib::{ErrorCode, ToolError};
+
+use super::Done;
+use super::tool_file::{self, Overwrite};
+use crate::args::{CheckArgs, Global};
+use crate::failure::CliError;
+use crate::output::Output;
+
+pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done {
+    if args.schema {
+        output.line(&format!("{:#}", json_schema()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut files = match args.paths.as_slice() {
+        [] => of_scopes(global, output)?,
+        paths => named(paths)?,
+    };
+    if args.fix {
+        for file in &mut files {
+            fix(file)?;
+        }
+    }
+    let counted = |severity| {
+        let problems = files.iter().flat_map(|file| &file.problems);
+        problems
+            .filter(|problem| problem.severity == severity)
+            .count()
+    };
+    let (errors, warnings) = (counted(Severity::Error), counted(Severity::Warning));
+    let fails = errors > 0 || (args.strict && warnings > 0);
+    if output.json() {
+        print_json(&files, errors, warnings, fails, output);
+    } else if output.plain() {
+        print_rows(&files, output);
+    } else {
+        print(&files, errors, warnings, output);
+    }
+    Ok(match fails {
+        true => ExitCode::from(ErrorCode::InvalidArguments.exit_code()),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// A file and what is wrong with it.
+struct Checked {
+    /// Where it is; nothing for standard input.
+    path: Option<PathBuf>,
+    /// What people know it by.
+    shown: String,
+    stem: String,
+    bytes: Vec<u8>,
+    definition: Option<Definition>,
+    problems: Vec<Problem>,
+    /// What was put right.
+    fixed: Vec<Problem>,
+}
+
+impl Checked {
+    fn new(path: Option<PathBuf>, shown: String, stem: String, bytes: Vec<u8>) -> Self {
+        let reading = definition::read(&bytes, &stem);
+        let mut problems = reading.problems;
+        let is_yml = path
+            .as_ref()
+            .is_some_and(|path| path.extension().is_some_and(|end| end == "yml"));
+        if is_yml {
+            problems.insert(0, yml(&stem));
+        }
+        Checked {
+            path,
+            shown,
+            stem,
+            bytes,
+            definition: reading.definition,
+            problems,
+            fixed: Vec::new(),
+        }
+    }
+
+    /// A file of which nothing is known but what is wrong.
+    fn broken(path: PathBuf, shown: String, problem: Problem) -> Self {
+        Checked {
+            path: Some(path),
+            shown,
+            stem: String::new(),
+            bytes: Vec::new(),
+            definition: None,
+            problems: vec![problem],
+            fixed: Vec::new(),
+        }
+    }
+}
+
+/// A problem with a file as a whole.
+fn whole(code: &'static str, severity: Severity, message: String, help: Option<String>) -> Problem {
+    Problem {
+        code,
+        severity,
+        span: 0..0,
+        line: 1,
+        column: 1,
+        message,
+        help,
+        fix: None,
+    }
+}
+
+fn yml(stem: &str) -> Problem {
+    let help = format!("rename it to `{}.yaml`", text::shorten(stem, 100));
+    let message = "the file is not loaded: tools are `.yaml` files".to_owned();
+    whole("yml-extension", Severity::Warning, message, Some(help))
+}
+
+/// The files of every scope, with what is wrong between them.
+fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError> {
+    let crib = open_quietly(global, output)?;
+    let report = crib.tool_files();
+    let mut files = Vec::new();
+    let mut directories: Vec<PathBuf> = Vec::new();
+    for file in &report.files {
+        let directory = file.path.parent().map(Path::to_owned).unwrap_or_default();
+        if !directories.contains(&directory) {
+            directories.push(directory);
+        }
+        let mut checked = match read(&file.path) {
+            Ok(bytes) => {
+                let stem = tool_file::stem(file);
+                Checked::new(Some(file.path.clone()), file.shown.clone(), stem, bytes)
+            }
+            Err(problem) => Checked::broken(file.path.clone(), file.shown.clone(), problem),
+        };
+        // What only shows beside the others: circles, names that are taken.
+        let own_error = |problem: &Problem| problem.severity == Severity::Error;
+        match &file.standing {
+            Standing::Broken { reason } | Standing::Refused { reason }
+                if !checked.problems.iter().any(own_error) =>
+            {
+                let problem = whole("not-loaded", Severity::Error, reason.clone(), None);
+                checked.problems.insert(0, problem);
+            }
+            Standing::Shadowed { by } => {
+                let message = format!("another tool has the name `{}`: `{by}`", file.name);
+                let help = format!("call this one as `{}`, or rename it", file.reference());
+                let problem = whole("shadowed", Severity::Warning, message, Some(help));
+                checked.problems.insert(0, problem);
+            }
+            Standing::Broken { .. }
+            | Standing::Refused { .. }
+            | Standing::Loaded
+            | Standing::Unavailable { .. } => {}
+        }
+        files.push(checked);
+    }
+    for directory in tool_directories(&crib) {
+        for path in names(&directory).unwrap_or_default() {
+            if path.extension().is_some_and(|end| end == "yml") {
+                let shown = tool_file::shown(&path, &crib);
+                let stem = stem(&path);
+                files.push(Checked::broken(path, shown, yml(&stem)));
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Warnings about files are what this command prints itself.
+fn open_quietly(global: &Global, output: &Output) -> Result<toolcrib::Crib, CliError> {
+    let crib = super::options(global).open()?;
+    for warning in crib.setting_warnings() {
+        output.say(&format!("{} {warning}", output.bold("warning:")));
+    }
+    Ok(crib)
+}
+
+/// Where the tools of this workspace and of its user are.
+fn tool_directories(crib: &toolcrib::Crib) -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let workspace = crib.workspace_path().map(Path::to_owned);
+    let mut directories = Vec::new();
+    for base in workspace.into_iter().chain(home) {
+        for brand in [".toolcrib/tools", ".cycod/tools"] {
+            let directory = base.join(brand);
+            if !directories.contains(&directory) {
+                directories.push(directory);
+            }
+        }
+    }
+    directories
+}
+
+/// The files that were named, and those in the directories that were.
+fn named(paths: &[PathBuf]) -> Result<Vec<Checked>, CliError> {
+    let mut files = Vec::new();
+    for path in paths {
+        let shown = path.display().to_string();
+        if path.as_os_str() == "-" {
+            let mut bytes = Vec::new();
+            let limit = MAX_FILE_BYTES as u64 + 1;
+            std::io::stdin()
+                .lock()
+                .take(limit)
+                .read_to_end(&mut bytes)
+                .map_err(|error| CliError::usage(format!("cannot read stdin: {error}")))?;
+            files.push(Checked::new(
+                None,
+                "stdin".to_owned(),
+                "stdin".to_owned(),
+                bytes,
+            ));
+        } else if path.is_dir() {
+            let inside = names(path).map_err(|error| {
+                let message = format!("cannot read `{}`: {error}", text::visible(&shown));
+                CliError::from(ToolError::new(ErrorCode::StorageError, message))
+            })?;
+            for path in inside {
+                files.push(one(path));
+            }
+        } else if path.exists() {
+            files.push(one(path.clone()));
+        } else {
+            let message = format!("there is no file `{}`", text::shorten(&shown, 200));
+            return Err(CliError::usage(message)
+                .with_hint("name a `.yaml` file, a directory of them, or `-`"));
+        }
+    }
+    Ok(files)
+}
+
+fn one(path: PathBuf) -> Checked {
+    let shown = path.display().to_string();
+    match read(&path) {
+        Ok(bytes) => {
+            let stem = stem(&path);
+            Checked::new(Some(path), shown, stem, bytes)
+        }
+        Err(problem) => Checked::broken(path, shown, problem),
+    }
+}
+
+fn stem(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
+/// The files of a directory that are tools, or would be under another name.
+fn names(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let shown = name.to_string_lossy();
+        let is_tool = shown.ends_with(".yaml") || shown.ends_with(".yml");
+        // Hidden files are what editors keep beside a file.
+        if is_tool && !shown.starts_with('.') {
+            paths.push(directory.join(name));
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// A regular file's bytes, one more than is allowed at most.
+fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+    let unreadable = |why: String| {
+        let message = format!("the file cannot be read: {why}");
+        whole("unreadable", Severity::Error, message, None)
+    };
+    // Opening something else than a file may wait, or do something.
+    let metadata = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(unreadable("it is not a regular file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(error.to_string()))?;
+    Ok(bytes)
+}
+
+/// Puts right what is certain, and writes the file if that made it better.
+fn fix(file: &mut Checked) -> Result<(), CliError> {
+    let Some(path) = &file.path else {
+        return Err(CliError::usage(
+            "`--fix` changes files, and standard input is none",
+        ));
+    };
+    if !file.problems.iter().any(|problem| problem.fix.is_some()) {
+        return Ok(());
+    }
+    let fixed = definition::fix(&file.bytes, &file.stem);
+    if fixed.done.is_empty() {
+        return Ok(());
+    }
+    let Ok(text) = std::str::from_utf8(&fixed.bytes) else {
+        return Ok(());
+    };
+    tool_file::write(path, text, Overwrite::Yes)?;
+    // What is wrong with the file as a whole stays so.
+    let mut problems: Vec<Problem> = file.problems.drain(..).filter(is_whole).collect();
+    problems.extend(fixed.reading.problems);
+    file.problems = problems;
+    file.definition = fixed.reading.definition;
+    file.fixed = fixed.done;
+    file.bytes = fixed.bytes;
+    Ok(())
+}
+
+/// Whether a problem is of the file rather than in it.
+fn is_whole(problem: &Problem) -> bool {
+    matches!(
+        problem.code,
+        "yml-extension" | "not-loaded" | "shadowed" | "unreadable"
+    )
+}
+
+fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
+    let paint = |part: Part, words: &str| match part {
+        Part::Error => output.bad(words),
+        Part::Warning => output.doubtful(words),
+        Part::Message => output.heading(words),
+        Part::Frame | Part::Help => words.to_owned(),
+    };
+    let mut fixable = 0;
+    for file in files {
+        for problem in &file.fixed {
+            let what = text::visible(&problem.message).into_owned();
+            output.line(&format!(
+                "{} {}:{}:{}: {what}",
+                output.good("fixed"),
+                text::visible(&file.shown),
+                problem.line,
+                problem.column
+            ));
+        }
+        for problem in &file.problems {
+            fixable += usize::from(problem.fix.is_some());
+            output.line(&render(problem, &file.shown, &file.bytes, &paint));
+        }
+    }
+    let tools = match files.len() {
+        0 => "no tools here: `toolcrib init` makes a directory for them with one that works"
+            .to_owned(),
+        1 => "1 file".to_owned(),
+        many => format!("{many} files"),
+    };
+    let count = |number: usize, word: &str| match number {
+        1 => format!("1 {word}"),
+        many => format!("{many} {word}s"),
+    };
+    output.line(&match (files.len(), errors, warnings) {
+        (0, ..) => tools,
+        (_, 0, 0) => format!("{tools}: {}", output.good("in order")),
+        (_, errors, warnings) => format!(
+            "{tools}: {}, {}",
+            count(errors, "error"),
+            count(warnings, "warning")
+        ),
+    });
+    if fixable > 0 {
+        output.say(&output.dim("`toolcrib check --fix` puts right what is certain"));
+    }
+    if errors + warnings > 0 {
+        output.say(&output.dim("`toolcrib explain CODE` says more about a problem"));
+    }
+}
+
+fn print_rows(files: &[Checked], output: &Output) {
+    for file in files {
+        for problem in &file.problems {
+            let row = [
+                text::visible(&file.shown).into_owned(),
+                problem.line.to_string(),
+                problem.column.to_string(),
+                problem.severity.as_str().to_owned(),
+                problem.code.to_owned(),
+                text::visible(&problem.message).replace(['\n', '\t'], " "),
+            ];
+            output.line(&row.join("\t"));
+        }
+    }
+}
+
+fn print_json(files: &[Checked], errors: usize, warnings: usize, fails: bool, output: &Output) {
+    let all: Vec<Value> = files
+        .iter()
+        .map(|file| {
+            let fixed: Vec<&str> = file.fixed.iter().map(|problem| problem.code).collect();
+            json!({
+                "file": file.shown,
+                "tool": file.definition.as_ref().map(|definition| definition.name.as_str()),
+                "problems": file.problems,
+                "fixed": fixed,
+            })
+        })
+        .collect();
+    if fails {
+        let message = format!("{errors} errors and {warnings} warnings in the files of tools");
+        let error = ToolError::new(ErrorCode::InvalidArguments, message)
+            .with_detail("files", all)
+            .with_detail("errors", errors)
+            .with_detail("warnings", warnings);
+        output.document(&json!({"ok": false, "error": error}));
+    } else {
+        let value = json!({"files": all, "errors": errors, "warnings": warnings});
+        output.document(&json!({"ok": true, "value": value}));
+    }
+}

@@ -1,0 +1,51 @@
+//! `toolcrib enable` and `toolcrib disable`: switching tools on and off, for good.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use toolcrib::registry::Entry;
+
+use super::list::Row;
+use super::{Done, open, standing};
+use crate::args::{Global, SwitchArgs};
+use crate::output::Output;
+
+pub(super) fn set_enabled(
+    args: &SwitchArgs,
+    enabled: bool,
+    global: &Global,
+    output: &Output,
+) -> Done {
+    let crib = open(global, output)?;
+    let tools: Vec<&str> = args.tools.iter().map(String::as_str).collect();
+    crib.set_enabled(&tools, enabled)?;
+    let entries: Vec<Arc<Entry>> = tools
+        .iter()
+        .map(|tool| crib.registry().find(tool))
+        .collect::<Result<_, _>>()?;
+    if output.json() {
+        let files = crib.tool_files();
+        let rows: Vec<Row<'_>> = entries
+            .iter()
+            .map(|entry| Row::of(entry, files.file_of(entry)))
+            .collect();
+        output.document(&rows);
+        return Ok(ExitCode::SUCCESS);
+    }
+    for entry in &entries {
+        let name = &entry.spec().name;
+        let place = match entry.spec().bundle.as_str() {
+            "local" => " in this workspace",
+            _ => "",
+        };
+        match (enabled, standing(entry)) {
+            (false, _) => output.say(&format!("`{name}` is off{place}")),
+            (true, (_, None)) => output.say(&format!("`{name}` is on{place}")),
+            (true, (state, Some(why))) => {
+                let why = toolcrib::model::text::visible(&why).into_owned();
+                output.say(&format!("`{name}` is on{place}, but {state}: {why}"));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,119 @@
+//! `toolcrib explain` for the format of tools' files: problems of `check`, and fields.
+
+use serde_json::{Value, json};
+use toolcrib::definition::fields::Field;
+use toolcrib::definition::{ProblemCode, code, explain};
+use toolcrib::model::text;
+
+use crate::output::Output;
+
+/// Explains a problem's code or a field; false when the topic is neither.
+pub(super) fn explain(topic: &str, output: &Output) -> bool {
+    if let Some(code) = code(topic) {
+        explain_problem(code, output);
+        return true;
+    }
+    let fields = explain::fields(topic);
+    // A word that many places have is said of each, but not of dozens.
+    let shown = &fields[..fields.len().min(6)];
+    if shown.is_empty() {
+        return false;
+    }
+    if output.json() {
+        let all: Vec<Value> = shown.iter().map(|field| as_json(field)).collect();
+        output.document(&json!({"fields": all}));
+        return true;
+    }
+    for (index, field) in shown.iter().enumerate() {
+        if index > 0 {
+            output.line("");
+        }
+        explain_field(field, output);
+    }
+    true
+}
+
+/// Problems and fields near to a topic.
+pub(super) fn near(topic: &str) -> Vec<&'static str> {
+    let codes = toolcrib::definition::CODES.iter().map(|code| code.name);
+    let mut near = text::nearest(topic, codes);
+    near.extend(explain::near(topic));
+    near
+}
+
+fn explain_problem(code: &ProblemCode, output: &Output) {
+    if output.json() {
+        output.document(&json!({
+            "code": code.name, "severity": code.severity, "meaning": code.meaning,
+            "remedy": code.remedy, "example": code.example,
+        }));
+        return;
+    }
+    output.line(&output.heading(&format!("{} ({})", code.name, code.severity.as_str())));
+    output.line(code.meaning);
+    output.line(code.remedy);
+    if let Some(example) = code.example {
+        output.line("");
+        output.line("A file that has it:");
+        for line in example.lines() {
+            output.line(&format!("  {}", text::visible(line)));
+        }
+    }
+}
+
+fn as_json(field: &Field) -> Value {
+    let below: Vec<&str> = explain::below(field.path)
+        .iter()
+        .map(|field| field.path)
+        .collect();
+    json!({
+        "field": field.path, "holds": field.kind.in_words(), "default": field.default,
+        "meaning": field.meaning, "example": field.example, "enforced": field.enforced, "fields": below,
+    })
+}
+
+fn explain_field(field: &Field, output: &Output) {
+    output.line(&output.heading(field.path));
+    output.line(field.meaning);
+    output.line("");
+    output.line(&format!("holds     {}", field.kind.in_words()));
+    if let Some(default) = field.default {
+        output.line(&format!("default   {default}"));
+    }
+    output.line(&format!("enforced  {}", field.enforced));
+    let name = field.path.rsplit('.').next().unwrap_or_default();
+    let name = match name.trim_end_matches("[]") {
+        "*" => "NAME",
+        name => name,
+    };
+    let mut example = field.example.lines();
+    let first = example.next().unwrap_or_default();
+    let rest: Vec<&str> = example.collect();
+    let is_block = first.starts_with("- ") || first.contains(": ") || first.ends_with(':');
+    match is_block {
+        false => {
+            output.line(&format!("example   {name}: {first}"));
+            for line in rest {
+                output.line(&format!("          {line}"));
+            }
+        }
+        true => {
+            output.line(&format!("example   {name}:"));
+            for line in std::iter::once(first).chain(rest) {
+                output.line(&format!("            {line}"));
+            }
+        }
+    }
+    let below = explain::below(field.path);
+    if !below.is_empty() {
+        output.line("");
+        let rows: Vec<Vec<String>> = below
+            .iter()
+            .map(|field| {
+                let name = field.path.rsplit('.').next().unwrap_or_default();
+                vec![name.to_owned(), field.meaning.to_owned()]
+            })
+            .collect();
+        output.table(&["FIELD", "MEANING"], &rows);
+    }
+}

@@ -1,0 +1,168 @@
+//! `toolcrib new` and `toolcrib init`: files that work as they are, checked before they are written.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::json;
+use toolcrib::definition::{self, Severity};
+use toolcrib::{Crib, ErrorCode, ToolError, WireName};
+
+use super::show::call_line;
+use super::tool_file::{self, Overwrite, Written};
+use super::{Done, open};
+use crate::args::{Global, NewArgs};
+use crate::failure::CliError;
+use crate::output::Output;
+
+const SHELL: &str = include_str!("new/shell.yaml");
+const STEPS: &str = include_str!("new/steps.yaml");
+const ALIAS: &str = include_str!("new/alias.yaml");
+const FIRST: &str = include_str!("new/count-lines.yaml");
+const FIRST_NAME: &str = "count-lines";
+
+/// A description is a sentence or two.
+const MAX_DESCRIPTION: usize = 1000;
+
+pub(super) fn new(args: &NewArgs, global: &Global, output: &Output) -> Done {
+    let name = WireName::parse(&args.name).map_err(|error| {
+        CliError::usage(format!("`{}` is no name for a tool: {error}", args.name))
+    })?;
+    let text = fill(args, name.as_str())?;
+    let crib = open(global, output)?;
+    refuse_built_in(name.as_str(), &crib)?;
+    let directory = match args.scope.as_str() {
+        "user" => tool_file::user_directory()?,
+        _ => tool_file::local_directory(&crib)?,
+    };
+    let overwrite = match args.force {
+        true => Overwrite::Yes,
+        false => Overwrite::No,
+    };
+    checked(&text, name.as_str())?;
+    let path = directory.join(format!("{name}.yaml"));
+    if tool_file::write(&path, &text, overwrite)? == Written::WasThere {
+        let message = format!("`{}` is there already", tool_file::shown(&path, &crib));
+        return Err(
+            CliError::from(ToolError::new(ErrorCode::FileExists, message)).with_hint(format!(
+                "`toolcrib edit {name}` changes it, `--force` replaces it"
+            )),
+        );
+    }
+    crib.pin(&path, text.as_bytes())?;
+    report(name.as_str(), &path, &crib, output);
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn init(global: &Global, output: &Output) -> Done {
+    let crib = open(global, output)?;
+    let path = tool_file::local_directory(&crib)?.join(format!("{FIRST_NAME}.yaml"));
+    checked(FIRST, FIRST_NAME)?;
+    let written = tool_file::write(&path, FIRST, Overwrite::No)?;
+    if written == Written::New {
+        crib.pin(&path, FIRST.as_bytes())?;
+    }
+    let shown = tool_file::shown(&path, &crib);
+    if output.json() {
+        output.document(&json!({"ok": true, "value": {
+            "tool": FIRST_NAME,
+            "file": path,
+            "created": written == Written::New,
+        }}));
+        return Ok(ExitCode::SUCCESS);
+    }
+    match written {
+        Written::New => output.line(&format!("wrote {shown}")),
+        Written::WasThere => output.line(&format!("{shown} is there already")),
+    }
+    next(
+        &[
+            ("toolcrib run count-lines", "call it"),
+            ("toolcrib test", "run its tests"),
+            ("toolcrib new NAME", "write another tool"),
+        ],
+        output,
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(name: &str, path: &PathBuf, crib: &Crib, output: &Output) {
+    if output.json() {
+        output
+            .document(&json!({"ok": true, "value": {"tool": name, "file": path, "created": true}}));
+        return;
+    }
+    output.line(&format!("wrote {}", tool_file::shown(path, crib)));
+    let entry = crib.registry().find(name).ok();
+    let line = entry.map_or(name.to_owned(), |entry| call_line(entry.spec()));
+    let run = format!("toolcrib run {line}");
+    next(
+        &[
+            (&format!("toolcrib edit {name}"), "make it yours"),
+            (&format!("toolcrib test {name}"), "run its tests"),
+            (&run, "call it"),
+        ],
+        output,
+    );
+}
+
+/// What to type next.
+fn next(lines: &[(&str, &str)], output: &Output) {
+    let width = lines.iter().map(|(command, _)| command.len()).max();
+    let width = width.unwrap_or_default();
+    for (command, what) in lines {
+        output.say(&format!("  {command:width$}   {}", output.dim(what)));
+    }
+}
+
+fn fill(args: &NewArgs, name: &str) -> Result<String, CliError> {
+    let (template, description) = match args.kind.as_str() {
+        "steps" => (STEPS, "Keeps a note and says how many there are"),
+        "alias" => (
+            ALIAS,
+            "Lists every file of a directory and of those below it",
+        ),
+        _ => (SHELL, "Greets somebody"),
+    };
+    let description = match args.description.as_deref().map(str::trim) {
+        None => description.to_owned(),
+        Some("") => return Err(CliError::usage("`--description` says nothing")),
+        Some(text) if text.len() > MAX_DESCRIPTION || text.chars().any(char::is_control) => {
+            return Err(CliError::usage(format!(
+                "`--description` is one line of at most {MAX_DESCRIPTION} bytes"
+            )));
+        }
+        // As JSON: whatever it holds, YAML reads it as this text.
+        Some(text) => json!(text).to_string(),
+    };
+    Ok(template
+        .replace("{{name}}", name)
+        .replace("{{description}}", &description))
+}
+
+/// What is written works: anything else is a mistake of the template, or of the name in it.
+fn checked(text: &str, name: &str) -> Result<(), CliError> {
+    let reading = definition::read(text.as_bytes(), name);
+    let wrong = reading
+        .problems
+        .iter()
+        .find(|problem| problem.severity == Severity::Error);
+    match wrong {
+        None => Ok(()),
+        Some(problem) => Err(CliError::usage(format!(
+            "a tool named `{name}` cannot be made from this template: {}",
+            problem.message
+        ))),
+    }
+}
+
+fn refuse_built_in(name: &str, crib: &Crib) -> Result<(), CliError> {
+    let entry = crib.registry().find(name).ok();
+    let is_built_in =
+        entry.is_some_and(|entry| entry.source() == toolcrib::registry::Source::BuiltIn);
+    if !is_built_in {
+        return Ok(());
+    }
+    let message = format!("`{name}` is a built-in tool, which no other can take the place of");
+    Err(CliError::from(ToolError::new(ErrorCode::Conflict, message))
+        .with_hint("choose another name"))
+}

@@ -1,0 +1,173 @@
+//! The files of tools, as the verbs that write and try them need them.
+
+use std::fs::{self, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use toolcrib::definition::{Part, Problem, render};
+use toolcrib::model::text;
+use toolcrib::source::{ToolFile, Trust};
+use toolcrib::{Crib, ErrorCode, ToolError};
+
+use crate::failure::CliError;
+use crate::output::Output;
+
+/// Where the tools of a workspace, or of a user, are.
+const TOOLS: &str = ".toolcrib/tools";
+
+/// Whether a file that is there is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overwrite {
+    Yes,
+    No,
+}
+
+/// What came of writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    New,
+    /// Nothing was written.
+    WasThere,
+}
+
+/// The directory of this workspace's tools.
+pub(super) fn local_directory(crib: &Crib) -> Result<PathBuf, CliError> {
+    match crib.workspace_path() {
+        Some(workspace) => Ok(workspace.join(TOOLS)),
+        None => Err(CliError::usage("there is no workspace here to keep the tool in")
+            .with_hint("change to a project, name one with `--workspace DIR`, or use `toolcrib new NAME --scope user`")),
+    }
+}
+
+/// The directory of the user's tools.
+pub(super) fn user_directory() -> Result<PathBuf, CliError> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let home = home.filter(|home| home.is_absolute());
+    home.map(|home| home.join(TOOLS))
+        .ok_or_else(|| CliError::usage("there is no home directory: set HOME"))
+}
+
+/// A path as its user would type it: from the workspace, or from the home directory.
+pub(super) fn shown(path: &Path, crib: &Crib) -> String {
+    let below = |root: Option<&Path>| path.strip_prefix(root?).ok().map(Path::to_owned);
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let shown = match (below(crib.workspace_path()), below(home.as_deref())) {
+        (Some(local), _) => local.display().to_string(),
+        (None, Some(user)) => format!("~/{}", user.display()),
+        (None, None) => path.display().to_string(),
+    };
+    text::visible(&shown).into_owned()
+}
+
+/// The name of a file without `.yaml`.
+pub(super) fn stem(file: &ToolFile) -> String {
+    let stem = file.path.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
+/// The text of a tool's file as it is now.
+pub(super) fn read(file: &ToolFile) -> Result<String, CliError> {
+    let failed = |why: String| {
+        let message = format!("cannot read `{}`: {why}", file.shown);
+        CliError::from(ToolError::new(ErrorCode::StorageError, message))
+    };
+    let bytes = fs::read(&file.path).map_err(|error| failed(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8".to_owned()))
+}
+
+/// Whether the text of a file is still this one.
+pub(super) fn still_says(file: &ToolFile, text: &str) -> bool {
+    fs::read(&file.path).is_ok_and(|bytes| bytes == text.as_bytes())
+}
+
+/// Whether a file needs, and has, a pin: what its user has it changed to is pinned anew.
+pub(super) fn is_pinned(file: &ToolFile) -> bool {
+    match file.trust {
+        Trust::Pinned => true,
+        Trust::ByPlace | Trust::New | Trust::Changed { .. } | Trust::Unsafe(_) => false,
+    }
+}
+
+/// The file of a tool, by any of its names; of several the one that has the name.
+pub(super) fn find<'f>(word: &str, files: &'f [ToolFile]) -> Option<&'f ToolFile> {
+    let slug = word.strip_prefix('+').unwrap_or(word);
+    let matches = |file: &&ToolFile| {
+        let whole = file.reference();
+        let is_version = |definition: &toolcrib::definition::Definition| {
+            definition.slug.as_str() == slug || format!("{whole}@{}", definition.version) == word
+        };
+        file.name == word || whole == word || file.definition.as_deref().is_some_and(is_version)
+    };
+    files.iter().find(matches)
+}
+
+/// A problem of a file, as a program reads it.
+pub(super) fn problem_json(problem: &Problem) -> Value {
+    json!({
+        "code": problem.code,
+        "line": problem.line,
+        "column": problem.column,
+        "message": problem.message,
+        "help": problem.help,
+    })
+}
+
+/// What a word of the command line should have been.
+pub(super) fn no_such(kind: &str, word: &str, files: &[ToolFile]) -> CliError {
+    let near = text::nearest(word, files.iter().map(|file| file.name.as_str()));
+    let hint = match near.as_slice() {
+        [] => "`toolcrib list` shows the tools".to_owned(),
+        near => format!("did you mean {}?", text::or_list(near)),
+    };
+    let word = text::shorten(word, 80);
+    let message = format!("{kind} not found: `{word}`; {hint}");
+    ToolError::new(ErrorCode::ToolNotFound, message).into()
+}
+
+/// Writes a file whole: whoever reads meanwhile finds the old text or the new one.
+pub(super) fn write(path: &Path, text: &str, overwrite: Overwrite) -> Result<Written, CliError> {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot write `{}`: {error}", path.display());
+        CliError::from(ToolError::new(ErrorCode::StorageError, message))
+    };
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).map_err(failed)?;
+    // Others may read what is shared in a project; the mode that somebody chose stays.
+    let mode = fs::symlink_metadata(path).map_or(0o666, |found| found.permissions().mode() & 0o777);
+    let mut file = tempfile::Builder::new()
+        .prefix(".toolcrib-")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(directory)
+        .map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    match overwrite {
+        Overwrite::Yes => file.persist(path).map_err(|error| failed(error.error))?,
+        Overwrite::No => match file.persist_noclobber(path) {
+            Ok(file) => file,
+            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
+                return Ok(Written::WasThere);
+            }
+            Err(error) => return Err(failed(error.error)),
+        },
+    };
+    fs::File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .map_err(failed)?;
+    Ok(Written::New)
+}
+
+/// Prints what is wrong or doubtful in a file, on stderr, with the lines it is in.
+pub(super) fn print_problems(file: &str, text: &str, problems: &[Problem], output: &Output) {
+    let paint = |part: Part, words: &str| match part {
+        Part::Error => output.red(words),
+        Part::Warning | Part::Message => output.bold(words),
+        Part::Frame => output.dim(words),
+        Part::Help => words.to_owned(),
+    };
+    for problem in problems {
+        output.error_line(render(problem, file, text.as_bytes(), &paint).trim_end());
+    }
+}

@@ -1,0 +1,160 @@
+//! `toolcrib explain <field>`: finding the field that somebody means.
+
+use super::fields::{FIELDS, Field, Kind};
+use super::values::{size_in_words, time_in_words};
+use crate::model::text::nearest;
+
+/// The fields that a topic means: `security.isolation`, `steps.retry`, `retry.attempts`, `parameters.NAME.type`. Parts may be
+/// left out from the start and between; the shortest paths come first. Empty when there are none.
+pub fn fields(topic: &str) -> Vec<&'static Field> {
+    let wanted: Vec<String> = parts(topic);
+    if wanted.is_empty() || wanted.len() > 16 {
+        return Vec::new();
+    }
+    let exact: Vec<&Field> = FIELDS
+        .iter()
+        .filter(|field| parts(field.path) == wanted)
+        .collect();
+    // `steps` is the list and its entry: both say something.
+    if !exact.is_empty() {
+        return exact;
+    }
+    let matches = |field: &&Field| {
+        let has = parts(field.path);
+        // The last part must be the field itself; the others must appear in order.
+        let free = field.path.contains('*');
+        if has.last() != wanted.last() {
+            return false;
+        }
+        let mut has = has.iter();
+        let known = wanted
+            .iter()
+            .filter(|part| !free || is_part(part))
+            .all(|part| has.any(|own| own == part));
+        known
+    };
+    let mut found: Vec<&Field> = FIELDS.iter().filter(matches).collect();
+    found.sort_by_key(|field| parts(field.path).len());
+    found
+}
+
+/// Paths near to a topic that means none.
+pub fn near(topic: &str) -> Vec<&'static str> {
+    let paths = FIELDS.iter().map(|field| field.path);
+    let last = |path: &'static str| path.rsplit('.').next().unwrap_or(path);
+    let by_path = nearest(topic, paths.clone());
+    if !by_path.is_empty() {
+        return by_path;
+    }
+    let word = topic.rsplit('.').next().unwrap_or(topic);
+    let by_name = nearest(word, paths.clone().map(last));
+    paths
+        .filter(|path| by_name.contains(&last(path)))
+        .take(3)
+        .collect()
+}
+
+/// Whether some field is called so; what is not is a name of the author's.
+fn is_part(word: &str) -> bool {
+    FIELDS
+        .iter()
+        .any(|field| parts(field.path).iter().any(|part| part == word))
+}
+
+/// The names in a path, without marks for lists and free keys.
+fn parts(path: &str) -> Vec<String> {
+    path.split('.')
+        .map(|part| part.trim_end_matches("[]"))
+        .filter(|part| !part.is_empty() && *part != "*")
+        .map(str::to_owned)
+        .collect()
+}
+
+impl Kind {
+    /// What a field of this kind holds, in words.
+    pub fn in_words(&self) -> String {
+        match self {
+            Kind::Text => "a text".to_owned(),
+            Kind::Template => "a text with {NAME} for values".to_owned(),
+            Kind::Program => "a command with {NAME} for values".to_owned(),
+            Kind::Expression => "a JavaScript expression".to_owned(),
+            Kind::Pattern => {
+                "a regular expression (linear time: no look-around, no back-references)".to_owned()
+            }
+            Kind::Boolean => "true or false".to_owned(),
+            Kind::Integer { least, most } => format!("a whole number from {least} to {most}"),
+            Kind::Number => "a number".to_owned(),
+            Kind::Time { least, most } => format!(
+                "a time from {} to {}: milliseconds, or as 500ms, 5s, 2m",
+                time_in_words(*least),
+                time_in_words(*most)
+            ),
+            Kind::Size { least, most } => format!(
+                "a size from {} to {}: bytes, or as 512MB, 2GB",
+                size_in_words(*least),
+                size_in_words(*most)
+            ),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::Choices(words) => format!("a list of {}", words.join(", ")),
+            Kind::Texts => "a list of texts".to_owned(),
+            Kind::TextOrTexts => "a text or a list of texts".to_owned(),
+            Kind::Value => "any value".to_owned(),
+            Kind::Values => "a list of any values".to_owned(),
+            Kind::Fields => "a mapping with the fields below".to_owned(),
+            Kind::Map => "a mapping by name".to_owned(),
+            Kind::List => "a list".to_owned(),
+        }
+    }
+}
+
+/// The fields right below a path.
+pub fn below(path: &str) -> Vec<&'static Field> {
+    FIELDS
+        .iter()
+        .filter(|field| {
+            field.path.strip_prefix(path).is_some_and(|rest| {
+                let rest = rest.trim_start_matches("[]").trim_start_matches(".*");
+                rest.strip_prefix('.')
+                    .is_some_and(|rest| !rest.contains(['.', '[']))
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(topic: &str) -> Vec<&'static str> {
+        fields(topic).into_iter().map(|field| field.path).collect()
+    }
+
+    #[test]
+    fn a_field_is_found_by_its_path_or_a_part_of_it() {
+        assert_eq!(paths("security.isolation"), ["security.isolation"]);
+        assert_eq!(paths("steps.retry"), ["steps[].error-handling.retry"]);
+        assert_eq!(paths("isolation"), ["security.isolation"]);
+        assert_eq!(paths("parameters.DIRECTORY.type"), ["parameters.*.type"]);
+        assert_eq!(paths("steps"), ["steps", "steps[]"]);
+        assert_eq!(paths("timeout"), ["timeout"]);
+        assert!(paths("steps.isolation").is_empty());
+        assert!(paths("").is_empty() && paths("no-such-field").is_empty());
+    }
+
+    #[test]
+    fn a_misspelt_field_is_suggested() {
+        assert_eq!(near("securty.isolation"), ["security.isolation"]);
+        assert!(near("isolatoin").contains(&"security.isolation"));
+    }
+
+    #[test]
+    fn what_is_below_a_field_is_listed() {
+        let below: Vec<&str> = below("security").iter().map(|field| field.path).collect();
+        assert_eq!(below.len(), 4, "{below:?}");
+        assert!(
+            super::below("steps")
+                .iter()
+                .any(|field| field.path == "steps[].name")
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! From a tree to a [`Definition`]: every field is read into its type, every template compiled, and what does not go together
+//! is said.
+//!
+//! [`shape`](super::shape) has checked keys and types; what it reported is nothing here. The reader goes on after a problem, so
+//! that all of them are said at once, and gives a definition only when none is an error.
+
+mod alias;
+mod at;
+mod body;
+mod environment;
+mod general;
+mod graph;
+mod parameters;
+mod permissions;
+mod rest;
+mod steps;
+mod templates;
+mod tests;
+
+use super::Definition;
+use super::fields::FORMAT;
+use super::problem::{Findings, Found};
+use super::yaml::Node;
+use crate::model::names::{Slug, Version};
+use at::At;
+use templates::Templates;
+
+/// Reads a file's tree, which has the right shape as far as nothing was found.
+pub(super) fn definition(
+    root: &Node<'_>,
+    stem: &str,
+    digest: String,
+    found: &mut Findings<'_>,
+) -> Option<Definition> {
+    let root = At::new(root, &FORMAT);
+    let name = general::name(root, stem, found);
+    let version = general::version(root, found);
+    general::min_versions(root, found);
+    let is_alias = alias::is_alias(root);
+    if is_alias {
+        alias::check_fields(root, found);
+    }
+    let parameters = parameters::read(root, found);
+    let step_names = steps::names(root, found);
+    let mut templates = Templates::new(&parameters, step_names, found);
+    let body = body::read(root, name.as_ref(), is_alias, &mut templates);
+    let environment = environment::read(root, &mut templates);
+    let paths = rest::paths(root, &mut templates);
+    let security = permissions::read(root, &mut templates);
+    let resources = rest::resources(root, &mut templates);
+    let input = root.get("input").and_then(|at| templates.text(at));
+    let tests = tests::read(root, &parameters, is_alias, &mut templates);
+    templates.unused_parameters(root, &parameters, is_alias);
+    let found = templates.into_findings();
+    let tags = general::tags(root, is_alias, found);
+    let description = general::description(root, is_alias, found);
+    let interactive = rest::interactive(root, found);
+    let changelog = rest::changelog(root, found);
+    let (Some(name), Some(version), Some(body)) = (name, version, body) else {
+        return None;
+    };
+    if found.errors() > 0 {
+        return None;
+    }
+    Some(Definition {
+        slug: Slug::from_wire(&name),
+        name,
+        version,
+        description,
+        body,
+        parameters: parameters.into_iter().map(|read| read.parameter).collect(),
+        environment,
+        schema_generation: rest::schema_generation(root),
+        security,
+        paths,
+        metadata: rest::metadata(root),
+        resources,
+        interactive,
+        tests,
+        changelog,
+        tags,
+        platforms: general::platforms(root),
+        timeout: general::timeout(root),
+        ignore_errors: root.boolean("ignore-errors").unwrap_or(false),
+        input,
+        digest,
+    })
+}
+
+/// The default version, in one place.
+fn first_version() -> Version {
+    Version::v1()
+}
+
+/// A problem with a whole value.
+fn at_value(at: At<'_, '_>, code: &'static str, message: impl Into<String>) -> Found {
+    Found::error(code, at.span(), message)
+}

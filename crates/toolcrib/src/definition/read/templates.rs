@@ -1,0 +1,388 @@
+//! Texts with placeholders: compiled, with problems at their place in the file, and with what they name remembered.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+
+use super::at::At;
+use super::parameters::Read;
+use crate::definition::problem::{Findings, Found};
+use crate::definition::values;
+use crate::definition::yaml::{Content, Node, Style};
+use crate::definition::{JsonTemplate, Program};
+use crate::model::text::shorten;
+use crate::template::{
+    Code, Condition, Form, NamedParameter, Names, Reference, TemplateProblem, Text, Variable,
+};
+
+/// Whether a name is that of a variable of Toolcrib's; no parameter can have it.
+pub(super) fn is_variable(name: &str) -> bool {
+    Variable::ALL.iter().any(|variable| variable.name() == name)
+}
+
+/// Which steps a text may refer to.
+#[derive(Debug, Clone)]
+pub(super) enum Reach {
+    /// None; the reason is the end of a sentence.
+    Nothing(&'static str),
+    /// The steps that have run before this one.
+    Before {
+        step: String,
+        steps: HashSet<String>,
+    },
+}
+
+/// Compiles the templates of one file.
+pub(super) struct Templates<'f, 'a> {
+    names: Names,
+    reach: Reach,
+    found: &'f mut Findings<'a>,
+    used: BTreeSet<String>,
+}
+
+impl<'f, 'a> Templates<'f, 'a> {
+    pub(super) fn new(
+        parameters: &[Read],
+        steps: Vec<String>,
+        found: &'f mut Findings<'a>,
+    ) -> Self {
+        let parameters = parameters
+            .iter()
+            .map(|read| NamedParameter {
+                name: read.parameter.name.clone(),
+                kind: read.parameter.kind,
+                format: read.parameter.format.clone(),
+                raw: !read.parameter.escape_shell,
+            })
+            .collect();
+        Templates {
+            names: Names { parameters, steps },
+            reach: Reach::Nothing("it is not part of a step"),
+            found,
+            used: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn findings(&mut self) -> &mut Findings<'a> {
+        self.found
+    }
+
+    pub(super) fn into_findings(self) -> &'f mut Findings<'a> {
+        self.found
+    }
+
+    pub(super) fn push(&mut self, found: Found) {
+        self.found.push(found);
+    }
+
+    /// Changes what texts may refer to from here on; returns what they could before.
+    pub(super) fn reach(&mut self, reach: Reach) -> Reach {
+        std::mem::replace(&mut self.reach, reach)
+    }
+
+    /// Lets texts name these as well: arguments that nobody declares.
+    pub(super) fn admit(&mut self, parameters: impl IntoIterator<Item = NamedParameter>) {
+        self.names.parameters.extend(parameters);
+    }
+
+    /// A text in which values are data.
+    pub(super) fn text(&mut self, at: At<'_, '_>) -> Option<Text> {
+        self.text_in(at.node)
+    }
+
+    fn text_in(&mut self, node: &Node<'_>) -> Option<Text> {
+        let source = &*node.scalar()?.text;
+        match Text::compile(source, &self.names) {
+            Ok(text) => {
+                self.warn(node, source, text.warnings());
+                self.admitted(node, text.references()).then_some(text)
+            }
+            Err(problems) => {
+                self.report(node, source, problems);
+                None
+            }
+        }
+    }
+
+    /// A part of a text that stands for itself, as what follows `filesystem:read:`.
+    pub(super) fn part(&mut self, at: At<'_, '_>, part: &str) -> Option<Text> {
+        match Text::compile(part, &self.names) {
+            Ok(text) => {
+                self.warn(at.node, part, text.warnings());
+                self.admitted(at.node, text.references()).then_some(text)
+            }
+            Err(problems) => {
+                self.report(at.node, part, problems);
+                None
+            }
+        }
+    }
+
+    /// A program's text.
+    pub(super) fn program(&mut self, at: At<'_, '_>, form: &Form) -> Option<Program> {
+        let source = &*at.scalar()?.text;
+        if source.trim().is_empty() {
+            let found = Found::error("missing-value", at.span(), "the command is empty");
+            self.found.push(found);
+            return None;
+        }
+        match Code::compile(form, source, &self.names) {
+            Ok(code) => {
+                self.warn(at.node, source, code.warnings());
+                let admitted = self.admitted(at.node, code.references());
+                admitted.then(|| Program {
+                    code,
+                    source: source.to_owned(),
+                })
+            }
+            Err(problems) => {
+                self.report(at.node, source, problems);
+                None
+            }
+        }
+    }
+
+    pub(super) fn condition(&mut self, at: At<'_, '_>) -> Option<Condition> {
+        let source = &*at.scalar()?.text;
+        match Condition::compile(source, &self.names) {
+            Ok(condition) => {
+                self.warn(at.node, source, condition.warnings());
+                let admitted = self.admitted(at.node, condition.references());
+                admitted.then_some(condition)
+            }
+            Err(problems) => {
+                self.report(at.node, source, problems);
+                None
+            }
+        }
+    }
+
+    /// Any value; texts in it are templates.
+    pub(super) fn json(&mut self, node: &Node<'_>) -> Option<JsonTemplate> {
+        Some(match &node.content {
+            Content::Scalar(scalar) => match values::json_scalar(scalar) {
+                serde_json::Value::String(_) => JsonTemplate::Text(self.text_in(node)?),
+                plain => {
+                    if let serde_json::Value::Number(number) = &plain
+                        && number.to_string() != *scalar.text
+                    {
+                        let message = format!(
+                            "`{}` without quotes is the number {number}",
+                            shorten(&scalar.text, 40)
+                        );
+                        self.found.push(
+                            Found::warning("ambiguous-number", node.span.clone(), message)
+                                .help("if the text is meant, as of a version, put it in quotes"),
+                        );
+                    }
+                    JsonTemplate::Plain(plain)
+                }
+            },
+            Content::List(items) => {
+                let items: Vec<_> = items.iter().map(|item| self.json(item)).collect();
+                JsonTemplate::Array(items.into_iter().collect::<Option<_>>()?)
+            }
+            Content::Map(entries) => {
+                let fields: Vec<_> = entries
+                    .iter()
+                    .map(|entry| {
+                        Some((
+                            entry.key.text.clone().into_owned(),
+                            self.json(&entry.value)?,
+                        ))
+                    })
+                    .collect();
+                JsonTemplate::Object(fields.into_iter().collect::<Option<_>>()?)
+            }
+            Content::Refused => return None,
+        })
+    }
+
+    fn report(&mut self, node: &Node<'_>, source: &str, problems: Vec<TemplateProblem>) {
+        let cut = self.comment_after(node);
+        for problem in problems {
+            if self.found.is_full() {
+                break;
+            }
+            let span = place(self.found.text, node, source, &problem.span);
+            let mut found = Found::error(problem.code, span, problem.message);
+            if let Some(comment) = &cut {
+                let comment = shorten(&self.found.text[comment.clone()], 40);
+                found = found.help(format!(
+                    "YAML takes `{comment}` for a comment; put the command in quotes, or begin it on the next line after `|`"
+                ));
+            } else if let Some(fix) = problem.fix {
+                found = found.help(fix);
+            }
+            self.found.push(found);
+        }
+    }
+
+    /// The comment after a plain text whose quotes do not go up: it may have been part of the command.
+    fn comment_after(&self, node: &Node<'_>) -> Option<Range<usize>> {
+        let scalar = node.scalar()?;
+        let odd = |quote: char| scalar.text.matches(quote).count() % 2 == 1;
+        if scalar.style != Style::Plain || !(odd('"') || odd('\'')) {
+            return None;
+        }
+        let rest = self.found.text.get(node.span.end..)?;
+        let line = rest.lines().next()?;
+        let blank = line.len() - line.trim_start().len();
+        line.trim_start().starts_with('#').then(|| {
+            let start = node.span.end + blank;
+            start..node.span.end + line.trim_end().len()
+        })
+    }
+
+    /// Remembers what a text names; false when it names a step it cannot know.
+    fn admitted(&mut self, node: &Node<'_>, references: &[Reference]) -> bool {
+        let mut fine = true;
+        for reference in references {
+            match reference {
+                Reference::Parameter(name) => {
+                    self.used.insert(name.clone());
+                }
+                Reference::Step { step, .. } => {
+                    let why = match &self.reach {
+                        Reach::Nothing(why) => (*why).to_owned(),
+                        Reach::Before { steps, .. } if steps.contains(step) => continue,
+                        Reach::Before { step: own, .. } if own == step => {
+                            "this is that very step".to_owned()
+                        }
+                        Reach::Before { step: own, .. } => {
+                            format!(
+                                "`{own}` does not wait for `{step}`, so it may not have run yet"
+                            )
+                        }
+                    };
+                    fine = false;
+                    let message = format!("`{{{step}.…}}` cannot be used here: {why}");
+                    let source = node.scalar().map_or("", |scalar| &*scalar.text);
+                    let needle = format!("{{{step}.");
+                    let at = source.find(&needle).map_or(0..0, |at| {
+                        let end = source[at..].find('}').map_or(needle.len(), |end| end + 1);
+                        at..at + end
+                    });
+                    let span = place(self.found.text, node, source, &at);
+                    let problem = Found::error("step-reference", span, message);
+                    self.found.push(match &self.reach {
+                        Reach::Nothing(_) => problem,
+                        Reach::Before { .. } => problem.help(format!(
+                            "name it in `wait-for`, or move the step after `{step}`"
+                        )),
+                    });
+                }
+                Reference::Variable(_) => {}
+            }
+        }
+        fine
+    }
+
+    /// What a text may mean otherwise.
+    fn warn(&mut self, node: &Node<'_>, source: &str, warnings: &[TemplateProblem]) {
+        for warning in warnings {
+            if self.found.is_full() {
+                return;
+            }
+            let span = place(self.found.text, node, source, &warning.span);
+            let mut found = Found::warning(warning.code, span, warning.message.clone());
+            found.help = warning.fix.clone();
+            self.found.push(found);
+        }
+        for (span, name) in braced(source) {
+            if self.found.is_full() {
+                return;
+            }
+            // Capitals are how placeholders look; `{print}` is the awk of somebody.
+            let shouts = name.len() > 1
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+            let warned = warnings.iter().any(|warning| warning.span == span);
+            if !shouts || warned || self.names.find(name).is_some() {
+                continue;
+            }
+            let span = place(self.found.text, node, source, &span);
+            let message = format!("`{{{name}}}` is no parameter, so it stays as it is");
+            self.found.push(
+                Found::warning("unknown-placeholder", span, message).help(format!(
+                    "declare `{name}` under `parameters`, or write `{{{{{name}}}}}` to say that the braces are meant"
+                )),
+            );
+        }
+    }
+
+    /// Warns of parameters that nothing uses.
+    pub(super) fn unused_parameters(
+        &mut self,
+        root: At<'_, '_>,
+        parameters: &[Read],
+        is_alias: bool,
+    ) {
+        // Where a text could not be read nobody knows what it uses.
+        if self.found.errors() > 0 || is_alias {
+            return;
+        }
+        let Some(at) = root.get("parameters") else {
+            return;
+        };
+        for (key, _) in at.entries() {
+            let name = &*key.text;
+            let known = parameters.iter().any(|read| read.parameter.name == name);
+            if known && !self.used.contains(name) {
+                let message = format!("the parameter `{}` is used nowhere", shorten(name, 60));
+                self.found.push(
+                    Found::warning("unused-parameter", key.span.clone(), message).help(format!(
+                        "write `{{{name}}}` where its value belongs, or remove it"
+                    )),
+                );
+            }
+        }
+    }
+}
+
+/// Names between single braces, as `{NAME}` or `{step.field}`, with their places.
+pub(super) fn braced(source: &str) -> Vec<(Range<usize>, &str)> {
+    let mut names = Vec::new();
+    let bytes = source.as_bytes();
+    for (at, _) in source.match_indices('{') {
+        let before = at.checked_sub(1).map(|before| bytes[before]);
+        // `${X}` is the shell's; `{{X}}` is text.
+        if matches!(before, Some(b'$' | b'{')) {
+            continue;
+        }
+        let rest = &source[at + 1..];
+        let end = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')))
+            .unwrap_or(rest.len());
+        let name = &rest[..end];
+        let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if starts && rest[end..].starts_with('}') && !rest[end..].starts_with("}}") {
+            names.push((at..at + end + 2, name));
+        }
+    }
+    names
+}
+
+/// Where a part of a value's text is in the file. Escapes and folding are undone in the text, so the part is looked for: the
+/// n-th of its kind in the one is the n-th in the other.
+fn place(file: &str, node: &Node<'_>, source: &str, part: &Range<usize>) -> Range<usize> {
+    let Some(needle) = source.get(part.clone()).filter(|needle| !needle.is_empty()) else {
+        return first_line(file, &node.span);
+    };
+    let written = &file[node.span.clone()];
+    // A part of several lines is shown by its first.
+    let needle = needle.lines().next().unwrap_or_default().trim_end();
+    if needle.is_empty() {
+        return first_line(file, &node.span);
+    }
+    let nth = source[..part.start].matches(needle).count();
+    match written.match_indices(needle).nth(nth) {
+        Some((at, _)) => node.span.start + at..node.span.start + at + needle.len(),
+        None => first_line(file, &node.span),
+    }
+}
+
+fn first_line(file: &str, span: &Range<usize>) -> Range<usize> {
+    let line = file[span.clone()].lines().next().unwrap_or_default();
+    span.start..span.start + line.trim_end().len()
+}

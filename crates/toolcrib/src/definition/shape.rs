@@ -1,0 +1,379 @@
+//! The first look at a file: are its keys known, and do its values have the types that the table of fields wants?
+//!
+//! What passes can be read without asking again; what does not has been reported and is nothing to the reader.
+
+use super::fields::{Kind, Shape};
+use super::problem::{Findings, Found};
+use super::values::{self, Unfit, Why};
+use super::yaml::{Content, Entry, Node, quoted};
+use crate::model::text::{nearest, or_list, shorten};
+
+/// Keys that other formats have, and what they are here.
+const FOREIGN: &[(&str, &str)] = &[
+    (
+        "enabled",
+        "a tool is switched with `toolcrib enable` and `toolcrib disable`",
+    ),
+    (
+        "disabled",
+        "a tool is switched with `toolcrib enable` and `toolcrib disable`",
+    ),
+    (
+        "command",
+        "write `bash: …` for a shell command, or `run: …` for a program without a shell",
+    ),
+    ("exec", "write `run: …` for a program without a shell"),
+    ("sh", "write `bash: …`"),
+    ("powershell", "write `pwsh: …`"),
+    ("python", "write `script: …` with `shell: python`"),
+    ("env", "write `environment:` with `variables:` beneath it"),
+    (
+        "args",
+        "write `parameters:`, with a name, `type` and `description` for each",
+    ),
+    (
+        "arguments",
+        "write `parameters:`, with a name, `type` and `description` for each",
+    ),
+    (
+        "inputs",
+        "write `parameters:`, with a name, `type` and `description` for each",
+    ),
+    ("cwd", "write `working-directory: …`"),
+    ("stdin", "write `input: …`"),
+    ("if", "write `run-condition: …`"),
+    ("when", "write `run-condition: …`"),
+    ("needs", "write `wait-for: […]`"),
+    ("depends-on", "write `wait-for: […]`"),
+    (
+        "retries",
+        "write `error-handling:` with `retry:` and `attempts:` beneath it",
+    ),
+    (
+        "permissions",
+        "write `security:` with `required-permissions:` beneath it",
+    ),
+];
+
+/// Checks a value and everything below it.
+pub(super) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) {
+    if matches!(node.content, Content::Refused) || found.is_full() {
+        return;
+    }
+    match shape.kind {
+        Kind::Fields => fields(node, shape, path, found),
+        Kind::Map => {
+            let Some(entries) = wants_map(node, path, found) else {
+                return;
+            };
+            for entry in entries {
+                let below = format!("{path}.{}", shorten(&entry.key.text, 60));
+                if let Some(shape) = &shape.entry {
+                    check(&entry.value, shape, &below, found);
+                }
+            }
+        }
+        Kind::List => match &node.content {
+            Content::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(shape) = &shape.entry {
+                        check(item, shape, &format!("{path}[{index}]"), found);
+                    }
+                }
+            }
+            _ if node.is_empty() => {}
+            _ => found.push(wrong(node, path, "a list: lines that begin with `- `")),
+        },
+        Kind::Text | Kind::Template | Kind::Program | Kind::Expression | Kind::Pattern => {
+            text(node, path, shape.kind, found);
+        }
+        Kind::Boolean => scalar(node, path, found, "true or false", |s| {
+            values::boolean(s).map(drop)
+        }),
+        Kind::Integer { least, most } => scalar(node, path, found, "a whole number", |s| {
+            values::integer(s, least, most).map(drop)
+        }),
+        Kind::Number => scalar(node, path, found, "a number", |s| {
+            values::number(s).map(drop)
+        }),
+        Kind::Time { least, most } => scalar(node, path, found, "a time", |s| {
+            values::time(s, least, most).map(drop)
+        }),
+        Kind::Size { least, most } => scalar(node, path, found, "a size", |s| {
+            values::size(s, least, most).map(drop)
+        }),
+        Kind::Choice(words) => choice(node, path, words, found),
+        Kind::Choices(words) => match &node.content {
+            Content::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    choice(item, &format!("{path}[{index}]"), words, found);
+                }
+            }
+            _ if node.is_empty() => {}
+            _ => found.push(wants_list(node, path)),
+        },
+        Kind::Texts => match &node.content {
+            Content::List(items) => texts(items, path, found),
+            _ if node.is_empty() => {}
+            _ => found.push(wants_list(node, path)),
+        },
+        Kind::TextOrTexts => match &node.content {
+            Content::List(items) => texts(items, path, found),
+            Content::Scalar(_) | Content::Map(_) | Content::Refused => {
+                text(node, path, Kind::Text, found);
+            }
+        },
+        Kind::Value => {}
+        Kind::Values => match &node.content {
+            Content::List(_) => {}
+            _ if node.is_empty() => {}
+            _ => found.push(wants_list(node, path)),
+        },
+    }
+}
+
+fn texts(items: &[Node<'_>], path: &str, found: &mut Findings<'_>) {
+    for (index, item) in items.iter().enumerate() {
+        text(item, &format!("{path}[{index}]"), Kind::Text, found);
+    }
+}
+
+fn fields(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) {
+    let Some(entries) = wants_map(node, path, found) else {
+        return;
+    };
+    for entry in entries {
+        let name = &*entry.key.text;
+        match shape.get(name) {
+            Some(below) => {
+                let path = match path {
+                    "" => name.to_owned(),
+                    path => format!("{path}.{name}"),
+                };
+                check(&entry.value, below, &path, found);
+            }
+            // Reported where it was found.
+            None if name == "<<" || name.is_empty() => {}
+            None if found.is_full() => return,
+            None => found.push(unknown(entry, entries, shape, path)),
+        }
+    }
+}
+
+fn unknown(entry: &Entry<'_>, entries: &[Entry<'_>], shape: &Shape, path: &str) -> Found {
+    let name = &*entry.key.text;
+    let whose = match path {
+        "" => "a tool".to_owned(),
+        path => format!("`{path}`"),
+    };
+    let message = format!("`{}` is not a field of {whose}", shorten(name, 60));
+    let problem = Found::error("unknown-key", entry.key.span.clone(), message);
+    let near = nearest(name, shape.names());
+    let foreign = FOREIGN.iter().find(|(key, _)| *key == name);
+    match (near.as_slice(), foreign) {
+        // A field that other formats have is no misspelling.
+        (_, Some((_, advice))) => problem.help(*advice),
+        ([], None) => {
+            let elsewhere = elsewhere(name, path);
+            match elsewhere {
+                Some(place) => problem.help(format!("it belongs beneath `{place}`")),
+                None => {
+                    let names: Vec<&str> = shape.names().collect();
+                    problem.help(format!("there are: {}", names.join(", ")))
+                }
+            }
+        }
+        ([one], None) => {
+            let problem = problem.help(format!("did you mean `{one}`?"));
+            let taken = entries.iter().any(|other| other.key.text == *one);
+            match taken {
+                true => problem,
+                false => problem.fix(entry.key.span.clone(), *one),
+            }
+        }
+        (several, None) => problem.help(format!("did you mean {}?", or_list(several))),
+    }
+}
+
+/// The one place where a field of this name belongs, if there is exactly one.
+fn elsewhere(name: &str, path: &str) -> Option<String> {
+    let mut places = super::fields::FIELDS.iter().filter_map(|field| {
+        let (place, last) = field.path.rsplit_once('.').unwrap_or(("", field.path));
+        (last == name && place != path).then_some(place)
+    });
+    match (places.next(), places.next()) {
+        (Some(""), None) => Some("the top of the file".to_owned()),
+        (Some(place), None) => Some(place.replace("[]", "").replace(".*", ".NAME")),
+        _ => None,
+    }
+}
+
+fn wants_map<'n, 'a>(
+    node: &'n Node<'a>,
+    path: &str,
+    found: &mut Findings<'_>,
+) -> Option<&'n [Entry<'a>]> {
+    match &node.content {
+        Content::Map(entries) => Some(entries),
+        _ if node.is_empty() => None,
+        _ => {
+            found.push(wrong(
+                node,
+                path,
+                "a mapping: lines of `key: value` beneath it",
+            ));
+            None
+        }
+    }
+}
+
+fn wrong(node: &Node<'_>, path: &str, wanted: &str) -> Found {
+    let whose = match path {
+        "" => "the file".to_owned(),
+        path => format!("`{path}`"),
+    };
+    let message = format!("{whose} must be {wanted}; this is {}", node.in_words());
+    Found::error("wrong-type", node.span.clone(), message)
+}
+
+fn wants_list(node: &Node<'_>, path: &str) -> Found {
+    let problem = wrong(node, path, "a list");
+    match node.scalar() {
+        Some(scalar)
+            if !scalar.text.contains([
+                '\n', ',', '[', ']', '{', '}', '#', '"', '\'', ':', '&', '*', '!',
+            ]) =>
+        {
+            let list = format!("[{}]", scalar.text);
+            problem
+                .help(format!("write `{}`", shorten(&list, 60)))
+                .fix(node.span.clone(), list)
+        }
+        _ => problem,
+    }
+}
+
+fn scalar(
+    node: &Node<'_>,
+    path: &str,
+    found: &mut Findings<'_>,
+    wanted: &str,
+    read: impl Fn(&super::yaml::Scalar<'_>) -> Result<(), Unfit>,
+) {
+    let Some(scalar) = node.scalar() else {
+        found.push(wrong(node, path, wanted));
+        return;
+    };
+    if node.is_empty() {
+        found.push(missing(node, path, wanted));
+        return;
+    }
+    if let Err(unfit) = read(scalar) {
+        let message = unfit.sentence(&format!("`{path}`"), wanted);
+        let code = match unfit.why {
+            Why::Range(_) => "out-of-range",
+            Why::Type(_) => "wrong-type",
+        };
+        let mut problem = Found::error(code, node.span.clone(), message);
+        if let Some(instead) = unfit.instead {
+            problem = problem
+                .help(format!("write `{instead}`"))
+                .fix(node.span.clone(), instead);
+        }
+        found.push(problem);
+    }
+}
+
+fn missing(node: &Node<'_>, path: &str, wanted: &str) -> Found {
+    let message = format!("`{path}` has no value; it must be {wanted}");
+    Found::error("missing-value", node.span.clone(), message)
+        .help("write a value, or remove the line")
+}
+
+fn text(node: &Node<'_>, path: &str, kind: Kind, found: &mut Findings<'_>) {
+    let wanted = match kind {
+        Kind::Program => "a command",
+        Kind::Expression => "an expression",
+        Kind::Pattern => "a regular expression",
+        _ => "a text",
+    };
+    match &node.content {
+        Content::Scalar(_) if node.is_empty() => found.push(missing(node, path, wanted)),
+        Content::Scalar(_) => {}
+        Content::Refused => {}
+        Content::Map(_) | Content::List(_) => found.push(braces(node, path, wanted, found.text)),
+    }
+}
+
+/// `bash: {X}`, or a text that is laid out as a list.
+fn braces(node: &Node<'_>, path: &str, wanted: &str, text: &str) -> Found {
+    let problem = wrong(node, path, wanted);
+    let written = &text[node.span.clone()];
+    let problem = match &node.content {
+        Content::Map(_) if written.starts_with('{') => problem.help(
+            "a value that begins with `{` is a mapping to YAML: put it in quotes, or begin it on the next line after `|`",
+        ),
+        Content::Map(_) => problem.help("a text stands behind the colon, in quotes where `: ` is in it"),
+        Content::List(_) if written.starts_with('[') => problem.help(
+            "a value that begins with `[` is a list to YAML: put it in quotes, or begin it on the next line after `|`",
+        ),
+        Content::List(_) => problem.help("a text of several lines begins with `|` after the colon"),
+        Content::Scalar(_) | Content::Refused => problem,
+    };
+    let is_flow = written.starts_with(['{', '[']) && written.ends_with(['}', ']']);
+    match is_flow && !written.contains('\n') {
+        true => problem.fix(node.span.clone(), quoted(written)),
+        false => problem,
+    }
+}
+
+fn choice(node: &Node<'_>, path: &str, words: &[&'static str], found: &mut Findings<'_>) {
+    let wanted = format!("one of {}", words.join(", "));
+    let Some(scalar) = node.scalar() else {
+        found.push(wrong(node, path, &wanted));
+        return;
+    };
+    if node.is_empty() {
+        found.push(missing(node, path, &wanted));
+        return;
+    }
+    if words.contains(&&*scalar.text) {
+        return;
+    }
+    let message = format!(
+        "`{path}` must be {wanted}, not `{}`",
+        shorten(&scalar.text, 40)
+    );
+    let problem = Found::error("unknown-value", node.span.clone(), message);
+    found.push(
+        match nearest(&scalar.text, words.iter().copied()).as_slice() {
+            [one] => problem
+                .help(format!("did you mean `{one}`?"))
+                .fix(node.span.clone(), *one),
+            [] => match synonym(&scalar.text).filter(|word| words.contains(word)) {
+                Some(word) => problem
+                    .help(format!("did you mean `{word}`?"))
+                    .fix(node.span.clone(), word),
+                None => problem,
+            },
+            several => problem.help(format!("did you mean {}?", or_list(several))),
+        },
+    );
+}
+
+/// What others call the same thing.
+fn synonym(word: &str) -> Option<&'static str> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "text" | "str" | "path" | "file" | "directory" | "url" => "string",
+        "int" | "integer" | "float" | "double" => "number",
+        "bool" | "flag" => "boolean",
+        "list" => "array",
+        "map" | "dict" | "json" => "object",
+        "mac" | "darwin" | "osx" | "mac-os" => "macos",
+        "win" | "win32" | "win64" => "windows",
+        "docker" | "sandbox" | "strong" => "container",
+        "root" | "sudo" | "admin" => "elevated",
+        "user" => "same-as-user",
+        _ => return None,
+    })
+}

@@ -1,0 +1,220 @@
+//! What a broken file probably means: errors of the parser in our words, with what to write instead.
+
+use std::ops::Range;
+
+use granit_parser::ErrorKind;
+
+use super::parse::too_deep;
+use super::tree::Key;
+use crate::definition::problem::Found;
+use crate::model::text::shorten;
+
+/// The error as a problem. `open` is the key before it, if there is one.
+pub(super) fn explain(text: &str, at: usize, kind: &ErrorKind, open: Option<&Key<'_>>) -> Found {
+    let at = text.floor_char_boundary(at.min(text.len()));
+    let here = at..at + text[at..].chars().next().map_or(0, char::len_utf8);
+    match kind {
+        ErrorKind::RecursionLimitExceeded => return too_deep(at),
+        ErrorKind::DirectiveDisallowed => {
+            return Found::error(
+                "directive",
+                here,
+                "directives (`%YAML`, `%TAG`) are refused: a tool's file needs none",
+            )
+            .help("remove the line; a text that begins with `%` is put in quotes");
+        }
+        _ => {}
+    }
+    // A tab where the line begins is what is wrong, whatever the parser tripped over.
+    let line = line_around(text, at);
+    let indent = text[line.clone()].len() - text[line.clone()].trim_start().len();
+    if let Some(tab) = text[line.start..line.start + indent].find('\t') {
+        let tab = line.start + tab;
+        return Found::error(
+            "tab-indentation",
+            tab..tab + 1,
+            "this line is indented with a tab; YAML counts spaces only",
+        )
+        .help("indent with spaces, two a level");
+    }
+    if let Some(found) = unquoted(text, at, open) {
+        return found;
+    }
+    let message = match kind {
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
+            let value = open.and_then(|key| line_value(text, key.span.end));
+            let value = value.filter(|value| text[value.clone()].starts_with(['"', '\'']));
+            let message = "the quoted text that begins here does not end";
+            return Found::error("yaml-syntax", value.unwrap_or(here), message)
+                .help("close the quote; a quote within it is written twice ('') or as \\\"");
+        }
+        ErrorKind::UnclosedFlowCollection { open } => {
+            format!("`{open}` is never closed")
+        }
+        ErrorKind::ExpectedBlockMappingKey
+        | ErrorKind::InvalidIndentation
+        | ErrorKind::SimpleKeyExpected
+        | ErrorKind::MappingValueNotAllowed
+        | ErrorKind::ExpectedBlockSequenceEntry
+        | ErrorKind::BlockSequenceEntryNotAllowed
+        | ErrorKind::ExpectedDocumentStart => {
+            return misplaced(text, at, open);
+        }
+        other => format!("this is not YAML: {other}"),
+    };
+    Found::error("yaml-syntax", here, message)
+}
+
+/// A line that the parser could not fit in.
+fn misplaced(text: &str, at: usize, open: Option<&Key<'_>>) -> Found {
+    let line = line_around(text, at);
+    let start = line.start + (text[line.clone()].len() - text[line.clone()].trim_start().len());
+    let content = text[line.clone()].trim_end();
+    let span = start..(line.start + content.len()).max(start);
+    let words = text[span.clone()].trim();
+    let key = words
+        .split_once(':')
+        .map(|(key, _)| key)
+        .filter(|key| !key.is_empty() && !key.contains(' '));
+    let column = |at: usize| text[line_around(text, at).start..at].chars().count();
+    match (key, open) {
+        (Some(key), Some(before)) if line_around(text, before.span.start) != line => {
+            let message = format!(
+                "`{}` is indented by {} spaces, which fits neither the fields around it nor `{}` before it",
+                shorten(key, 60),
+                column(start),
+                shorten(&before.text, 60)
+            );
+            let help = format!(
+                "fields that belong together begin in the same column; `{}` begins in column {}",
+                shorten(&before.text, 60),
+                column(before.span.start) + 1
+            );
+            Found::error("indentation", span, message).help(help)
+        }
+        _ => {
+            let message = "this line is neither `key: value` nor `- item`, nor does it continue the one before";
+            Found::error("yaml-syntax", span, message).help(
+                "a text of several lines begins with `|` after the colon, or is put in quotes",
+            )
+        }
+    }
+}
+
+/// A value that needs quotes: `bash: {X} foo`, `bash: "a" b`, `bash: echo a: b`, `bash: @x`.
+fn unquoted(text: &str, at: usize, open: Option<&Key<'_>>) -> Option<Found> {
+    let line = line_around(text, at.min(text.len()));
+    let value = line_value(text, at).or_else(|| {
+        // The parser may be on the next line already.
+        open.and_then(|key| line_value(text, key.span.end))
+    })?;
+    let key_line = line_around(text, value.start);
+    if key_line != line && line.start.saturating_sub(key_line.end) > 1 {
+        return None;
+    }
+    let written = &text[value.clone()];
+    let first = written.chars().next()?;
+    let name = text[key_line.start..value.start]
+        .trim()
+        .trim_start_matches("- ")
+        .trim_end()
+        .trim_end_matches(':')
+        .to_owned();
+    let reason = match first {
+        '{' if !closes_at_end(written) => {
+            "a value that begins with `{` is a mapping to YAML, and more follows it"
+        }
+        '[' if !closes_at_end(written) => {
+            "a value that begins with `[` is a list to YAML, and more follows it"
+        }
+        '"' | '\'' if written.len() > 1 && !ends_with_its_quote(written, first) => {
+            "a value that begins with a quote ends with it to YAML, and more follows it"
+        }
+        '@' | '`' | '%' => "no value can begin with this character to YAML",
+        '&' | '*' | '!' => "a value that begins with this character means something else to YAML",
+        '|' | '>' if written.len() > 1 => "after `|` or `>` the text begins on the next line",
+        c if !matches!(c, '{' | '[' | '"' | '\'' | '|' | '>' | '#') && written.contains(": ") => {
+            "`: ` within a value makes it a key to YAML"
+        }
+        _ => return None,
+    };
+    let message = format!(
+        "the value of `{}` needs quotes: {reason}",
+        shorten(&name, 60)
+    );
+    let help = match first {
+        '|' | '>' => "begin the text on the next line, indented by two spaces",
+        _ => "put the command in quotes, or begin it on the next line after `|`",
+    };
+    let found = Found::error("needs-quotes", value.clone(), message).help(help);
+    Some(match first {
+        '|' | '>' => found,
+        _ => found.fix(value, quoted(written)),
+    })
+}
+
+fn closes_at_end(written: &str) -> bool {
+    let mut depth = 0_usize;
+    for (at, c) in written.char_indices() {
+        match c {
+            '{' | '[' => depth += 1,
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return written[at + 1..].trim().is_empty();
+                }
+            }
+            _ => {}
+        }
+    }
+    // It may close on a later line.
+    true
+}
+
+fn ends_with_its_quote(written: &str, quote: char) -> bool {
+    let rest = &written[1..];
+    match rest.find(quote) {
+        None => true,
+        Some(end) => rest[end + 1..].trim().is_empty(),
+    }
+}
+
+/// The line that a place is on, without its end.
+fn line_around(text: &str, at: usize) -> Range<usize> {
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    let end = start + text[start..end].trim_end_matches('\r').len();
+    start..end.max(start)
+}
+
+/// What stands after `key: ` or `- ` on a place's line, up to a comment.
+fn line_value(text: &str, at: usize) -> Option<Range<usize>> {
+    let line = line_around(text, at);
+    let content = &text[line.clone()];
+    let mut start = content.len() - content.trim_start().len();
+    while content[start..].starts_with("- ") {
+        start += 2;
+        start += content[start..].len() - content[start..].trim_start().len();
+    }
+    let rest = &content[start..];
+    // A key is a word; what has blanks in it is a command with a colon.
+    if let Some((key, _)) = rest.split_once(": ")
+        && !key.is_empty()
+        && key
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
+    {
+        start += key.len() + 2;
+        start += content[start..].len() - content[start..].trim_start().len();
+    } else if start == content.len() - content.trim_start().len() {
+        return None;
+    }
+    let value = &content[start..];
+    let value = value.split(" #").next().unwrap_or_default().trim_end();
+    (!value.is_empty()).then(|| line.start + start..line.start + start + value.len())
+}
+
+/// A text as YAML with single quotes, in which nothing means anything else.
+pub(in crate::definition) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,326 @@
+//! `toolcrib explain <tool>`: the wall of a tool, line by line, and what backs each line on this machine.
+//!
+//! The same code that walls a call in makes the plan, so that it cannot promise what a call does not get.
+
+use super::CommandSettings;
+use super::reach::{self, Reach};
+use super::surroundings::{judged_values, needs_temp};
+use crate::definition::{Cleanup, Definition, Privilege};
+use crate::model::JsonObject;
+use crate::model::limits::MB;
+use crate::model::sandbox_plan::{PlanLine, SandboxPlan};
+use crate::model::text;
+use crate::process::Wall;
+use crate::sandbox::{Layer, Level, Missing, Support};
+use crate::workspace::Workspace;
+
+/// The plan of a call with these arguments; without some, places that depend on them are as the file has them.
+pub(super) fn plan(
+    definition: &Definition,
+    settings: &CommandSettings,
+    args: &JsonObject,
+    workspace: Option<&Workspace>,
+) -> SandboxPlan {
+    let values = judged_values(definition, args, workspace);
+    let reach = Reach::of(definition, &values, workspace);
+    let level = reach::level(definition);
+    let support = match settings.runner.support() {
+        Ok(support) => support,
+        Err(error) => {
+            return SandboxPlan {
+                lines: Vec::new(),
+                refused: Some(error.message().to_owned()),
+            };
+        }
+    };
+    let here = Here {
+        support: &support,
+        level,
+    };
+    let mut lines = vec![
+        here.isolation(definition),
+        here.privilege(definition, settings),
+    ];
+    lines.extend(here.files(&reach));
+    lines.push(here.network(&reach, settings));
+    lines.push(here.memory(definition, settings));
+    lines.push(here.time(definition));
+    lines.push(environment(definition));
+    lines.extend(directories(definition));
+    lines.extend(cleanup(definition));
+    if let Some(interactive) = &definition.interactive {
+        let after = interactive.timeout.as_millis();
+        let promise = match &interactive.default_response {
+            Some(answer) => {
+                format!("on a terminal of its own; after {after} ms of silence `{answer}` is typed")
+            }
+            None => format!("on a terminal of its own; {after} ms of silence end it"),
+        };
+        lines.push(PlanLine::kept("interactive", promise, "a pseudo-terminal"));
+    }
+    let refused = reach::refusal(definition, settings, &reach.hosts)
+        .map(|error| error.message().to_owned())
+        .or_else(|| here.refuses(definition));
+    SandboxPlan { lines, refused }
+}
+
+/// What can be had at the level of the tool.
+struct Here<'a> {
+    support: &'a Support,
+    level: Level,
+}
+
+impl Here<'_> {
+    fn has(&self, layer: Layer) -> Result<(), Missing> {
+        self.support.check(layer)
+    }
+
+    fn refuses(&self, definition: &Definition) -> Option<String> {
+        let missing = self.support.level(self.level).err();
+        let reduced = (definition.security.privilege == Privilege::Reduced)
+            .then(|| self.has(Layer::OwnUser).err())
+            .flatten();
+        missing.or(reduced).map(|missing| missing.to_string())
+    }
+
+    fn isolation(&self, definition: &Definition) -> PlanLine {
+        let said = match definition.security.isolation {
+            Some(_) => "as the file says",
+            None => "the file says nothing",
+        };
+        let promise = format!("{} ({said})", self.level);
+        if self.level == Level::None {
+            return PlanLine::open(
+                "isolation",
+                promise,
+                "no wall at all; only time, output and the end of its processes are looked after",
+            );
+        }
+        if let Err(missing) = self.support.level(self.level) {
+            return PlanLine::open("isolation", promise, missing.to_string());
+        }
+        let mut layers: Vec<Layer> = Support::required(self.level).to_vec();
+        let wanted = [
+            Layer::PidNamespace,
+            Layer::MountNamespace,
+            Layer::PrivateProc,
+        ];
+        let mut lacking = Vec::new();
+        for layer in wanted {
+            match self.has(layer) {
+                Ok(()) if !layers.contains(&layer) => layers.push(layer),
+                Ok(()) => {}
+                Err(missing) => lacking.push(missing.to_string()),
+            }
+        }
+        let names: Vec<&str> = layers.iter().map(|layer| layer.name()).collect();
+        let backed = format!(
+            "{}, no-new-privileges, no-capabilities, resource-limits",
+            names.join(", ")
+        );
+        match lacking.is_empty() {
+            true => PlanLine::kept("isolation", promise, backed),
+            false => PlanLine::open(
+                "isolation",
+                promise,
+                format!("{backed}; without {}", lacking.join("; without ")),
+            ),
+        }
+    }
+
+    fn privilege(&self, definition: &Definition, settings: &CommandSettings) -> PlanLine {
+        match definition.security.privilege {
+            Privilege::SameAsUser => PlanLine::kept(
+                "privilege",
+                "the caller's, never more",
+                match self.level {
+                    Level::None => "the kernel's permissions",
+                    Level::Process | Level::Container => "no-new-privileges, no-capabilities",
+                },
+            ),
+            Privilege::Reduced => match self.has(Layer::OwnUser) {
+                Ok(()) => PlanLine::kept("privilege", "a user that owns nothing", "own-user"),
+                Err(missing) => {
+                    PlanLine::open("privilege", "a user that owns nothing", missing.to_string())
+                }
+            },
+            Privilege::Elevated => match &settings.sudo {
+                Some(sudo) => PlanLine::kept(
+                    "privilege",
+                    "root's; a person is asked every time",
+                    format!("`{} -n`", sudo.display()),
+                ),
+                None => PlanLine::open(
+                    "privilege",
+                    "root's; a person is asked every time",
+                    "no `sudo` is configured (`sandbox.sudo`)",
+                ),
+            },
+        }
+    }
+
+    fn files(&self, reach: &Reach) -> Vec<PlanLine> {
+        let by = match self.level {
+            Level::None => {
+                return vec![PlanLine::open(
+                    "files",
+                    "whatever the caller can read and write",
+                    "no wall",
+                )];
+            }
+            Level::Process => "landlock",
+            Level::Container => "landlock, own-root",
+        };
+        let mut lines = vec![PlanLine::kept(
+            "files",
+            "reads and writes the workspace, reads programs and libraries, nothing else",
+            by,
+        )];
+        for beyond in reach.in_words() {
+            if !beyond.starts_with("reach ") {
+                lines.push(PlanLine::kept(
+                    "files",
+                    format!("may {beyond}; a person is asked every time"),
+                    by,
+                ));
+            }
+        }
+        let protected =
+            "`.git/hooks`, `.envrc` and other names that programs run later cannot be written";
+        lines.push(match self.has(Layer::MountNamespace) {
+            Ok(()) => PlanLine::kept("files", protected, "protected-names"),
+            Err(missing) => PlanLine::open("files", protected, missing.to_string()),
+        });
+        lines
+    }
+
+    fn network(&self, reach: &Reach, settings: &CommandSettings) -> PlanLine {
+        if self.level == Level::None {
+            return PlanLine::open("network", "whatever the caller can reach", "no wall");
+        }
+        if reach.hosts.is_empty() {
+            let by = match self.level {
+                Level::Container => "no-sockets, network-namespace",
+                Level::None | Level::Process => "no-sockets",
+            };
+            return PlanLine::kept("network", "none", by);
+        }
+        let hosts: Vec<String> = reach.hosts.iter().map(|host| format!("`{host}`")).collect();
+        let promise = format!("{}; a person is asked every time", hosts.join(", "));
+        match settings.network {
+            true => PlanLine::open(
+                "network",
+                promise,
+                "the setting `sandbox.network` gives the whole network, which is more than the tool asks for",
+            ),
+            false => PlanLine::open(
+                "network",
+                promise,
+                "there is no way out of the sandbox to chosen hosts yet (`sandbox.network` gives the whole network)",
+            ),
+        }
+    }
+
+    fn memory(&self, definition: &Definition, settings: &CommandSettings) -> PlanLine {
+        let wall = Wall {
+            memory: definition.resources.max_memory,
+            ..Wall::of(self.level)
+        };
+        let Some(bytes) = settings.runner.memory(&wall) else {
+            return PlanLine::open("memory", "no limit", "the setting `sandbox.memoryMb`");
+        };
+        let promise = format!("{} MB of all its processes together", bytes / MB);
+        match self.has(Layer::MemoryLimit) {
+            Ok(()) => PlanLine::kept("memory", promise, "a cgroup (memory-limit)"),
+            Err(missing) => PlanLine::open(
+                "memory",
+                promise,
+                format!(
+                    "only of each process (memory-limit-per-process); {}",
+                    missing.reason
+                ),
+            ),
+        }
+    }
+
+    fn time(&self, definition: &Definition) -> PlanLine {
+        let promise = match definition.timeout {
+            Some(timeout) => format!("{} ms, then every process is ended", timeout.as_millis()),
+            None => "the limit of calls, then every process is ended".to_owned(),
+        };
+        match (self.level, self.has(Layer::PidNamespace)) {
+            (Level::None, _) => PlanLine::open(
+                "time",
+                promise,
+                "its process tree, as far as it can be found",
+            ),
+            (_, Ok(())) => PlanLine::kept("time", promise, "tree-kill (pid-namespace)"),
+            (_, Err(missing)) => PlanLine::open("time", promise, missing.to_string()),
+        }
+    }
+}
+
+fn environment(definition: &Definition) -> PlanLine {
+    let passed = match definition.environment.inherit {
+        true => {
+            "the caller's variables without secrets and what makes programs load something else"
+        }
+        false => "PATH, HOME, LANG, LC_*, TZ, TERM and TMPDIR",
+    };
+    let own: Vec<&str> = definition
+        .environment
+        .variables
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let promise = match own.is_empty() {
+        true => passed.to_owned(),
+        false => format!("{passed}, and {}", own.join(", ")),
+    };
+    PlanLine::kept("environment", promise, "environment")
+}
+
+fn directories(definition: &Definition) -> Vec<PlanLine> {
+    let mut lines = Vec::new();
+    if definition.paths.working_directory.is_some() {
+        lines.push(PlanLine::kept(
+            "directory",
+            "starts where `working-directory` says: in the workspace, or where a `filesystem:` permission reaches",
+            "a check before it starts",
+        ));
+    }
+    if needs_temp(definition) {
+        lines.push(PlanLine::kept(
+            "temporary",
+            "a directory of the call's own (`{TEMP}`)",
+            "mode 0700, a name that cannot be guessed, removed at the end",
+        ));
+    }
+    lines
+}
+
+fn cleanup(definition: &Definition) -> Vec<PlanLine> {
+    definition
+        .resources
+        .cleanup
+        .iter()
+        .map(|cleanup| match cleanup {
+            Cleanup::DeleteTempFiles(true) => PlanLine::kept(
+                "cleanup",
+                "temporary files are deleted, however the call ends",
+                "the descriptor the directory was made with",
+            ),
+            Cleanup::DeleteTempFiles(false) => {
+                PlanLine::kept("cleanup", "temporary files are left", "the file says so")
+            }
+            Cleanup::FinalCommand(program) => PlanLine::kept(
+                "cleanup",
+                format!(
+                    "`{}` is run, however the call ends",
+                    text::shorten(program.source.trim(), 200)
+                ),
+                "the same wall, 10 seconds at most",
+            ),
+        })
+        .collect()
+}

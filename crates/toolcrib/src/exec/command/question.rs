@@ -1,0 +1,186 @@
+//! What a person is asked about a call, and what the rules read of it.
+
+use super::programs::{self, Used};
+use super::reach::{self, Reach};
+use super::surroundings::{TEMP_SHOWN, judged_directory, judged_values};
+use super::{CommandSettings, programs::command_here};
+use crate::definition::{Action, Body, Definition, Privilege};
+use crate::model::JsonObject;
+use crate::model::effects::{Approval, Effects};
+use crate::model::text;
+use crate::sandbox::Level;
+use crate::template::{Form, Values};
+use crate::tool::ShellText;
+use crate::workspace::Workspace;
+
+/// Whether a person has to agree. Everything that makes a tool ask makes it ask every time.
+pub(super) fn approval(
+    definition: &Definition,
+    settings: &CommandSettings,
+    effects: Effects,
+    args: &JsonObject,
+    workspace: Option<&Workspace>,
+) -> Approval {
+    let values = judged_values(definition, args, workspace);
+    let reach = Reach::of(definition, &values, workspace);
+    let effect = effect(definition, settings, &values, &reach);
+    let mut reasons = reasons(definition, effects, &reach);
+    if reasons.is_empty() {
+        return Approval::allow()
+            .with_effect(effect)
+            .with_basis(reach.basis());
+    }
+    if let Some(why) = reach::refusal(definition, settings, &reach.hosts) {
+        reasons.push(format!(
+            "even if approved it cannot run here: {}",
+            why.message()
+        ));
+    }
+    if let Some(said) = &definition.security.justification {
+        reasons.push(format!("the tool says why: {}", text::shorten(said, 500)));
+    }
+    Approval::ask(reasons.join("; "))
+        .every_time()
+        .with_effect(effect)
+        .with_basis(reach.basis())
+}
+
+/// When the tool has a person asked, in words, as far as its file tells.
+pub(super) fn asks(definition: &Definition, effects: Effects) -> Option<String> {
+    let values = judged_values(definition, &JsonObject::new(), None);
+    let reach = Reach::of(definition, &values, None);
+    let reasons = reasons(definition, effects, &reach);
+    if !reasons.is_empty() {
+        return Some(format!("every time: {}", reasons.join("; ")));
+    }
+    let permissions = &definition.security.permissions;
+    (!permissions.is_empty())
+        .then(|| "when what it needs to read or write is beyond the workspace".to_owned())
+}
+
+fn reasons(definition: &Definition, effects: Effects, reach: &Reach) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let own = Effects::from_tags(definition.tags.iter().map(String::as_str));
+    if own.is_unknown() {
+        reasons.push(
+            "the tool does not say whether it reads, writes or runs something (no tag `read`, `write` or `run`)"
+                .to_owned(),
+        );
+    } else if effects.is_unknown() {
+        reasons.push(
+            "a tool that it uses is not there or does not say whether it reads, writes or runs something"
+                .to_owned(),
+        );
+    }
+    if definition.security.privilege == Privilege::Elevated {
+        reasons.push("it runs with root's rights (`execution-privilege: elevated`)".to_owned());
+    }
+    if reach::level(definition) == Level::None {
+        reasons.push("nothing holds its programs back (`isolation: none`)".to_owned());
+    }
+    let pasted: Vec<String> = definition
+        .parameters
+        .iter()
+        .filter(|parameter| !parameter.escape_shell)
+        .map(|parameter| format!("`{}`", parameter.name))
+        .collect();
+    let pastes = programs::used(definition)
+        .iter()
+        .any(|used| used.program.code.pastes());
+    if pastes || !pasted.is_empty() {
+        reasons.push(format!(
+            "{} is read as part of the command (`escape-shell: false`)",
+            pasted.join(" and ")
+        ));
+    }
+    if !reach.is_empty() {
+        reasons.push(format!(
+            "it may {}, which is beyond the workspace",
+            reach.in_words().join(", ")
+        ));
+    }
+    reasons
+}
+
+/// What the call would do, in words.
+fn effect(
+    definition: &Definition,
+    settings: &CommandSettings,
+    values: &Values,
+    reach: &Reach,
+) -> String {
+    let behind = behind(definition, settings, reach);
+    match &definition.body {
+        Body::Steps(steps) => {
+            let step = |step: &crate::definition::Step| match &step.action {
+                Action::Run(program) => format!("{}: {}", step.name, shown(program, values)),
+                Action::UseTool { tool, .. } => format!("{}: the tool `{tool}`", step.name),
+            };
+            let steps: Vec<String> = steps.iter().map(step).collect();
+            let list = text::shorten(&steps.join("; "), 2000);
+            format!("run {} steps {behind}: {list}", steps.len())
+        }
+        body => match command_here(body) {
+            Some(program) => format!("run {} {behind}", shown(program, values)),
+            None => format!("run `{}` {behind}", definition.name),
+        },
+    }
+}
+
+/// A program as a person reads it.
+fn shown(program: &crate::definition::Program, values: &Values) -> String {
+    if let Some(text) = program.code.judged(values) {
+        return format!("`{}`", text::shorten(text.trim_end(), 2000));
+    }
+    let language = match program.code.form() {
+        Form::Script(shell) => shell.as_str(),
+        Form::Pwsh => "PowerShell",
+        Form::Cmd => "cmd",
+        Form::Bash => "bash",
+        Form::Run => "a command",
+    };
+    match program.source.lines().count() {
+        0 | 1 => format!("`{}` ({language})", text::shorten(&program.source, 2000)),
+        lines => format!("{lines} lines of {language}"),
+    }
+}
+
+/// The wall in words.
+fn behind(definition: &Definition, settings: &CommandSettings, reach: &Reach) -> String {
+    let network = match (reach.hosts.is_empty(), settings.network) {
+        (true, _) => "without network".to_owned(),
+        (false, true) => "with the whole network".to_owned(),
+        (false, false) => "without network".to_owned(),
+    };
+    let rights = match definition.security.privilege {
+        Privilege::Elevated => " as root",
+        Privilege::Reduced => " with reduced rights",
+        Privilege::SameAsUser => "",
+    };
+    match reach::level(definition) {
+        Level::None => format!("without any isolation{rights}"),
+        Level::Process => format!("in the sandbox{rights}, {network}"),
+        Level::Container => format!("in a container{rights}, {network}"),
+    }
+}
+
+/// Every command that the call may run, for the rules.
+pub(super) fn commands(
+    definition: &Definition,
+    args: &JsonObject,
+    workspace: Option<&Workspace>,
+) -> Vec<ShellText> {
+    let values = judged_values(definition, args, workspace);
+    let directory = judged_directory(definition, &values, workspace);
+    let text = |used: Used<'_>| {
+        Some(ShellText {
+            text: used.program.code.judged(&values)?,
+            directory: directory.clone(),
+            own: vec![TEMP_SHOWN.into()],
+        })
+    };
+    programs::used(definition)
+        .into_iter()
+        .filter_map(text)
+        .collect()
+}

@@ -1,0 +1,231 @@
+//! `security` as a wall: what a tool's programs can reach, compiled from what the file asks for.
+//!
+//! A level that the file names is never lowered, and what cannot be enforced is refused with a reason. There is no guarded way
+//! out of the sandbox for programs yet: a tool that needs a host runs only where the operator gives programs the whole network
+//! (`sandbox.network`), or without a wall.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::CommandSettings;
+use super::surroundings::{TEMP_SHOWN, expand};
+use crate::definition::{Definition, Permission, Privilege};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::text;
+use crate::process::Wall;
+use crate::sandbox::Level;
+use crate::template::{Values, Variable};
+use crate::workspace::Workspace;
+
+/// What a call may reach beyond the workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Reach {
+    pub(super) read: Vec<Beyond>,
+    pub(super) write: Vec<Beyond>,
+    pub(super) hosts: Vec<String>,
+}
+
+/// A place outside of the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Beyond {
+    /// As the tool or the caller wrote it.
+    pub(super) said: String,
+    /// Where that is, links followed.
+    pub(super) real: PathBuf,
+}
+
+impl Reach {
+    /// What the permissions come to in one call. Paths in the workspace, or in the call's temporary directory, need none.
+    pub(super) fn of(
+        definition: &Definition,
+        values: &Values,
+        workspace: Option<&Workspace>,
+    ) -> Self {
+        let mut reach = Reach::default();
+        for permission in &definition.security.permissions {
+            let (said, places) = match permission {
+                Permission::Network(host) => {
+                    let host = host.render(values);
+                    if !host.is_empty() && !reach.hosts.contains(&host) {
+                        reach.hosts.push(host);
+                    }
+                    continue;
+                }
+                Permission::Read(path) => (path.render(values), &mut reach.read),
+                Permission::Write(path) => (path.render(values), &mut reach.write),
+            };
+            if let Some(beyond) = beyond(&said, values, workspace)
+                && !places.contains(&beyond)
+            {
+                places.push(beyond);
+            }
+        }
+        reach
+    }
+
+    /// Whether nothing beyond the workspace can be reached.
+    pub(super) fn is_empty(&self) -> bool {
+        self.read.is_empty() && self.write.is_empty() && self.hosts.is_empty()
+    }
+
+    /// Whether a path outside of the workspace may be used.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        let mut places = self.read.iter().chain(&self.write);
+        places.any(|beyond| path.starts_with(&beyond.real))
+    }
+
+    /// What an approval rests on: the places themselves, should a link change meanwhile.
+    pub(super) fn basis(&self) -> Value {
+        let paths = |places: &[Beyond]| -> Vec<String> {
+            let text = |beyond: &Beyond| beyond.real.to_string_lossy().into_owned();
+            places.iter().map(text).collect()
+        };
+        json!({"read": paths(&self.read), "write": paths(&self.write), "hosts": self.hosts})
+    }
+
+    /// In words: "read `~/.cache`", "write `/srv`", "reach `api.github.com`".
+    pub(super) fn in_words(&self) -> Vec<String> {
+        let place = |verb: &str, beyond: &Beyond| {
+            let said = text::shorten(&beyond.said, 200);
+            let real = beyond.real.to_string_lossy();
+            match expand(&beyond.said) == beyond.real {
+                true => format!("{verb} `{said}`"),
+                false => format!("{verb} `{said}` (`{}`)", text::shorten(&real, 200)),
+            }
+        };
+        let read = self.read.iter().map(|beyond| place("read", beyond));
+        let write = self.write.iter().map(|beyond| place("write", beyond));
+        let hosts = self
+            .hosts
+            .iter()
+            .map(|host| format!("reach `{}`", text::shorten(host, 200)));
+        read.chain(write).chain(hosts).collect()
+    }
+}
+
+fn beyond(said: &str, values: &Values, workspace: Option<&Workspace>) -> Option<Beyond> {
+    if said.is_empty() {
+        return None;
+    }
+    let mut path = expand(said);
+    let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
+    match workspace {
+        Some(workspace) => path = workspace.root().join(path),
+        // Wherever the workspace will be, it is in there.
+        None if path.is_relative() && !climbs(&path) => return None,
+        None => {}
+    }
+    // What does not exist is nowhere yet; running will say so.
+    let real = real(&path).unwrap_or(path);
+    let beneath = |root: &Path| !climbs(&real) && real.starts_with(root);
+    let temp = values.variables.get(&Variable::Temp).map(Path::new);
+    let inside = workspace.map(Workspace::root).is_some_and(beneath)
+        || temp.is_some_and(beneath)
+        || beneath(Path::new(TEMP_SHOWN));
+    (!inside).then(|| Beyond {
+        said: said.to_owned(),
+        real,
+    })
+}
+
+/// Where a path leads, links followed as far as it exists; what does not exist yet must not climb.
+pub(super) fn real(path: &Path) -> io::Result<PathBuf> {
+    for above in path.ancestors() {
+        let Ok(found) = above.canonicalize() else {
+            continue;
+        };
+        let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
+        if rest.components().any(|part| part == Component::ParentDir) {
+            break;
+        }
+        return Ok(match rest.as_os_str().is_empty() {
+            true => found,
+            false => found.join(rest),
+        });
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+/// The level of a tool's wall: as the file says, else `process`; what runs as root has none unless the file names one, because
+/// no program gains rights behind a wall.
+pub(super) fn level(definition: &Definition) -> Level {
+    let security = &definition.security;
+    security.isolation.unwrap_or(match security.privilege {
+        Privilege::Elevated => Level::None,
+        Privilege::SameAsUser | Privilege::Reduced => Level::Process,
+    })
+}
+
+/// The wall around a tool that can reach this, or why it cannot be had.
+pub(super) fn wall(
+    definition: &Definition,
+    settings: &CommandSettings,
+    reach: &Reach,
+) -> Result<Wall, ToolError> {
+    let level = level(definition);
+    if let Some(why) = refusal(definition, settings, &reach.hosts) {
+        return Err(why);
+    }
+    let real = |places: &[Beyond]| -> Result<Vec<PathBuf>, ToolError> {
+        places.iter().map(existing).collect()
+    };
+    Ok(Wall {
+        network: !reach.hosts.is_empty(),
+        reduced: definition.security.privilege == Privilege::Reduced,
+        read: real(&reach.read)?,
+        write: real(&reach.write)?,
+        memory: definition.resources.max_memory,
+        ..Wall::of(level)
+    })
+}
+
+fn existing(beyond: &Beyond) -> Result<PathBuf, ToolError> {
+    if beyond.real.exists() {
+        return Ok(beyond.real.clone());
+    }
+    let said = text::shorten(&beyond.said, 200);
+    Err(ToolError::new(
+        ErrorCode::FileNotFound,
+        format!("the tool needs `{said}`, which does not exist; make it first"),
+    ))
+}
+
+/// Why what the tool asks for cannot be had here, if it cannot.
+pub(super) fn refusal(
+    definition: &Definition,
+    settings: &CommandSettings,
+    hosts: &[String],
+) -> Option<ToolError> {
+    let level = level(definition);
+    let name = &definition.name;
+    if definition.security.privilege == Privilege::Elevated {
+        if level != Level::None {
+            return Some(ToolError::new(
+                ErrorCode::SandboxUnavailable,
+                format!(
+                    "`{name}` asks for root's rights (`execution-privilege: elevated`) behind a wall (`isolation: {level}`), and behind a wall no program gains rights; it can have one or the other"
+                ),
+            ));
+        }
+        if settings.sudo.is_none() {
+            return Some(ToolError::new(
+                ErrorCode::ToolUnavailable,
+                format!(
+                    "`{name}` asks for root's rights (`execution-privilege: elevated`), and no `sudo` is configured; name one in the setting `sandbox.sudo`"
+                ),
+            ));
+        }
+    }
+    let host = hosts
+        .first()
+        .filter(|_| level != Level::None && !settings.network)?;
+    Some(ToolError::new(
+        ErrorCode::SandboxUnavailable,
+        format!(
+            "`{name}` needs the network (`network:external:{}`), and there is no way out of the sandbox to chosen hosts yet; the setting `sandbox.network = true` gives such tools the whole network",
+            text::shorten(host, 200)
+        ),
+    ))
+}

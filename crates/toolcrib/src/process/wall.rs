@@ -1,0 +1,145 @@
+//! The wall around a command: from what a tool asks for to a policy of the sandbox.
+
+use std::path::PathBuf;
+
+use super::SandboxOptions;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::sandbox::{Level, Network, Policy, Prepared, Sandbox, SandboxError, User};
+use crate::storage::DurableDir;
+use crate::workspace::Workspace;
+
+/// The wall around a command. Commands behind equal walls share what can be prepared for them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Wall {
+    /// The level.
+    pub(crate) level: Level,
+    /// Whether the next lower level will do where this one cannot be had: only when nobody named it.
+    pub(crate) may_fall_back: bool,
+    /// Whether the network can be reached.
+    pub(crate) network: bool,
+    /// Whether it runs with fewer rights than the caller's.
+    pub(crate) reduced: bool,
+    /// What may be read besides the usual; host paths.
+    pub(crate) read: Vec<PathBuf>,
+    /// What may be written besides the workspace; host paths.
+    pub(crate) write: Vec<PathBuf>,
+    /// Bytes of memory of all processes, if less than the operator allows.
+    pub(crate) memory: Option<u64>,
+}
+
+impl Wall {
+    /// A wall of this level, with the workspace and nothing else behind it.
+    pub(crate) fn of(level: Level) -> Self {
+        Wall {
+            level,
+            may_fall_back: false,
+            network: false,
+            reduced: false,
+            read: Vec::new(),
+            write: Vec::new(),
+            memory: None,
+        }
+    }
+
+    /// Makes the wall ready, for commands on a terminal if so wished. What cannot be enforced here is refused.
+    pub(super) fn prepare(
+        &self,
+        terminal: bool,
+        sandbox: &Sandbox,
+        workspace: &Workspace,
+        options: &SandboxOptions,
+    ) -> Result<Prepared, ToolError> {
+        if self.reduced && self.level == Level::None {
+            return Err(ToolError::new(
+                ErrorCode::SandboxUnavailable,
+                "isolation `none` cannot reduce privileges; use `process` or `container`",
+            ));
+        }
+        let mut policy = self.policy(workspace, options);
+        policy.terminal = terminal;
+        match sandbox.prepare(&policy) {
+            Err(SandboxError::Unavailable { .. }) if self.may_fall_back => {
+                policy.level = Level::Process;
+                sandbox.prepare(&policy)
+            }
+            prepared => prepared,
+        }
+        .map_err(unusable)
+    }
+
+    fn policy(&self, workspace: &Workspace, options: &SandboxOptions) -> Policy {
+        let mut policy = Policy::new(self.level, workspace.root());
+        keep_own_data(&mut policy, workspace);
+        policy.read.extend(options.readable.iter().cloned());
+        policy.read.extend(self.read.iter().cloned());
+        policy.write.extend(self.write.iter().cloned());
+        policy.network = if self.network {
+            Network::Full
+        } else {
+            Network::None
+        };
+        if self.reduced {
+            policy.user = User::REDUCED;
+        }
+        let limits = &mut policy.limits;
+        limits.memory = options.memory.or(limits.memory);
+        limits.memory = [limits.memory, self.memory].into_iter().flatten().min();
+        limits.pids = options.pids.or(limits.pids);
+        // The call has the time; and what is printed beyond its limit is read and let go, so that a command that talks too
+        // much still comes to its end.
+        limits.time = None;
+        limits.output = u64::MAX;
+        policy
+    }
+
+    /// Why a command did not run behind this wall, without saying where things are on the host: callers of tools do not
+    /// learn that.
+    pub(super) fn refused(&self, error: SandboxError) -> ToolError {
+        match &error {
+            SandboxError::Path { source, .. }
+                if self.reduced && source.kind() == std::io::ErrorKind::PermissionDenied =>
+            {
+                ToolError::new(
+                    ErrorCode::SandboxUnavailable,
+                    "with reduced privileges the directory to run in cannot be reached: a directory above it is closed to \
+                     others; use isolation `container`, or open the way to it",
+                )
+                .caused_by(error)
+            }
+            SandboxError::NoProgram { name, .. } => ToolError::failed(format!(
+                "the program `{name}` cannot be found in the sandbox; install it, or name its directory in the setting `readable`"
+            ))
+            .caused_by(error),
+            SandboxError::Path { .. } => unusable(error),
+            _ => error.into(),
+        }
+    }
+}
+
+/// Keeps a command from changing Toolcrib's own data, should that lie in the workspace.
+pub(crate) fn keep_own_data(policy: &mut Policy, workspace: &Workspace) {
+    if let Some(own) = workspace.own_data() {
+        // Made now: what covers an absent name would be in the way of the record of this very call. Should it fail, the
+        // name is covered all the same.
+        let _ = DurableDir::create(&own);
+        policy.protected.push(own);
+    }
+}
+
+/// Why a wall cannot be had.
+fn unusable(error: SandboxError) -> ToolError {
+    let unavailable =
+        |message: &str| ToolError::new(ErrorCode::SandboxUnavailable, message.to_owned());
+    match &error {
+        SandboxError::Path { .. } => unavailable(
+            "the workspace, a path of the setting `readable`, or a path that the tool may read or write does not exist or cannot \
+             be used for a sandbox; `toolcrib doctor` says more",
+        )
+        .caused_by(error),
+        SandboxError::Invalid(_) => unavailable(
+            "a path or limit that the tool asks for cannot be had behind a wall; see its permissions, and `toolcrib doctor`",
+        )
+        .caused_by(error),
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,38 @@
+//! A file that is no tool: [`BrokenTool`] keeps its name, so that a call is told what is wrong with the file.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::names::{Slug, WireName};
+use crate::model::outcome::ToolOutput;
+use crate::model::spec::ToolSpec;
+use crate::schema::Schema;
+use crate::tool::Tool;
+
+/// What stands in the place of a tool whose file cannot be loaded. It is registered as unavailable and never called.
+pub(super) struct BrokenTool(Arc<ToolSpec>);
+
+impl BrokenTool {
+    pub(super) fn new(name: WireName, bundle: Slug, digest: Option<String>) -> Self {
+        let schema = Schema::object().build().expect("a valid schema");
+        let mut spec = ToolSpec::new(name, "Its file cannot be loaded.", schema);
+        spec.bundle = bundle;
+        spec.content_digest = digest;
+        BrokenTool(Arc::new(spec))
+    }
+}
+
+impl Tool for BrokenTool {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.0)
+    }
+
+    fn call(&self, _: JsonObject, _: CallContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let message = format!("the file of `{}` cannot be loaded", self.0.name);
+        Box::pin(async move { Err(ToolError::new(ErrorCode::ToolUnavailable, message)) })
+    }
+}

@@ -1,0 +1,370 @@
+//! From files to registered tools: names, trust, links between them, and one swap of the registry.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::broken::BrokenTool;
+use super::content::Content;
+use super::flags::Flags;
+use super::link::{self, Links, Node, Target};
+use super::pins::Pins;
+use super::report::{Report, Standing, ToolFile, Trust};
+use super::scope::{FILE_SOURCES, Place, Scope};
+use super::survey::{KnownDir, KnownFile};
+use crate::definition::Definition;
+use crate::exec::command::{CommandSettings, CommandTool};
+use crate::model::digest::Digester;
+use crate::model::names::WireName;
+use crate::registry::{Entry, Lookup, Registration, Registry, Source, Switch};
+use crate::tool::Tool;
+
+/// How many files may have one name; all but the first are shadowed.
+const MAX_OF_ONE_NAME: usize = 100;
+
+/// Which file: the number of its place, and its name there.
+pub(super) type FileId = (usize, String);
+
+/// A tool as it was registered last, to be kept while nothing about it changes.
+pub(super) struct Made {
+    key: String,
+    entry: Arc<Entry>,
+}
+
+/// What tools are made from.
+pub(super) struct Materials<'a> {
+    pub(super) places: &'a [Place],
+    pub(super) dirs: &'a [KnownDir],
+    pub(super) pins: &'a Pins,
+    /// None if nobody can tell.
+    pub(super) flags: Option<&'a Flags>,
+    pub(super) workspace: Option<&'a std::path::Path>,
+    /// The setting `disabledTools`.
+    pub(super) disabled: &'a [String],
+    pub(super) settings: &'a Arc<CommandSettings>,
+    /// What is odd about pins and flags.
+    pub(super) notes: Vec<String>,
+}
+
+/// A file on its way to become a tool.
+struct Draft<'a> {
+    id: FileId,
+    place: &'a Place,
+    shown: String,
+    name: WireName,
+    trust: Trust,
+    content: &'a Content,
+    /// The definition's number among those that are linked.
+    node: Option<usize>,
+    refused: Option<String>,
+}
+
+/// Makes the tools of all files and puts them in the place of those that were there.
+pub(super) fn compose(
+    registry: &Registry,
+    materials: Materials<'_>,
+    kept: &mut HashMap<FileId, Made>,
+) -> Report {
+    let firm = registry.without(&FILE_SOURCES);
+    let mut drafts = drafts(&materials, &firm);
+    let nodes: Vec<Node<'_>> = drafts
+        .iter_mut()
+        .filter(|draft| draft.refused.is_none())
+        .filter_map(|draft| Some((draft.content.definition()?, draft)))
+        .enumerate()
+        .map(|(index, (definition, draft))| {
+            draft.node = Some(index);
+            Node {
+                scope: draft.place.scope,
+                definition,
+            }
+        })
+        .collect();
+    let links = link::link(&nodes, &|reference| firm.find(reference));
+    let made = make(registry, &materials, &drafts, &nodes, &links, kept);
+    let entries = made.iter().flatten().map(|(made, _)| &made.entry);
+    let entries: Vec<Arc<Entry>> = entries.cloned().collect();
+    let mut notes = places_that_are_odd(&materials);
+    notes.extend(materials.notes.iter().cloned());
+    switch(&entries, &firm, &materials);
+    let mut disables_nothing = Vec::new();
+    let replaced = registry.replace(&FILE_SOURCES, entries, |find| {
+        for name in materials.disabled {
+            match find(name) {
+                Ok(entry) => entry.switch(Switch::Setting, false),
+                Err(error) => disables_nothing.push(format!("`disabledTools`: {error}")),
+            }
+        }
+    });
+    if let Err(error) = replaced {
+        notes.push(error.to_string());
+    }
+    let files = files(registry, drafts, made, kept);
+    Report::of(files, notes, disables_nothing)
+}
+
+/// The files in the order in which they have names.
+fn drafts<'a>(materials: &Materials<'a>, firm: &Lookup) -> Vec<Draft<'a>> {
+    let mut drafts = Vec::new();
+    let mut of_one_name: HashMap<WireName, usize> = HashMap::new();
+    for (number, (place, dir)) in materials.places.iter().zip(materials.dirs).enumerate() {
+        for (file, known) in &dir.files {
+            let content = known.content.as_ref();
+            let shown = place.shown_file(file);
+            let name = content.name(file);
+            let refused = firm
+                .find(name.as_str())
+                .filter(|holder| holder.source() == Source::BuiltIn)
+                .map(|holder| {
+                    let holder = &holder.spec().name;
+                    format!(
+                        "`{shown}` is not loaded: `{name}` is the built-in tool `{holder}`; give it another name"
+                    )
+                });
+            let same = of_one_name.entry(name.clone()).or_default();
+            *same += 1;
+            let too_many = || {
+                format!(
+                    "`{shown}` is not loaded: {MAX_OF_ONE_NAME} other files have its name `{name}`"
+                )
+            };
+            let refused = refused.or_else(|| (*same > MAX_OF_ONE_NAME).then(too_many));
+            drafts.push(Draft {
+                id: (number, file.clone()),
+                place,
+                trust: trust_of(place, dir, known, &shown, materials.pins),
+                name,
+                shown,
+                content,
+                node: None,
+                refused,
+            });
+        }
+    }
+    drafts
+}
+
+fn trust_of(place: &Place, dir: &KnownDir, known: &KnownFile, shown: &str, pins: &Pins) -> Trust {
+    match place.scope {
+        Scope::Local => match (pins.files.get(shown), known.content.digest()) {
+            (Some(pin), Some(digest)) if pin.digest == digest => Trust::Pinned,
+            (Some(pin), _) => Trust::Changed {
+                before: pin.text.clone(),
+            },
+            (None, _) => Trust::New,
+        },
+        Scope::User | Scope::Global => {
+            match dir.unsafe_place.as_ref().or(known.unsafe_file.as_ref()) {
+                Some(why) => Trust::Unsafe(why.clone()),
+                None => Trust::ByPlace,
+            }
+        }
+    }
+}
+
+/// What to do about a file that is not trusted.
+fn untrusted(trust: &Trust, shown: &str) -> Option<String> {
+    match trust {
+        Trust::ByPlace | Trust::Pinned => None,
+        Trust::New => Some(format!(
+            "nobody has trusted `{shown}` yet: `toolcrib trust` shows what it runs and asks"
+        )),
+        Trust::Changed { .. } => Some(format!(
+            "`{shown}` has changed since it was trusted: `toolcrib trust` shows the difference and asks"
+        )),
+        Trust::Unsafe(why) => Some(why.clone()),
+    }
+}
+
+/// The tool of each draft, those that others build on first, with why it cannot run; none for what is refused.
+fn make(
+    registry: &Registry,
+    materials: &Materials<'_>,
+    drafts: &[Draft<'_>],
+    nodes: &[Node<'_>],
+    links: &Links,
+    kept: &mut HashMap<FileId, Made>,
+) -> Vec<Option<(Made, Option<String>)>> {
+    let mut made: Vec<Option<(Made, Option<String>)>> = drafts.iter().map(|_| None).collect();
+    let mut draft_of = vec![0; nodes.len()];
+    for (index, draft) in drafts.iter().enumerate() {
+        match draft.node {
+            Some(node) => draft_of[node] = index,
+            None if draft.refused.is_none() => {
+                let fault = draft.content.fault(&draft.shown);
+                let broken = |fault| (broken(draft), fault);
+                let new = keep_or_make(registry, draft, fault, None, &[], kept, broken);
+                made[index] = Some(new);
+            }
+            None => {}
+        }
+    }
+    for node in &links.order {
+        let index = draft_of[*node];
+        let draft = &drafts[index];
+        let Some(definition) = draft.content.definition() else {
+            continue;
+        };
+        let uses = &links.uses[*node];
+        let used = |target: &Target| match target {
+            Target::Firm(entry) => Some(Arc::clone(entry)),
+            Target::Node(node) => {
+                let made = made[draft_of[*node]].as_ref();
+                made.map(|(made, _)| Arc::clone(&made.entry))
+            }
+            Target::Unknown(_) => None,
+        };
+        let bases: Vec<(String, Option<Arc<Entry>>)> = uses
+            .iter()
+            .map(|(reference, target)| (reference.clone(), used(target)))
+            .collect();
+        let fault = links.faults[*node]
+            .clone()
+            .or_else(|| CommandTool::missing(definition));
+        let untrusted = untrusted(&draft.trust, &draft.shown);
+        let new = keep_or_make(registry, draft, fault, untrusted, &bases, kept, |fault| {
+            tool_of(definition, draft, &bases, materials, fault)
+        });
+        made[index] = Some(new);
+    }
+    made
+}
+
+/// The tool of a definition, or what keeps its name while it cannot be made.
+fn tool_of(
+    definition: &Arc<Definition>,
+    draft: &Draft<'_>,
+    bases: &[(String, Option<Arc<Entry>>)],
+    materials: &Materials<'_>,
+    fault: Option<String>,
+) -> (Arc<dyn Tool>, Option<String>) {
+    let bundle = draft.place.scope.bundle();
+    let lookup = |reference: &str| {
+        let (_, entry) = bases.iter().find(|(known, _)| known == reference)?;
+        Some(Arc::clone(entry.as_ref()?.spec()))
+    };
+    let (definition, settings) = (Arc::clone(definition), Arc::clone(materials.settings));
+    match CommandTool::linked(definition, bundle, settings, &lookup) {
+        Ok(tool) => (Arc::new(tool), fault),
+        Err(error) => {
+            let why = || format!("`{}`: {}", draft.shown, error.message());
+            (broken(draft), Some(fault.unwrap_or_else(why)))
+        }
+    }
+}
+
+fn broken(draft: &Draft<'_>) -> Arc<dyn Tool> {
+    let digest = draft.content.digest().map(str::to_owned);
+    let bundle = draft.place.scope.bundle();
+    Arc::new(BrokenTool::new(draft.name.clone(), bundle, digest))
+}
+
+/// The entry that was there, if nothing about it has changed, else a new one; with why it cannot run.
+fn keep_or_make(
+    registry: &Registry,
+    draft: &Draft<'_>,
+    fault: Option<String>,
+    untrusted: Option<String>,
+    bases: &[(String, Option<Arc<Entry>>)],
+    kept: &mut HashMap<FileId, Made>,
+    make: impl FnOnce(Option<String>) -> (Arc<dyn Tool>, Option<String>),
+) -> (Made, Option<String>) {
+    let optional = |digest: Digester, text: Option<&str>| match text {
+        Some(text) => digest.text("+").text(text),
+        None => digest.text("-"),
+    };
+    let mut digest = Digester::default().text(draft.name.as_str());
+    digest = optional(digest, draft.content.digest());
+    digest = optional(digest, fault.as_deref());
+    digest = optional(digest, untrusted.as_deref());
+    for (reference, entry) in bases {
+        digest = digest.text(reference);
+        digest = optional(digest, entry.as_ref().map(|entry| entry.digest()));
+    }
+    let key = digest.finish();
+    if let Some(old) = kept.remove(&draft.id).filter(|old| old.key == key) {
+        let fault = old.entry.unavailable().map(str::to_owned);
+        return (old, fault);
+    }
+    let (tool, unavailable) = make(fault);
+    let registration = Registration {
+        unavailable: unavailable.clone(),
+        untrusted,
+        ..Registration::default()
+    };
+    let entry = registry.entry(tool, draft.place.scope.source(), registration);
+    (Made { key, entry }, unavailable)
+}
+
+/// Switches tools off and on as the user's flags say. What the settings say comes when names are known.
+fn switch(entries: &[Arc<Entry>], firm: &Lookup, materials: &Materials<'_>) {
+    for entry in entries.iter().chain(firm.entries()) {
+        let is_off = materials
+            .flags
+            .is_some_and(|flags| flags.disables(entry.spec(), materials.workspace));
+        entry.switch(Switch::Flag, !is_off);
+        entry.switch(Switch::Unknown, materials.flags.is_some());
+    }
+}
+
+fn places_that_are_odd(materials: &Materials<'_>) -> Vec<String> {
+    let mut odd = Vec::new();
+    for (place, dir) in materials.places.iter().zip(materials.dirs) {
+        if let Some(why) = &dir.closed {
+            odd.push(format!(
+                "the tools in `{}` are not loaded: {why}",
+                place.shown
+            ));
+        }
+        odd.extend(dir.names.odd.iter().cloned());
+    }
+    odd
+}
+
+/// What became of each file; what was made is kept for the next time.
+fn files(
+    registry: &Registry,
+    drafts: Vec<Draft<'_>>,
+    made: Vec<Option<(Made, Option<String>)>>,
+    kept: &mut HashMap<FileId, Made>,
+) -> Vec<ToolFile> {
+    let shadowed: HashMap<*const Entry, String> = registry
+        .shadowed()
+        .iter()
+        .map(|(own, by)| (Arc::as_ptr(own), by.spec().reference()))
+        .collect();
+    kept.clear();
+    let files = drafts.into_iter().zip(made).map(|(draft, made)| {
+        let entry = made.as_ref().map(|(made, _)| Arc::clone(&made.entry));
+        let shadower = entry
+            .as_ref()
+            .and_then(|entry| shadowed.get(&Arc::as_ptr(entry)).cloned());
+        let unavailable = made.as_ref().and_then(|(_, why)| why.clone());
+        let standing = match (draft.refused, shadower, unavailable) {
+            (Some(reason), _, _) => Standing::Refused { reason },
+            (None, Some(by), _) => Standing::Shadowed { by },
+            (None, None, Some(reason)) if draft.content.is_whole() => {
+                Standing::Unavailable { reason }
+            }
+            (None, None, Some(reason)) => Standing::Broken { reason },
+            (None, None, None) => Standing::Loaded,
+        };
+        let file = ToolFile {
+            scope: draft.place.scope,
+            path: draft.place.path.join(&draft.id.1),
+            shown: draft.shown,
+            name: draft.name.to_string(),
+            digest: draft.content.digest().map(str::to_owned),
+            trust: draft.trust,
+            standing,
+            problems: draft.content.problems().to_vec(),
+            definition: draft.content.definition().cloned(),
+            entry,
+            bytes: draft.content.bytes().cloned(),
+        };
+        if let Some((made, _)) = made {
+            kept.insert(draft.id, made);
+        }
+        file
+    });
+    files.collect()
+}

@@ -1,0 +1,293 @@
+//! Reading directories of tools: every file within bounds, none that is not a plain file, none that waits.
+//!
+//! A directory may hold whatever somebody put there. What is read is a regular file that is reached without leaving the
+//! directory, of no more than [`MAX_BYTES`]; anything else of a tool's name is reported in its place. A [`Stamp`] tells whether a
+//! file has to be read again.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::time::{Duration, SystemTime};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use super::scope::{Place, Scope};
+use crate::model::error::ErrorCode;
+use crate::workspace::Workspace;
+
+/// The largest file of a tool.
+pub(super) const MAX_BYTES: u64 = 1024 * 1024;
+/// The most tools of one directory.
+pub(super) const MAX_FILES: usize = 10_000;
+/// The most names of one directory that are looked at.
+const MAX_NAMES: usize = 100_000;
+
+/// Which file it is and when it was last changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    file: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+    mode: u32,
+    owner: (u32, u32),
+}
+
+impl Stamp {
+    #[expect(
+        clippy::unnecessary_cast,
+        clippy::useless_conversion,
+        reason = "the types of these fields differ between platforms"
+    )]
+    pub(super) fn of(stat: &Stat) -> Self {
+        Stamp {
+            file: (stat.st_dev as u64, stat.st_ino as u64),
+            size: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
+            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            mode: stat.st_mode as u32,
+            owner: (stat.st_uid, stat.st_gid),
+        }
+    }
+
+    /// Whether a change right after this one would have shown: clocks of file systems tick, and two writes within one tick look
+    /// like one.
+    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
+        // A file system that keeps no fractions ticks in seconds.
+        let tick = match (self.changed.1, self.modified.1) {
+            (0, 0) => Duration::from_secs(2),
+            _ => Duration::from_millis(20),
+        };
+        self.age(now).is_some_and(|age| age > tick)
+    }
+
+    /// What is wrong with the owner or the mode of something that is to be trusted by its place, and what to do.
+    pub(super) fn unsafe_owner(&self, shown: &str) -> Option<String> {
+        let me = rustix::process::geteuid().as_raw();
+        let (user, group) = self.owner;
+        if user != me && user != 0 {
+            return Some(format!(
+                "`{shown}` belongs to another user: `chown` it to yourself if it is yours"
+            ));
+        }
+        // By convention the group with the user's own number has no other members.
+        let others = if group == user { 0o002 } else { 0o022 };
+        (self.mode & others != 0).then(|| {
+            format!("others may change `{shown}`: `chmod go-w {shown}` takes that from them")
+        })
+    }
+
+    /// How long ago it was changed; none if that is in the future.
+    pub(super) fn age(&self, now: SystemTime) -> Option<Duration> {
+        let seconds = u64::try_from(self.changed.0).ok()?;
+        let nanos = u32::try_from(self.changed.1).ok()?;
+        let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanos))?;
+        now.duration_since(changed).ok()
+    }
+}
+
+/// A directory of tools, opened.
+pub(super) struct ToolsDir {
+    handle: OwnedFd,
+    pub(super) stamp: Stamp,
+}
+
+/// What is where tools may be.
+pub(super) enum Opened {
+    /// A directory.
+    Dir(ToolsDir),
+    /// Nothing.
+    Missing,
+    /// Something that cannot be used, and why.
+    Closed(String),
+}
+
+/// Opens a directory of tools. That of a workspace is opened like any path in it: a link out of the workspace is not followed.
+pub(super) fn open(place: &Place, workspace: Option<&Workspace>) -> Opened {
+    let handle = match (place.scope, workspace) {
+        (Scope::Local, Some(workspace)) => {
+            let opened = workspace
+                .path(&place.shown)
+                .and_then(|path| workspace.open_dir(&path));
+            match opened {
+                Ok(handle) => handle,
+                Err(error) if error.code() == ErrorCode::FileNotFound => return Opened::Missing,
+                Err(error) => return Opened::Closed(error.message().to_owned()),
+            }
+        }
+        _ => {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            match rustix::fs::openat(CWD, &place.path, flags, Mode::empty()) {
+                Ok(handle) => handle,
+                Err(Errno::NOENT) => return Opened::Missing,
+                Err(error) => return Opened::Closed(cannot_read(error)),
+            }
+        }
+    };
+    match rustix::fs::fstat(&handle) {
+        Ok(stat) => Opened::Dir(ToolsDir {
+            stamp: Stamp::of(&stat),
+            handle,
+        }),
+        Err(error) => Opened::Closed(cannot_read(error)),
+    }
+}
+
+/// The names of a directory that mean something here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    /// `*.yaml`, sorted.
+    pub(super) tools: Vec<String>,
+    /// What is odd: `.yml` files, names that are no text, files beyond the bound.
+    pub(super) odd: Vec<String>,
+}
+
+impl ToolsDir {
+    /// Lists the directory.
+    pub(super) fn names(&self, place: &Place) -> Result<Names, String> {
+        let mut names = Names::default();
+        let entries = Dir::read_from(&self.handle).map_err(cannot_read)?;
+        for (seen, entry) in entries.enumerate() {
+            if seen >= MAX_NAMES {
+                let odd = format!(
+                    "`{}` holds more than {MAX_NAMES} files; not all are looked at",
+                    place.shown
+                );
+                names.odd.push(odd);
+                break;
+            }
+            let entry = entry.map_err(cannot_read)?;
+            let bytes = entry.file_name().to_bytes();
+            // Hidden files are what editors keep beside a file while they work on it.
+            if bytes.starts_with(b".") {
+                continue;
+            }
+            let Ok(name) = entry.file_name().to_str() else {
+                if bytes.ends_with(b".yaml") {
+                    let shown = String::from_utf8_lossy(bytes).into_owned();
+                    let file = place.shown_file(&shown);
+                    names
+                        .odd
+                        .push(format!("`{file}` is not loaded: its name is not UTF-8"));
+                }
+                continue;
+            };
+            if name.ends_with(".yaml") {
+                names.tools.push(name.to_owned());
+            } else if let Some(stem) = name.strip_suffix(".yml") {
+                let file = place.shown_file(name);
+                let stem = crate::model::text::shorten(stem, 100);
+                names.odd.push(format!(
+                    "`{file}` is not loaded: tools are `.yaml` files; rename it to `{stem}.yaml`"
+                ));
+            }
+        }
+        names.tools.sort_unstable();
+        names.odd.sort_unstable();
+        if let Some(first) = names.tools.get(MAX_FILES) {
+            let first = place.shown_file(first);
+            names.odd.push(format!(
+                "`{}` holds {} tools; from `{first}` on they are not loaded, the limit is {MAX_FILES}",
+                place.shown,
+                names.tools.len()
+            ));
+            names.tools.truncate(MAX_FILES);
+        }
+        Ok(names)
+    }
+
+    /// When a file was last changed; of a link, the file it leads to.
+    pub(super) fn stamp_of(&self, name: &str) -> Option<Stamp> {
+        let stat = |flags| rustix::fs::statat(&self.handle, name, flags).ok();
+        let stat = stat(AtFlags::empty()).or_else(|| stat(AtFlags::SYMLINK_NOFOLLOW))?;
+        Some(Stamp::of(&stat))
+    }
+
+    /// Reads a file; the error says why it is none that can be.
+    pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, String> {
+        let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(cannot_read)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile | FileType::Symlink => {}
+            FileType::Directory => return Err("it is a directory, not a file".to_owned()),
+            // Opening one may wait, or do something.
+            _ => return Err("it is not a regular file".to_owned()),
+        }
+        let file = File::from(open_within(self.handle.as_fd(), name).map_err(|error| {
+            match error {
+                // What `RESOLVE_BENEATH` says of a link that leads out.
+                Errno::XDEV | Errno::LOOP => {
+                    "it is a link that leads out of its directory; put the file itself there"
+                        .to_owned()
+                }
+                Errno::NOENT => "it is a link that leads nowhere".to_owned(),
+                error => cannot_read(error),
+            }
+        })?);
+        let metadata = file.metadata().map_err(|error| error.to_string())?;
+        if !metadata.is_file() {
+            return Err("it is not a regular file".to_owned());
+        }
+        let too_large = || {
+            let limit = MAX_BYTES / 1024 / 1024;
+            format!("it is over {limit} MB, which no tool needs")
+        };
+        if metadata.len() > MAX_BYTES {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+        // One more than allowed, in case it grows meanwhile.
+        file.take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| error.to_string())?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(too_large());
+        }
+        Ok(bytes)
+    }
+
+    /// Why the directory, or what it is in, must not be trusted by its place, and what to do.
+    pub(super) fn unsafe_place(&self, place: &Place) -> Option<String> {
+        let base_shown = match place.scope {
+            Scope::Local => return None,
+            Scope::User => "~",
+            Scope::Global => "/etc",
+        };
+        let stamp = |path: &std::path::Path| Some(Stamp::of(&rustix::fs::stat(path).ok()?));
+        let shown_parent = place
+            .shown
+            .rsplit_once('/')
+            .map_or("", |(parent, _)| parent);
+        self.stamp
+            .unsafe_owner(&place.shown)
+            .or_else(|| stamp(place.path.parent()?)?.unsafe_owner(shown_parent))
+            // Where others may make files but not move those of others, the directory below is the user's own.
+            .or_else(|| {
+                let base = stamp(&place.base)?;
+                let is_sticky = base.mode & 0o1000 != 0;
+                base.unsafe_owner(base_shown).filter(|_| !is_sticky)
+            })
+    }
+}
+
+/// Opens a file for reading without leaving the directory and without waiting.
+fn open_within(directory: BorrowedFd<'_>, name: &str) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(directory, name, flags, Mode::empty(), resolve) {
+        // An old kernel, or a filter of system calls: then no link is followed at all.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            rustix::fs::openat(directory, name, flags | OFlags::NOFOLLOW, Mode::empty())
+        }
+        opened => opened,
+    }
+}
+
+fn cannot_read(error: Errno) -> String {
+    match error {
+        Errno::ACCESS | Errno::PERM => "it may not be read".to_owned(),
+        Errno::NOTDIR => "it is not a directory".to_owned(),
+        error => format!("it cannot be read: {}", std::io::Error::from(error)),
+    }
+}

@@ -1,0 +1,129 @@
+//! Which tools the user switched off: [`Flags`], `state/flags.json` in the home.
+//!
+//! A flag is about `bundle/slug`, whatever the version; one of the bundle `local` is about one workspace. It stays when its tool
+//! is gone for a while.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::files::Stamp;
+use crate::model::spec::ToolSpec;
+use crate::storage::{DurableDir, StorageError};
+
+const FILE: &str = "flags.json";
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// The most flags; beyond it a new one is refused.
+const MAX_FLAGS: usize = 10_000;
+
+/// Tools that are switched off.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Flags {
+    /// Everywhere, as `bundle/slug`.
+    #[serde(default)]
+    disabled: BTreeSet<String>,
+    /// By workspace.
+    #[serde(default)]
+    workspaces: BTreeMap<String, BTreeSet<String>>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+impl Flags {
+    /// Whether a tool is switched off.
+    pub(super) fn disables(&self, spec: &ToolSpec, workspace: Option<&Path>) -> bool {
+        let name = name_of(spec);
+        let here = workspace.and_then(|path| self.workspaces.get(path.to_string_lossy().as_ref()));
+        self.disabled.contains(&name) || here.is_some_and(|here| here.contains(&name))
+    }
+
+    fn set(&mut self, spec: &ToolSpec, workspace: Option<&Path>, enabled: bool) {
+        let name = name_of(spec);
+        if enabled {
+            self.disabled.remove(&name);
+            let here =
+                workspace.and_then(|path| self.workspaces.get_mut(path.to_string_lossy().as_ref()));
+            if let Some(names) = here {
+                names.remove(&name);
+            }
+            self.workspaces.retain(|_, names| !names.is_empty());
+            return;
+        }
+        match workspace.filter(|_| spec.bundle.as_str() == "local") {
+            Some(path) => {
+                let path = path.to_string_lossy().into_owned();
+                self.workspaces.entry(path).or_default().insert(name);
+            }
+            None => {
+                self.disabled.insert(name);
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.disabled.len() + self.workspaces.values().map(BTreeSet::len).sum::<usize>()
+    }
+}
+
+fn name_of(spec: &ToolSpec) -> String {
+    format!("{}/{}", spec.bundle, spec.slug)
+}
+
+/// Where the flags are kept.
+#[derive(Debug, Clone)]
+pub(super) struct FlagStore(PathBuf);
+
+impl FlagStore {
+    pub(super) fn at(home: &Path) -> Self {
+        FlagStore(home.join("state"))
+    }
+
+    /// When they were last written.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let stat = rustix::fs::stat(self.0.join(FILE)).ok()?;
+        Some(Stamp::of(&stat))
+    }
+
+    /// The flags; the error is what is wrong with them.
+    pub(super) fn read(&self) -> Result<Flags, String> {
+        let bytes = DurableDir::open(&self.0)
+            .and_then(|dir| dir.map_or(Ok(None), |dir| dir.read(FILE, MAX_BYTES)))
+            .map_err(|error| error.to_string())?;
+        match bytes {
+            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| error.to_string()),
+            None => Ok(Flags::default()),
+        }
+    }
+
+    /// Switches tools on or off, for good.
+    pub(super) fn set(
+        &self,
+        specs: &[&ToolSpec],
+        workspace: Option<&Path>,
+        enabled: bool,
+    ) -> Result<(), StorageError> {
+        let dir = DurableDir::create(&self.0)?;
+        let lock = dir.lock()?;
+        let mut flags: Flags = match dir.read(FILE, MAX_BYTES)? {
+            Some(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| StorageError::io("read", FILE, error))?,
+            None => Flags::default(),
+        };
+        let before = flags.clone();
+        for spec in specs {
+            flags.set(spec, workspace, enabled);
+        }
+        if flags == before {
+            return Ok(());
+        }
+        if !enabled && flags.len() > MAX_FLAGS {
+            let error = std::io::Error::other(format!("there are {MAX_FLAGS} flags already"));
+            return Err(StorageError::io("write", FILE, error));
+        }
+        let bytes = serde_json::to_vec_pretty(&flags)
+            .map_err(|error| StorageError::io("write", FILE, error))?;
+        dir.write(&lock, FILE, &bytes)
+    }
+}

@@ -1,0 +1,253 @@
+//! How tools of files use each other: which one a name in a file means, and in what order they are made.
+//!
+//! `base-tool` and `use-tool` name tools the way callers do. What is unknown makes the tool that names it unavailable, and so
+//! does a circle; the others are not touched. Bases come before what builds on them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::definition::{Action, Body, Definition};
+use crate::model::reference::{BundleRef, ToolRef};
+use crate::model::text;
+use crate::registry::Entry;
+
+use super::scope::Scope;
+
+/// A definition in its scope, in the order of precedence.
+pub(super) struct Node<'a> {
+    pub(super) scope: Scope,
+    pub(super) definition: &'a Definition,
+}
+
+/// What a reference in a file means.
+#[derive(Clone)]
+pub(super) enum Target {
+    /// A tool of the program.
+    Firm(Arc<Entry>),
+    /// The node of this number.
+    Node(usize),
+    /// Nothing; these names are near.
+    Unknown(Vec<String>),
+}
+
+/// What was found out about all nodes.
+pub(super) struct Links {
+    /// Where each reference of a node leads, by node.
+    pub(super) uses: Vec<Vec<(String, Target)>>,
+    /// Why a node cannot run, if it cannot.
+    pub(super) faults: Vec<Option<String>>,
+    /// All nodes, each after what it uses.
+    pub(super) order: Vec<usize>,
+}
+
+/// The tools that a definition names.
+pub(super) fn references(definition: &Definition) -> Vec<&str> {
+    match &definition.body {
+        Body::Command(_) | Body::Commands { .. } => Vec::new(),
+        Body::Alias { base, .. } => vec![base],
+        Body::Steps(steps) => steps
+            .iter()
+            .filter_map(|step| match &step.action {
+                Action::Run(_) => None,
+                Action::UseTool { tool, .. } => Some(tool.as_str()),
+            })
+            .collect(),
+    }
+}
+
+/// Links nodes with each other and with what the program itself has.
+pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str) -> Option<Arc<Entry>>) -> Links {
+    let names = Names::of(nodes);
+    let uses: Vec<Vec<(String, Target)>> = nodes
+        .iter()
+        .map(|node| {
+            let references = references(node.definition).into_iter();
+            references
+                .map(|reference| {
+                    let target = firm(reference)
+                        .map(Target::Firm)
+                        .or_else(|| names.find(reference).map(Target::Node))
+                        .unwrap_or_else(|| Target::Unknown(names.near(reference)));
+                    (reference.to_owned(), target)
+                })
+                .collect()
+        })
+        .collect();
+    let (order, mut faults) = ordered(nodes, &uses);
+    for (fault, uses) in faults.iter_mut().zip(&uses) {
+        let unknown = uses.iter().find_map(|(reference, target)| match target {
+            Target::Unknown(near) => Some(unknown_tool(reference, near)),
+            Target::Firm(_) | Target::Node(_) => None,
+        });
+        *fault = fault.take().or(unknown);
+    }
+    Links {
+        uses,
+        faults,
+        order,
+    }
+}
+
+fn unknown_tool(reference: &str, near: &[String]) -> String {
+    let shown = text::shorten(reference, 80);
+    let near: Vec<&str> = near.iter().map(String::as_str).collect();
+    match near.as_slice() {
+        [] => format!("it uses `{shown}`, which is no tool here"),
+        near => format!(
+            "it uses `{shown}`, which is no tool here; did you mean {}?",
+            text::or_list(near)
+        ),
+    }
+}
+
+/// Which node has which name.
+struct Names<'a> {
+    nodes: &'a [Node<'a>],
+    by_name: HashMap<&'a str, usize>,
+    by_slug: HashMap<&'a str, usize>,
+}
+
+impl<'a> Names<'a> {
+    fn of(nodes: &'a [Node<'a>]) -> Self {
+        let mut by_name = HashMap::new();
+        let mut by_slug = HashMap::new();
+        for (index, node) in nodes.iter().enumerate() {
+            by_name
+                .entry(node.definition.name.as_str())
+                .or_insert(index);
+            by_slug
+                .entry(node.definition.slug.as_str())
+                .or_insert(index);
+        }
+        Names {
+            nodes,
+            by_name,
+            by_slug,
+        }
+    }
+
+    fn find(&self, reference: &str) -> Option<usize> {
+        match reference.parse().ok()? {
+            ToolRef::Name(name) => self
+                .by_name
+                .get(name.as_str())
+                .or_else(|| self.by_slug.get(name.as_str()))
+                .copied(),
+            ToolRef::Slug(slug) => self.by_slug.get(slug.as_str()).copied().or_else(|| {
+                let folded = text::fold(slug.as_str());
+                let mut same = self
+                    .by_slug
+                    .iter()
+                    .filter(|(slug, _)| text::fold(slug) == folded);
+                match (same.next(), same.next()) {
+                    (Some((_, index)), None) => Some(*index),
+                    _ => None,
+                }
+            }),
+            ToolRef::InBundle {
+                bundle: BundleRef::Slug(bundle),
+                slug,
+                version,
+            } => self.nodes.iter().position(|node| {
+                node.scope.as_str() == bundle.as_str()
+                    && node.definition.slug == slug
+                    && version
+                        .as_ref()
+                        .is_none_or(|version| node.definition.version == *version)
+            }),
+            ToolRef::InBundle {
+                bundle: BundleRef::Id(_),
+                ..
+            }
+            | ToolRef::Id(_) => None,
+        }
+    }
+
+    fn near(&self, reference: &str) -> Vec<String> {
+        let near = text::nearest(reference, self.by_name.keys().copied());
+        near.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// How far a node is.
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    New,
+    /// On the way from the root to where the walk is.
+    OnPath,
+    Done,
+}
+
+/// An order in which what is used comes first, and which nodes are part of a circle.
+fn ordered(
+    nodes: &[Node<'_>],
+    uses: &[Vec<(String, Target)>],
+) -> (Vec<usize>, Vec<Option<String>>) {
+    let targets = |node: usize| {
+        uses[node].iter().filter_map(|(_, target)| match target {
+            Target::Node(used) => Some(*used),
+            Target::Firm(_) | Target::Unknown(_) => None,
+        })
+    };
+    let mut marks = vec![Mark::New; nodes.len()];
+    let mut order = Vec::with_capacity(nodes.len());
+    let mut faults: Vec<Option<String>> = vec![None; nodes.len()];
+    for root in 0..nodes.len() {
+        if marks[root] != Mark::New {
+            continue;
+        }
+        // A chain of aliases may be as long as there are files: no recursion.
+        let mut path: Vec<(usize, Vec<usize>)> = vec![(root, targets(root).collect())];
+        marks[root] = Mark::OnPath;
+        while let Some((node, left)) = path.last_mut() {
+            let node = *node;
+            match left.pop() {
+                None => {
+                    marks[node] = Mark::Done;
+                    order.push(node);
+                    path.pop();
+                }
+                Some(used) => match marks[used] {
+                    Mark::Done => {}
+                    Mark::New => {
+                        marks[used] = Mark::OnPath;
+                        path.push((used, targets(used).collect()));
+                    }
+                    Mark::OnPath => {
+                        let start = path.iter().position(|(on_path, _)| *on_path == used);
+                        let circle: Vec<usize> = path[start.unwrap_or(0)..]
+                            .iter()
+                            .map(|(node, _)| *node)
+                            .collect();
+                        blame(&circle, nodes, &mut faults);
+                    }
+                },
+            }
+        }
+    }
+    (order, faults)
+}
+
+/// Says of every node of a circle how it comes back to itself.
+fn blame(circle: &[usize], nodes: &[Node<'_>], faults: &mut [Option<String>]) {
+    /// More of a long circle helps nobody.
+    const SHOWN: usize = 8;
+    for (at, node) in circle.iter().enumerate() {
+        if faults[*node].is_some() {
+            continue;
+        }
+        let round = circle[at..].iter().chain(&circle[..at]);
+        let mut names: Vec<&str> = round
+            .map(|node| nodes[*node].definition.name.as_str())
+            .collect();
+        if names.len() > SHOWN {
+            names.truncate(SHOWN);
+            names.push("…");
+        }
+        names.push(nodes[*node].definition.name.as_str());
+        faults[*node] = Some(format!(
+            "it would call itself without end: {}",
+            names.join(" → ")
+        ));
+    }
+}

@@ -1,0 +1,303 @@
+//! Tools as files: where they are, whether they are trusted, what they become, and how changes are followed.
+//!
+//! ```text
+//! scope     the directories          files      reading them safely
+//! survey    what has changed         content    what a file says
+//! link      how tools use tools      compose    from files to registered tools
+//! pins      what the user trusted    flags      what the user switched off
+//! trust     asking about it          report     what became of each file
+//! ```
+//!
+//! Files are the truth. Before tools are looked for, the directories are looked at, and what changed is loaded and swapped in as a
+//! whole; a call that runs keeps its tool. Looking is a system call for each directory and file; where they are very many or
+//! slow, it is done less often, so that it takes no more than a twentieth of the time. Polling rather than the kernel's notifications, because those get lost on network file systems, run out, and come late;
+//! here the answer to "is it current?" is given when it is asked.
+//!
+//! The invariant: a file of a workspace is a tool that can be called only while its bytes are those the user trusted, and one
+//! file never keeps another from being loaded.
+
+mod broken;
+mod compose;
+mod content;
+mod files;
+mod flags;
+mod link;
+mod pins;
+mod report;
+mod scope;
+mod survey;
+mod trust;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant, SystemTime};
+
+use arc_swap::ArcSwap;
+
+pub use report::{Report, Standing, ToolFile, Trust};
+pub use scope::Scope;
+pub use trust::{Review, ReviewedFile, runs};
+
+use crate::exec::command::CommandSettings;
+use crate::model::error::ToolError;
+use crate::model::spec::ToolSpec;
+use crate::registry::{Follow, Registry};
+use crate::workspace::Workspace;
+use compose::{FileId, Made, Materials};
+use files::Stamp;
+use flags::FlagStore;
+use pins::{PinStore, Pins};
+use scope::Place;
+use survey::{KnownDir, Surveyed};
+
+/// Looking at more files than this, or for longer, is not done for every call: then nobody looks for a while.
+const FEW: usize = 2000;
+const SHORT: Duration = Duration::from_millis(50);
+/// How much longer than it took nobody looks then.
+const PACE: u32 = 20;
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// From how many changed files on a call does not load them itself.
+const MANY: usize = 16;
+/// How long a call waits for those who do.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// What tools as files need to know.
+pub(crate) struct SourceOptions {
+    /// Toolcrib's home, for pins and flags.
+    pub(crate) home: PathBuf,
+    /// The workspace, for the local scope.
+    pub(crate) workspace: Option<Arc<Workspace>>,
+    /// The user's home directory, for the user scope.
+    pub(crate) user: Option<PathBuf>,
+    /// Where the directories of the global scope are: `/etc`.
+    pub(crate) global: PathBuf,
+    /// The setting `disabledTools`.
+    pub(crate) disabled: Vec<String>,
+    /// What all YAML tools share.
+    pub(crate) settings: Arc<CommandSettings>,
+}
+
+/// The files of all scopes, and what they became.
+pub(crate) struct Sources {
+    options: SourceOptions,
+    places: Vec<Place>,
+    pins: PinStore,
+    flags: FlagStore,
+    state: Mutex<State>,
+    report: ArcSwap<Report>,
+    begun: Instant,
+    /// When to look again, in nanoseconds after `begun`.
+    next_look: AtomicU64,
+}
+
+/// What was found last.
+#[derive(Default)]
+struct State {
+    is_loaded: bool,
+    dirs: Vec<KnownDir>,
+    made: HashMap<FileId, Made>,
+    pins_stamp: Option<Stamp>,
+    flags_stamp: Option<Stamp>,
+    /// Which tools the program had.
+    changes: u64,
+}
+
+/// What is there now.
+struct Look {
+    dirs: Vec<Surveyed>,
+    pins_stamp: Option<Stamp>,
+    flags_stamp: Option<Stamp>,
+    changes: u64,
+    now: SystemTime,
+}
+
+impl Sources {
+    pub(crate) fn new(options: SourceOptions) -> Arc<Self> {
+        let places = scope::places(
+            options.workspace.as_ref(),
+            options.user.as_deref(),
+            &options.global,
+        );
+        Arc::new(Sources {
+            pins: PinStore::at(&options.home),
+            flags: FlagStore::at(&options.home),
+            state: Mutex::new(State {
+                dirs: places.iter().map(|_| KnownDir::default()).collect(),
+                ..State::default()
+            }),
+            places,
+            options,
+            report: ArcSwap::default(),
+            begun: Instant::now(),
+            next_look: AtomicU64::new(0),
+        })
+    }
+
+    /// Keeps a registry's tools in step with the files from now on.
+    pub(crate) fn attach(self: &Arc<Self>, registry: &Registry) {
+        self.reload(registry);
+        registry.follow_with(Box::new(Follower(Arc::clone(self))));
+    }
+
+    /// What became of the files.
+    pub(crate) fn report(&self) -> Arc<Report> {
+        self.report.load_full()
+    }
+
+    /// Brings a registry up to date, however long it takes; says whether something changed.
+    pub(crate) fn reload(&self, registry: &Registry) -> bool {
+        let mut state = self.state();
+        let look = self.look(&state, registry);
+        self.load(look, &mut state, registry)
+    }
+
+    /// Switches tools on or off, for good.
+    pub(crate) fn set_enabled(&self, specs: &[&ToolSpec], enabled: bool) -> Result<(), ToolError> {
+        let workspace = self.workspace_path();
+        Ok(self.flags.set(specs, workspace, enabled)?)
+    }
+
+    fn workspace_path(&self) -> Option<&Path> {
+        self.options
+            .workspace
+            .as_ref()
+            .map(|workspace| workspace.root())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks what there is now.
+    fn look(&self, state: &State, registry: &Registry) -> Look {
+        let now = SystemTime::now();
+        let workspace = self.options.workspace.as_deref();
+        let pairs = self.places.iter().zip(&state.dirs);
+        Look {
+            dirs: pairs
+                .map(|(place, known)| survey::survey(place, workspace, known, now))
+                .collect(),
+            pins_stamp: self
+                .workspace_path()
+                .and_then(|workspace| self.pins.stamp(workspace)),
+            flags_stamp: self.flags.stamp(),
+            changes: registry.changes(),
+            now,
+        }
+    }
+
+    /// Reads what has changed and, if that makes a difference, swaps the tools.
+    fn load(&self, look: Look, state: &mut State, registry: &Registry) -> bool {
+        let settled = |stamp: &Option<Stamp>| {
+            let stamp = stamp.as_ref();
+            stamp.is_none_or(|stamp| stamp.is_settled(look.now))
+        };
+        let mut differs = !state.is_loaded
+            || look.pins_stamp != state.pins_stamp
+            || look.flags_stamp != state.flags_stamp
+            || look.changes != state.changes
+            || !settled(&look.pins_stamp)
+            || !settled(&look.flags_stamp);
+        let surveyed = look.dirs.into_iter().zip(&self.places);
+        let read = surveyed.map(|(surveyed, place)| surveyed.read(place, look.now));
+        state.dirs = read
+            .map(|(known, is_new)| {
+                differs |= is_new;
+                known
+            })
+            .collect();
+        state.pins_stamp = look.pins_stamp;
+        state.flags_stamp = look.flags_stamp;
+        state.changes = look.changes;
+        state.is_loaded = true;
+        if !differs {
+            return false;
+        }
+        let mut notes = Vec::new();
+        let pins = match self.workspace_path() {
+            Some(workspace) => self.pins.read(workspace).unwrap_or_else(|why| {
+                notes.push(format!(
+                    "what was trusted here cannot be read ({why}): `toolcrib trust` asks again"
+                ));
+                Pins::default()
+            }),
+            None => Pins::default(),
+        };
+        let flags = self.flags.read();
+        if let Err(why) = &flags {
+            notes.push(format!(
+                "which tools are switched off cannot be read ({why}); so all of them are, until `state/flags.json` is removed from the home"
+            ));
+        }
+        let State { dirs, made, .. } = state;
+        let materials = Materials {
+            places: &self.places,
+            dirs,
+            pins: &pins,
+            flags: flags.as_ref().ok(),
+            workspace: self.workspace_path(),
+            disabled: &self.options.disabled,
+            settings: &self.options.settings,
+            notes,
+        };
+        let report = compose::compose(registry, materials, made);
+        self.report.store(Arc::new(report));
+        true
+    }
+
+    /// Brings a registry up to date if it is time to look, nobody else does, and it is soon done.
+    fn follow(self: &Arc<Self>, registry: &Registry) {
+        let since =
+            |instant: Instant| u64::try_from((instant - self.begun).as_nanos()).unwrap_or(u64::MAX);
+        let start = Instant::now();
+        if since(start) < self.next_look.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Somebody looks already; what is registered will do until they are done.
+            Err(TryLockError::WouldBlock) => return,
+        };
+        let look = self.look(&state, registry);
+        let took = start.elapsed();
+        let files: usize = look.dirs.iter().map(Surveyed::len).sum();
+        let pause = match files > FEW || took > SHORT {
+            true => (took * PACE).min(LONGEST_PAUSE),
+            false => Duration::ZERO,
+        };
+        let to_read: usize = look.dirs.iter().map(|dir| dir.to_read.len()).sum();
+        if to_read < MANY {
+            self.load(look, &mut state, registry);
+        } else {
+            drop((look, state));
+            self.load_aside(registry);
+        }
+        let next = since(Instant::now() + pause);
+        self.next_look.store(next, Ordering::Relaxed);
+    }
+
+    /// Has another thread bring a registry up to date, and waits for it no longer than a call should.
+    fn load_aside(self: &Arc<Self>, registry: &Registry) {
+        let (done, waiting) = mpsc::channel();
+        let (sources, registry) = (Arc::clone(self), registry.clone());
+        std::thread::spawn(move || {
+            sources.reload(&registry);
+            // Whoever waited may be gone.
+            let _ = done.send(());
+        });
+        let _ = waiting.recv_timeout(PATIENCE);
+    }
+}
+
+/// Has the registry's tools follow the files.
+struct Follower(Arc<Sources>);
+
+impl Follow for Follower {
+    fn follow(&self, registry: &Registry) {
+        self.0.follow(registry);
+    }
+}

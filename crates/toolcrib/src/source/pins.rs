@@ -1,0 +1,168 @@
+//! What the user has trusted: [`Pins`] of a workspace, one file of the home each, `trust/<digest of the path>.json`.
+//!
+//! A pin is the digest of a file's bytes. The text is kept beside it to show what changed since, as long as there is room; a pin
+//! without one is as good. Damage means that nothing is trusted, and is said.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::files::Stamp;
+use crate::model::names::hex;
+use crate::storage::{DirLock, DurableDir, StorageError};
+
+/// The largest file of pins.
+const MAX_BYTES: u64 = 32 * 1024 * 1024;
+/// How much text is kept of one file, and of all files of a workspace.
+const MAX_TEXT: usize = 64 * 1024;
+const MAX_TEXTS: usize = 8 * 1024 * 1024;
+/// For how many workspaces pins are kept.
+const MAX_WORKSPACES: usize = 1000;
+
+/// The pins of one workspace.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Pins {
+    /// The workspace.
+    directory: String,
+    /// When something was last trusted.
+    #[serde(default)]
+    trusted_at: String,
+    /// By path in the workspace.
+    pub(super) files: BTreeMap<String, Pin>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// One trusted file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pin {
+    /// SHA-256 of its bytes, in hex.
+    pub(super) digest: String,
+    /// Its text, to show what changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<String>,
+}
+
+impl Pin {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let text = (bytes.len() <= MAX_TEXT)
+            .then(|| String::from_utf8(bytes.to_vec()).ok())
+            .flatten();
+        Pin {
+            digest: hex(&Sha256::digest(bytes)),
+            text,
+        }
+    }
+}
+
+/// The directory of pins.
+#[derive(Debug, Clone)]
+pub(super) struct PinStore(PathBuf);
+
+impl PinStore {
+    pub(super) fn at(home: &Path) -> Self {
+        PinStore(home.join("trust"))
+    }
+
+    /// When the pins of a workspace were last written.
+    pub(super) fn stamp(&self, workspace: &Path) -> Option<Stamp> {
+        let stat = rustix::fs::stat(self.0.join(file_name(workspace))).ok()?;
+        Some(Stamp::of(&stat))
+    }
+
+    /// The pins of a workspace; the error is what is wrong with them.
+    pub(super) fn read(&self, workspace: &Path) -> Result<Pins, String> {
+        let found = DurableDir::open(&self.0)
+            .and_then(|dir| dir.map_or(Ok(None), |dir| read_from(&dir, &file_name(workspace))))
+            .map_err(|error| error.to_string())?;
+        match found {
+            None => Ok(Pins::default()),
+            Some(Ok(pins)) if pins.directory == workspace.to_string_lossy() => Ok(pins),
+            Some(Ok(_)) => Err("it is about another directory".to_owned()),
+            Some(Err(error)) => Err(error.to_string()),
+        }
+    }
+
+    /// Changes the pins of a workspace under the lock of the directory.
+    pub(super) fn change(
+        &self,
+        workspace: &Path,
+        change: impl FnOnce(&mut Pins),
+    ) -> Result<(), StorageError> {
+        let dir = DurableDir::create(&self.0)?;
+        let lock = dir.lock()?;
+        let name = file_name(workspace);
+        // What is damaged is written anew: nothing in it was trusted any more.
+        let mut pins = match read_from(&dir, &name) {
+            Ok(Some(Ok(pins))) => pins,
+            Ok(_) | Err(StorageError::TooLarge { .. }) => Pins::default(),
+            Err(error) => return Err(error),
+        };
+        pins.directory = workspace.to_string_lossy().into_owned();
+        change(&mut pins);
+        pins.trusted_at = jiff::Timestamp::now().to_string();
+        pins.make_room();
+        let bytes = serde_json::to_vec_pretty(&pins)
+            .map_err(|error| StorageError::io("write", &name, error))?;
+        dir.write(&lock, &name, &bytes)?;
+        forget_old(&dir, &lock, &name)
+    }
+}
+
+impl Pins {
+    /// Lets go of texts, the longest first, until the rest fits.
+    fn make_room(&mut self) {
+        let length = |pin: &Pin| pin.text.as_ref().map_or(0, String::len);
+        let mut total: usize = self.files.values().map(length).sum();
+        while total > MAX_TEXTS {
+            let Some(longest) = self.files.values_mut().max_by_key(|pin| length(pin)) else {
+                return;
+            };
+            total -= length(longest);
+            longest.text = None;
+        }
+    }
+}
+
+/// The file for a workspace: its path may be longer than a name can be.
+fn file_name(workspace: &Path) -> String {
+    let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+    format!("{}.json", hex(&digest[..16]))
+}
+
+type Parsed = Result<Pins, serde_json::Error>;
+
+fn read_from(dir: &DurableDir, name: &str) -> Result<Option<Parsed>, StorageError> {
+    let bytes = dir.read(name, MAX_BYTES)?;
+    Ok(bytes.map(|bytes| serde_json::from_slice(&bytes)))
+}
+
+/// Beyond the bound, first the workspaces go that are gone themselves, then those that were trusted longest ago.
+fn forget_old(dir: &DurableDir, lock: &DirLock, keep: &str) -> Result<(), StorageError> {
+    let names = dir.list()?;
+    if names.len() <= MAX_WORKSPACES {
+        return Ok(());
+    }
+    let mut others: Vec<(bool, String, String)> = names
+        .into_iter()
+        .filter(|name| name != keep)
+        .map(|name| match read_from(dir, &name) {
+            Ok(Some(Ok(pins))) => (
+                Path::new(&pins.directory).is_dir(),
+                pins.trusted_at.clone(),
+                name,
+            ),
+            _ => (false, String::new(), name),
+        })
+        .collect();
+    others.sort();
+    let surplus = others.len().saturating_sub(MAX_WORKSPACES - 1);
+    for (_, _, name) in others.into_iter().take(surplus) {
+        dir.remove(lock, &name)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! What is in a directory of tools and is none: reported, never waited for, and no harm to the others.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+fn make_fifo(path: &Path) {
+    let status = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(status.unwrap().success());
+}
+
+#[tokio::test]
+async fn what_is_no_plain_file_of_sane_size_is_reported_and_the_others_load() {
+    let scene = Scene::new();
+    scene.write(&format!("{USER}/fine.yaml"), &says("fine"));
+    scene.write(&format!("{USER}/large.yaml"), &"# \n".repeat(4 << 20));
+    let sparse = std::fs::File::create(scene.path(&format!("{USER}/sparse.yaml"))).unwrap();
+    sparse.set_len(1 << 30).unwrap();
+    make_fifo(&scene.path(&format!("{USER}/fifo.yaml")));
+    std::fs::create_dir(scene.path(&format!("{USER}/directory.yaml"))).unwrap();
+    let outside = scene.write("elsewhere/outside.yaml", &says("outside"));
+    let link = |target: &Path, name: &str| {
+        std::os::unix::fs::symlink(target, scene.path(&format!("{USER}/{name}"))).unwrap();
+    };
+    link(&outside, "absolute.yaml");
+    link("../../../elsewhere/outside.yaml".as_ref(), "relative.yaml");
+    link("/dev/zero".as_ref(), "device.yaml");
+    link("nowhere".as_ref(), "dangling.yaml");
+    link("fine.yaml".as_ref(), "within.yaml");
+    scene.write(&format!("{USER}/other.yml"), &says("other"));
+    scene.write(&format!("{USER}/notes.txt"), "nothing");
+    scene.write(&format!("{USER}/.hidden.yaml"), "nothing");
+
+    let start = Instant::now();
+    let crib = scene.open();
+    let reason = |name: &str| match standing(&crib, &format!("~/.toolcrib/tools/{name}.yaml")) {
+        Standing::Broken { reason } => reason,
+        other => panic!("{name}: {other:?}"),
+    };
+    for (name, why) in [
+        ("large", "over 1 MB"),
+        ("sparse", "over 1 MB"),
+        ("fifo", "not a regular file"),
+        ("directory", "is a directory"),
+        ("absolute", "leads out"),
+        ("relative", "leads out"),
+        ("device", "leads out"),
+        ("dangling", "leads nowhere"),
+    ] {
+        assert!(reason(name).contains(why), "{name}: {}", reason(name));
+        let (code, _) = refused(&crib, name).await;
+        assert_eq!(code, ErrorCode::ToolUnavailable, "{name}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(said(&crib, "fine").await, "fine");
+    assert_eq!(said(&crib, "within").await, "fine");
+    let warnings = crib.warnings().join("\n");
+    assert!(warnings.contains("rename it to `other.yaml`"), "{warnings}");
+    assert!(!warnings.contains("notes.txt") && !warnings.contains("hidden"));
+    assert_eq!(refused(&crib, "other").await.0, ErrorCode::ToolNotFound);
+}
+
+#[tokio::test]
+async fn a_directory_of_tools_that_leads_out_of_the_workspace_is_not_entered() {
+    let scene = Scene::new();
+    scene.write("elsewhere/tools/spy.yaml", &says("spy"));
+    std::fs::create_dir(scene.path("work/.toolcrib")).unwrap();
+    std::os::unix::fs::symlink(scene.path("elsewhere/tools"), scene.path(LOCAL)).unwrap();
+    let crib = scene.open();
+    assert_eq!(refused(&crib, "spy").await.0, ErrorCode::ToolNotFound);
+    let warnings = crib.warnings().join("\n");
+    assert!(warnings.contains("`.toolcrib/tools`"), "{warnings}");
+}
+
+#[tokio::test]
+async fn one_bad_file_is_refused_with_its_problems_and_nothing_else() {
+    let scene = Scene::new();
+    scene.write(&format!("{USER}/good.yaml"), &says("good"));
+    scene.write(
+        &format!("{USER}/bad.yaml"),
+        "description: Bad\nbash: echo bad\nsecuirty: {}\ntagz: [read]\n",
+    );
+    let crib = scene.open();
+    assert_eq!(said(&crib, "good").await, "good");
+    let (code, reason) = refused(&crib, "bad").await;
+    assert_eq!(code, ErrorCode::ToolUnavailable);
+    assert!(reason.contains("`~/.toolcrib/tools/bad.yaml`"), "{reason}");
+    assert!(
+        reason.contains("3:1") && reason.contains("(and 1 more)"),
+        "{reason}"
+    );
+    assert!(
+        !crib
+            .registry()
+            .list()
+            .iter()
+            .any(|spec| spec.name.as_str() == "bad")
+    );
+}
+
+#[test]
+fn beyond_ten_thousand_files_the_rest_is_named() {
+    let scene = Scene::new();
+    let directory = scene.path(USER);
+    std::fs::create_dir_all(&directory).unwrap();
+    // Empty files are the cheapest that are looked at.
+    for number in 0..10_002 {
+        std::fs::File::create(directory.join(format!("t{number:05}.yaml"))).unwrap();
+    }
+    let crib = scene.open();
+    assert_eq!(crib.tool_files().files.len(), 10_000);
+    let problems = crib.tool_files().problems().join("\n");
+    assert!(
+        problems.contains("holds 10002 tools; from `~/.toolcrib/tools/t10000.yaml` on"),
+        "{}",
+        &problems[..500]
+    );
+    assert!(crib.warnings().len() <= 20, "warnings are bounded");
+}
+
+#[test]
+fn a_thousand_files_load_quickly() {
+    let scene = Scene::new();
+    for number in 0..1000 {
+        scene.write(
+            &format!("{USER}/tool-{number}.yaml"),
+            &format!("name: tool-{number}\ndescription: Finds files\nbash: find {{DIR}} -name {{PATTERN}}\nparameters:\n  DIR:\n    type: string\n    description: Where\n    default: .\n  PATTERN:\n    type: string\n    description: What\ntags: [read]\n"),
+        );
+    }
+    let start = Instant::now();
+    let crib = scene.open();
+    let took = start.elapsed();
+    let ready = crib.registry().list().len();
+    assert!(ready >= 1000, "{:?}", crib.warnings().first());
+    // 300 ms is what an optimised build must do; this is one that is not.
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    eprintln!("1000 files: {took:?}");
+}
