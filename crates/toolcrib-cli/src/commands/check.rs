@@ -354,10 +354,6 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
         1 => "1 file".to_owned(),
         many => format!("{many} files"),
     };
-    let count = |number: usize, word: &str| match number {
-        1 => format!("1 {word}"),
-        many => format!("{many} {word}s"),
-    };
     output.line(&match (files.len(), errors, warnings) {
         (0, ..) => tools,
         (_, 0, 0) => format!("{tools}: {}", output.good("in order")),
@@ -367,11 +363,21 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
             count(warnings, "warning")
         ),
     });
+    if files.iter().any(|file| !file.fixed.is_empty()) {
+        output.say(&output.dim("a trusted file that was changed is to be trusted anew: `toolcrib trust`"));
+    }
     if fixable > 0 {
         output.say(&output.dim("`toolcrib check --fix` puts right what is certain"));
     }
     if errors + warnings > 0 {
         output.say(&output.dim("`toolcrib explain CODE` says more about a problem"));
+    }
+}
+
+fn count(number: usize, word: &str) -> String {
+    match number {
+        1 => format!("1 {word}"),
+        many => format!("{many} {word}s"),
     }
 }
 
@@ -405,7 +411,11 @@ fn print_json(files: &[Checked], errors: usize, warnings: usize, fails: bool, ou
         })
         .collect();
     if fails {
-        let message = format!("{errors} errors and {warnings} warnings in the files of tools");
+        let message = format!(
+            "{} and {} in the files of tools",
+            count(errors, "error"),
+            count(warnings, "warning")
+        );
         let error = ToolError::new(ErrorCode::InvalidArguments, message)
             .with_detail("files", all)
             .with_detail("errors", errors)
