@@ -13,8 +13,8 @@ use toolcrib::model::text;
 use toolcrib::source::Standing;
 use toolcrib::{ErrorCode, ToolError};
 
-use super::tool_file::{self, Overwrite};
 use super::Done;
+use super::tool_file::{self, Overwrite};
 use crate::args::{CheckArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -35,7 +35,9 @@ pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done 
     }
     let counted = |severity| {
         let problems = files.iter().flat_map(|file| &file.problems);
-        problems.filter(|problem| problem.severity == severity).count()
+        problems
+            .filter(|problem| problem.severity == severity)
+            .count()
     };
     let (errors, warnings) = (counted(Severity::Error), counted(Severity::Warning));
     let fails = errors > 0 || (args.strict && warnings > 0);
@@ -211,7 +213,12 @@ fn named(paths: &[PathBuf]) -> Result<Vec<Checked>, CliError> {
                 .take(limit)
                 .read_to_end(&mut bytes)
                 .map_err(|error| CliError::usage(format!("cannot read stdin: {error}")))?;
-            files.push(Checked::new(None, "stdin".to_owned(), "stdin".to_owned(), bytes));
+            files.push(Checked::new(
+                None,
+                "stdin".to_owned(),
+                "stdin".to_owned(),
+                bytes,
+            ));
         } else if path.is_dir() {
             let inside = names(path).map_err(|error| {
                 let message = format!("cannot read `{}`: {error}", text::visible(&shown));
@@ -224,7 +231,8 @@ fn named(paths: &[PathBuf]) -> Result<Vec<Checked>, CliError> {
             files.push(one(path.clone()));
         } else {
             let message = format!("there is no file `{}`", text::shorten(&shown, 200));
-            return Err(CliError::usage(message).with_hint("name a `.yaml` file, a directory of them, or `-`"));
+            return Err(CliError::usage(message)
+                .with_hint("name a `.yaml` file, a directory of them, or `-`"));
         }
     }
     Ok(files)
@@ -283,7 +291,9 @@ fn read(path: &Path) -> Result<Vec<u8>, Problem> {
 /// Puts right what is certain, and writes the file if that made it better.
 fn fix(file: &mut Checked) -> Result<(), CliError> {
     let Some(path) = &file.path else {
-        return Err(CliError::usage("`--fix` changes files, and standard input is none"));
+        return Err(CliError::usage(
+            "`--fix` changes files, and standard input is none",
+        ));
     };
     if !file.problems.iter().any(|problem| problem.fix.is_some()) {
         return Ok(());
@@ -308,7 +318,10 @@ fn fix(file: &mut Checked) -> Result<(), CliError> {
 
 /// Whether a problem is of the file rather than in it.
 fn is_whole(problem: &Problem) -> bool {
-    matches!(problem.code, "yml-extension" | "not-loaded" | "shadowed" | "unreadable")
+    matches!(
+        problem.code,
+        "yml-extension" | "not-loaded" | "shadowed" | "unreadable"
+    )
 }
 
 fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
@@ -336,7 +349,8 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
         }
     }
     let tools = match files.len() {
-        0 => "no tools here: `toolcrib init` makes a directory for them with one that works".to_owned(),
+        0 => "no tools here: `toolcrib init` makes a directory for them with one that works"
+            .to_owned(),
         1 => "1 file".to_owned(),
         many => format!("{many} files"),
     };

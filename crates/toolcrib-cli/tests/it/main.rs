@@ -21,6 +21,8 @@ mod run;
 mod sandbox;
 mod schema;
 mod seed_yaml;
+mod steps;
 mod terminal;
+mod tool_files;
 mod trial;
 mod watch;

@@ -384,7 +384,8 @@ pub fn read(bytes: &[u8], stem: &str) -> Reading {
 fn read_text(bytes: &[u8], stem: &str, found: &mut Findings<'_>) -> Option<Definition> {
     yaml::odd_characters(found);
     let parsed = yaml::parse(found);
-    let Some(root) = parsed.root else {
+    let root = parsed.root.filter(|root| !root.is_empty());
+    let Some(root) = root else {
         if parsed.whole {
             found.push(Found::error("empty-file", 0..0, "the file is empty").help(
                 "a tool needs a `description` and something to run, as in `bash: echo hello`",

@@ -143,6 +143,13 @@ impl<'a> Findings<'a> {
         }
     }
 
+    /// Whether a misspelt field was found that probably means this one.
+    pub(super) fn suggests(&self, field: &str) -> bool {
+        self.list.iter().any(|found| {
+            found.code == "unknown-key" && found.fix.as_ref().is_some_and(|fix| fix.text == field)
+        })
+    }
+
     /// How many of them are errors.
     pub(super) fn errors(&self) -> usize {
         self.errors

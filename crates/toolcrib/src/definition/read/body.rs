@@ -59,6 +59,8 @@ pub(super) fn one_of(
     let given: Vec<&'static str> = keys.iter().copied().filter(|key| at.has(key)).collect();
     match given.as_slice() {
         [one] => Some(one),
+        // A misspelt one has been reported.
+        [] if keys.iter().any(|key| found.suggests(key)) => None,
         [] => {
             let message = format!("{whose} does not say what it runs");
             found.push(

@@ -104,7 +104,7 @@ pub(super) fn min_versions(root: At<'_, '_>, found: &mut Findings<'_>) {
 pub(super) fn description(root: At<'_, '_>, is_alias: bool, found: &mut Findings<'_>) -> String {
     let text = root.text_of("description").unwrap_or_default();
     // An empty value has been reported.
-    if !is_alias && !root.has("description") {
+    if !is_alias && !root.has("description") && !found.suggests("description") {
         found.push(
             Found::error(
                 "missing-field",

@@ -114,6 +114,18 @@ impl CommandTool {
         })
     }
 
+    /// What a call may read or write outside of the workspace, links followed, in words.
+    pub(crate) fn beyond_workspace(
+        definition: &Definition,
+        args: &JsonObject,
+        workspace: &Workspace,
+    ) -> Vec<String> {
+        let values = surroundings::judged_values(definition, args, Some(workspace));
+        let mut reach = reach::Reach::of(definition, &values, Some(workspace));
+        reach.hosts.clear();
+        reach.in_words()
+    }
+
     /// What is missing for it to run on this machine, if something is: another platform, an interpreter.
     pub(crate) fn missing(definition: &Definition) -> Option<String> {
         programs::missing(definition)

@@ -1,5 +1,6 @@
 //! Templates: placeholders, what they become, and what they cannot do.
 
+mod forms;
 mod places;
 mod programs;
 mod property;

@@ -151,7 +151,7 @@ pub(super) const SNIPPETS: &[Snippet] = &[
     }),
     free(r#"printf '%s\0' "-${HOME:+{P}}-""#, |v| joined(v, "-", "-")),
     guarded(r#"printf '%s\0' ${NOT_SET:-"{P}"}"#, once),
-    free(r#": "${x_:={P}}"; printf '%s\0' "+$x_""#, |v| {
+    guarded(r#": "${x_:={P}}"; printf '%s\0' "+$x_""#, |v| {
         joined(v, "+", "")
     }),
     // Assignments.
