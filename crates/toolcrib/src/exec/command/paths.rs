@@ -153,8 +153,8 @@ mod tests {
         fn the_form_of_a_path_means_the_same_and_is_no_option(path in "[-./a]{0,12}") {
             let form = normalised(&path, '/');
             proptest::prop_assert_eq!(meaning(&form), meaning(&path));
-            proptest::prop_assert_eq!(normalised(&form, '/'), form.clone());
             proptest::prop_assert!(!form.starts_with('-') || path.starts_with('-'), "{}", form);
+            proptest::prop_assert_eq!(normalised(&form, '/'), form);
         }
     }
 }
