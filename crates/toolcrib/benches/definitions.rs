@@ -25,7 +25,10 @@ fn main() {
     let (count, rounds) = if quick { (20, 1) } else { (1000, 15) };
     let directory = tempfile::tempdir().expect("a directory");
     let files = write(directory.path(), count);
-    let bytes: usize = files.iter().map(|file| std::fs::read(file).map_or(0, |b| b.len())).sum();
+    let bytes: usize = files
+        .iter()
+        .map(|file| std::fs::read(file).map_or(0, |b| b.len()))
+        .sum();
     for file in &files {
         let reading = load(file);
         assert!(reading, "{} does not load", file.display());
@@ -55,7 +58,9 @@ fn main() {
 
 fn load(file: &Path) -> bool {
     let bytes = std::fs::read(file).expect("readable");
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = file
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
     read(&bytes, &stem.unwrap_or_default()).definition.is_some()
 }
 

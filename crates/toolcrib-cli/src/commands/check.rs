@@ -364,7 +364,9 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
         ),
     });
     if files.iter().any(|file| !file.fixed.is_empty()) {
-        output.say(&output.dim("a trusted file that was changed is to be trusted anew: `toolcrib trust`"));
+        output.say(
+            &output.dim("a trusted file that was changed is to be trusted anew: `toolcrib trust`"),
+        );
     }
     if fixable > 0 {
         output.say(&output.dim("`toolcrib check --fix` puts right what is certain"));

@@ -14,7 +14,10 @@ fn tools() -> Test {
         .file(".toolcrib/tools/good.yaml", GOOD)
         .file(".toolcrib/tools/old.yml", GOOD)
         .file(".toolcrib/tools/.hidden.yaml", "x")
-        .file(".cycod/tools/seed.yaml", "description: From S0\nbash: echo\n")
+        .file(
+            ".cycod/tools/seed.yaml",
+            "description: From S0\nbash: echo\n",
+        )
 }
 
 #[test]
@@ -46,7 +49,8 @@ fn everything_that_is_wrong_is_said_for_people_and_for_programs() {
 #[test]
 fn files_in_order_exit_0_and_others_4_and_warnings_count_when_asked() {
     let test = tools();
-    test.run(&["check", ".toolcrib/tools/good.yaml", "--strict"]).exits(0);
+    test.run(&["check", ".toolcrib/tools/good.yaml", "--strict"])
+        .exits(0);
     test.run(&["check", ".cycod/tools"]).exits(0);
     test.run(&["check", ".cycod/tools", "--strict"]).exits(4);
     test.run(&["check", ".toolcrib/tools/greet.yaml"]).exits(4);
@@ -63,11 +67,20 @@ fn json_is_one_document_with_places_and_fixes() {
     let document = ran.json();
     assert_eq!(document["error"]["code"], "INVALID_ARGUMENTS");
     let files = document["error"]["details"]["files"].as_array().unwrap();
-    let greet = files.iter().find(|file| file["file"] == ".toolcrib/tools/greet.yaml").unwrap();
+    let greet = files
+        .iter()
+        .find(|file| file["file"] == ".toolcrib/tools/greet.yaml")
+        .unwrap();
     let problem = &greet["problems"][0];
-    assert_eq!((&problem["code"], &problem["line"], &problem["column"]), (&"needs-quotes".into(), &2.into(), &7.into()));
+    assert_eq!(
+        (&problem["code"], &problem["line"], &problem["column"]),
+        (&"needs-quotes".into(), &2.into(), &7.into())
+    );
     assert_eq!(problem["fix"]["text"], "'{WHO} hi'");
-    let document = tools().run(&["check", "--json", ".toolcrib/tools/good.yaml"]).exits(0).json();
+    let document = tools()
+        .run(&["check", "--json", ".toolcrib/tools/good.yaml"])
+        .exits(0)
+        .json();
     assert_eq!(document["value"]["files"][0]["tool"], "good");
     assert_eq!(document["value"]["errors"], 0);
 }
@@ -103,7 +116,9 @@ fn checking_needs_no_trust_and_runs_nothing() {
 
 #[test]
 fn what_is_no_file_is_reported_and_never_waited_for() {
-    let test = Test::new().file(".toolcrib/tools/good.yaml", GOOD).file("outside.txt", GOOD);
+    let test = Test::new()
+        .file(".toolcrib/tools/good.yaml", GOOD)
+        .file("outside.txt", GOOD);
     let tools = test.workspace().join(".toolcrib/tools");
     let made = Command::new("mkfifo").arg(tools.join("pipe.yaml")).status();
     if made.is_err() {
@@ -112,7 +127,11 @@ fn what_is_no_file_is_reported_and_never_waited_for() {
     std::fs::create_dir(tools.join("directory.yaml")).unwrap();
     std::fs::write(tools.join("large.yaml"), vec![b'#'; 11 << 20]).unwrap();
     let ran = test.run(&["check", ".toolcrib/tools"]).exits(4);
-    assert_eq!(ran.stdout.matches("error[unreadable]").count(), 2, "{ran:?}");
+    assert_eq!(
+        ran.stdout.matches("error[unreadable]").count(),
+        2,
+        "{ran:?}"
+    );
     assert!(ran.stdout.contains("error[file-too-large]"), "{ran:?}");
     test.run(&["check"]).exits(4);
 }
@@ -133,18 +152,30 @@ fn problems_and_fields_are_explained_and_near_misses_suggested() {
         "nonsense",
     ] {
         let ran = test.run(&["explain", topic]);
-        text.push_str(&format!("$ toolcrib explain {topic}\n{}{}exit {}\n\n", ran.stdout, ran.stderr, ran.code));
+        text.push_str(&format!(
+            "$ toolcrib explain {topic}\n{}{}exit {}\n\n",
+            ran.stdout, ran.stderr, ran.code
+        ));
     }
     golden("explain.txt", &text);
-    let json = test.run(&["explain", "unknown-key", "--json"]).exits(0).json();
+    let json = test
+        .run(&["explain", "unknown-key", "--json"])
+        .exits(0)
+        .json();
     assert_eq!(json["severity"], "error");
-    let json = test.run(&["explain", "isolation", "--json"]).exits(0).json();
+    let json = test
+        .run(&["explain", "isolation", "--json"])
+        .exits(0)
+        .json();
     assert_eq!(json["fields"][0]["field"], "security.isolation");
 }
 
 #[test]
 fn the_schema_for_editors_is_the_published_one() {
     let ran = Test::new().run(&["check", "--schema"]).exits(0);
-    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/toolcrib-tool.schema.json");
+    let published = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../schema/toolcrib-tool.schema.json"
+    );
     assert_eq!(ran.stdout, std::fs::read_to_string(published).unwrap());
 }
