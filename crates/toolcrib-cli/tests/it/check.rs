@@ -71,7 +71,7 @@ fn json_is_one_document_with_places_and_fixes() {
         .iter()
         .find(|file| file["file"] == ".toolcrib/tools/greet.yaml")
         .unwrap();
-    let problem = &greet["problems"][0];
+    let problem = &greet["problems"][1];
     assert_eq!(
         (&problem["code"], &problem["line"], &problem["column"]),
         (&"needs-quotes".into(), &2.into(), &7.into())
@@ -90,7 +90,8 @@ fn fixing_changes_files_and_says_what_it_did() {
     let test = tools();
     let path = test.workspace().join(".toolcrib/tools/greet.yaml");
     let ran = test.run(&["check", "--fix", ".toolcrib/tools"]).exits(4);
-    assert_eq!(ran.stdout.matches("fixed ").count(), 3, "{ran:?}");
+    let fixed = ran.stdout.lines().filter(|line| line.starts_with("fixed "));
+    assert_eq!(fixed.count(), 3, "{ran:?}");
     let fixed = std::fs::read_to_string(&path).unwrap();
     let expected = BROKEN
         .replace("{WHO} hi ", "'{WHO} hi' ")
@@ -168,6 +169,29 @@ fn problems_and_fields_are_explained_and_near_misses_suggested() {
         .exits(0)
         .json();
     assert_eq!(json["fields"][0]["field"], "security.isolation");
+}
+
+#[test]
+fn what_a_provider_is_not_told_is_reported_where_it_is_said() {
+    let test = Test::new().file(
+        "t.yaml",
+        "description: Counts\ntags: [read]\nbash: seq {COUNT}\nparameters:\n  COUNT:\n    type: number\n    description: How many\n    validation:\n      minimum: 1\n",
+    );
+    test.run(&["check", "t.yaml", "--for", "mcp", "--strict"])
+        .exits(0);
+    let ran = test
+        .run(&["check", "t.yaml", "--for", "ollama", "--json"])
+        .exits(0);
+    let problem = ran.json()["value"]["files"][0]["problems"][0].clone();
+    assert_eq!(problem["code"], "provider-loss", "{ran:?}");
+    assert_eq!(
+        (&problem["line"], &problem["column"]),
+        (&5.into(), &3.into()),
+        "{ran:?}"
+    );
+    test.run(&["check", "t.yaml", "--for", "ollama", "--strict"])
+        .exits(4);
+    test.run(&["check", "t.yaml", "--for", "nobody"]).exits(2);
 }
 
 #[test]

@@ -624,4 +624,18 @@ pub static CODES: &[ProblemCode] = &[
         remedy: "Rename one of them, or call this one by its bundle.",
         example: None,
     },
+    ProblemCode {
+        name: "provider-loss",
+        severity: Warning,
+        meaning: "A provider's format cannot say something that the tool says, so a model of that provider is not told. Arguments are checked all the same.",
+        remedy: "Say it in the description as well, or leave it.",
+        example: None,
+    },
+    ProblemCode {
+        name: "not-expressible",
+        severity: Error,
+        meaning: "The tool cannot be put into a provider's format at all, so models of that provider are not offered it.",
+        remedy: "Do what the message says.",
+        example: None,
+    },
 ];

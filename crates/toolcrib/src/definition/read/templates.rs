@@ -326,6 +326,10 @@ impl<'f, 'a> Templates<'f, 'a> {
                 && name
                     .chars()
                     .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+            // Whoever misspelt `parameters` has declared it.
+            if self.found.suggests("parameters") {
+                return;
+            }
             let warned = warnings.iter().any(|warning| warning.span == span);
             if !shouts || warned || self.names.find(name).is_some() {
                 continue;

@@ -497,7 +497,6 @@ fn a_value_without_quotes_does_not_hide_what_comes_after() {
         places,
         [
             ("needs-quotes", 3, "{WHO} hi"),
-            ("unknown-placeholder", 3, "{WHO}"),
             ("needs-quotes", 4, "@x"),
             ("unknown-key", 5, "paramters"),
             ("out-of-range", 7, "0"),
