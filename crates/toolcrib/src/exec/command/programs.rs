@@ -135,10 +135,14 @@ fn missing_program(program: &Program, sets_path: bool) -> Option<String> {
                 .to_owned(),
         ),
         Form::Bash => ("bash".to_owned(), "; install it".to_owned()),
-        Form::Script(shell) => (
-            started().unwrap_or_else(|| shell.clone()),
-            format!("; install `{shell}`, or name another `shell:`"),
-        ),
+        Form::Script(shell) => {
+            let named = shell.split_whitespace().next().unwrap_or(shell);
+            // What is started for a shell that nobody knows may be another that starts it.
+            let known = started().filter(|started| started.starts_with(named));
+            let program = known.unwrap_or_else(|| named.to_owned());
+            let how = format!("; install `{named}`, or name another `shell:`");
+            (program, how)
+        }
         // Its own PATH, or a file of the workspace: known when it runs.
         Form::Run if sets_path => return None,
         Form::Run => (started()?, "; install it, or name its path".to_owned()),
