@@ -141,6 +141,32 @@ pub enum Platform {
     Unix,
 }
 
+impl Platform {
+    /// The system this is.
+    pub(crate) const HERE: Platform = if cfg!(target_os = "windows") {
+        Platform::Windows
+    } else if cfg!(target_os = "macos") {
+        Platform::Macos
+    } else {
+        Platform::Linux
+    };
+
+    /// Whether this system is, or is one of, it.
+    pub(crate) fn is_here(self) -> bool {
+        self == Platform::HERE || (self == Platform::Unix && Platform::HERE != Platform::Windows)
+    }
+
+    /// Its name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Platform::Windows => "Windows",
+            Platform::Linux => "Linux",
+            Platform::Macos => "macOS",
+            Platform::Unix => "Unix",
+        }
+    }
+}
+
 /// `environment`.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
