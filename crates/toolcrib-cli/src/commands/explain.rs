@@ -10,20 +10,20 @@ use toolcrib::source::{Standing, ToolFile};
 use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
 use super::list::state;
-use super::{Done, format, in_words, open, source, standing};
+use super::{Done, format, in_words, open_to_look, source, standing};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> Done {
+    if format::explain(&args.topic, global, output) {
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(code) = ErrorCode::from_wire(&args.topic.to_ascii_uppercase()) {
         explain_code(code, output);
         return Ok(ExitCode::SUCCESS);
     }
-    if format::explain(&args.topic, output) {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let crib = open(global, output)?;
+    let crib = open_to_look(global, output)?;
     match crib.registry().find(&args.topic) {
         Ok(entry) => explain_tool(&entry, &crib, output),
         Err(error) => return Err(neither(&args.topic, error)),

@@ -149,7 +149,9 @@ fn tags_and_platforms_are_taken() {
     let other =
         "name: other\ndescription: Elsewhere\nbash: echo\ntags: [read]\nplatforms: [windows]\n";
     let test = test.tool("other", other).trusted();
-    test.run(&["run", "other"]).exits(3).says("windows");
+    test.run(&["run", "other"])
+        .exits(3)
+        .says("it is for Windows");
 }
 
 #[test]
@@ -243,7 +245,7 @@ fn how_models_see_a_tool_can_be_said() {
     let test = workspace(&[]).tool("seen", yaml).trusted();
     let schema = |test: &Test| {
         let ran = test
-            .run(&["schema", "seen", "--for", "openai", "--json"])
+            .run(&["schema", "seen", "--provider", "openai", "--json"])
             .exits(0);
         ran.json().to_string()
     };

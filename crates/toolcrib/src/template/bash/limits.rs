@@ -4,10 +4,10 @@ use super::{Made, Slot, SlotForm};
 use crate::template::{Reference, ValueFault};
 
 /// The longest argument that the kernel passes on, its null byte not counted.
-pub(super) const MAX_ARGUMENT: usize = 131_071;
+pub(in crate::template) const MAX_ARGUMENT: usize = 131_071;
 
 /// What is wrong with the values of a call.
-pub(super) fn faults(slots: &[Slot], made: &[Made]) -> Vec<ValueFault> {
+pub(in crate::template) fn faults(slots: &[Slot], made: &[Made]) -> Vec<ValueFault> {
     let mut faults: Vec<ValueFault> = Vec::new();
     for (slot, value) in slots.iter().zip(made) {
         let Some(message) = fault(slot, value, made) else {

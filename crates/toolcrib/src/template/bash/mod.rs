@@ -22,12 +22,38 @@ use crate::definition::ParameterKind;
 use crate::shell::Dialect;
 use crate::shell::places::Quote;
 
+pub(super) use limits::{MAX_ARGUMENT, faults};
+pub(super) use rewrite::single;
+
+/// Checks an argument list as if it were a text for bash: words quoted by [`single`], placeholders between them.
+pub(super) fn check_words(
+    chunks: Vec<Chunk>,
+    slots: Vec<Slot>,
+) -> Result<Vec<Slot>, Vec<TemplateProblem>> {
+    let mut bash = Bash {
+        program: "bash".to_owned(),
+        dialect: Dialect::Bash,
+        chunks,
+        slots,
+    };
+    let problems = check::check(&mut bash);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    for slot in &mut bash.slots {
+        // There are no builtins here: everything is an argument of a program.
+        slot.demands.most_bytes.get_or_insert(MAX_ARGUMENT);
+    }
+    Ok(bash.slots)
+}
+
 /// The longest text of a program: the kernel takes 131,072 bytes for one argument, and the first line is ours.
 const MAX_TEXT: usize = 100 * 1024;
 
 /// A program's text for bash or sh.
 #[derive(Debug, Clone)]
 pub(super) struct Bash {
+    program: String,
     dialect: Dialect,
     chunks: Vec<Chunk>,
     slots: Vec<Slot>,
@@ -106,9 +132,11 @@ impl Bash {
         scanned: &Scanned,
         names: &Names,
         dialect: Dialect,
+        program: &str,
     ) -> Result<Self, Vec<TemplateProblem>> {
         let (chunks, slots) = rewrite::rewrite(scanned, names, dialect)?;
         let mut bash = Bash {
+            program: program.to_owned(),
             dialect,
             chunks,
             slots,
@@ -128,25 +156,21 @@ impl Bash {
     /// What to start.
     pub(super) fn prepare(&self, values: &Values) -> Prepared {
         let made: Vec<Made> = self.slots.iter().map(|slot| slot.make(values)).collect();
-        let faults = limits::faults(&self.slots, &made);
-        if !faults.is_empty() {
-            return Err(faults);
+        let wrong = faults(&self.slots, &made);
+        if !wrong.is_empty() {
+            return Err(wrong);
         }
         let rendered = self.render(&made);
         let carried = preamble::carry(self.dialect, rendered.variables);
         let text = format!("{}{}", carried.first_line, rendered.text);
-        if text.len() > limits::MAX_ARGUMENT {
+        if text.len() > MAX_ARGUMENT {
             return Err(vec![ValueFault {
                 reference: limits::largest(&self.slots, &made),
                 message: "makes the program's text longer than the 131,072 bytes that a program can be given".to_owned(),
             }]);
         }
         Ok(Invocation {
-            program: match self.dialect {
-                Dialect::Bash => "bash",
-                Dialect::Sh => "sh",
-            }
-            .to_owned(),
+            program: self.program.clone(),
             arguments: vec!["-c".to_owned(), text],
             environment: carried.environment,
             files: carried.files,

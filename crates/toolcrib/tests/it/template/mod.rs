@@ -1,9 +1,11 @@
 //! Templates: placeholders, what they become, and what they cannot do.
 
+mod forms;
 mod places;
 mod programs;
 mod property;
 mod snippets;
+mod windows;
 
 use serde_json::Value;
 use toolcrib::definition::ParameterKind;

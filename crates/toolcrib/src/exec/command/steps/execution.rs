@@ -117,14 +117,15 @@ impl Execution {
     fn not_started(&self, failed: Option<&str>) -> StepResult {
         let why = |message: String| Why::new(ErrorCode::Cancelled, message);
         match failed {
+            Some(name) if self.on_failure == OnFailure::Stop => {
+                StepResult::not_started(Status::Skipped, why(format!("step `{name}` failed")))
+            }
             _ if self.cx.is_cancelled() => StepResult::not_started(
                 Status::Cancelled,
                 why("the call was over before it started".to_owned()),
             ),
-            Some(name) => {
-                StepResult::not_started(Status::Skipped, why(format!("step `{name}` failed")))
-            }
-            None => StepResult::not_started(
+            // No definition that was checked has one.
+            _ => StepResult::not_started(
                 Status::Skipped,
                 why("it waits for a step that waits for it".to_owned()),
             ),
