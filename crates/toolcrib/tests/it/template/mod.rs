@@ -5,6 +5,7 @@ mod places;
 mod programs;
 mod property;
 mod snippets;
+mod windows;
 
 use serde_json::Value;
 use toolcrib::definition::ParameterKind;

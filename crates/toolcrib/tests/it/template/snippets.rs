@@ -161,7 +161,7 @@ pub(super) const SNIPPETS: &[Snippet] = &[
     free(r#"x_=a{P}b{P}; printf '%s\0' "$x_""#, |v| {
         vec![format!("a{v}b{v}")]
     }),
-    free(r#"x_=1; x_+={P}; printf '%s\0' "$x_""#, |v| {
+    guarded(r#"x_=1; x_+={P}; printf '%s\0' "$x_""#, |v| {
         joined(v, "1", "")
     }),
     free(r#"x_={P} y=2; printf '%s\0' "+$x_" "$y""#, |v| {
