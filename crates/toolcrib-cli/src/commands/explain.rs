@@ -16,11 +16,11 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> Done {
-    if let Some(code) = ErrorCode::from_wire(&args.topic.to_ascii_uppercase()) {
-        explain_code(code, output);
+    if format::explain(&args.topic, global, output) {
         return Ok(ExitCode::SUCCESS);
     }
-    if format::explain(&args.topic, output) {
+    if let Some(code) = ErrorCode::from_wire(&args.topic.to_ascii_uppercase()) {
+        explain_code(code, output);
         return Ok(ExitCode::SUCCESS);
     }
     let crib = open_to_look(global, output)?;

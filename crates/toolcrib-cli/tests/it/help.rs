@@ -20,6 +20,7 @@ fn help_of_every_command_is_as_it_was_reviewed() {
         "rules",
         "rules test",
         "config",
+        "check",
         "explain",
         "trust",
         "enable",

@@ -5,6 +5,7 @@ mod approvals;
 mod attacks;
 mod authoring;
 mod calls;
+mod check;
 mod completions;
 mod config;
 mod doctor;

@@ -109,7 +109,7 @@ pub static CODES: &[ProblemCode] = &[
         meaning: "A value begins with, or holds, a character that means something else to YAML: `{`, `[`, a quote, `@`, `%`, or `: ` within it.",
         remedy: "Put the value in quotes, or begin it on the next line after `|`. `check --fix` does.",
         example: Some(
-            "description: Says hello\ntags: [read]\nparameters:\n  X:\n    description: A program\nbash: {X} foo\n",
+            "description: Says hello\ntags: [read]\nparameters:\n  X:\n    description: A name\nbash: cat\ninput: {X} foo\n",
         ),
     },
     ProblemCode {
@@ -536,6 +536,20 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "template-empty",
+        severity: Error,
+        meaning: "The text names no program to run.",
+        remedy: "Write the program and its arguments.",
+        example: None,
+    },
+    ProblemCode {
+        name: "template-language",
+        severity: Error,
+        meaning: "A value stands in the text of a language for which Toolcrib knows no safe way to hand it over.",
+        remedy: "Read it from the environment or from the arguments in the program itself, or use a language that is known.",
+        example: None,
+    },
+    ProblemCode {
         name: "template-comment",
         severity: Error,
         meaning: "A value stands in a comment of an expression, where it has no meaning.",
@@ -622,6 +636,20 @@ pub static CODES: &[ProblemCode] = &[
         severity: Warning,
         meaning: "Another tool has the same name and comes first: built-in tools before those of the workspace, then yours, then the machine's.",
         remedy: "Rename one of them, or call this one by its bundle.",
+        example: None,
+    },
+    ProblemCode {
+        name: "provider-loss",
+        severity: Warning,
+        meaning: "A provider's format cannot say something that the tool says, so a model of that provider is not told. Arguments are checked all the same.",
+        remedy: "Say it in the description as well, or leave it.",
+        example: None,
+    },
+    ProblemCode {
+        name: "not-expressible",
+        severity: Error,
+        meaning: "The tool cannot be put into a provider's format at all, so models of that provider are not offered it.",
+        remedy: "Do what the message says.",
         example: None,
     },
 ];

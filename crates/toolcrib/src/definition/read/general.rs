@@ -145,7 +145,7 @@ pub(super) fn tags(root: At<'_, '_>, is_alias: bool, found: &mut Findings<'_>) -
     }
     // The tool behind an alias has the risk.
     let tagged = tags.iter().any(|tag| SECURITY.contains(&tag.as_str()));
-    if !tagged && !is_alias {
+    if !tagged && !is_alias && !found.suggests("tags") {
         let at = match root.has("tags") {
             true => root.key_span("tags"),
             false => 0..0,

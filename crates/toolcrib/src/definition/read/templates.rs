@@ -8,7 +8,7 @@ use super::parameters::Read;
 use crate::definition::problem::{Findings, Found};
 use crate::definition::values;
 use crate::definition::yaml::{Content, Node, Style};
-use crate::definition::{JsonTemplate, Program};
+use crate::definition::{JsonTemplate, Platform, Program};
 use crate::model::text::shorten;
 use crate::template::{
     Code, Condition, Form, NamedParameter, Names, Reference, TemplateProblem, Text, Variable,
@@ -139,6 +139,35 @@ impl<'f, 'a> Templates<'f, 'a> {
                 None
             }
         }
+    }
+
+    /// The text of a program for a system that this is not, so that what is wrong with it is no reason not to load the tool
+    /// here; `None` when something is.
+    pub(super) fn program_elsewhere(
+        &mut self,
+        at: At<'_, '_>,
+        form: &Form,
+        platform: Platform,
+    ) -> Option<Program> {
+        let source = &*at.scalar()?.text;
+        let Err(problems) = Code::compile(form, source, &self.names) else {
+            return self.program(at, form);
+        };
+        if let Ok(text) = Text::compile(source, &self.names) {
+            self.admitted(at.node, text.references());
+        }
+        for problem in problems {
+            let span = place(self.found.text, at.node, source, &problem.span);
+            let message = format!(
+                "on {} the tool could not be loaded: {}",
+                platform.name(),
+                problem.message
+            );
+            let mut found = Found::warning(problem.code, span, message);
+            found.help = problem.fix;
+            self.found.push(found);
+        }
+        None
     }
 
     pub(super) fn condition(&mut self, at: At<'_, '_>) -> Option<Condition> {
@@ -297,6 +326,10 @@ impl<'f, 'a> Templates<'f, 'a> {
                 && name
                     .chars()
                     .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+            // Whoever misspelt `parameters` has declared it.
+            if self.found.suggests("parameters") {
+                return;
+            }
             let warned = warnings.iter().any(|warning| warning.span == span);
             if !shouts || warned || self.names.find(name).is_some() {
                 continue;

@@ -50,6 +50,38 @@ use arguments::Checks;
 use running::{How, Running, fields};
 use steps::{OnFailure, effective_effects};
 
+/// What models would see of a definition, wherever its file is. `lookup` knows the other tools there are: an alias is published with
+/// what its base takes.
+pub fn spec_of(
+    definition: &Definition,
+    lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
+) -> Result<ToolSpec, ToolError> {
+    let bundle = Slug::from_wire(&definition.name);
+    let (_, spec) = published(definition, bundle, lookup)?;
+    Ok(spec)
+}
+
+fn published(
+    definition: &Definition,
+    bundle: Slug,
+    lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
+) -> Result<(Option<Alias>, ToolSpec), ToolError> {
+    let effects = effective_effects(definition, |name| Some(lookup(name)?.effects));
+    match &definition.body {
+        Body::Alias { base, presets } => {
+            let base = lookup(base).ok_or_else(|| {
+                let why = format!("its base tool `{base}` is not there");
+                publish::unpublishable(&definition.name, &why)
+            })?;
+            let (alias, spec) = Alias::new(definition, bundle, &base, presets, effects)?;
+            Ok((Some(alias), spec))
+        }
+        Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => {
+            Ok((None, publish::spec(definition, bundle, effects)?))
+        }
+    }
+}
+
 /// What all command tools of a registry share.
 pub(crate) struct CommandSettings {
     /// Starts their programs.
@@ -84,24 +116,11 @@ impl CommandTool {
         settings: Arc<CommandSettings>,
         lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
     ) -> Result<Self, ToolError> {
-        let effects = effective_effects(&definition, |name| Some(lookup(name)?.effects));
         let steps = match &definition.body {
             Body::Steps(steps) => Some(steps.as_slice().into()),
             Body::Command(_) | Body::Commands { .. } | Body::Alias { .. } => None,
         };
-        let (alias, spec) = match &definition.body {
-            Body::Alias { base, presets } => {
-                let base = lookup(base).ok_or_else(|| {
-                    let why = format!("its base tool `{base}` is not there");
-                    publish::unpublishable(&definition.name, &why)
-                })?;
-                let (alias, spec) = Alias::new(&definition, bundle, &base, presets, effects)?;
-                (Some(alias), spec)
-            }
-            Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => {
-                (None, publish::spec(&definition, bundle, effects)?)
-            }
-        };
+        let (alias, spec) = published(&definition, bundle, lookup)?;
         let checks = Checks::of(&definition)
             .map_err(|why| publish::unpublishable(&definition.name, &why))?;
         Ok(CommandTool {

@@ -10,7 +10,6 @@
 
 use serde_json::Value;
 
-use super::programs::HERE;
 use crate::definition::{Definition, Parameter, ParameterKind, Permission, Platform};
 use crate::template::{Reference, Text};
 
@@ -33,7 +32,7 @@ pub(super) fn in_form(value: Value, parameter: &Parameter, definition: &Definiti
     if !(paths.normalize || paths.auto_convert) || !is_path(parameter, definition) {
         return value;
     }
-    let (own, other) = match HERE {
+    let (own, other) = match Platform::HERE {
         Platform::Windows => (paths.windows_separator, paths.unix_separator),
         Platform::Linux | Platform::Macos | Platform::Unix => {
             (paths.unix_separator, paths.windows_separator)

@@ -7,11 +7,20 @@ use toolcrib::definition::{CODES, Problem, code, read, render};
 use crate::golden;
 
 /// Codes of files rather than of texts; `toolcrib check` has them.
-const OF_FILES: &[&str] = &["unreadable", "yml-extension", "not-loaded", "shadowed"];
+const OF_FILES: &[&str] = &[
+    "unreadable",
+    "yml-extension",
+    "not-loaded",
+    "shadowed",
+    "provider-loss",
+    "not-expressible",
+];
 
 /// Codes of templates that only long or odd texts show; the tests of templates have them.
 const RARE: &[&str] = &[
     "template-braces",
+    "template-empty",
+    "template-language",
     "template-option",
     "template-document",
     "template-too-long",

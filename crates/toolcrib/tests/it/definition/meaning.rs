@@ -485,6 +485,28 @@ fn problems_are_said_at_once_in_the_order_of_the_file_and_at_their_place() {
 }
 
 #[test]
+fn a_value_without_quotes_does_not_hide_what_comes_after() {
+    let text = "description: d\ntags: [read]\nbash: {WHO} hi\ninput: @x\nparamters:\n  WHO: {type: sting, description: w}\ntimeout: 0\n";
+    let reading = read(text.as_bytes(), "tool");
+    let places: Vec<(&str, usize, &str)> = reading
+        .problems
+        .iter()
+        .map(|problem| (problem.code, problem.line, &text[problem.span.clone()]))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("needs-quotes", 3, "{WHO} hi"),
+            ("needs-quotes", 4, "@x"),
+            ("unknown-key", 5, "paramters"),
+            ("out-of-range", 7, "0"),
+        ],
+        "{}",
+        shown(&reading)
+    );
+}
+
+#[test]
 fn a_place_in_a_template_is_a_place_in_the_file() {
     let text = tool(
         "bash: |\n  echo one\n  eval {X} # here\nparameters:\n  X: {type: string, description: x}\n",
