@@ -371,13 +371,15 @@ fn add_losses(files: &mut [Checked], provider: Provider, global: &Global) {
             ),
             Ok(Err(error)) => ("not-expressible", Severity::Error, vec![error.to_string()]),
             Ok(Ok(made)) => {
+                // That nothing else may be given is said of every tool, and not by its author.
                 let losses = made
                     .losses
                     .into_iter()
-                    .map(|loss| match loss.pointer.as_str() {
-                        "" => format!("{name} is not told: {}", loss.reason),
-                        pointer => format!("{name} is not told, at `{pointer}`: {}", loss.reason),
-                    });
+                    .filter(|loss| loss.pointer != "/additionalProperties");
+                let losses = losses.map(|loss| match loss.pointer.as_str() {
+                    "" => format!("{name} is not told: {}", loss.reason),
+                    pointer => format!("{name} is not told, at `{pointer}`: {}", loss.reason),
+                });
                 ("provider-loss", Severity::Warning, losses.collect())
             }
         };

@@ -109,7 +109,7 @@ pub static CODES: &[ProblemCode] = &[
         meaning: "A value begins with, or holds, a character that means something else to YAML: `{`, `[`, a quote, `@`, `%`, or `: ` within it.",
         remedy: "Put the value in quotes, or begin it on the next line after `|`. `check --fix` does.",
         example: Some(
-            "description: Says hello\ntags: [read]\nparameters:\n  X:\n    description: A program\nbash: {X} foo\n",
+            "description: Says hello\ntags: [read]\nparameters:\n  X:\n    description: A name\nbash: cat\ninput: {X} foo\n",
         ),
     },
     ProblemCode {
@@ -534,6 +534,20 @@ pub static CODES: &[ProblemCode] = &[
         example: Some(
             "description: Says hello\ntags: [read]\nbash: |\n  cat <<{X}\n  hello\n  {X}\nparameters:\n  X:\n    type: string\n    description: A value\n",
         ),
+    },
+    ProblemCode {
+        name: "template-empty",
+        severity: Error,
+        meaning: "The text names no program to run.",
+        remedy: "Write the program and its arguments.",
+        example: None,
+    },
+    ProblemCode {
+        name: "template-language",
+        severity: Error,
+        meaning: "A value stands in the text of a language for which Toolcrib knows no safe way to hand it over.",
+        remedy: "Read it from the environment or from the arguments in the program itself, or use a language that is known.",
+        example: None,
     },
     ProblemCode {
         name: "template-comment",

@@ -27,11 +27,10 @@ pub fn fields(topic: &str) -> Vec<&'static Field> {
             return false;
         }
         let mut has = has.iter();
-        let known = wanted
+        wanted
             .iter()
             .filter(|part| !free || is_part(part))
-            .all(|part| has.any(|own| own == part));
-        known
+            .all(|part| has.any(|own| own == part))
     };
     let mut found: Vec<&Field> = FIELDS.iter().filter(matches).collect();
     found.sort_by_key(|field| parts(field.path).len());

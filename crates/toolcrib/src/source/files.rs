@@ -37,7 +37,6 @@ pub(super) struct Stamp {
 impl Stamp {
     #[expect(
         clippy::unnecessary_cast,
-        clippy::useless_conversion,
         reason = "the types of these fields differ between platforms"
     )]
     pub(super) fn of(stat: &Stat) -> Self {
@@ -289,5 +288,38 @@ fn cannot_read(error: Errno) -> String {
         Errno::ACCESS | Errno::PERM => "it may not be read".to_owned(),
         Errno::NOTDIR => "it is not a directory".to_owned(),
         error => format!("it cannot be read: {}", std::io::Error::from(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scope;
+    use super::*;
+
+    #[test]
+    fn beyond_ten_thousand_tools_the_rest_is_named_and_other_files_are_passed_over() {
+        let user = tempfile::tempdir().unwrap();
+        let place = scope::places(None, Some(user.path()), "/nowhere".as_ref()).remove(0);
+        std::fs::create_dir_all(&place.path).unwrap();
+        let touch = |name: &str| std::fs::File::create(place.path.join(name)).unwrap();
+        for number in 0..MAX_FILES + 2 {
+            touch(&format!("t{number:05}.yaml"));
+        }
+        for other in ["notes.txt", ".hidden.yaml", "t.yaml~", "old.yml"] {
+            touch(other);
+        }
+        let Opened::Dir(dir) = open(&place, None) else {
+            panic!("it cannot be opened");
+        };
+        let names = dir.names(&place).unwrap();
+        assert_eq!(names.tools.len(), MAX_FILES);
+        assert_eq!(names.tools.last().unwrap(), "t09999.yaml");
+        assert_eq!(
+            names.odd,
+            [
+                "`~/.toolcrib/tools/old.yml` is not loaded: tools are `.yaml` files; rename it to `old.yaml`",
+                "`~/.toolcrib/tools` holds 10002 tools; from `~/.toolcrib/tools/t10000.yaml` on they are not loaded, the limit is 10000",
+            ]
+        );
     }
 }

@@ -38,15 +38,18 @@ impl Code {
             Form::Run => Language::Run(Run::compile(&scanned, names)?),
             Form::Pwsh => Language::Windows(Windows::pwsh(&scanned, names)?),
             Form::Cmd => Language::Windows(Windows::cmd(&scanned, names)?),
-            Form::Script(shell) => match shell.rsplit('/').next().unwrap_or(shell) {
-                "bash" => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash, shell)?),
-                "sh" | "dash" | "ash" => {
-                    Language::Bash(Bash::compile(&scanned, names, Dialect::Sh, shell)?)
+            Form::Script(shell) => {
+                let program = shell.split_whitespace().next().unwrap_or_default();
+                match program.rsplit('/').next().unwrap_or(program) {
+                    "bash" => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash, shell)?),
+                    "sh" | "dash" | "ash" => {
+                        Language::Bash(Bash::compile(&scanned, names, Dialect::Sh, shell)?)
+                    }
+                    "pwsh" | "powershell" => Language::Windows(Windows::pwsh(&scanned, names)?),
+                    "cmd" => Language::Windows(Windows::cmd(&scanned, names)?),
+                    _ => Language::Script(Script::compile(shell, &scanned, names)?),
                 }
-                "pwsh" | "powershell" => Language::Windows(Windows::pwsh(&scanned, names)?),
-                "cmd" => Language::Windows(Windows::cmd(&scanned, names)?),
-                _ => Language::Script(Script::compile(shell, &scanned, names)?),
-            },
+            }
         };
         Ok(Code {
             form: form.clone(),

@@ -6,6 +6,9 @@ use crate::template::{Reference, ValueFault};
 /// The longest argument that the kernel passes on, its null byte not counted.
 pub(in crate::template) const MAX_ARGUMENT: usize = 131_071;
 
+/// The most bytes of a list that one command is given: the kernel takes two megabytes for arguments and environment.
+const MAX_LIST: usize = 1_500_000;
+
 /// What is wrong with the values of a call.
 pub(in crate::template) fn faults(slots: &[Slot], made: &[Made]) -> Vec<ValueFault> {
     let mut faults: Vec<ValueFault> = Vec::new();
@@ -44,7 +47,7 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
         && let Some(message) = value
             .words
             .iter()
-            .filter(|word| !word.glued)
+            .filter(|word| !word.glued || forbidden.is_everywhere())
             .find_map(|word| forbidden.fault(&word.text))
     {
         return Some(message);
@@ -75,6 +78,12 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
                  template can hand it over by a here-document or a file"
             ));
         }
+    }
+    let total: usize = value.words.iter().map(|word| word.text.len() + 9).sum();
+    if demands.most_bytes.is_some() && total > MAX_LIST {
+        return Some(format!(
+            "is {total} bytes long in all, and a program can be given at most {MAX_LIST}"
+        ));
     }
     if let Some(before) = &demands.no_dash
         && !value.is_number

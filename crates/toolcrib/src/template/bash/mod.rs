@@ -6,6 +6,7 @@
 //! refused. [`rewrite`] makes the text.
 
 mod check;
+mod demands;
 mod languages;
 mod limits;
 mod preamble;
@@ -32,6 +33,7 @@ pub(super) fn check_words(
 ) -> Result<Vec<Slot>, Vec<TemplateProblem>> {
     let mut bash = Bash {
         program: "bash".to_owned(),
+        options: Vec::new(),
         dialect: Dialect::Bash,
         chunks,
         slots,
@@ -54,6 +56,8 @@ const MAX_TEXT: usize = 100 * 1024;
 #[derive(Debug, Clone)]
 pub(super) struct Bash {
     program: String,
+    /// Options of the program's own.
+    options: Vec<String>,
     dialect: Dialect,
     chunks: Vec<Chunk>,
     slots: Vec<Slot>,
@@ -132,11 +136,32 @@ impl Bash {
         scanned: &Scanned,
         names: &Names,
         dialect: Dialect,
-        program: &str,
+        shell: &str,
     ) -> Result<Self, Vec<TemplateProblem>> {
+        let mut command = shell.split_whitespace().map(str::to_owned);
+        let program = command.next().unwrap_or_else(|| "bash".to_owned());
+        let options: Vec<String> = command.collect();
+        // Others change how the text is read.
+        let harmless = |option: &String| {
+            let letters = option.strip_prefix('-').unwrap_or("?");
+            !letters.is_empty() && letters.chars().all(|letter| "eux".contains(letter))
+                || matches!(
+                    option.as_str(),
+                    "-o" | "-eo" | "-euo" | "-uo" | "-euxo" | "pipefail"
+                )
+        };
+        if !options.iter().all(harmless) {
+            return Err(vec![TemplateProblem {
+                span: 0..0,
+                code: "template-shell",
+                message: format!("options of `{program}` that may change how the text is read"),
+                fix: Some("use `-e`, `-u`, `-x` and `-o pipefail` only".to_owned()),
+            }]);
+        }
         let (chunks, slots) = rewrite::rewrite(scanned, names, dialect)?;
         let mut bash = Bash {
-            program: program.to_owned(),
+            program,
+            options,
             dialect,
             chunks,
             slots,
@@ -162,7 +187,11 @@ impl Bash {
         }
         let rendered = self.render(&made);
         let carried = preamble::carry(self.dialect, rendered.variables);
-        let text = format!("{}{}", carried.first_line, rendered.text);
+        let mut text = format!("{}{}", carried.first_line, rendered.text);
+        if text.starts_with(['-', '+']) {
+            // It would be taken for one more option.
+            text.insert(0, ' ');
+        }
         if text.len() > MAX_ARGUMENT {
             return Err(vec![ValueFault {
                 reference: limits::largest(&self.slots, &made),
@@ -171,7 +200,12 @@ impl Bash {
         }
         Ok(Invocation {
             program: self.program.clone(),
-            arguments: vec!["-c".to_owned(), text],
+            arguments: self
+                .options
+                .iter()
+                .cloned()
+                .chain(["-c".to_owned(), text])
+                .collect(),
             environment: carried.environment,
             files: carried.files,
         })

@@ -19,6 +19,8 @@ const OF_FILES: &[&str] = &[
 /// Codes of templates that only long or odd texts show; the tests of templates have them.
 const RARE: &[&str] = &[
     "template-braces",
+    "template-empty",
+    "template-language",
     "template-option",
     "template-document",
     "template-too-long",

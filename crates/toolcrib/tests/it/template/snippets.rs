@@ -270,7 +270,7 @@ pub(super) const SNIPPETS: &[Snippet] = &[
         joined(v, "+", "")
     }),
     free(r"x_={P} /usr/bin/printenv x_; printf '\0'", line),
-    free(r#"sh -c 'printf "%s\0" "$2"' sh {P} +{P}"#, |v| {
+    guarded(r#"sh -c 'printf "%s\0" "$2"' sh {P} +{P}"#, |v| {
         joined(v, "+", "")
     }),
     free(
