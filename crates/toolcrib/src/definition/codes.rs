@@ -488,6 +488,24 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "template-unquoted",
+        severity: Error,
+        meaning: "A variable that holds a value stands without quotes, so blanks and signs in the value make several words of it.",
+        remedy: "Put double quotes around the variable; for several words make the parameter a list.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: y={X}; echo $y\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-shell",
+        severity: Error,
+        meaning: "The shell of a script has options that change how its text is read.",
+        remedy: "Use `-e`, `-u`, `-x` and `-o pipefail` only.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nscript: echo hello\nshell: bash -i\n",
+        ),
+    },
+    ProblemCode {
         name: "template-name",
         severity: Error,
         meaning: "A value is used as the name of a variable, or is expanded once more.",

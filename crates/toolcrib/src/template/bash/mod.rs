@@ -120,6 +120,8 @@ pub(super) struct Demands {
     pub(super) most_bytes: Option<usize>,
     /// Without signs that mean something to the program it is given to.
     pub(super) forbidden: Option<languages::Forbidden>,
+    /// The name of a program, for it is the one word of `command {X}` (S0's first example).
+    pub(super) program: bool,
     /// There, for without it another value would become the command.
     pub(super) needed: bool,
 }
