@@ -248,9 +248,8 @@ fn name_programs(bash: &mut Bash, script: &Script) -> bool {
         && outer.redirects.is_empty()
         && outer.words[0].as_static() == Some("command")
         && inner.via == ["command"];
-    let source = match outer.words.get(1).map(|word| word.parts.as_slice()) {
-        Some([Part::Dynamic(source)]) => source,
-        _ => return false,
+    let Some([Part::Dynamic(source)]) = outer.words.get(1).map(|word| word.parts.as_slice()) else {
+        return false;
     };
     let Some(slot) = mentioned(source).next().filter(|_| alone) else {
         return false;

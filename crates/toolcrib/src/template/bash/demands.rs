@@ -15,12 +15,12 @@ const WITHOUT_DASHES: &[&str] = &["find", "gfind", "echo", "test", "[", "expr", 
 pub(super) fn demands(bash: &mut Bash, script: &Script, shape: &Shape) {
     for command in &script.commands {
         let external = is_external(command, shape);
-        if external || command.name().is_some_and(|name| exports(name)) {
+        let exporting = command.name().is_some_and(exports);
+        if external || exporting {
             for (_, value) in &command.assignments {
                 limit(bash, value, shape);
             }
         }
-        let exporting = command.name().is_some_and(exports);
         let mut ended = false;
         for (index, word) in command.words.iter().enumerate() {
             if external || exporting {
