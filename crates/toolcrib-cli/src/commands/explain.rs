@@ -16,11 +16,15 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> Done {
-    if format::explain(&args.topic, global, output) {
-        return Ok(ExitCode::SUCCESS);
-    }
     if let Some(code) = ErrorCode::from_wire(&args.topic.to_ascii_uppercase()) {
         explain_code(code, output);
+        // `timeout` is a code and a field; a document says one thing.
+        if !output.json() {
+            format::explain_also(&args.topic, output);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if format::explain(&args.topic, global, output) {
         return Ok(ExitCode::SUCCESS);
     }
     let crib = open_to_look(global, output)?;
