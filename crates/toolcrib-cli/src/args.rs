@@ -26,6 +26,7 @@ Start here:
   toolcrib list                             what tools there are
   toolcrib show read_file                   what one takes and returns
   toolcrib run read_file path=README.md     call it
+  toolcrib init                             a first tool of your own, tested
   toolcrib schema --provider openai         hand them all to a model
 
 Exit codes: 0 done · 1 the tool failed · 2 usage · 3 no such tool, or it is off · 4 bad arguments ·
@@ -602,7 +603,7 @@ pub(crate) struct ExplainArgs {
 #[command(after_help = "\
 Examples:
   toolcrib init                          .toolcrib/tools with one tool that works
-  toolcrib run count-lines PATH=README.md
+  toolcrib run count-lines PATTERN='*.md'
   toolcrib test                          the tests it came with
 
 What is there already is left as it is, so that running it again does no harm. The tool it writes is

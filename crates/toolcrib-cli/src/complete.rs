@@ -8,9 +8,9 @@ use clap::CommandFactory as _;
 use clap_complete::engine::CompletionCandidate;
 use serde_json::Value;
 use toolcrib::approval::Status;
-use toolcrib::model::text;
 use toolcrib::definition::CODES;
 use toolcrib::definition::fields::FIELDS;
+use toolcrib::model::text;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
 use crate::args::Cli;
@@ -113,7 +113,9 @@ pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
     all.extend(codes.map(|code| candidate(code.as_str(), code.meaning())));
     let problems = CODES.iter().filter(|code| code.name.starts_with(current));
     all.extend(problems.map(|code| candidate(code.name, code.meaning)));
-    let fields = FIELDS.iter().filter(|field| field.path.starts_with(current));
+    let fields = FIELDS
+        .iter()
+        .filter(|field| field.path.starts_with(current));
     all.extend(fields.map(|field| candidate(field.path, field.meaning)));
     all
 }

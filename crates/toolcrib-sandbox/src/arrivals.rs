@@ -80,6 +80,7 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Stream::{Stderr, Stdout};
 
     #[test]
     fn what_said_something_first_is_named_first_again_and_again() {
@@ -88,15 +89,10 @@ mod tests {
         let arrivals = Arrivals::of(Some(&stdout), Some(&stderr)).unwrap();
         assert_eq!(arrivals.take().count(), 0);
         let read = |stream: Stream| {
-            let fd = if stream == Stream::Stdout {
-                &stdout
-            } else {
-                &stderr
-            };
+            let fd = if stream == Stdout { &stdout } else { &stderr };
             sys::read(fd, &mut [0; 16]).unwrap();
             arrivals.again(stream, fd).unwrap();
         };
-        use Stream::{Stderr, Stdout};
         for order in [
             [Stderr, Stdout],
             [Stdout, Stderr],

@@ -313,14 +313,16 @@ impl Crib {
 
     /// What is odd about the settings without making them unusable, and about the files of tools.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.warnings.clone();
+        let mut warnings = self.setting_warnings();
         warnings.extend(self.sources.report().warnings());
         warnings
     }
 
     /// What is odd about the settings alone.
-    pub fn setting_warnings(&self) -> &[String] {
-        &self.warnings
+    pub fn setting_warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.clone();
+        warnings.extend(self.sources.report().disables_nothing.iter().cloned());
+        warnings
     }
 
     /// What became of the files of tools, in all scopes, as of the last time tools were looked for.

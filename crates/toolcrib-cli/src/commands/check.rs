@@ -4,17 +4,20 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib::definition::{
     self, Definition, MAX_FILE_BYTES, Part, Problem, Severity, json_schema, render,
 };
+use toolcrib::exec::spec_of;
 use toolcrib::model::text;
 use toolcrib::source::Standing;
+use toolcrib::wire::{self, DefinitionOptions, Provider};
 use toolcrib::{ErrorCode, ToolError};
 
-use super::tool_file::{self, Overwrite};
 use super::Done;
+use super::tool_file::{self, Overwrite};
 use crate::args::{CheckArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -33,9 +36,15 @@ pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done 
             fix(file)?;
         }
     }
+    let provider = args.provider.as_deref();
+    if let Some(provider) = provider.and_then(|provider| provider.parse::<Provider>().ok()) {
+        add_losses(&mut files, provider, global);
+    }
     let counted = |severity| {
         let problems = files.iter().flat_map(|file| &file.problems);
-        problems.filter(|problem| problem.severity == severity).count()
+        problems
+            .filter(|problem| problem.severity == severity)
+            .count()
     };
     let (errors, warnings) = (counted(Severity::Error), counted(Severity::Warning));
     let fails = errors > 0 || (args.strict && warnings > 0);
@@ -85,6 +94,31 @@ impl Checked {
             problems,
             fixed: Vec::new(),
         }
+    }
+
+    /// Where the parameter is declared that a message is about; the whole file if it is about none.
+    fn place(&self, message: &str) -> (std::ops::Range<usize>, usize, usize) {
+        let text = std::str::from_utf8(&self.bytes).unwrap_or_default();
+        let name = message
+            .split_once("/properties/")
+            .map(|(_, rest)| rest.split(['/', '`']).next().unwrap_or_default())
+            .filter(|name| !name.is_empty());
+        let mut start = 0;
+        for (index, line) in text.split_inclusive('\n').enumerate() {
+            let key = line.trim_start();
+            let indent = line.len() - key.len();
+            if let Some(name) = name
+                && indent > 0
+                && key
+                    .strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with(':'))
+            {
+                let at = start + indent;
+                return (at..at + name.len(), index + 1, indent + 1);
+            }
+            start += line.len();
+        }
+        (0..0, 1, 1)
     }
 
     /// A file of which nothing is known but what is wrong.
@@ -211,7 +245,12 @@ fn named(paths: &[PathBuf]) -> Result<Vec<Checked>, CliError> {
                 .take(limit)
                 .read_to_end(&mut bytes)
                 .map_err(|error| CliError::usage(format!("cannot read stdin: {error}")))?;
-            files.push(Checked::new(None, "stdin".to_owned(), "stdin".to_owned(), bytes));
+            files.push(Checked::new(
+                None,
+                "stdin".to_owned(),
+                "stdin".to_owned(),
+                bytes,
+            ));
         } else if path.is_dir() {
             let inside = names(path).map_err(|error| {
                 let message = format!("cannot read `{}`: {error}", text::visible(&shown));
@@ -224,7 +263,8 @@ fn named(paths: &[PathBuf]) -> Result<Vec<Checked>, CliError> {
             files.push(one(path.clone()));
         } else {
             let message = format!("there is no file `{}`", text::shorten(&shown, 200));
-            return Err(CliError::usage(message).with_hint("name a `.yaml` file, a directory of them, or `-`"));
+            return Err(CliError::usage(message)
+                .with_hint("name a `.yaml` file, a directory of them, or `-`"));
         }
     }
     Ok(files)
@@ -283,7 +323,9 @@ fn read(path: &Path) -> Result<Vec<u8>, Problem> {
 /// Puts right what is certain, and writes the file if that made it better.
 fn fix(file: &mut Checked) -> Result<(), CliError> {
     let Some(path) = &file.path else {
-        return Err(CliError::usage("`--fix` changes files, and standard input is none"));
+        return Err(CliError::usage(
+            "`--fix` changes files, and standard input is none",
+        ));
     };
     if !file.problems.iter().any(|problem| problem.fix.is_some()) {
         return Ok(());
@@ -306,9 +348,59 @@ fn fix(file: &mut Checked) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Adds what a provider's format cannot say about the tools.
+fn add_losses(files: &mut [Checked], provider: Provider, global: &Global) {
+    // Aliases are published with what their base takes. Without a crib only they cannot be told.
+    let crib = super::options(global).open().ok();
+    let lookup = |name: &str| {
+        let entry = crib.as_ref()?.registry().find(name).ok()?;
+        Some(Arc::clone(entry.spec()))
+    };
+    let name = provider.as_str();
+    for file in files {
+        let Some(definition) = &file.definition else {
+            continue;
+        };
+        let made = spec_of(definition, &lookup)
+            .map(|spec| wire::definition(&spec, provider, &DefinitionOptions::default()));
+        let (code, severity, said) = match made {
+            Err(error) => (
+                "not-expressible",
+                Severity::Error,
+                vec![error.message().to_owned()],
+            ),
+            Ok(Err(error)) => ("not-expressible", Severity::Error, vec![error.to_string()]),
+            Ok(Ok(made)) => {
+                // That nothing else may be given is said of every tool, and not by its author.
+                let losses = made
+                    .losses
+                    .into_iter()
+                    .filter(|loss| loss.pointer != "/additionalProperties");
+                let losses = losses.map(|loss| match loss.pointer.as_str() {
+                    "" => format!("{name} is not told: {}", loss.reason),
+                    pointer => format!("{name} is not told, at `{pointer}`: {}", loss.reason),
+                });
+                ("provider-loss", Severity::Warning, losses.collect())
+            }
+        };
+        for message in said {
+            let place = file.place(&message);
+            file.problems.push(Problem {
+                span: place.0,
+                line: place.1,
+                column: place.2,
+                ..whole(code, severity, message, None)
+            });
+        }
+    }
+}
+
 /// Whether a problem is of the file rather than in it.
 fn is_whole(problem: &Problem) -> bool {
-    matches!(problem.code, "yml-extension" | "not-loaded" | "shadowed" | "unreadable")
+    matches!(
+        problem.code,
+        "yml-extension" | "not-loaded" | "shadowed" | "unreadable"
+    )
 }
 
 fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
@@ -336,13 +428,10 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
         }
     }
     let tools = match files.len() {
-        0 => "no tools here: `toolcrib init` makes a directory for them with one that works".to_owned(),
+        0 => "no tools here: `toolcrib init` makes a directory for them with one that works"
+            .to_owned(),
         1 => "1 file".to_owned(),
         many => format!("{many} files"),
-    };
-    let count = |number: usize, word: &str| match number {
-        1 => format!("1 {word}"),
-        many => format!("{many} {word}s"),
     };
     output.line(&match (files.len(), errors, warnings) {
         (0, ..) => tools,
@@ -353,11 +442,23 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
             count(warnings, "warning")
         ),
     });
+    if files.iter().any(|file| !file.fixed.is_empty()) {
+        output.say(
+            &output.dim("a trusted file that was changed is to be trusted anew: `toolcrib trust`"),
+        );
+    }
     if fixable > 0 {
         output.say(&output.dim("`toolcrib check --fix` puts right what is certain"));
     }
     if errors + warnings > 0 {
         output.say(&output.dim("`toolcrib explain CODE` says more about a problem"));
+    }
+}
+
+fn count(number: usize, word: &str) -> String {
+    match number {
+        1 => format!("1 {word}"),
+        many => format!("{many} {word}s"),
     }
 }
 
@@ -391,7 +492,11 @@ fn print_json(files: &[Checked], errors: usize, warnings: usize, fails: bool, ou
         })
         .collect();
     if fails {
-        let message = format!("{errors} errors and {warnings} warnings in the files of tools");
+        let message = format!(
+            "{} and {} in the files of tools",
+            count(errors, "error"),
+            count(warnings, "warning")
+        );
         let error = ToolError::new(ErrorCode::InvalidArguments, message)
             .with_detail("files", all)
             .with_detail("errors", errors)

@@ -87,7 +87,7 @@ pub(super) fn doctor(global: &Global, output: &Output) -> Done {
 }
 
 fn look(crib: &Crib, findings: &mut Vec<Finding>) {
-    findings.push(match crib.setting_warnings() {
+    findings.push(match crib.setting_warnings().as_slice() {
         [] => Finding::ok("settings", "every value is in order"),
         warnings => Finding::warning(
             "settings",

@@ -5,20 +5,30 @@ use toolcrib::definition::fields::Field;
 use toolcrib::definition::{ProblemCode, code, explain};
 use toolcrib::model::text;
 
+use crate::args::Global;
 use crate::output::Output;
 
-/// Explains a problem's code or a field; false when the topic is neither.
-pub(super) fn explain(topic: &str, output: &Output) -> bool {
+/// Explains a problem's code or a field; false when the topic is neither, or something that comes first: an error code in
+/// capitals, a tool of that name.
+pub(super) fn explain(topic: &str, global: &Global, output: &Output) -> bool {
+    let is_tool = || {
+        let crib = super::options(global).open();
+        crib.is_ok_and(|crib| crib.registry().find(topic).is_ok())
+    };
     if let Some(code) = code(topic) {
+        if is_tool() {
+            return false;
+        }
         explain_problem(code, output);
         return true;
     }
     let fields = explain::fields(topic);
-    // A word that many places have is said of each, but not of dozens.
-    let shown = &fields[..fields.len().min(6)];
-    if shown.is_empty() {
+    let is_capital = topic.chars().any(char::is_uppercase) && !topic.contains('.');
+    if fields.is_empty() || is_capital || is_tool() {
         return false;
     }
+    // A word that many places have is said of each, but not of dozens.
+    let shown = &fields[..fields.len().min(6)];
     if output.json() {
         let all: Vec<Value> = shown.iter().map(|field| as_json(field)).collect();
         output.document(&json!({"fields": all}));

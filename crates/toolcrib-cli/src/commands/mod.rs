@@ -25,10 +25,12 @@ mod trust;
 mod watch;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib::approval::AllowAll;
 use toolcrib::crib::Approvals;
+use toolcrib::model::text;
 use toolcrib::registry::{Availability, Entry};
 use toolcrib::{Caller, Crib, CribOptions};
 
@@ -43,8 +45,8 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
     let global = &cli.global;
     match &cli.command {
         Command::Run(args) => run::run(args, global, output),
-        Command::List(args) => list::list(args, &open(global, output)?, output),
-        Command::Show(args) => show::show(args, &open(global, output)?, output),
+        Command::List(args) => list::list(args, &open_to_look(global, output)?, output),
+        Command::Show(args) => show::show(args, &open_to_look(global, output)?, output),
         Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
         Command::Approvals(command) => approvals::approvals(command, global, output),
         Command::Grants(command) => grants::grants(command, global, output),
@@ -87,13 +89,41 @@ fn open(global: &Global, output: &Output) -> Result<Crib, CliError> {
     opened(options(global), output)
 }
 
+/// Opens the crib for who looks at tools.
+fn open_to_look(global: &Global, output: &Output) -> Result<Crib, CliError> {
+    let crib = open(global, output)?;
+    warn_of_files(&crib, output);
+    Ok(crib)
+}
+
 /// Opens the crib and says what is odd about its settings.
 fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
     let crib = options.open()?;
-    for warning in crib.warnings() {
+    for warning in crib.setting_warnings() {
         output.say(&format!("{} {warning}", output.bold("warning:")));
     }
     Ok(crib)
+}
+
+/// Says what is odd about the files of tools. For who looks at tools; who calls one is told what concerns it.
+fn warn_of_files(crib: &Crib, output: &Output) {
+    for warning in crib.tool_files().warnings() {
+        let warning = text::visible(&warning);
+        output.say(&format!("{} {warning}", output.bold("warning:")));
+    }
+}
+
+/// Says which tools have lost the name that a call uses.
+fn warn_of_shadowed(crib: &Crib, tool: &str, output: &Output) {
+    let Ok(entry) = crib.registry().find(tool) else {
+        return;
+    };
+    for (below, by) in crib.registry().shadowed() {
+        if Arc::ptr_eq(&by, &entry) && entry.spec().name.as_str() == tool {
+            let (this, other) = (entry.spec().reference(), below.spec().reference());
+            output.say(&output.dim(&format!("`{tool}` is `{this}`, not `{other}`")));
+        }
+    }
 }
 
 /// Who answers when a call asks.

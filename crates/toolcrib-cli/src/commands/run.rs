@@ -17,7 +17,7 @@ use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Registry;
 use toolcrib::{CallRequest, Caller, Crib, ErrorCode, EventKind, Outcome, OutputStream, ToolError};
 
-use super::{Answerer, Done, open_to_run};
+use super::{Answerer, Done, open_to_run, warn_of_shadowed};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
 use crate::failure::CliError;
@@ -31,6 +31,7 @@ use print::{Shown, dry_run, print_outcome};
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let (crib, answerer) = open_to_run(global, args.yes, args.wait_approval, output)?;
     let crib = Arc::new(crib);
+    warn_of_shadowed(&crib, &args.tool, output);
     let request = request(args, global, crib.registry(), output)?;
     if args.dry_run {
         return dry_run(crib.registry().plan(request)?, output);

@@ -126,6 +126,9 @@ impl Watch<'_> {
 
     fn tell(&self, file: &ToolFile, reports: &[TestReport], took: Duration) {
         let output = self.output;
+        if output.plain() {
+            return self.row(file, reports);
+        }
         let failed = reports
             .iter()
             .filter(|report| report.status == TestStatus::Failed);
@@ -182,6 +185,29 @@ impl Watch<'_> {
         }
     }
 
+    /// Time, what came of it, the tool, its file and how many passed and failed, with tabs between them.
+    fn row(&self, file: &ToolFile, reports: &[TestReport]) {
+        let count = |status| {
+            let matching = reports.iter().filter(|report| report.status == status);
+            matching.count()
+        };
+        let (passed, failed) = (count(TestStatus::Passed), count(TestStatus::Failed));
+        let word = match (file.definition.is_some(), failed) {
+            (false, _) => "bad",
+            (true, 0) => "ok",
+            (true, _) => "failed",
+        };
+        let cells = [
+            Timestamp::now().to_string(),
+            word.to_owned(),
+            file.name.clone(),
+            file.shown.clone(),
+            passed.to_string(),
+            failed.to_string(),
+        ];
+        self.output.table(&[""; 6], &[cells.to_vec()]);
+    }
+
     fn removed(&self, path: &Path) {
         if self.output.json() {
             self.output.ndjson(&json!({
@@ -189,8 +215,17 @@ impl Watch<'_> {
                 "event": "removed",
                 "file": path,
             }));
+            return;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if self.output.plain() {
+            let cells = [
+                Timestamp::now().to_string(),
+                "gone".to_owned(),
+                name.into_owned(),
+            ];
+            self.output.table(&[""; 3], &[cells.to_vec()]);
         } else {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
             self.line("gone", &text::visible(&name));
         }
     }

@@ -44,6 +44,7 @@ fn tools_parameters_and_values_are_completed() {
     );
     assert!(complete(&["toolcrib", "explain", "TIME"]).contains("TIMEOUT"));
     assert!(complete(&["toolcrib", "li"]).contains("list"));
+    assert!(complete(&["toolcrib", "disable", "shell", "rea"]).contains("read_file"));
 }
 
 /// What a real bash offers at the end of a line, through the script that users source.

@@ -75,7 +75,9 @@ const PARAM: &str = "parameters:\n  PARAM:\n    type: string\n    description: A
 
 #[test]
 fn a_single_step_tool_runs_as_written() {
-    let test = workspace(&[]).tool("simple-tool", s0!("simple-tool")).trusted();
+    let test = workspace(&[])
+        .tool("simple-tool", s0!("simple-tool"))
+        .trusted();
     let value = test.value(&["simple-tool", "PARAM=pwd"]);
     assert_eq!(value["exitCode"], 0);
     assert_eq!(value["output"], test.workspace().to_str().unwrap());
@@ -98,7 +100,10 @@ fn a_multi_step_tool_runs_as_written() {
     assert_eq!(value["steps"]["step2"]["status"], "ok");
     let error = test.refused(&["multi-step-tool", "PARAM=bad"]);
     assert_eq!(error["code"], "EXECUTION_ERROR");
-    assert!(error["message"].as_str().unwrap().contains("step1"), "{error}");
+    assert!(
+        error["message"].as_str().unwrap().contains("step1"),
+        "{error}"
+    );
     assert_eq!(error["details"]["steps"]["step1"]["exitCode"], 3);
     assert_eq!(error["details"]["steps"]["step2"]["status"], "skipped");
 }
@@ -118,7 +123,10 @@ fn a_tool_with_commands_by_platform_runs_the_one_for_this() {
 fn parameters_are_checked_transformed_and_shown() {
     let yaml = format!(
         "name: greet\ndescription: Greets\nbash: echo {{NAME}}\ntags: [read]\n{}",
-        s0!("parameters").replace("type: string                # Parameter type", "type: string")
+        s0!("parameters").replace(
+            "type: string                # Parameter type",
+            "type: string"
+        )
     );
     let test = workspace(&[]).tool("greet", yaml).trusted();
     // `transform` comes before `validation`.
@@ -138,9 +146,12 @@ fn tags_and_platforms_are_taken() {
     let test = workspace(&[]).tool("tagged", yaml).trusted();
     // `read`: nobody is asked.
     test.run(&["run", "tagged"]).exits(0).prints("fine\n");
-    let other = "name: other\ndescription: Elsewhere\nbash: echo\ntags: [read]\nplatforms: [windows]\n";
+    let other =
+        "name: other\ndescription: Elsewhere\nbash: echo\ntags: [read]\nplatforms: [windows]\n";
     let test = test.tool("other", other).trusted();
-    test.run(&["run", "other"]).exits(3).says("windows");
+    test.run(&["run", "other"])
+        .exits(3)
+        .says("it is for Windows");
 }
 
 #[test]
@@ -179,7 +190,10 @@ fn a_step_is_tried_again_and_falls_back() {
     let attempts = std::fs::read_to_string(test.workspace().join("attempts")).unwrap();
     assert_eq!(attempts, "x\nx\nx\n");
     // As it stands, a second between attempts and all.
-    let verbatim = format!("name: stubborn\ndescription: Tries\n{}{PARAM}", s0!("error-handling"));
+    let verbatim = format!(
+        "name: stubborn\ndescription: Tries\n{}{PARAM}",
+        s0!("error-handling")
+    );
     let test = test.tool("stubborn", verbatim).trusted();
     assert_eq!(test.value(&["stubborn", "PARAM=p"])["exitCode"], 0);
 }
@@ -189,8 +203,14 @@ fn parallel_steps_run_at_once_and_others_wait_for_them() {
     let yaml = format!("name: both\ndescription: At once\n{}", s0!("parallel"));
     // Each waits for the other: one after the other, they would never end.
     let programs = [
-        ("command1", "mkfifo a b 2>/dev/null; echo one > a; cat b; touch done1"),
-        ("command2", "until [ -p b ]; do :; done; cat a; echo two > b; touch done2"),
+        (
+            "command1",
+            "mkfifo a b 2>/dev/null; echo one > a; cat b; touch done1",
+        ),
+        (
+            "command2",
+            "until [ -p b ]; do :; done; cat a; echo two > b; touch done2",
+        ),
         ("command3", "ls done1 done2"),
     ];
     let test = workspace(&programs).tool("both", yaml).trusted();
@@ -202,13 +222,19 @@ fn parallel_steps_run_at_once_and_others_wait_for_them() {
 
 #[test]
 fn output_is_streamed_to_the_console_as_it_comes() {
-    let yaml = format!("name: much\ndescription: Talks\ntags: [read]\n{}", s0!("output"));
+    let yaml = format!(
+        "name: much\ndescription: Talks\ntags: [read]\n{}",
+        s0!("output")
+    );
     let test = workspace(&[("large-data-command", "seq 1 3")])
         .tool("much", yaml)
         .trusted();
     assert_eq!(test.value(&["much"])["output"], "1\n2\n3");
     let ran = test.run(&["run", "much"]).exits(0);
-    assert!(format!("{}{}", ran.stdout, ran.stderr).contains("1\n2\n3"), "{ran:?}");
+    assert!(
+        format!("{}{}", ran.stdout, ran.stderr).contains("1\n2\n3"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -218,17 +244,25 @@ fn how_models_see_a_tool_can_be_said() {
     let yaml = format!("{head}{}", s0!("function-calling"));
     let test = workspace(&[]).tool("seen", yaml).trusted();
     let schema = |test: &Test| {
-        let ran = test.run(&["schema", "seen", "--for", "openai", "--json"]).exits(0);
+        let ran = test
+            .run(&["schema", "seen", "--provider", "openai", "--json"])
+            .exits(0);
         ran.json().to_string()
     };
     let published = schema(&test);
-    assert!(published.contains("Whose") && published.contains("\"default\":\"you\""), "{published}");
+    assert!(
+        published.contains("Whose") && published.contains("\"default\":\"you\""),
+        "{published}"
+    );
     let without = s0!("function-calling")
         .replace("include-descriptions: true", "include-descriptions: false")
         .replace("include-defaults: true", "include-defaults: false");
     let test = test.tool("seen", format!("{head}{without}")).trusted();
     let published = schema(&test);
-    assert!(!published.contains("Whose") && !published.contains("\"default\""), "{published}");
+    assert!(
+        !published.contains("Whose") && !published.contains("\"default\""),
+        "{published}"
+    );
 }
 
 /// A repository on this machine that git finds under another address.
@@ -254,7 +288,10 @@ fn with_repository(test: Test, address: &str) -> Test {
         repository.display()
     );
     std::fs::write(home.join(".gitconfig"), elsewhere).unwrap();
-    test.config(&format!("readable = [{:?}]\n", repository.to_str().unwrap()))
+    test.config(&format!(
+        "readable = [{:?}]\n",
+        repository.to_str().unwrap()
+    ))
 }
 
 const GIT_CLONE: &str = "name: git-clone\ndescription: Clones a repository\nbash: git clone {URL} {DIRECTORY}\n\
@@ -284,8 +321,15 @@ fn an_alias_presets_parameters_and_takes_its_own() {
         .tool("git-clone", GIT_CLONE)
         .tool("clone-my-repo", s0!("alias"))
         .trusted();
-    let shown = test.run(&["schema", "clone-my-repo", "--json"]).exits(0).json().to_string();
-    assert!(shown.contains("BRANCH") && !shown.contains("\"URL\""), "{shown}");
+    let shown = test
+        .run(&["schema", "clone-my-repo", "--json"])
+        .exits(0)
+        .json()
+        .to_string();
+    assert!(
+        shown.contains("BRANCH") && !shown.contains("\"URL\""),
+        "{shown}"
+    );
     test.value(&["clone-my-repo", "BRANCH=main"]);
     assert!(test.workspace().join("repos/main/README").is_file());
 }
@@ -293,7 +337,8 @@ fn an_alias_presets_parameters_and_takes_its_own() {
 #[test]
 fn a_tools_own_tests_run_in_a_throw_away_workspace() {
     let yaml = format!("{GIT_CLONE}{}", s0!("tests"));
-    let test = with_repository(workspace(&[]), "https://example.com/repo.git").tool("git-clone", yaml);
+    let test =
+        with_repository(workspace(&[]), "https://example.com/repo.git").tool("git-clone", yaml);
     // `test` works untrusted.
     test.run(&["test", "git-clone"]).exits(0).says("1 passed");
     assert!(!test.workspace().join("test-dir").exists());
@@ -309,7 +354,13 @@ fn security_is_enforced_or_the_call_is_refused() {
     let test = workspace(&[]).tool("walled", yaml).trusted();
     // Nothing yet lets a program reach one host and no other.
     let error = test.refused(&["walled", "DIRECTORY=out"]);
-    assert!(error["message"].as_str().unwrap().contains("api.github.com"), "{error}");
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("api.github.com"),
+        "{error}"
+    );
     let without: String = s0!("security")
         .lines()
         .filter(|line| !line.contains("network:"))
@@ -321,5 +372,9 @@ fn security_is_enforced_or_the_call_is_refused() {
     );
     let test = test.tool("walled", yaml).trusted();
     let outcome = call(&test, &["walled", "DIRECTORY=out"]).exits(0).json();
-    assert_eq!(outcome["metadata"]["sandbox"]["level"], json!("process"), "{outcome}");
+    assert_eq!(
+        outcome["metadata"]["sandbox"]["level"],
+        json!("process"),
+        "{outcome}"
+    );
 }

@@ -256,6 +256,32 @@ tests:
 }
 
 #[test]
+fn cleanup_runs_with_the_arguments_of_the_test_whatever_the_tool_thinks_of_them() {
+    let yaml = "\
+description: Makes
+bash: touch {NAME}
+tags: [write]
+parameters:
+  NAME:
+    type: string
+    description: What
+    transform: value.toLowerCase()
+    validation: {maxLength: 3}
+tests:
+  - {name: right, parameters: {NAME: ABC}, cleanup: [\"rm {NAME}\"]}
+  - {name: refused, parameters: {NAME: ABCD}, cleanup: [\"touch {NAME}\", \"rm abcd\"]}
+  - {name: missing, cleanup: [\"true\"]}
+";
+    let alias = "description: A\ntype: alias\nbase-tool: t\ntests:\n  - {name: it, parameters: {NAME: x}, cleanup: [\"rm x\"]}\n";
+    let test = with_tool(yaml).file(".toolcrib/tools/a.yaml", alias);
+    let tests = tests(&test, &[], 1);
+    assert_eq!(statuses(&tests), ["passed", "passed", "failed", "failed"]);
+    for tried in &tests {
+        assert_eq!(tried["cleanup"], json!([]), "{tried}");
+    }
+}
+
+#[test]
 fn ctrl_c_ends_the_tests_and_cleans_up() {
     let temporary = tempfile::tempdir().unwrap();
     let test = with_tool(
@@ -358,6 +384,26 @@ fn what_the_sandbox_does_not_hold_needs_yes() {
         .file(".toolcrib/tools/s.yaml", steps);
     assert_eq!(statuses(&tests(&test, &[], 1)), ["failed"; 3]);
     assert_eq!(statuses(&tests(&test, &["--yes"], 0)), ["passed"; 3]);
+}
+
+#[test]
+fn a_link_out_of_the_throw_away_directory_does_not_widen_it() {
+    let test = Test::new();
+    let outside = test.workspace().parent().unwrap().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let writer = "description: W\nbash: touch door/made\ntags: [write]\nsecurity:\n  required-permissions: [\"filesystem:write:door\"]\n";
+    let steps = format!(
+        "description: S\ntags: [write]\nsteps:\n  - {{name: link, bash: \"ln -s {} door\"}}\n  - {{name: go, use-tool: w}}\ntests:\n  - {{name: it}}\n",
+        outside.display()
+    );
+    let test = test
+        .file(".toolcrib/tools/w.yaml", writer)
+        .file(".toolcrib/tools/s.yaml", steps);
+    let ran = test.run(&["test", "s"]).exits(1);
+    assert!(ran.stdout.contains("--yes"), "{ran:?}");
+    assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
+    test.run(&["test", "s", "--yes"]).exits(0);
+    assert!(outside.join("made").exists());
 }
 
 #[test]

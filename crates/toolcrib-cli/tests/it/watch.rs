@@ -104,8 +104,7 @@ fn a_person_reads_a_line_with_the_time_and_only_about_the_tools_that_were_named(
         .exits(3)
         .says("did you mean `a`?");
     let watching = Watching::start(&test, &["z"]);
-    let (time, rest) = (watching.line()[..9].to_owned(), ());
-    let _ = rest;
+    let time = watching.line()[..9].to_owned();
     assert!(
         time.ends_with('Z') && time.matches(':').count() == 2,
         "{time}"

@@ -12,6 +12,7 @@ use std::{
 /// The protected names in the root of a workspace. Those of git repositories are besides.
 pub const PROTECTED_NAMES: &[&str] = &[
     ".toolcrib",
+    ".cycod",
     ".git",
     ".envrc",
     ".bash_aliases",

@@ -99,9 +99,8 @@ impl TemporaryDirectory {
         let name = CString::new(name)?;
         let base = self.base.as_raw_fd();
         // SAFETY: both names end with null.
-        sys::check(
-            unsafe { libc::renameat(base, self.name.as_ptr(), base, name.as_ptr()) }.into(),
-        )?;
+        let answer = unsafe { libc::renameat(base, self.name.as_ptr(), base, name.as_ptr()) };
+        sys::check(answer.into())?;
         self.kept = true;
         Ok(path)
     }

@@ -109,7 +109,7 @@ pub static CODES: &[ProblemCode] = &[
         meaning: "A value begins with, or holds, a character that means something else to YAML: `{`, `[`, a quote, `@`, `%`, or `: ` within it.",
         remedy: "Put the value in quotes, or begin it on the next line after `|`. `check --fix` does.",
         example: Some(
-            "description: Says hello\ntags: [read]\nparameters:\n  X:\n    description: A program\nbash: {X} foo\n",
+            "description: Says hello\ntags: [read]\nparameters:\n  X:\n    description: A name\nbash: cat\ninput: {X} foo\n",
         ),
     },
     ProblemCode {
@@ -357,6 +357,15 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "value-is-program",
+        severity: Warning,
+        meaning: "The command is a value and nothing else, so the caller decides which program runs. Every call asks a person.",
+        remedy: "Write the program's name, or choose among fixed ones with `case`.",
+        example: Some(
+            "description: Says hello\ntags: [run]\nbash: command {PROGRAM}\nparameters:\n  PROGRAM:\n    type: string\n    description: What to run\n",
+        ),
+    },
+    ProblemCode {
         name: "unused-parameter",
         severity: Warning,
         meaning: "A parameter is used nowhere, so a model fills it in for nothing.",
@@ -450,5 +459,224 @@ pub static CODES: &[ProblemCode] = &[
         example: Some(
             "description: Says hello\ntags: [read]\nbash: echo {WHO}\nparameters:\n  WHO:\n    type: string\n    description: Whom to greet\ntests:\n  - name: basic\n    parameters:\n      WOH: you\n",
         ),
+    },
+    ProblemCode {
+        name: "template-eval",
+        severity: Error,
+        meaning: "The command hands a value to `eval`, which reads it as shell text.",
+        remedy: "Run the command itself, without `eval`.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: eval {X}\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-arithmetic",
+        severity: Error,
+        meaning: "Bash calculates what stands there (`$(( ))`, `let`, `[[ -eq ]]` …), and while it does it runs commands that a text may hold.",
+        remedy: "Make it a parameter of type number.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: echo $(({X} + 1))\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-code",
+        severity: Error,
+        meaning: "A value becomes part of a program for an interpreter (`sh -c`, `python -c`, `awk` …), which would read it as code.",
+        remedy: "Hand it over as an argument or in the environment: `sh -c 'echo \"$1\"' sh {X}`.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: sh -c \"echo {X}\"\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-command",
+        severity: Error,
+        meaning: "A value decides which program runs.",
+        remedy: "Write the program's name, or choose among fixed ones with `case`.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: \"{X} --version\"\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-unquoted",
+        severity: Error,
+        meaning: "A variable that holds a value stands without quotes, so blanks and signs in the value make several words of it.",
+        remedy: "Put double quotes around the variable; for several words make the parameter a list.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: x={X}; ls $x\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-shell",
+        severity: Error,
+        meaning: "`shell` gives bash or sh an option that may change how the text is read, so values could be read as code.",
+        remedy: "Use the options `-e`, `-u`, `-x` and `-o pipefail` only.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nscript: echo {X}\nshell: bash -c\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-name",
+        severity: Error,
+        meaning: "A value is used as the name of a variable, or is expanded once more.",
+        remedy: "Write the variable's name in the template.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: read {X}\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-option",
+        severity: Error,
+        meaning: "A value could become an option of a program that does more with options than a value should decide.",
+        remedy: "Attach it to an option, or put it after `--`.",
+        example: None,
+    },
+    ProblemCode {
+        name: "template-expansion",
+        severity: Error,
+        meaning: "A value stands in a pattern, slice or name inside `${…}`.",
+        remedy: "Put the value in a variable first: `x={X}`, then use \"$x\".",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: y=1; echo ${y#{X}}\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-braces",
+        severity: Error,
+        meaning: "A value stands in a sequence like `{1..9}`, which bash expands before it looks at values.",
+        remedy: "Use `$(seq 1 {X})`.",
+        example: None,
+    },
+    ProblemCode {
+        name: "template-document",
+        severity: Error,
+        meaning: "A value stands in a here-document whose delimiter is quoted in an odd way.",
+        remedy: "Use a plain delimiter, as in `<<'EOF'`.",
+        example: None,
+    },
+    ProblemCode {
+        name: "template-not-understood",
+        severity: Error,
+        meaning: "A value stands where Toolcrib does not understand the text well enough to put it there safely. What is not understood is refused.",
+        remedy: "Put the value in a variable on a line of its own first: `x={X}`, then use \"$x\".",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: |\n  cat <<{X}\n  hello\n  {X}\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-empty",
+        severity: Error,
+        meaning: "The text names no program to run.",
+        remedy: "Write the program and its arguments.",
+        example: None,
+    },
+    ProblemCode {
+        name: "template-language",
+        severity: Error,
+        meaning: "A value stands in the text of a language for which Toolcrib knows no safe way to hand it over.",
+        remedy: "Read it from the environment or from the arguments in the program itself, or use a language that is known.",
+        example: None,
+    },
+    ProblemCode {
+        name: "template-comment",
+        severity: Error,
+        meaning: "A value stands in a comment of an expression, where it has no meaning.",
+        remedy: "Take it out of the comment.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nsteps:\n  - name: a\n    bash: echo {X}\n    run-condition: \"true /* {X} */\"\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-string",
+        severity: Error,
+        meaning: "A value stands inside a string of an expression, where it is not replaced.",
+        remedy: "Write it without quotes: `{X} == \"x\"`.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nsteps:\n  - name: a\n    bash: echo {X}\n    run-condition: \"'{X}' == 1\"\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-expression",
+        severity: Error,
+        meaning: "A condition is not a JavaScript expression.",
+        remedy: "Write an expression, as in \"{build.exit-code} == 0\".",
+        example: Some(
+            "description: Says hello\ntags: [read]\nsteps:\n  - name: a\n    bash: echo {X}\n    run-condition: \"{X} ==\"\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-too-long",
+        severity: Error,
+        meaning: "The text of a program is longer than a program can be given.",
+        remedy: "Put it in a file and run that.",
+        example: None,
+    },
+    ProblemCode {
+        name: "template-reserved-name",
+        severity: Error,
+        meaning: "The text uses variables that begin with `__toolcrib_`, which carry the values.",
+        remedy: "Choose another name.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: echo {X} $__toolcrib_x\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-unknown-step",
+        severity: Error,
+        meaning: "A placeholder names a step that does not exist, or a part that steps do not have.",
+        remedy: "Steps have output, stdout, stderr and exit-code.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nsteps:\n  - name: a\n    bash: echo {X}\n  - name: b\n    bash: echo {a.exitcode}\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-unknown-name",
+        severity: Warning,
+        meaning: "Braces around a name that is nearly a parameter's; they stay as they are.",
+        remedy: "Write the parameter's name, or `{{NAME}}` if the braces are meant.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: echo {DIRECTRY} {DIRECTORY}\nparameters:\n  DIRECTORY:\n    type: string\n    description: A directory\n",
+        ),
+    },
+    ProblemCode {
+        name: "unreadable",
+        severity: Error,
+        meaning: "The file cannot be read, or is not a regular file.",
+        remedy: "Look at its permissions; a tool is a plain file in its directory.",
+        example: None,
+    },
+    ProblemCode {
+        name: "yml-extension",
+        severity: Warning,
+        meaning: "The file ends in `.yml`. Tools are `.yaml` files, so that no file is a tool by accident; this one is not loaded.",
+        remedy: "Rename it.",
+        example: None,
+    },
+    ProblemCode {
+        name: "not-loaded",
+        severity: Error,
+        meaning: "The file is in order, but its tool cannot be loaded beside the others: tools use each other in a circle, or a built-in tool has its name.",
+        remedy: "Do what the message says.",
+        example: None,
+    },
+    ProblemCode {
+        name: "shadowed",
+        severity: Warning,
+        meaning: "Another tool has the same name and comes first: built-in tools before those of the workspace, then yours, then the machine's.",
+        remedy: "Rename one of them, or call this one by its bundle.",
+        example: None,
+    },
+    ProblemCode {
+        name: "provider-loss",
+        severity: Warning,
+        meaning: "A provider's format cannot say something that the tool says, so a model of that provider is not told. Arguments are checked all the same.",
+        remedy: "Say it in the description as well, or leave it.",
+        example: None,
+    },
+    ProblemCode {
+        name: "not-expressible",
+        severity: Error,
+        meaning: "The tool cannot be put into a provider's format at all, so models of that provider are not offered it.",
+        remedy: "Do what the message says.",
+        example: None,
     },
 ];

@@ -27,11 +27,10 @@ pub fn fields(topic: &str) -> Vec<&'static Field> {
             return false;
         }
         let mut has = has.iter();
-        let known = wanted
+        wanted
             .iter()
             .filter(|part| !free || is_part(part))
-            .all(|part| has.any(|own| own == part));
-        known
+            .all(|part| has.any(|own| own == part))
     };
     let mut found: Vec<&Field> = FIELDS.iter().filter(matches).collect();
     found.sort_by_key(|field| parts(field.path).len());
@@ -119,6 +118,26 @@ pub fn below(path: &str) -> Vec<&'static Field> {
             })
         })
         .collect()
+}
+
+/// All fields as a table in Markdown: the last part of docs/yaml-tools.md.
+pub fn reference() -> String {
+    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+    let mut page = String::from("| field | holds | default | meaning |\n|---|---|---|---|\n");
+    for field in FIELDS {
+        let default = match field.default {
+            Some(words) if words.contains([' ', '`']) => cell(words),
+            Some(value) => format!("`{}`", cell(value)),
+            None => String::new(),
+        };
+        let holds = cell(&field.kind.in_words()).replace("{NAME}", "`{NAME}`");
+        page.push_str(&format!(
+            "| `{}` | {holds} | {default} | {} |\n",
+            field.path,
+            cell(field.meaning)
+        ));
+    }
+    page
 }
 
 #[cfg(test)]

@@ -141,6 +141,32 @@ pub enum Platform {
     Unix,
 }
 
+impl Platform {
+    /// The system this is.
+    pub(crate) const HERE: Platform = if cfg!(target_os = "windows") {
+        Platform::Windows
+    } else if cfg!(target_os = "macos") {
+        Platform::Macos
+    } else {
+        Platform::Linux
+    };
+
+    /// Whether this system is, or is one of, it.
+    pub(crate) fn is_here(self) -> bool {
+        self == Platform::HERE || (self == Platform::Unix && Platform::HERE != Platform::Windows)
+    }
+
+    /// Its name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Platform::Windows => "Windows",
+            Platform::Linux => "Linux",
+            Platform::Macos => "macOS",
+            Platform::Unix => "Unix",
+        }
+    }
+}
+
 /// `environment`.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
@@ -374,17 +400,38 @@ pub fn read(bytes: &[u8], stem: &str) -> Reading {
         }
     };
     let mut found = Findings::new(decoded.text);
-    let definition = read_text(bytes, stem, &mut found);
+    let definition = read_text(bytes, stem, &mut found, MAX_REPAIRS);
     Reading {
         definition,
         problems: problem::placed(found.into_list(), decoded.text, decoded.skipped),
     }
 }
 
-fn read_text(bytes: &[u8], stem: &str, found: &mut Findings<'_>) -> Option<Definition> {
+/// How many values without quotes are read as if they had them, to find what comes after.
+const MAX_REPAIRS: usize = 8;
+
+fn read_text(
+    bytes: &[u8],
+    stem: &str,
+    found: &mut Findings<'_>,
+    repairs: usize,
+) -> Option<Definition> {
     yaml::odd_characters(found);
     let parsed = yaml::parse(found);
-    let Some(root) = parsed.root else {
+    if !parsed.whole
+        && repairs > 0
+        && let Some(repair) = found.repair()
+    {
+        let repaired = repair.applied(found.text);
+        let mut beyond = Findings::new(&repaired);
+        read_text(bytes, stem, &mut beyond, repairs - 1);
+        for one in beyond.into_list() {
+            found.push(one.before(&repair));
+        }
+        return None;
+    }
+    let root = parsed.root.filter(|root| !root.is_empty());
+    let Some(root) = root else {
         if parsed.whole {
             found.push(Found::error("empty-file", 0..0, "the file is empty").help(
                 "a tool needs a `description` and something to run, as in `bash: echo hello`",

@@ -110,6 +110,37 @@ impl Found {
     }
 }
 
+impl Fix {
+    /// A text with this change.
+    pub(super) fn applied(&self, text: &str) -> String {
+        let (before, after) = (&text[..self.span.start], &text[self.span.end..]);
+        format!("{before}{}{after}", self.text)
+    }
+}
+
+impl Found {
+    /// The same problem in the text that a fix was applied to, in places of the text before. What would touch the same bytes
+    /// again has no fix of its own.
+    pub(super) fn before(mut self, fix: &Fix) -> Self {
+        let new_end = fix.span.start + fix.text.len();
+        let place = |at: usize| match at {
+            at if at <= fix.span.start => at,
+            at if at >= new_end => at - new_end + fix.span.end,
+            // One quote stands before what it was.
+            at => (at - 1).clamp(fix.span.start, fix.span.end),
+        };
+        self.fix = self
+            .fix
+            .filter(|own| own.span.end <= fix.span.start || own.span.start >= new_end)
+            .map(|own| Fix {
+                span: place(own.span.start)..place(own.span.end),
+                text: own.text,
+            });
+        self.span = place(self.span.start)..place(self.span.end);
+        self
+    }
+}
+
 /// The most problems that are kept of a file: nobody reads more, and a hostile file must not cost more.
 const MAX_PROBLEMS: usize = 200;
 
@@ -141,6 +172,20 @@ impl<'a> Findings<'a> {
         if self.list.len() < MAX_PROBLEMS {
             self.list.push(found);
         }
+    }
+
+    /// Whether a misspelt field was found that probably means this one.
+    pub(super) fn suggests(&self, field: &str) -> bool {
+        self.list.iter().any(|found| {
+            found.code == "unknown-key" && found.fix.as_ref().is_some_and(|fix| fix.text == field)
+        })
+    }
+
+    /// What would make the file readable: quotes around the value that the parser stumbled over.
+    pub(super) fn repair(&self) -> Option<Fix> {
+        let last = self.list.last()?;
+        let fix = last.fix.as_ref().filter(|_| last.code == "needs-quotes")?;
+        Some(fix.clone())
     }
 
     /// How many of them are errors.

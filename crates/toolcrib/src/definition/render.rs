@@ -37,7 +37,9 @@ pub fn render(
         Severity::Warning => Part::Warning,
     };
     let title = format!("{}[{}]", problem.severity.as_str(), problem.code);
-    let message = visible(&problem.message);
+    // One line each: what a file holds must not pass for a line of ours.
+    let one_line = |text: &str| visible(text).replace(['\n', '\t'], " ");
+    let message = one_line(&problem.message);
     let mut out = format!(
         "{}{} {}\n",
         paint(part, &title),
@@ -66,7 +68,7 @@ pub fn render(
         ));
     }
     if let Some(help) = &problem.help {
-        let help = visible(help);
+        let help = one_line(help);
         out.push_str(&format!(
             "{margin} {}\n",
             paint(Part::Help, &format!("= {help}"))
@@ -89,7 +91,7 @@ pub fn one_line(problem: &Problem, file: &str) -> String {
         problem.message,
         problem.code
     );
-    visible(&text).into_owned()
+    visible(&text).replace(['\n', '\t'], " ")
 }
 
 /// The line of a problem, and where the caret goes.

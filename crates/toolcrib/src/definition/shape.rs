@@ -57,7 +57,7 @@ const FOREIGN: &[(&str, &str)] = &[
 
 /// Checks a value and everything below it.
 pub(super) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) {
-    if matches!(node.content, Content::Refused) {
+    if matches!(node.content, Content::Refused) || found.is_full() {
         return;
     }
     match shape.kind {
@@ -154,6 +154,7 @@ fn fields(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) 
             }
             // Reported where it was found.
             None if name == "<<" || name.is_empty() => {}
+            None if found.is_full() => return,
             None => found.push(unknown(entry, entries, shape, path)),
         }
     }

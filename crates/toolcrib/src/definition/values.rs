@@ -201,7 +201,7 @@ pub(super) fn size(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<u64, Un
     let bytes = digits
         .parse::<u64>()
         .ok()
-        .map(|number| number.checked_mul(1 << shift).unwrap_or(u64::MAX))
+        .map(|number| number.saturating_mul(1 << shift))
         .ok_or_else(unfit)?;
     if (least..=most).contains(&bytes) {
         Ok(bytes)

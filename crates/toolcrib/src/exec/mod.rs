@@ -3,4 +3,5 @@
 pub(crate) mod command;
 mod function;
 
+pub use command::spec_of;
 pub use function::{DefineError, FnTool};

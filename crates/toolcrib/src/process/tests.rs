@@ -380,7 +380,7 @@ async fn a_run_that_outlives_its_call_ends_by_its_own_time_only() {
         }
     }
     let tool = FnTool::new("endless", "Never ends", move |(), cx| {
-        let (runner, call) = (Arc::clone(&runner), cx.clone());
+        let (runner, call) = (Arc::clone(&runner), cx);
         async move {
             let _guard = CleansUp(Some(Box::new(move || {
                 tokio::spawn(async move {

@@ -119,10 +119,8 @@ impl Snapshot {
             .or_else(|| self.by_name.get(self.aliases.get(name)?))
             // `read-file` finds the built-in `read_file` too: nothing else may take it.
             .or_else(|| {
-                let of_slug = self.by_slug.get(name.as_str())?.iter();
-                of_slug
-                    .filter(|entry| entry.source() == Source::BuiltIn)
-                    .next_back()
+                let mut of_slug = self.by_slug.get(name.as_str())?.iter();
+                of_slug.rfind(|entry| entry.source() == Source::BuiltIn)
             })
     }
 

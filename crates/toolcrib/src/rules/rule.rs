@@ -191,10 +191,17 @@ impl Rule {
         match &self.condition {
             Condition::Known(knowledge) => knowledge.judge(facts, findings),
             Condition::Stated(stated) => {
-                findings.extend(stated.find(facts)?.map(|found| self.finding(found)));
+                let found = stated.find(facts, self.trusts_authors())?;
+                findings.extend(found.map(|found| self.finding(found)));
             }
         }
         Ok(())
+    }
+
+    /// Whether it has nothing to say about text that a tool's author wrote: code on a command line is asked about because
+    /// whoever makes it up may mean anything by it. No value can be part of such code; templates see to that.
+    fn trusts_authors(&self) -> bool {
+        self.origin == RuleOrigin::Default && self.name == "inline-code"
     }
 
     fn finding(&self, found: Found) -> Finding {
@@ -222,7 +229,7 @@ struct Found {
 
 impl Stated {
     /// Whether the condition holds, and what it holds of.
-    fn find(&self, facts: &Facts<'_>) -> Result<Option<Found>, ExprError> {
+    fn find(&self, facts: &Facts<'_>, trusts_authors: bool) -> Result<Option<Found>, ExprError> {
         let mut found = Found::default();
         if !self.patterns.is_empty() {
             let occurs =
@@ -238,9 +245,11 @@ impl Stated {
         if !self.commands.is_empty() {
             // What is said of paths and hosts is then said of this very command.
             let command = facts.commands().find(|command| {
-                self.commands
-                    .iter()
-                    .any(|condition| condition.matches(command))
+                !(trusts_authors && command.is_authored)
+                    && self
+                        .commands
+                        .iter()
+                        .any(|condition| condition.matches(command))
                     && self
                         .paths
                         .as_ref()

@@ -97,6 +97,10 @@ fn cargo(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>)
         name == "cargo-watch" || words.iter().any(|word| word.as_static() == Some("watch"));
     for index in 1..words.len() {
         if let Some(setting) = value_of(words, index, "--config") {
+            // Settings from outside are files or harmless keys; what cannot be told may be anything.
+            let unclear = setting.as_ref().is_some_and(|setting| {
+                setting.is_dynamic() && !setting.literal_prefix().contains('=')
+            });
             let key = setting.map(|setting| setting.shown()).unwrap_or_default();
             let runs = [
                 "rustc",
@@ -107,7 +111,7 @@ fn cargo(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>)
                 "alias",
                 "include",
             ];
-            if runs.iter().any(|word| key.contains(word)) {
+            if unclear || runs.iter().any(|word| key.contains(word)) {
                 walker.doubt("a setting of `cargo` that runs a program", &key);
             }
         }

@@ -12,6 +12,8 @@ pub(super) struct Facts {
     pub(super) anything: bool,
     /// Functions that may change the directory.
     pub(super) moving: HashSet<String>,
+    /// Variables that may be lists.
+    lists: HashSet<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,10 +49,16 @@ impl Facts {
         !bash_sets_text(name) && self.variables.get(name).is_none_or(|fact| fact.numeric)
     }
 
+    /// Whether a variable may be a list.
+    pub(super) fn is_list(&self, name: &str) -> bool {
+        self.lists.contains(name)
+    }
+
     /// Adds what another text does that runs in the same shell.
     pub(super) fn merge(&mut self, other: &Facts) {
         self.anything |= other.anything;
         self.moving.extend(other.moving.iter().cloned());
+        self.lists.extend(other.lists.iter().cloned());
         for (name, fact) in &other.variables {
             let mine = self.variables.entry(name.clone()).or_insert(Fact {
                 sites: 0,
@@ -90,6 +98,9 @@ impl Facts {
             Value::Array(elements) => elements.iter().all(|(_, word)| is_number(word)),
         };
         self.assign(assignment.name, numeric);
+        if assignment.subscript.is_some() || matches!(assignment.value, Value::Array(_)) {
+            self.lists.insert(assignment.name.to_owned());
+        }
     }
 
     /// Notes the variables that a builtin sets, given the command's words.
@@ -116,8 +127,17 @@ impl Facts {
             }
             "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" | "let" | "export"
             | "declare" | "typeset" | "local" | "readonly" => {
+                let lists = matches!(name.as_ref(), "mapfile" | "readarray")
+                    || words[1..]
+                        .iter()
+                        .filter_map(Raw::literal)
+                        .any(|option| option.starts_with('-') && option.contains(['a', 'A']));
                 for word in &words[1..] {
                     self.argument(word);
+                    if lists {
+                        let name = word.source.split('=').next().unwrap_or(word.source);
+                        self.lists.insert(name.to_owned());
+                    }
                 }
                 match name.as_ref() {
                     "read" => self.assign("REPLY", false),

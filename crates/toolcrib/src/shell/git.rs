@@ -18,6 +18,13 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
     let mut at = 1;
     while let Some(word) = words.get(at) {
         let Some(option) = word.as_static() else {
+            let start = word.literal_prefix();
+            if start.starts_with("--exec-path") || start.starts_with("--config-env") {
+                walker.doubt(
+                    "an option of `git` that makes it run other programs",
+                    &word.shown(),
+                );
+            }
             if !word.literal_prefix().starts_with("--") || word.splits {
                 let reason = "an option or subcommand of `git` that cannot be told";
                 if word.is_dynamic() || word.splits {

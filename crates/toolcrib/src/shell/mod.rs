@@ -51,6 +51,7 @@ pub(crate) use variables::is_acted_on;
 
 pub(crate) use lex::Dialect;
 pub use script::{Directory, Doubt, Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
+pub(crate) use shells::is_shell;
 
 /// The longest text that is read. A longer one is a doubt as a whole.
 pub const MAX_TEXT: usize = 256 * 1024;
@@ -71,7 +72,11 @@ pub fn read(text: &str) -> Script {
     walk::read(text)
 }
 
-/// Reads a text in which some variables hold texts from outside that nobody knows.
-pub(crate) fn read_with(text: &str, dialect: Dialect, unknown: &[&str]) -> Script {
+/// The most doubts that [`read_with`] counts.
+pub(crate) const MAX_DOUBTS: usize = 500;
+
+/// Reads a text in which some variables hold texts from outside that nobody knows; every doubt is in the second list as often as
+/// it came up.
+pub(crate) fn read_with(text: &str, dialect: Dialect, unknown: &[&str]) -> (Script, Vec<Doubt>) {
     walk::read_with(text, dialect, unknown)
 }

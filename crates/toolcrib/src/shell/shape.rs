@@ -57,6 +57,8 @@ pub(crate) struct Shape {
     begins: BTreeMap<String, BTreeSet<String>>,
     /// Names whose value is used as a name or expanded once more: `${!x}`, `${x@P}`, `declare -n`.
     pub(crate) names_others: BTreeSet<String>,
+    /// Variables that become several words where they stand without quotes.
+    pub(crate) split: BTreeSet<String>,
     /// The names of functions.
     pub(crate) functions: BTreeSet<String>,
 }
@@ -69,22 +71,22 @@ const POSITIONAL: &str = "@";
 impl Shape {
     /// The variables whose values may be in another one.
     pub(crate) fn sources(&self, name: &str) -> BTreeSet<String> {
-        reach(&self.holds, name)
+        reach(&self.holds, name, "")
+    }
+
+    /// The same without what came by way of a command's output.
+    pub(crate) fn copies(&self, name: &str) -> BTreeSet<String> {
+        reach(&self.holds, name, INPUT)
     }
 
     /// The variables that another one may begin with the values of.
     pub(crate) fn beginnings(&self, name: &str) -> BTreeSet<String> {
-        reach(&self.begins, name)
-    }
-
-    /// All variables that may hold values of others.
-    pub(crate) fn holders(&self) -> impl Iterator<Item = &str> {
-        self.holds.keys().map(String::as_str)
+        reach(&self.begins, name, "")
     }
 }
 
-/// Everything that leads to a variable.
-fn reach(edges: &BTreeMap<String, BTreeSet<String>>, name: &str) -> BTreeSet<String> {
+/// Everything that leads to a variable, but not through `closed`.
+fn reach(edges: &BTreeMap<String, BTreeSet<String>>, name: &str, closed: &str) -> BTreeSet<String> {
     let name = if is_positional(name) {
         POSITIONAL
     } else {
@@ -94,7 +96,7 @@ fn reach(edges: &BTreeMap<String, BTreeSet<String>>, name: &str) -> BTreeSet<Str
     let mut open = vec![name.to_owned()];
     while let Some(name) = open.pop() {
         for other in edges.get(&name).into_iter().flatten() {
-            if seen.insert(other.clone()) {
+            if seen.insert(other.clone()) && other != closed {
                 open.push(other.clone());
             }
         }
@@ -114,12 +116,19 @@ pub(crate) fn shape(text: &str, prefix: &str, dialect: Dialect) -> Shape {
         prefix,
         dialect,
         depth: 0,
+        calls: Vec::new(),
     };
     let around = Around {
         documents: &parsed.documents,
         flows: false,
     };
     walker.list(&parsed.list, &around);
+    // Functions see what they are given; which commands are functions is known at the end.
+    for (name, words) in std::mem::take(&mut walker.calls) {
+        if name == "set" || walker.shape.functions.contains(&name) {
+            walker.holds(POSITIONAL, words);
+        }
+    }
     walker.shape
 }
 
@@ -135,6 +144,8 @@ struct Shaper<'p> {
     prefix: &'p str,
     dialect: Dialect,
     depth: usize,
+    /// Commands and the variables in their words.
+    calls: Vec<(String, BTreeSet<String>)>,
 }
 
 impl Shaper<'_> {
@@ -354,8 +365,9 @@ impl Shaper<'_> {
             all.extend(self.mentions(&word.pieces));
             self.word(word, spot, name.as_deref(), around.flows || sets, around);
         }
-        // Functions see what they are given.
-        self.holds(POSITIONAL, all.clone());
+        if let Some(name) = &name {
+            self.calls.push((name.clone(), all.clone()));
+        }
         // What it prints may be read.
         if around.flows {
             self.holds(INPUT, all.clone());
@@ -430,6 +442,15 @@ impl Shaper<'_> {
                             command: command.map(str::to_owned),
                             flows: flows || around.flows,
                         });
+                    }
+                    let splits = !parameter.quoted
+                        && parameter.operation != Operation::Length
+                        && matches!(
+                            spot,
+                            Spot::Command | Spot::Argument | Spot::Loop | Spot::Element
+                        );
+                    if splits {
+                        self.shape.split.insert(parameter.name.to_owned());
                     }
                     if matches!(parameter.operation, Operation::Indirect | Operation::Prompt) {
                         self.shape.names_others.insert(parameter.name.to_owned());

@@ -10,7 +10,7 @@ const SHELLS: &[&str] = &[
     "posh", "hush",
 ];
 
-pub(super) fn is_shell(name: &str) -> bool {
+pub(crate) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 

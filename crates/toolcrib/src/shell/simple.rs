@@ -44,6 +44,7 @@ impl Walker {
             self.pieces(&word.pieces, context);
             self.arguments(word, &mut words);
         }
+        self.check_lists(raw);
         let inner_context;
         let mut context = context;
         let mut redirects = context.redirects.clone();
@@ -256,6 +257,7 @@ impl Walker {
                     if number {
                         continue;
                     }
+                    self.check_duplicate(&redirect.target);
                     RedirectKind::Write
                 }
                 RawKind::Document(index) => {
@@ -293,6 +295,75 @@ impl Walker {
             }
         }
         redirects
+    }
+
+    /// Doubts `>&` with a value: bash expands the name of the file once more, and a value may hold `$(…)`.
+    fn check_duplicate(&mut self, target: &Raw<'_>) {
+        let number = |piece: &Piece<'_>| match piece {
+            Piece::Plain(_) | Piece::Text(_) => true,
+            Piece::Parameter(parameter) => {
+                parameter.name == "COPROC"
+                    || parameter.operation == Operation::None
+                        && self.facts.is_numeric(parameter.name)
+                        && !parameter.name.bytes().all(|byte| byte.is_ascii_digit())
+            }
+            Piece::Arithmetic { .. } => true,
+            Piece::Substitution { .. } | Piece::Backticks { .. } | Piece::Process { .. } => false,
+        };
+        if !target.pieces.iter().all(number) {
+            self.doubt(
+                "the file after `>&` is expanded twice, and a value that cannot be told may run commands",
+                target.source,
+            );
+        }
+    }
+
+    /// Doubts `declare -a x=$y`: bash reads `([…]=…)` in the value as a list, subscripts and all.
+    fn check_lists(&mut self, raw: &[Raw<'_>]) {
+        let declares = raw.first().and_then(Raw::plain).is_some_and(|name| {
+            matches!(
+                name,
+                "declare" | "typeset" | "local" | "readonly" | "export"
+            )
+        });
+        if !declares {
+            return;
+        }
+        let makes_lists = raw[1..].iter().any(|word| {
+            word.literal()
+                .is_none_or(|option| option.starts_with('-') && option.contains(['a', 'A']))
+                && word.source.starts_with(['-', '"', '\'', '$'])
+        });
+        for word in &raw[1..] {
+            let Some((name, value)) = word.source.split_once('=') else {
+                continue;
+            };
+            let name = name.trim_end_matches('+');
+            if value.starts_with('(')
+                || word.literal().is_some()
+                || !(makes_lists || self.facts.is_list(name))
+            {
+                continue;
+            }
+            let harmless = word.pieces.iter().all(|piece| match piece {
+                Piece::Plain(_) | Piece::Text(_) | Piece::Arithmetic { .. } => true,
+                Piece::Parameter(parameter) => {
+                    parameter.operation == Operation::Length
+                        || parameter.operation == Operation::None
+                            && self.facts.is_numeric(parameter.name)
+                            && !parameter.name.bytes().all(|byte| byte.is_ascii_digit())
+                }
+                Piece::Substitution { .. } | Piece::Backticks { .. } | Piece::Process { .. } => {
+                    false
+                }
+            });
+            if !harmless {
+                self.doubt(
+                    "a list is made of a value that cannot be told, and subscripts in it may run commands",
+                    word.source,
+                );
+            }
+        }
     }
 
     pub(super) fn document(&mut self, index: usize, context: &Context<'_>) -> Word {

@@ -29,13 +29,16 @@ pub(super) fn read(text: &str) -> Script {
 }
 
 /// Reads a text in which these variables hold texts that nobody knows.
-pub(super) fn read_with(text: &str, dialect: Dialect, unknown: &[&str]) -> Script {
-    let mut walker = Walker::default();
+pub(super) fn read_with(text: &str, dialect: Dialect, unknown: &[&str]) -> (Script, Vec<Doubt>) {
+    let mut walker = Walker {
+        every_doubt: Some(Vec::new()),
+        ..Walker::default()
+    };
     for name in unknown {
         walker.facts.assign(name, false);
     }
     walker.text(text, dialect, &Context::default());
-    walker.script
+    (walker.script, walker.every_doubt.unwrap_or_default())
 }
 
 #[derive(Debug, Default)]
@@ -65,6 +68,8 @@ pub(super) struct Walker {
     pub(super) has_moving_function: bool,
     /// Something was run whose effect on variables cannot be told.
     pub(super) set_anything: bool,
+    /// All doubts, also those that were there already, when somebody wants to count them.
+    every_doubt: Option<Vec<Doubt>>,
 }
 
 /// A function that was defined.
@@ -172,6 +177,13 @@ impl Context<'_> {
 impl Walker {
     pub(super) fn doubt(&mut self, reason: impl Into<String>, text: &str) {
         let doubt = Doubt::new(reason, text);
+        if let Some(every) = self
+            .every_doubt
+            .as_mut()
+            .filter(|every| every.len() < super::MAX_DOUBTS)
+        {
+            every.push(doubt.clone());
+        }
         if self.script.doubts.len() < 64 && !self.script.doubts.contains(&doubt) {
             self.script.doubts.push(doubt);
         }

@@ -86,18 +86,20 @@ pub(super) fn compose(
     let mut notes = places_that_are_odd(&materials);
     notes.extend(materials.notes.iter().cloned());
     switch(&entries, &firm, &materials);
+    let mut disables_nothing = Vec::new();
     let replaced = registry.replace(&FILE_SOURCES, entries, |find| {
         for name in materials.disabled {
             match find(name) {
                 Ok(entry) => entry.switch(Switch::Setting, false),
-                Err(error) => notes.push(format!("`disabledTools`: {error}")),
+                Err(error) => disables_nothing.push(format!("`disabledTools`: {error}")),
             }
         }
     });
     if let Err(error) = replaced {
         notes.push(error.to_string());
     }
-    report(registry, drafts, made, notes, kept)
+    let files = files(registry, drafts, made, kept);
+    Report::of(files, notes, disables_nothing)
 }
 
 /// The files in the order in which they have names.
@@ -318,13 +320,13 @@ fn places_that_are_odd(materials: &Materials<'_>) -> Vec<String> {
     odd
 }
 
-fn report(
+/// What became of each file; what was made is kept for the next time.
+fn files(
     registry: &Registry,
     drafts: Vec<Draft<'_>>,
     made: Vec<Option<(Made, Option<String>)>>,
-    notes: Vec<String>,
     kept: &mut HashMap<FileId, Made>,
-) -> Report {
+) -> Vec<ToolFile> {
     let shadowed: HashMap<*const Entry, String> = registry
         .shadowed()
         .iter()
@@ -364,5 +366,5 @@ fn report(
         }
         file
     });
-    Report::of(files.collect(), notes)
+    files.collect()
 }

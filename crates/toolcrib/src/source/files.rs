@@ -18,6 +18,8 @@ use crate::workspace::Workspace;
 
 /// The largest file of a tool.
 pub(super) const MAX_BYTES: u64 = 1024 * 1024;
+/// How much the files of one directory may have together.
+pub(super) const MAX_TOTAL: u64 = 64 * 1024 * 1024;
 /// The most tools of one directory.
 pub(super) const MAX_FILES: usize = 10_000;
 /// The most names of one directory that are looked at.
@@ -37,7 +39,6 @@ pub(super) struct Stamp {
 impl Stamp {
     #[expect(
         clippy::unnecessary_cast,
-        clippy::useless_conversion,
         reason = "the types of these fields differ between platforms"
     )]
     pub(super) fn of(stat: &Stat) -> Self {
@@ -76,6 +77,12 @@ impl Stamp {
         (self.mode & others != 0).then(|| {
             format!("others may change `{shown}`: `chmod go-w {shown}` takes that from them")
         })
+    }
+
+    /// How many bytes there would be to read.
+    pub(super) fn bytes(&self) -> u64 {
+        // What is larger is not read at all.
+        if self.size > MAX_BYTES { 0 } else { self.size }
     }
 
     /// How long ago it was changed; none if that is in the future.
@@ -254,20 +261,33 @@ impl ToolsDir {
             Scope::User => "~",
             Scope::Global => "/etc",
         };
-        let stamp = |path: &std::path::Path| Some(Stamp::of(&rustix::fs::stat(path).ok()?));
-        let shown_parent = place
-            .shown
-            .rsplit_once('/')
-            .map_or("", |(parent, _)| parent);
-        self.stamp
-            .unsafe_owner(&place.shown)
-            .or_else(|| stamp(place.path.parent()?)?.unsafe_owner(shown_parent))
-            // Where others may make files but not move those of others, the directory below is the user's own.
-            .or_else(|| {
-                let base = stamp(&place.base)?;
-                let is_sticky = base.mode & 0o1000 != 0;
-                base.unsafe_owner(base_shown).filter(|_| !is_sticky)
-            })
+        // By the real path: a link may lead through directories of others.
+        let real = place.path.canonicalize().ok()?;
+        let base = place.base.canonicalize().ok()?;
+        for (above, directory) in real.ancestors().enumerate() {
+            let stamp = Stamp::of(&rustix::fs::stat(directory).ok()?);
+            // Where others may make files but not move those of others, what is below stays what it is.
+            let is_sticky = above > 0 && stamp.mode & 0o1000 != 0;
+            let shown = match above {
+                0 => place.shown.clone(),
+                _ if directory == base => base_shown.to_owned(),
+                _ => format!("{}/..", place.shown),
+            };
+            if let Some(fault) = stamp.unsafe_owner(&shown).filter(|_| !is_sticky) {
+                let by_link = || {
+                    format!(
+                        "`{}` leads through a directory that others may change; put the tools where only you can",
+                        place.shown
+                    )
+                };
+                let is_usual = real.starts_with(&base) && above < 3;
+                return Some(if is_usual { fault } else { by_link() });
+            }
+            if directory == base {
+                break;
+            }
+        }
+        None
     }
 }
 
@@ -289,5 +309,38 @@ fn cannot_read(error: Errno) -> String {
         Errno::ACCESS | Errno::PERM => "it may not be read".to_owned(),
         Errno::NOTDIR => "it is not a directory".to_owned(),
         error => format!("it cannot be read: {}", std::io::Error::from(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scope;
+    use super::*;
+
+    #[test]
+    fn beyond_ten_thousand_tools_the_rest_is_named_and_other_files_are_passed_over() {
+        let user = tempfile::tempdir().unwrap();
+        let place = scope::places(None, Some(user.path()), "/nowhere".as_ref()).remove(0);
+        std::fs::create_dir_all(&place.path).unwrap();
+        let touch = |name: &str| std::fs::File::create(place.path.join(name)).unwrap();
+        for number in 0..MAX_FILES + 2 {
+            touch(&format!("t{number:05}.yaml"));
+        }
+        for other in ["notes.txt", ".hidden.yaml", "t.yaml~", "old.yml"] {
+            touch(other);
+        }
+        let Opened::Dir(dir) = open(&place, None) else {
+            panic!("it cannot be opened");
+        };
+        let names = dir.names(&place).unwrap();
+        assert_eq!(names.tools.len(), MAX_FILES);
+        assert_eq!(names.tools.last().unwrap(), "t09999.yaml");
+        assert_eq!(
+            names.odd,
+            [
+                "`~/.toolcrib/tools/old.yml` is not loaded: tools are `.yaml` files; rename it to `old.yaml`",
+                "`~/.toolcrib/tools` holds 10002 tools; from `~/.toolcrib/tools/t10000.yaml` on they are not loaded, the limit is 10000",
+            ]
+        );
     }
 }

@@ -71,6 +71,18 @@ fn name_of(spec: &ToolSpec) -> String {
     format!("{}/{}", spec.bundle, spec.slug)
 }
 
+/// Opens a directory of the home if there is one. Where the home is a file, there is none; whoever writes to it will say so.
+pub(super) fn open_if_there(path: &Path) -> Result<Option<DurableDir>, StorageError> {
+    match DurableDir::open(path) {
+        Err(StorageError::Io { cause, .. })
+            if cause.kind() == std::io::ErrorKind::NotADirectory =>
+        {
+            Ok(None)
+        }
+        opened => opened,
+    }
+}
+
 /// Where the flags are kept.
 #[derive(Debug, Clone)]
 pub(super) struct FlagStore(PathBuf);
@@ -88,9 +100,9 @@ impl FlagStore {
 
     /// The flags; the error is what is wrong with them.
     pub(super) fn read(&self) -> Result<Flags, String> {
-        let bytes = DurableDir::open(&self.0)
-            .and_then(|dir| dir.map_or(Ok(None), |dir| dir.read(FILE, MAX_BYTES)))
-            .map_err(|error| error.to_string())?;
+        let dir = open_if_there(&self.0).map_err(|error| error.to_string())?;
+        let bytes = dir.map_or(Ok(None), |dir| dir.read(FILE, MAX_BYTES));
+        let bytes = bytes.map_err(|error| error.to_string())?;
         match bytes {
             Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| error.to_string()),
             None => Ok(Flags::default()),

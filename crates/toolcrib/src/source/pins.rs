@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::files::Stamp;
+use super::flags::open_if_there;
 use crate::model::names::hex;
 use crate::storage::{DirLock, DurableDir, StorageError};
 
@@ -76,7 +77,7 @@ impl PinStore {
 
     /// The pins of a workspace; the error is what is wrong with them.
     pub(super) fn read(&self, workspace: &Path) -> Result<Pins, String> {
-        let found = DurableDir::open(&self.0)
+        let found = open_if_there(&self.0)
             .and_then(|dir| dir.map_or(Ok(None), |dir| read_from(&dir, &file_name(workspace))))
             .map_err(|error| error.to_string())?;
         match found {

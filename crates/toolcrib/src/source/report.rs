@@ -87,13 +87,19 @@ pub struct Report {
     /// The files, in the order in which they have names.
     pub files: Vec<ToolFile>,
     /// What is odd besides.
-    pub(super) notes: Vec<String>,
+    notes: Vec<String>,
+    /// Names of the setting `disabledTools` that are no tool's.
+    pub(crate) disables_nothing: Vec<String>,
     /// Which file an entry is of, by the entry's address; the files keep the entries where they are.
     by_entry: HashMap<usize, usize>,
 }
 
 impl Report {
-    pub(super) fn of(files: Vec<ToolFile>, notes: Vec<String>) -> Self {
+    pub(super) fn of(
+        files: Vec<ToolFile>,
+        notes: Vec<String>,
+        disables_nothing: Vec<String>,
+    ) -> Self {
         let address = |file: &ToolFile| Some(Arc::as_ptr(file.entry.as_ref()?).addr());
         let by_entry = files
             .iter()
@@ -103,6 +109,7 @@ impl Report {
         Report {
             files,
             notes,
+            disables_nothing,
             by_entry,
         }
     }
@@ -136,8 +143,8 @@ impl Report {
         problems
     }
 
-    /// The same, bounded.
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    /// The same, no more than a person reads.
+    pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.problems();
         if warnings.len() > MAX_WARNINGS {
             let more = warnings.len() - MAX_WARNINGS + 1;

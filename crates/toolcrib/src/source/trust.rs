@@ -31,6 +31,7 @@ impl Review {
     pub fn open(&self) -> impl Iterator<Item = &ReviewedFile> {
         let waits = |reviewed: &&ReviewedFile| {
             reviewed.file.definition.is_some()
+                && !matches!(reviewed.file.standing, Standing::Refused { .. })
                 && matches!(reviewed.file.trust, Trust::New | Trust::Changed { .. })
         };
         self.files.iter().filter(waits)

@@ -1,7 +1,10 @@
 //! Programs' texts: [`Code`].
 
 use super::bash::Bash;
+use super::run::Run;
 use super::scan::scan;
+use super::script::Script;
+use super::windows::Windows;
 use super::{Form, Invocation, Names, Reference, TemplateProblem, ValueFault, Values};
 use crate::shell::Dialect;
 
@@ -20,6 +23,9 @@ pub struct Code {
 #[derive(Debug, Clone)]
 enum Language {
     Bash(Bash),
+    Run(Run),
+    Script(Script),
+    Windows(Windows),
 }
 
 impl Code {
@@ -28,8 +34,22 @@ impl Code {
     pub fn compile(form: &Form, text: &str, names: &Names) -> Result<Self, Vec<TemplateProblem>> {
         let scanned = scan(text, names)?;
         let language = match form {
-            Form::Bash => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash)?),
-            _ => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash)?),
+            Form::Bash => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash, "bash")?),
+            Form::Run => Language::Run(Run::compile(&scanned, names)?),
+            Form::Pwsh => Language::Windows(Windows::pwsh(&scanned, names)?),
+            Form::Cmd => Language::Windows(Windows::cmd(&scanned, names)?),
+            Form::Script(shell) => {
+                let program = shell.split_whitespace().next().unwrap_or_default();
+                match program.rsplit('/').next().unwrap_or(program) {
+                    "bash" => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash, shell)?),
+                    "sh" | "dash" | "ash" => {
+                        Language::Bash(Bash::compile(&scanned, names, Dialect::Sh, shell)?)
+                    }
+                    "pwsh" | "powershell" => Language::Windows(Windows::pwsh(&scanned, names)?),
+                    "cmd" => Language::Windows(Windows::cmd(&scanned, names)?),
+                    _ => Language::Script(Script::compile(shell, &scanned, names)?),
+                }
+            }
         };
         Ok(Code {
             form: form.clone(),
@@ -58,6 +78,17 @@ impl Code {
     pub fn pastes(&self) -> bool {
         match &self.language {
             Language::Bash(bash) => bash.pastes(),
+            Language::Script(script) => script.pastes(),
+            Language::Windows(windows) => windows.pastes(),
+            Language::Run(_) => false,
+        }
+    }
+
+    /// Whether a value is the program that runs.
+    pub fn runs_a_value(&self) -> bool {
+        match &self.language {
+            Language::Bash(bash) => bash.runs_a_value(),
+            Language::Script(_) | Language::Windows(_) | Language::Run(_) => false,
         }
     }
 
@@ -65,6 +96,9 @@ impl Code {
     pub fn prepare(&self, values: &Values) -> Prepared {
         match &self.language {
             Language::Bash(bash) => bash.prepare(values),
+            Language::Run(run) => run.prepare(values),
+            Language::Script(script) => script.prepare(values),
+            Language::Windows(windows) => windows.prepare(values),
         }
     }
 
@@ -73,6 +107,8 @@ impl Code {
     pub fn judged(&self, values: &Values) -> Option<String> {
         match &self.language {
             Language::Bash(bash) => Some(bash.judged(values)),
+            Language::Run(run) => Some(run.judged(values)),
+            Language::Script(_) | Language::Windows(_) => None,
         }
     }
 }

@@ -12,9 +12,13 @@ mod bash;
 mod code;
 mod condition;
 mod javascript;
+mod python;
+mod run;
 mod scan;
+mod script;
 mod text;
 mod value;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -25,7 +25,9 @@ pub use judge::{Mismatch, Observed, judge};
 pub use record::{RecordError, expects_nothing, observed_expectation, rewrite};
 
 use crate::approval::Approver;
-use crate::definition::{Body, Definition, Program, Resources, Security, TestCase};
+use crate::definition::{
+    Body, Definition, FilePaths, Program, Resources, Security, TestCase, Validation,
+};
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
@@ -262,18 +264,19 @@ impl Bench {
         tool: &Arc<Definition>,
         request: CallRequest,
     ) -> Result<Outcome, ToolError> {
-        let workspace = scratch
-            .workspace()
-            .map_err(|error| ToolError::failed(error.to_string()))?;
+        let open = || {
+            let opened = scratch.workspace();
+            opened.map_err(|error| ToolError::failed(error.to_string()))
+        };
         let approver = TestApprover {
             consent: self.consent,
-            workspace: workspace.root().to_owned(),
+            workspace: open()?,
             tool: Arc::clone(tool),
             tools: Arc::clone(&self.tools),
             open_builtins: self.open_builtins.clone(),
         };
         let registry = self.materials.open(Stage {
-            workspace,
+            workspace: open()?,
             approver: Arc::new(approver),
             tool,
         })?;
@@ -291,7 +294,10 @@ impl Bench {
         args: JsonObject,
     ) -> Result<(), ToolError> {
         let tool = Arc::new(cleanup_tool(&trial.tool, command)?);
-        let request = CallRequest::new(tool.name.as_str()).args(args);
+        // What an alias passes on to its base, the command cannot name.
+        let is_own = |name: &String| tool.parameters.iter().any(|known| known.name == *name);
+        let args = args.into_iter().filter(|(name, _)| is_own(name));
+        let request = CallRequest::new(tool.name.as_str()).args(args.collect());
         let outcome = self.call(scratch, &tool, request).await?;
         outcome.into_result().map(drop)
     }
@@ -335,19 +341,26 @@ fn elsewhere(tool: &Definition) -> Option<String> {
     is_elsewhere.then(|| "the tool is for other systems (`platforms`)".to_owned())
 }
 
-/// A tool that runs one cleanup command of another's test: same parameters, nothing else of it.
+/// A tool that runs one cleanup command of another's test: same parameters, nothing else of it. It takes what the tool itself
+/// refused: what is to be cleaned up may have come about before.
 fn cleanup_tool(tool: &Definition, command: &Program) -> Result<Definition, ToolError> {
     let (name, slug) = (WireName::parse(CLEANUP), Slug::parse(CLEANUP));
     let (Ok(name), Ok(slug)) = (name, slug) else {
         return Err(ToolError::new(ErrorCode::Internal, "not a name"));
     };
+    let mut parameters = tool.parameters.clone();
+    for parameter in &mut parameters {
+        parameter.required = false;
+        parameter.validation = Validation::default();
+    }
     Ok(Definition {
         name,
         slug,
+        parameters,
         description: format!("Cleans up after a test of {}", tool.name),
         body: Body::Command(command.clone()),
         security: Security::default(),
-        paths: crate::definition::FilePaths::default(),
+        paths: FilePaths::default(),
         resources: Resources::default(),
         interactive: None,
         tests: Vec::new(),

@@ -9,10 +9,10 @@ use tempfile::TempDir;
 
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// Why a tree that is deeper than this is left alone: no test means it.
+/// A tree that is deeper than this is left alone: no test means it.
 const MAX_DEPTH: usize = 64;
-/// How many files are named at most.
-const MAX_FILES: usize = 1000;
+/// How many names are looked at.
+const MAX_NAMES: usize = 2000;
 
 /// An empty directory that nobody else uses, and that is gone afterwards.
 #[derive(Debug)]
@@ -41,8 +41,8 @@ impl Scratch {
 
     /// The files in it, relative and sorted; links are named, not followed.
     pub(super) fn files(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        list(&self.root, "", 0, &mut found);
+        let (mut found, mut left) = (Vec::new(), MAX_NAMES);
+        list(&self.root, "", 0, &mut left, &mut found);
         found.sort();
         found
     }
@@ -63,21 +63,22 @@ impl Scratch {
     }
 }
 
-fn list(directory: &Path, prefix: &str, depth: usize, found: &mut Vec<String>) {
+fn list(directory: &Path, prefix: &str, depth: usize, left: &mut usize, found: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
     };
     for entry in entries.flatten() {
-        if found.len() >= MAX_FILES || depth > MAX_DEPTH {
+        if *left == 0 || depth > MAX_DEPTH {
             return;
         }
+        *left -= 1;
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
         let path = format!("{prefix}{name}");
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => {
-                list(&entry.path(), &format!("{path}/"), depth + 1, found);
+                list(&entry.path(), &format!("{path}/"), depth + 1, left, found);
             }
             Ok(_) => found.push(path),
             Err(_) => {}
@@ -115,8 +116,8 @@ mod tests {
         fs::write(root.join("a/b/file"), "").unwrap();
         std::os::unix::fs::symlink(kept.path(), root.join("link")).unwrap();
         assert_eq!(scratch.files(), ["a/b/file", "link"]);
-        fs::set_permissions(root.join("a/b"), Permissions::from_mode(0)).unwrap();
-        fs::set_permissions(root.join("a"), Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(root.join("a/b"), Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(root.join("a"), Permissions::from_mode(0o000)).unwrap();
         scratch.remove().unwrap();
         assert!(!root.exists());
         assert!(kept.path().join("kept").exists());

@@ -59,6 +59,8 @@ pub(super) fn one_of(
     let given: Vec<&'static str> = keys.iter().copied().filter(|key| at.has(key)).collect();
     match given.as_slice() {
         [one] => Some(one),
+        // A misspelt one has been reported.
+        [] if keys.iter().any(|key| found.suggests(key)) => None,
         [] => {
             let message = format!("{whose} does not say what it runs");
             found.push(
@@ -114,19 +116,27 @@ fn commands(at: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Option<Body> {
         .get("default")
         .map(|at| templates.program(at, &Form::Bash));
     let mut platforms = Vec::new();
-    let mut fine = true;
+    let (mut fine, mut elsewhere) = (true, false);
     if let Some(by_platform) = at.get("platforms") {
         for word in ["windows", "linux", "macos", "unix"] {
             let Some(at) = by_platform.get(word) else {
                 continue;
             };
-            match (general::platform(word), templates.program(at, &Form::Bash)) {
-                (Some(platform), Some(program)) => platforms.push((platform, program)),
-                _ => fine = false,
+            let Some(platform) = general::platform(word) else {
+                continue;
+            };
+            let program = match platform.is_here() {
+                true => templates.program(at, &Form::Bash),
+                false => templates.program_elsewhere(at, &Form::Bash, platform),
+            };
+            match program {
+                Some(program) => platforms.push((platform, program)),
+                None if platform.is_here() => fine = false,
+                None => elsewhere = true,
             }
         }
     }
-    if default.is_none() && platforms.is_empty() && fine {
+    if default.is_none() && platforms.is_empty() && fine && !elsewhere {
         let message = "`commands` holds no command";
         templates.push(
             Found::error("nothing-to-run", at.span(), message)

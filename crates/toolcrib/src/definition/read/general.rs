@@ -104,7 +104,7 @@ pub(super) fn min_versions(root: At<'_, '_>, found: &mut Findings<'_>) {
 pub(super) fn description(root: At<'_, '_>, is_alias: bool, found: &mut Findings<'_>) -> String {
     let text = root.text_of("description").unwrap_or_default();
     // An empty value has been reported.
-    if !is_alias && !root.has("description") {
+    if !is_alias && !root.has("description") && !found.suggests("description") {
         found.push(
             Found::error(
                 "missing-field",
@@ -145,7 +145,7 @@ pub(super) fn tags(root: At<'_, '_>, is_alias: bool, found: &mut Findings<'_>) -
     }
     // The tool behind an alias has the risk.
     let tagged = tags.iter().any(|tag| SECURITY.contains(&tag.as_str()));
-    if !tagged && !is_alias {
+    if !tagged && !is_alias && !found.suggests("tags") {
         let at = match root.has("tags") {
             true => root.key_span("tags"),
             false => 0..0,

@@ -25,13 +25,14 @@ pub(super) fn read(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<Read> {
     let Some(at) = root.get("parameters") else {
         return Vec::new();
     };
-    at.entries()
-        .filter_map(|(key, at)| {
-            name(key, found).then(|| Read {
-                parameter: parameter(key, at, found),
-            })
-        })
-        .collect()
+    let mut read = Vec::new();
+    for (key, at) in at.entries() {
+        if name(key, found) {
+            let parameter = parameter(key, at, found);
+            read.push(Read { parameter });
+        }
+    }
+    read
 }
 
 fn name(key: &Key<'_>, found: &mut Findings<'_>) -> bool {

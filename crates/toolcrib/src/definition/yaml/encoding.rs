@@ -14,10 +14,7 @@ pub(in crate::definition) struct Decoded<'a> {
 /// Reads the bytes as UTF-8. Where they are not, the problem's place counts in the readable bytes before it.
 pub(in crate::definition) fn decode(bytes: &[u8]) -> Result<Decoded<'_>, Box<Found>> {
     if bytes.len() > MAX_FILE_BYTES {
-        let message = format!(
-            "the file has {} bytes; a tool's file may have {MAX_FILE_BYTES}",
-            bytes.len()
-        );
+        let message = format!("the file has more than {MAX_FILE_BYTES} bytes (256 KB)");
         return Err(Box::new(Found::error("file-too-large", 0..0, message)));
     }
     let (skipped, rest) = match bytes {

@@ -306,7 +306,8 @@ impl<'a> Builder<'a, '_> {
     fn trimmed(&self, span: Range<usize>, style: Style) -> Range<usize> {
         match style {
             Style::Plain | Style::Quoted => {
-                span.start..span.start + self.text[span.clone()].trim_end().len()
+                let start = span.start;
+                start..start + self.text[span].trim_end().len()
             }
             Style::Block => span,
         }

@@ -72,7 +72,17 @@ fn misplaced(text: &str, at: usize, open: Option<&Key<'_>>) -> Found {
     let content = text[line.clone()].trim_end();
     let span = start..(line.start + content.len()).max(start);
     let words = text[span.clone()].trim();
+    let block = open.and_then(|key| line_value(text, key.span.end));
+    if let (Some(key), Some("|" | ">" | "|-" | ">-")) = (open, block.map(|block| &text[block])) {
+        let message = format!(
+            "the text of `{}` is not indented, so it does not belong to it",
+            shorten(&key.text, 60)
+        );
+        return Found::error("indentation", span, message)
+            .help("indent every line of the text by two spaces more than its key");
+    }
     let key = words
+        .trim_start_matches("- ")
         .split_once(':')
         .map(|(key, _)| key)
         .filter(|key| !key.is_empty() && !key.contains(' '));

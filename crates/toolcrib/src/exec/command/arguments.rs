@@ -11,6 +11,7 @@ use super::publish::{is_own_type, own_type, property, published_type, to_publish
 use super::surroundings::judged_variables;
 use crate::definition::{Definition, Parameter, ParameterKind, SchemaGeneration};
 use crate::model::JsonObject;
+use crate::process::MAX_ARGUMENT;
 use crate::schema::{Fault, Schema};
 use crate::template::{Reference, ValueFault, Values};
 
@@ -172,7 +173,7 @@ fn unfit(definition: &Definition, args: &JsonObject) -> Vec<Fault> {
         variables: judged_variables(definition, None),
         ..Values::default()
     };
-    let mut faults: Vec<Fault> = Vec::new();
+    let mut faults: Vec<Fault> = unfit_variables(definition, &values);
     for used in programs::used(definition) {
         let certain = match used.role {
             Role::Command | Role::Cleanup => true,
@@ -190,6 +191,33 @@ fn unfit(definition: &Definition, args: &JsonObject) -> Vec<Fault> {
                 faults.push(fault);
             }
         }
+    }
+    faults
+}
+
+/// Arguments that make a variable of the environment what no program can be given.
+fn unfit_variables(definition: &Definition, values: &Values) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (name, template) in &definition.environment.variables {
+        let value = template.render(values);
+        let why = if value.contains('\0') {
+            "holds a NUL character".to_owned()
+        } else if name.len() + 1 + value.len() > MAX_ARGUMENT {
+            format!("makes it longer than {MAX_ARGUMENT} bytes")
+        } else {
+            continue;
+        };
+        let message = format!(
+            "cannot be in the variable `{name}`: it {why}, and no program can be given that"
+        );
+        let culprit = template
+            .references()
+            .iter()
+            .find_map(|reference| match reference {
+                Reference::Parameter(parameter) => Some(parameter),
+                Reference::Step { .. } | Reference::Variable(_) => None,
+            });
+        faults.extend(culprit.map(|parameter| fault(parameter, message)));
     }
     faults
 }

@@ -50,6 +50,38 @@ use arguments::Checks;
 use running::{How, Running, fields};
 use steps::{OnFailure, effective_effects};
 
+/// What models would see of a definition, wherever its file is. `lookup` knows the other tools there are: an alias is published with
+/// what its base takes.
+pub fn spec_of(
+    definition: &Definition,
+    lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
+) -> Result<ToolSpec, ToolError> {
+    let bundle = Slug::from_wire(&definition.name);
+    let (_, spec) = published(definition, bundle, lookup)?;
+    Ok(spec)
+}
+
+fn published(
+    definition: &Definition,
+    bundle: Slug,
+    lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
+) -> Result<(Option<Alias>, ToolSpec), ToolError> {
+    let effects = effective_effects(definition, |name| Some(lookup(name)?.effects));
+    match &definition.body {
+        Body::Alias { base, presets } => {
+            let base = lookup(base).ok_or_else(|| {
+                let why = format!("its base tool `{base}` is not there");
+                publish::unpublishable(&definition.name, &why)
+            })?;
+            let (alias, spec) = Alias::new(definition, bundle, &base, presets, effects)?;
+            Ok((Some(alias), spec))
+        }
+        Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => {
+            Ok((None, publish::spec(definition, bundle, effects)?))
+        }
+    }
+}
+
 /// What all command tools of a registry share.
 pub(crate) struct CommandSettings {
     /// Starts their programs.
@@ -75,40 +107,20 @@ pub(crate) struct CommandTool {
 impl CommandTool {
     /// The tool of a definition, in the bundle of its scope (`local`, `user`, `global`). The error says what about it cannot be
     /// published.
-    pub(crate) fn new(
-        definition: Arc<Definition>,
-        bundle: Slug,
-        settings: Arc<CommandSettings>,
-    ) -> Result<Self, ToolError> {
-        Self::linked(definition, bundle, settings, &|_| None)
-    }
-
-    /// The same, for a tool that may use others: `lookup` knows the ones there are. An alias is published with what its base
-    /// takes, a tool with steps with the effects of what they use; when one of those changes, it is made anew.
+    ///
+    /// `lookup` knows the tools that it may use: an alias is published with what its base takes, a tool with steps with the effects
+    /// of what they use. When one of those changes, it is made anew.
     pub(crate) fn linked(
         definition: Arc<Definition>,
         bundle: Slug,
         settings: Arc<CommandSettings>,
         lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
     ) -> Result<Self, ToolError> {
-        let effects = effective_effects(&definition, |name| Some(lookup(name)?.effects));
         let steps = match &definition.body {
             Body::Steps(steps) => Some(steps.as_slice().into()),
             Body::Command(_) | Body::Commands { .. } | Body::Alias { .. } => None,
         };
-        let (alias, spec) = match &definition.body {
-            Body::Alias { base, presets } => {
-                let base = lookup(base).ok_or_else(|| {
-                    let why = format!("its base tool `{base}` is not there");
-                    publish::unpublishable(&definition.name, &why)
-                })?;
-                let (alias, spec) = Alias::new(&definition, bundle, &base, presets, effects)?;
-                (Some(alias), spec)
-            }
-            Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => {
-                (None, publish::spec(&definition, bundle, effects)?)
-            }
-        };
+        let (alias, spec) = published(&definition, bundle, lookup)?;
         let checks = Checks::of(&definition)
             .map_err(|why| publish::unpublishable(&definition.name, &why))?;
         Ok(CommandTool {
@@ -121,9 +133,16 @@ impl CommandTool {
         })
     }
 
-    /// What the file says.
-    pub(crate) fn definition(&self) -> &Arc<Definition> {
-        &self.definition
+    /// What a call may read or write outside of the workspace, links followed, in words.
+    pub(crate) fn beyond_workspace(
+        definition: &Definition,
+        args: &JsonObject,
+        workspace: &Workspace,
+    ) -> Vec<String> {
+        let values = surroundings::judged_values(definition, args, Some(workspace));
+        let mut reach = reach::Reach::of(definition, &values, Some(workspace));
+        reach.hosts.clear();
+        reach.in_words()
     }
 
     /// What is missing for it to run on this machine, if something is: another platform, an interpreter.

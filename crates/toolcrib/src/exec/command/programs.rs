@@ -5,15 +5,6 @@ use std::path::Path;
 use crate::definition::{Action, Body, Cleanup, Definition, Platform, Program};
 use crate::template::{Form, Values};
 
-/// The system this is.
-pub(super) const HERE: Platform = if cfg!(target_os = "windows") {
-    Platform::Windows
-} else if cfg!(target_os = "macos") {
-    Platform::Macos
-} else {
-    Platform::Linux
-};
-
 /// A program that a call may run, and when.
 #[derive(Clone, Copy)]
 pub(super) struct Used<'a> {
@@ -51,8 +42,8 @@ pub(super) fn command_here(body: &Body) -> Option<&Program> {
                 let found = platforms.iter().find(|(platform, _)| *platform == wanted);
                 found.map(|(_, program)| program)
             };
-            let family = (HERE != Platform::Windows).then(|| of(Platform::Unix));
-            of(HERE).or(family.flatten()).or(default.as_ref())
+            let family = (Platform::HERE != Platform::Windows).then(|| of(Platform::Unix));
+            of(Platform::HERE).or(family.flatten()).or(default.as_ref())
         }
         Body::Steps(_) | Body::Alias { .. } => None,
     }
@@ -92,19 +83,19 @@ pub(super) fn used(definition: &Definition) -> Vec<Used<'_>> {
 /// What is missing for a tool to run on this machine, if something is: another system, a program.
 pub(super) fn missing(definition: &Definition) -> Option<String> {
     let platforms = &definition.platforms;
-    if !platforms.is_empty() && !platforms.iter().copied().any(is_here) {
-        let names: Vec<&str> = platforms.iter().copied().map(name).collect();
+    if !platforms.is_empty() && !platforms.iter().copied().any(Platform::is_here) {
+        let names: Vec<&str> = platforms.iter().copied().map(Platform::name).collect();
         return Some(format!(
             "it is for {}, and this is {}",
             names.join(" and "),
-            name(HERE)
+            Platform::HERE.name()
         ));
     }
     if matches!(definition.body, Body::Commands { .. }) && command_here(&definition.body).is_none()
     {
         return Some(format!(
             "it has no command for {}; give it one under `commands.default` or `commands.platforms`",
-            name(HERE)
+            Platform::HERE.name()
         ));
     }
     // What may not run at all may do without its program.
@@ -124,19 +115,6 @@ pub(super) fn missing(definition: &Definition) -> Option<String> {
         .find_map(|used| missing_program(used.program, sets_path))
 }
 
-fn is_here(platform: Platform) -> bool {
-    platform == HERE || (platform == Platform::Unix && HERE != Platform::Windows)
-}
-
-fn name(platform: Platform) -> &'static str {
-    match platform {
-        Platform::Windows => "Windows",
-        Platform::Linux => "Linux",
-        Platform::Macos => "macOS",
-        Platform::Unix => "Unix",
-    }
-}
-
 fn missing_program(program: &Program, sets_path: bool) -> Option<String> {
     let code = &program.code;
     let started = || {
@@ -144,7 +122,7 @@ fn missing_program(program: &Program, sets_path: bool) -> Option<String> {
         Some(invocation.program)
     };
     let (program, how) = match code.form() {
-        Form::Cmd if HERE != Platform::Windows => {
+        Form::Cmd if Platform::HERE != Platform::Windows => {
             return Some(
                 "its command is for `cmd`, the shell of Windows; add one for this system (`bash: …`, or `commands:` with one for each)"
                     .to_owned(),
@@ -157,10 +135,14 @@ fn missing_program(program: &Program, sets_path: bool) -> Option<String> {
                 .to_owned(),
         ),
         Form::Bash => ("bash".to_owned(), "; install it".to_owned()),
-        Form::Script(shell) => (
-            started().unwrap_or_else(|| shell.clone()),
-            format!("; install `{shell}`, or name another `shell:`"),
-        ),
+        Form::Script(shell) => {
+            let named = shell.split_whitespace().next().unwrap_or(shell);
+            // What is started for a shell that nobody knows may be another that starts it.
+            let known = started().filter(|started| started.starts_with(named));
+            let program = known.unwrap_or_else(|| named.to_owned());
+            let how = format!("; install `{named}`, or name another `shell:`");
+            (program, how)
+        }
         // Its own PATH, or a file of the workspace: known when it runs.
         Form::Run if sets_path => return None,
         Form::Run => (started()?, "; install it, or name its path".to_owned()),

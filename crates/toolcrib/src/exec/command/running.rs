@@ -1,5 +1,6 @@
 //! A call of a command tool under way: what all its programs share, and how one of them is run.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::definition::{Definition, Privilege, Program};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::process::{CallTemp, Dialogue, Finished, MAX_ARGUMENT, Run, Sink, Wall, inherited};
+use crate::process::{CallTemp, Dialogue, Finished, Run, Sink, Wall, inherited};
 use crate::sandbox::{Command, Stdin};
 use crate::schema::Fault;
 use crate::template::{Invocation, VALUES_DIRECTORY, ValueFault, Values};
@@ -143,40 +144,25 @@ impl Running {
     ) -> Result<(Command, Wall), ToolError> {
         let mut wall = self.wall.clone();
         let definition = &self.definition;
-        let mut environment = Vec::new();
+        let mut environment: Vec<(OsString, OsString)> = match definition.environment.inherit {
+            true => inherited(),
+            false => Vec::new(),
+        };
         for (name, value) in &definition.environment.variables {
-            let value = value.render(values);
-            if value.contains('\0') || name.len() + 1 + value.len() > MAX_ARGUMENT {
-                return Err(ToolError::new(
-                    ErrorCode::InvalidArguments,
-                    format!(
-                        "the variable `{name}` of `{}` would be {} bytes long or hold a NUL character, and no program can be given that",
-                        definition.name,
-                        value.len()
-                    ),
-                ));
-            }
-            environment.push((name.clone(), value));
+            environment.push((name.into(), value.render(values).into()));
         }
-        environment.extend(invocation.environment);
+        let carried = invocation.environment.into_iter();
+        environment.extend(carried.map(|(name, value)| (name.into(), value.into())));
         if let Some(large) = large {
             // Written to by nobody; but only what may be written is shown to those with reduced rights as their own.
             wall.write.push(large.path().to_owned());
-            environment.push((
-                VALUES_DIRECTORY.to_owned(),
-                large.path().to_string_lossy().into_owned(),
-            ));
+            environment.push((VALUES_DIRECTORY.into(), large.path().into()));
         }
         let mut command = match definition.security.privilege {
             Privilege::Elevated => self.elevated(&invocation.program, &environment)?,
             Privilege::SameAsUser | Privilege::Reduced => Command::new(&invocation.program),
         };
         command = command.args(invocation.arguments);
-        if definition.environment.inherit {
-            for (name, value) in inherited() {
-                command = command.env(name, value);
-            }
-        }
         for (name, value) in environment {
             command = command.env(name, value);
         }
@@ -193,19 +179,22 @@ impl Running {
     fn elevated(
         &self,
         program: &str,
-        environment: &[(String, String)],
+        environment: &[(OsString, OsString)],
     ) -> Result<Command, ToolError> {
         let sudo =
             self.settings.sudo.as_ref().ok_or_else(|| {
                 ToolError::new(ErrorCode::ToolUnavailable, "no `sudo` is configured")
             })?;
-        let set = environment
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"));
-        let words = ["-n", "--", "env"].map(str::to_owned).into_iter();
+        let set = environment.iter().map(|(name, value)| {
+            let mut word = name.clone();
+            word.push("=");
+            word.push(value);
+            word
+        });
         Ok(Command::new(sudo)
-            .args(words.chain(set))
-            .args([program.to_owned()]))
+            .args(["-n", "--", "env"])
+            .args(set)
+            .args([program]))
     }
 
     /// The terminal of an interactive tool, and what keeps it supplied with what is typed while it runs.

@@ -9,7 +9,7 @@ use crate::rules::invocation::{Arg, Invocation};
 use crate::rules::place::{Located, Name, Root};
 
 /// What of the workspace's root a removal asks about even though it is inside.
-pub(super) const PRECIOUS: [&str; 2] = [".git", ".toolcrib"];
+pub(super) const PRECIOUS: [&str; 3] = [".git", ".toolcrib", ".cycod"];
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     for command in facts.commands() {

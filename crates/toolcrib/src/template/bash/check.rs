@@ -5,21 +5,25 @@
 //! code. When values can flow on (into pipes, variables, functions), a doubt of any origin counts, for what is doubtful may be the
 //! value. What cannot be told is refused.
 
-use std::collections::BTreeSet;
-
-use super::languages;
-use super::limits::MAX_ARGUMENT;
 use super::rewrite::expanded;
 use super::{Bash, Chunk, Slot, SlotForm, Trust};
+use super::{demands, languages};
 use crate::definition::ParameterKind;
 use crate::shell::places::Quote;
 use crate::shell::shape::{Shape, Spot, shape};
-use crate::shell::{Dialect, Doubt, Part, Script, SimpleCommand, VALUE_PREFIX, Word, read_with};
+use crate::shell::{
+    Dialect, Doubt, MAX_DOUBTS, Part, Script, SimpleCommand, VALUE_PREFIX, is_shell, read_with,
+};
 use crate::template::TemplateProblem;
 
 /// Checks a template and finds out what its values must be like.
 pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
     if bash.slots.iter().all(|slot| slot.trust == Trust::Raw) {
+        return Vec::new();
+    }
+    if bash.is_a_program_alone() {
+        bash.slots[0].form = SlotForm::Text;
+        bash.slots[0].demands.program = true;
         return Vec::new();
     }
     let text = bash.analysis(|_| Fill::Value);
@@ -29,18 +33,24 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
         return problems;
     }
     let readings = Readings::new(bash);
+    if let Some(problem) = too_much(bash, &readings) {
+        return vec![problem];
+    }
     problems = commands(bash, &readings);
     if problems.is_empty() {
         problems = names(bash, &shape);
     }
     if problems.is_empty() {
-        problems = languages::check(bash, &readings.values, &shape);
+        problems = split(bash, &readings.values.0, &shape);
+    }
+    if problems.is_empty() {
+        problems = languages::check(bash, &readings.values.0, &shape);
     }
     if problems.is_empty() {
         problems = doubts(bash, &readings, &shape);
     }
     if problems.is_empty() {
-        demands(bash, &readings.values, &shape);
+        demands::demands(bash, &readings.values.0, &shape);
     }
     problems
 }
@@ -61,6 +71,32 @@ enum Fill {
 }
 
 impl Bash {
+    /// Whether the text is `command {PARAM}` and nothing else, as S0's first example. Whoever calls the tool decides which
+    /// program runs then, but gives it no arguments, and no other value is there for it to be code to.
+    pub(super) fn is_a_program_alone(&self) -> bool {
+        let [slot] = self.slots.as_slice() else {
+            return false;
+        };
+        let mut around = [String::new(), String::new()];
+        let mut seen = 0;
+        for chunk in &self.chunks {
+            match chunk {
+                Chunk::Text(text) => around[seen].push_str(text),
+                Chunk::Slot(_) => seen = 1,
+            }
+        }
+        let [before, after] = around;
+        let one_text = slot.parameter.as_ref().is_some_and(|parameter| {
+            parameter.kind == ParameterKind::String && parameter.format.is_none()
+        });
+        one_text
+            && slot.trust == Trust::Text
+            && slot.quote == Quote::Bare
+            && before.trim() == "command"
+            && before.ends_with([' ', '\t'])
+            && after.trim().is_empty()
+    }
+
     /// The text for the reader; each slot has a variable of its own, by its index.
     fn analysis(&self, fill: impl Fn(usize) -> Fill) -> String {
         let mut text = String::new();
@@ -91,7 +127,7 @@ impl Bash {
         text
     }
 
-    fn read(&self, fill: impl Fn(usize) -> Fill) -> Script {
+    fn read(&self, fill: impl Fn(usize) -> Fill) -> (Script, Vec<Doubt>) {
         let names: Vec<String> = (0..self.slots.len()).map(variable).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         read_with(&self.analysis(fill), self.dialect, &names)
@@ -211,9 +247,9 @@ fn command_problem(slot: &Slot) -> TemplateProblem {
 /// What the reader made of the text.
 struct Readings {
     /// With values of unknown content.
-    values: Script,
+    values: (Script, Vec<Doubt>),
     /// With fixed words instead.
-    fixed: Script,
+    fixed: (Script, Vec<Doubt>),
 }
 
 impl Readings {
@@ -228,10 +264,28 @@ impl Readings {
     }
 }
 
+/// Refuses texts that the reader did not read to the end.
+fn too_much(bash: &Bash, readings: &Readings) -> Option<TemplateProblem> {
+    let (script, doubts) = &readings.values;
+    let cut = doubts.len() >= MAX_DOUBTS
+        || doubts.iter().any(|doubt| {
+            doubt.reason.contains("too many") || doubt.reason.contains("more commands than")
+        });
+    let slot = bash.slots.first().filter(|_| cut)?;
+    Some(slot.refuse(
+        "template-not-understood",
+        format!(
+            "the text is too much to be read whole ({} commands)",
+            script.commands.len()
+        ),
+        "put it in a script of its own and run that with the value as an argument",
+    ))
+}
+
 /// No value is a command, also not behind `env`, `xargs` and their kin.
 fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
     let mut problems: Vec<TemplateProblem> = Vec::new();
-    for index in named_commands(&readings.values) {
+    for index in named_commands(&readings.values.0) {
         let slot = &bash.slots[index];
         if slot.trust != Trust::Own {
             problems.push(command_problem(slot));
@@ -243,6 +297,7 @@ fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
     // Without an optional value in its place another one may come to be where the command is, behind `sudo -u` or `timeout`.
     if readings
         .values
+        .0
         .commands
         .iter()
         .all(|command| command.via.is_empty())
@@ -253,7 +308,7 @@ fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
         if bash.slots[absent].form != SlotForm::Words {
             continue;
         }
-        let script = bash.read(|index| {
+        let (script, _) = bash.read(|index| {
             if index == absent {
                 Fill::Nothing
             } else {
@@ -305,22 +360,35 @@ fn doubts(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplatePr
         .iter()
         .any(|site| site.flows && texts.iter().any(|index| site.variable == variable(*index)))
         || !shape.functions.is_empty() && !texts.is_empty();
-    let strict = flows || bash.dialect == Dialect::Sh && !texts.is_empty();
-    let suspicious = |script: &Script| -> Vec<Doubt> {
-        script
-            .doubts
+    // What a shell is given, its text can use.
+    let flows = flows
+        || readings
+            .values
+            .0
+            .commands
             .iter()
-            .filter(|doubt| strict || !readings.fixed.doubts.contains(doubt))
-            .cloned()
-            .collect()
+            .any(|command| command.name().is_some_and(is_shell) && has_values(command));
+    let strict = flows || bash.dialect == Dialect::Sh && !texts.is_empty();
+    let suspicious = |doubts: &[Doubt]| -> Vec<Doubt> {
+        if strict {
+            doubts.to_vec()
+        } else {
+            let mut found = beyond(doubts, &readings.fixed.1);
+            // `gcc -wrapper {X}`: the doubt is about the option, and the value is what it runs.
+            let about = doubts
+                .iter()
+                .filter(|doubt| is_about_values(doubt, &readings.values.0));
+            found.extend(about.cloned());
+            found
+        }
     };
-    let found = suspicious(&readings.values);
+    let found = suspicious(&readings.values.1);
     // Numbers are fine where values are read as code, as long as they are numbers.
     let with_numbers = bash.read(|index| match bash.usual(index) {
         Fill::Digit => Fill::Value,
         fill => fill,
     });
-    let numbers_matter = suspicious(&with_numbers).len() > found.len();
+    let numbers_matter = suspicious(&with_numbers.1).len() > found.len();
     for slot in &mut bash.slots {
         if slot.trust == Trust::Number && numbers_matter {
             slot.demands.number = true;
@@ -342,11 +410,7 @@ fn doubts(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplatePr
                 }
             }
         });
-        let new: Vec<Doubt> = alone
-            .doubts
-            .into_iter()
-            .filter(|doubt| !readings.fixed.doubts.contains(doubt))
-            .collect();
+        let new = beyond(&alone.1, &readings.fixed.1);
         let Some(first) = new.first() else { continue };
         explained.extend(new.iter().cloned());
         if bash.slots[*index].trust == Trust::Own {
@@ -377,6 +441,38 @@ fn doubts(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplatePr
     problems
 }
 
+/// Whether a doubt is about a program that is given a value.
+fn is_about_values(doubt: &Doubt, script: &Script) -> bool {
+    let names = doubt.reason.split('`').skip(1).step_by(2);
+    names.into_iter().any(|name| {
+        script
+            .commands
+            .iter()
+            .any(|command| command.name() == Some(name) && has_values(command))
+    })
+}
+
+/// Whether a value is among the words of a command.
+fn has_values(command: &SimpleCommand) -> bool {
+    let mut parts = command.words.iter().flat_map(|word| &word.parts);
+    parts.any(|part| matches!(part, Part::Dynamic(source) if mentioned(source).next().is_some()))
+}
+
+/// The doubts that are not among others, each counted.
+fn beyond(doubts: &[Doubt], others: &[Doubt]) -> Vec<Doubt> {
+    let mut others: Vec<&Doubt> = others.iter().collect();
+    let mut left = Vec::new();
+    for doubt in doubts {
+        match others.iter().position(|other| *other == doubt) {
+            Some(at) => {
+                others.swap_remove(at);
+            }
+            None => left.push(doubt.clone()),
+        }
+    }
+    left
+}
+
 /// Whether another doubt has the same reason: what is shown of the text differs with what stands for the values.
 fn same_without_values(doubt: &Doubt, explained: &[Doubt]) -> bool {
     explained.iter().any(|other| other.reason == doubt.reason)
@@ -386,6 +482,11 @@ fn doubt_problem(slot: &Slot, doubt: &Doubt) -> TemplateProblem {
     let reason = doubt.reason.as_str();
     let (code, fix) = if reason.contains("arithmetic") || reason.contains("calculates") {
         ("template-arithmetic", "make it a parameter of type number")
+    } else if reason.contains("without quotes") {
+        (
+            "template-unquoted",
+            "put double quotes around the variable: \"$x\"",
+        )
     } else if reason.contains("`eval`") {
         ("template-eval", "run the command itself, without `eval`")
     } else if reason.contains("name") && reason.contains("variable") {
@@ -418,6 +519,58 @@ fn doubt_problem(slot: &Slot, doubt: &Doubt) -> TemplateProblem {
     }
 }
 
+/// No value is taken apart at its blanks, by way of a variable without quotes.
+fn split(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
+    let mut found: Vec<usize> = Vec::new();
+    for name in &shape.split {
+        found.extend(
+            shape
+                .copies(name)
+                .iter()
+                .flat_map(|holder| mentioned(holder)),
+        );
+    }
+    // `sh -c 'rm $1' sh {X}`
+    for shell in script
+        .commands
+        .iter()
+        .filter(|command| command.name().is_some_and(is_shell) && has_values(command))
+    {
+        let inside = script.commands.iter().filter(|command| {
+            command.span == shell.span && command.via.iter().any(|via| is_shell(via))
+        });
+        let positional = |part: &Part| matches!(part, Part::Dynamic(source) if source.trim_start_matches(['$', '{']).starts_with(|c: char| c.is_ascii_digit() || c == '*'));
+        let splits = inside
+            .flat_map(|command| &command.words)
+            .any(|word| word.splits && word.parts.iter().any(positional));
+        if splits {
+            let words = shell.words.iter().flat_map(|word| &word.parts);
+            found.extend(words.flat_map(|part| match part {
+                Part::Dynamic(source) => mentioned(source).collect(),
+                _ => Vec::new(),
+            }));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+        .into_iter()
+        .filter_map(|index| bash.slots.get(index))
+        .filter(|slot| matches!(slot.trust, Trust::Text | Trust::Own))
+        .map(|slot| {
+            slot.refuse(
+                "template-unquoted",
+                format!(
+                    "a variable that holds `{{{}}}` stands without quotes, so blanks and signs in the value make several \
+                     words of it",
+                    slot.reference
+                ),
+                "put double quotes around the variable: \"$x\"; for several words make the parameter a list",
+            )
+        })
+        .collect()
+}
+
 /// No value names a variable.
 fn names(bash: &Bash, shape: &Shape) -> Vec<TemplateProblem> {
     let mut problems = Vec::new();
@@ -443,197 +596,4 @@ fn names(bash: &Bash, shape: &Shape) -> Vec<TemplateProblem> {
         }
     }
     problems
-}
-
-/// Programs to which `--` does not mean the end of options.
-const WITHOUT_DASHES: &[&str] = &["find", "gfind", "echo", "test", "[", "expr", "dd", "ps"];
-
-/// What values must be like: no options by accident, not too long for programs.
-fn demands(bash: &mut Bash, script: &Script, shape: &Shape) {
-    for command in &script.commands {
-        let external = is_external(command, shape);
-        if external || command.name().is_some_and(|name| exports(name)) {
-            for (_, value) in &command.assignments {
-                limit(bash, value, shape);
-            }
-        }
-        let exporting = command.name().is_some_and(exports);
-        let mut ended = false;
-        for (index, word) in command.words.iter().enumerate() {
-            if external || exporting {
-                limit(bash, word, shape);
-            }
-            if index > 0 && !ended {
-                dashes(bash, word, shape);
-            }
-            if index > 0 {
-                signs(bash, command, word, shape);
-            }
-            ended |= index > 0
-                && word.as_static() == Some("--")
-                && !command
-                    .name()
-                    .is_some_and(|name| WITHOUT_DASHES.contains(&name));
-        }
-    }
-}
-
-fn exports(name: &str) -> bool {
-    matches!(name, "export" | "declare" | "typeset")
-}
-
-/// Builtins of bash whose words are not copied into a new program.
-const BUILTINS: &[&str] = &[
-    ":",
-    "[",
-    "alias",
-    "break",
-    "builtin",
-    "cd",
-    "command",
-    "continue",
-    "declare",
-    "dirs",
-    "echo",
-    "exit",
-    "export",
-    "false",
-    "getopts",
-    "hash",
-    "let",
-    "local",
-    "mapfile",
-    "popd",
-    "printf",
-    "pushd",
-    "pwd",
-    "read",
-    "readarray",
-    "readonly",
-    "return",
-    "set",
-    "shift",
-    "test",
-    "true",
-    "type",
-    "typeset",
-    "unset",
-    "wait",
-];
-
-fn is_external(command: &SimpleCommand, shape: &Shape) -> bool {
-    let Some(first) = command.words.first() else {
-        return false;
-    };
-    let builtin = first
-        .as_static()
-        .is_some_and(|name| BUILTINS.contains(&name) && !shape.functions.contains(name));
-    let inside = command
-        .via
-        .iter()
-        .any(|wrapper| !matches!(wrapper.as_str(), "command" | "builtin"));
-    !builtin || inside
-}
-
-/// The slots whose values may be in a word, through variables, too.
-fn values_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usize> {
-    let mut found: BTreeSet<usize> = mentioned(source).collect();
-    if shape.holders().next().is_some() {
-        for name in names_in(source) {
-            for holder in shape.sources(name) {
-                found.extend(mentioned(&holder));
-            }
-        }
-    }
-    found
-        .into_iter()
-        .filter(|index| *index < bash.slots.len())
-        .collect()
-}
-
-/// The slots whose values a word may begin with, through variables, too.
-fn beginnings_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usize> {
-    let mut found: BTreeSet<usize> = mentioned(source).collect();
-    for name in names_in(source) {
-        for holder in shape.beginnings(name) {
-            found.extend(mentioned(&holder));
-        }
-    }
-    found
-        .into_iter()
-        .filter(|index| *index < bash.slots.len())
-        .collect()
-}
-
-/// The variables in `$x`, `${x:-$y}`.
-fn names_in(source: &str) -> impl Iterator<Item = &str> {
-    source
-        .split(|c: char| c != '_' && c != '@' && c != '*' && !c.is_ascii_alphanumeric())
-        .filter(|name| !name.is_empty())
-}
-
-fn limit(bash: &mut Bash, word: &Word, shape: &Shape) {
-    let literal: usize = word
-        .parts
-        .iter()
-        .map(|part| match part {
-            Part::Text(text) => text.len(),
-            _ => 0,
-        })
-        .sum();
-    for part in &word.parts {
-        let Part::Dynamic(source) = part else {
-            continue;
-        };
-        if is_substitution(source) {
-            continue;
-        }
-        for index in values_in(bash, source, shape) {
-            let most = &mut bash.slots[index].demands.most_bytes;
-            let room = MAX_ARGUMENT.saturating_sub(literal);
-            *most = Some(most.map_or(room, |most| most.min(room)));
-        }
-    }
-}
-
-/// Demands what the rules of single programs make necessary.
-fn signs(bash: &mut Bash, command: &SimpleCommand, word: &Word, shape: &Shape) {
-    let forbidden = command.name().and_then(languages::forbidden);
-    let (Some(forbidden), Some(Part::Dynamic(source))) = (forbidden, word.parts.first()) else {
-        return;
-    };
-    if is_substitution(source) {
-        return;
-    }
-    for index in values_in(bash, source, shape) {
-        bash.slots[index].demands.forbidden = Some(forbidden);
-    }
-}
-
-/// Demands that values at the beginning of a word do not begin with a dash.
-fn dashes(bash: &mut Bash, word: &Word, shape: &Shape) {
-    let mut before: Vec<usize> = Vec::new();
-    for part in &word.parts {
-        match part {
-            Part::Text(text) if text.is_empty() => {}
-            Part::Text(_) | Part::Glob(_) => return,
-            Part::Variable(_) => {}
-            Part::Dynamic(source) => {
-                if is_substitution(source) {
-                    continue;
-                }
-                let direct: Vec<usize> = mentioned(source).collect();
-                for index in beginnings_in(bash, source, shape) {
-                    let demand = &mut bash.slots[index].demands.no_dash;
-                    *demand = match (demand.take(), direct.contains(&index)) {
-                        // Elsewhere it stands alone.
-                        (Some(other), true) if other.len() < before.len() => Some(other),
-                        (_, true) => Some(before.clone()),
-                        (_, false) => Some(Vec::new()),
-                    };
-                }
-                before.extend(direct);
-            }
-        }
-    }
 }

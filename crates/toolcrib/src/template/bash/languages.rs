@@ -29,6 +29,21 @@ const DATABASES: &[(&str, &[&str])] = &[
 /// Filters whose language cannot run anything: the whole program may be a value, a part of one may not.
 const FILTERS: &[&str] = &["jq", "gojq", "jaq", "yq"];
 
+/// Options whose value is a text that some shell reads; a value may be a word there, but not a part of a text.
+const TEXT_OPTIONS: &[&str] = &[
+    "--command",
+    "--cmd",
+    "--exec",
+    "--execute",
+    "--eval",
+    "--call",
+    "--run",
+    "--preview",
+    "--hook",
+    "--script",
+    "--shell",
+];
+
 /// Refuses values in texts of other languages.
 pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
     let mut problems: Vec<TemplateProblem> = Vec::new();
@@ -56,6 +71,11 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
             if partial && whole {
                 continue;
             }
+            for index in slots(word) {
+                refuse(index, name);
+            }
+        }
+        for word in option_texts(command) {
             for index in slots(word) {
                 refuse(index, name);
             }
@@ -135,6 +155,32 @@ fn filter(words: &[Word]) -> Option<&Word> {
     None
 }
 
+/// Texts with values in them that an option hands to a shell: `--command "ls {X}"`. Also what `adb shell` is given.
+fn option_texts(command: &SimpleCommand) -> Vec<&Word> {
+    let words = &command.words;
+    let mut found = Vec::new();
+    for (index, word) in words.iter().enumerate().skip(1) {
+        let start = word.literal_prefix();
+        let option = start.split('=').next().unwrap_or(start);
+        if !TEXT_OPTIONS.contains(&option) {
+            continue;
+        }
+        if start.len() > option.len() + 1 || start.contains('=') && word.parts.len() > 2 {
+            found.push(word);
+        } else if word.is_static() && !start.contains('=') {
+            found.extend(words.get(index + 1).filter(|text| text.parts.len() > 1));
+        }
+    }
+    if command.name() == Some("adb")
+        && let Some(at) = words
+            .iter()
+            .position(|word| word.as_static() == Some("shell"))
+    {
+        found.extend(&words[at + 1..]);
+    }
+    found
+}
+
 /// A shell or interpreter among the words of a program that nobody here knows (`docker exec c sh -c …`), and the code it is given.
 fn code_behind(command: &SimpleCommand) -> Option<(&str, &Word)> {
     let words = &command.words;
@@ -169,9 +215,9 @@ fn code_behind(command: &SimpleCommand) -> Option<(&str, &Word)> {
 
 /// What a value must not be, because the program makes more of it than a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Forbidden {
-    /// `make X=y` sets a variable that recipes run.
-    Assignment,
+pub(in crate::template) enum Forbidden {
+    /// `make` expands `$(…)` in what it is given, and recipes hand it to a shell.
+    Recipe,
     /// `perl -n` opens `ls|` as a command.
     Pipe,
     /// `vim +!ls` and `less +!ls` run commands.
@@ -179,12 +225,20 @@ pub(super) enum Forbidden {
 }
 
 impl Forbidden {
+    /// Whether it counts for a value that is not the beginning of its word.
+    pub(super) fn is_everywhere(self) -> bool {
+        self == Forbidden::Recipe
+    }
+
     /// What is wrong with a word.
     pub(super) fn fault(self, word: &str) -> Option<String> {
         let (wrong, message) = match self {
-            Forbidden::Assignment => (
-                word.contains('='),
-                "contains `=` and would set a variable of `make`",
+            Forbidden::Recipe => (
+                !word
+                    .chars()
+                    .all(|c| c.is_alphanumeric() || "_./@:+,%-".contains(c)),
+                "has signs in it that `make` or the shell of a recipe would read as code; letters, digits and `_./@:+,%-` \
+                 are fine",
             ),
             Forbidden::Pipe => (
                 word.contains(['|', '<', '>']),
@@ -202,7 +256,7 @@ impl Forbidden {
 /// What the words of a program must not be.
 pub(super) fn forbidden(name: &str) -> Option<Forbidden> {
     Some(match name {
-        "make" | "gmake" | "nmake" | "bmake" => Forbidden::Assignment,
+        "make" | "gmake" | "nmake" | "bmake" => Forbidden::Recipe,
         "perl" => Forbidden::Pipe,
         "vi" | "vim" | "nvim" | "view" | "ex" | "vimdiff" | "gvim" | "less" | "more" | "most"
         | "man" | "bash" | "sh" | "dash" | "zsh" | "ksh" => Forbidden::Plus,

@@ -4,10 +4,13 @@ use super::{Made, Slot, SlotForm};
 use crate::template::{Reference, ValueFault};
 
 /// The longest argument that the kernel passes on, its null byte not counted.
-pub(super) const MAX_ARGUMENT: usize = 131_071;
+pub(in crate::template) const MAX_ARGUMENT: usize = 131_071;
+
+/// The most bytes of a list that one command is given: the kernel takes two megabytes for arguments and environment.
+const MAX_LIST: usize = 1_500_000;
 
 /// What is wrong with the values of a call.
-pub(super) fn faults(slots: &[Slot], made: &[Made]) -> Vec<ValueFault> {
+pub(in crate::template) fn faults(slots: &[Slot], made: &[Made]) -> Vec<ValueFault> {
     let mut faults: Vec<ValueFault> = Vec::new();
     for (slot, value) in slots.iter().zip(made) {
         let Some(message) = fault(slot, value, made) else {
@@ -44,7 +47,7 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
         && let Some(message) = value
             .words
             .iter()
-            .filter(|word| !word.glued)
+            .filter(|word| !word.glued || forbidden.is_everywhere())
             .find_map(|word| forbidden.fault(&word.text))
     {
         return Some(message);
@@ -53,6 +56,13 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
         text.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte))
     };
+    let named = |text: &str| plain(text) && !text.is_empty() && !text.starts_with('-');
+    if demands.program && !value.words.iter().all(|word| named(&word.text)) {
+        return Some(
+            "is the program that runs, so it is made of letters, digits and `/._-`, and does not begin with a dash"
+                .to_owned(),
+        );
+    }
     if demands.plain && !value.words.iter().all(|word| plain(&word.text)) {
         return Some(
             "has signs in it that a program would read as code where the template has it"
@@ -75,6 +85,12 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
                  template can hand it over by a here-document or a file"
             ));
         }
+    }
+    let total: usize = value.words.iter().map(|word| word.text.len() + 9).sum();
+    if demands.most_bytes.is_some() && total > MAX_LIST {
+        return Some(format!(
+            "is {total} bytes long in all, and a program can be given at most {MAX_LIST}"
+        ));
     }
     if let Some(before) = &demands.no_dash
         && !value.is_number

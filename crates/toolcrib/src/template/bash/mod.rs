@@ -6,6 +6,7 @@
 //! refused. [`rewrite`] makes the text.
 
 mod check;
+mod demands;
 mod languages;
 mod limits;
 mod preamble;
@@ -22,12 +23,41 @@ use crate::definition::ParameterKind;
 use crate::shell::Dialect;
 use crate::shell::places::Quote;
 
+pub(super) use limits::{MAX_ARGUMENT, faults};
+pub(super) use rewrite::single;
+
+/// Checks an argument list as if it were a text for bash: words quoted by [`single`], placeholders between them.
+pub(super) fn check_words(
+    chunks: Vec<Chunk>,
+    slots: Vec<Slot>,
+) -> Result<Vec<Slot>, Vec<TemplateProblem>> {
+    let mut bash = Bash {
+        program: "bash".to_owned(),
+        options: Vec::new(),
+        dialect: Dialect::Bash,
+        chunks,
+        slots,
+    };
+    let problems = check::check(&mut bash);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    for slot in &mut bash.slots {
+        // There are no builtins here: everything is an argument of a program.
+        slot.demands.most_bytes.get_or_insert(MAX_ARGUMENT);
+    }
+    Ok(bash.slots)
+}
+
 /// The longest text of a program: the kernel takes 131,072 bytes for one argument, and the first line is ours.
 const MAX_TEXT: usize = 100 * 1024;
 
 /// A program's text for bash or sh.
 #[derive(Debug, Clone)]
 pub(super) struct Bash {
+    program: String,
+    /// Options of the program's own.
+    options: Vec<String>,
     dialect: Dialect,
     chunks: Vec<Chunk>,
     slots: Vec<Slot>,
@@ -82,6 +112,8 @@ pub(super) struct Demands {
     pub(super) integer: bool,
     /// A number, for something reads it as code.
     pub(super) number: bool,
+    /// The name of a program: it is what runs.
+    pub(super) program: bool,
     /// Made of letters, digits and `/._-` only, for something reads it as code.
     pub(super) plain: bool,
     /// No dash at the beginning, for it would be an option; unless one of these other slots is not empty.
@@ -106,9 +138,32 @@ impl Bash {
         scanned: &Scanned,
         names: &Names,
         dialect: Dialect,
+        shell: &str,
     ) -> Result<Self, Vec<TemplateProblem>> {
+        let mut command = shell.split_whitespace().map(str::to_owned);
+        let program = command.next().unwrap_or_else(|| "bash".to_owned());
+        let options: Vec<String> = command.collect();
+        // Others change how the text is read.
+        let harmless = |option: &String| {
+            let letters = option.strip_prefix('-').unwrap_or("?");
+            !letters.is_empty() && letters.chars().all(|letter| "eux".contains(letter))
+                || matches!(
+                    option.as_str(),
+                    "-o" | "-eo" | "-euo" | "-uo" | "-euxo" | "pipefail"
+                )
+        };
+        if !options.iter().all(harmless) {
+            return Err(vec![TemplateProblem {
+                span: 0..0,
+                code: "template-shell",
+                message: format!("options of `{program}` that may change how the text is read"),
+                fix: Some("use `-e`, `-u`, `-x` and `-o pipefail` only".to_owned()),
+            }]);
+        }
         let (chunks, slots) = rewrite::rewrite(scanned, names, dialect)?;
         let mut bash = Bash {
+            program,
+            options,
             dialect,
             chunks,
             slots,
@@ -121,6 +176,10 @@ impl Bash {
         }
     }
 
+    pub(super) fn runs_a_value(&self) -> bool {
+        self.slots.iter().any(|slot| slot.demands.program)
+    }
+
     pub(super) fn pastes(&self) -> bool {
         self.slots.iter().any(|slot| slot.trust == Trust::Raw)
     }
@@ -128,26 +187,31 @@ impl Bash {
     /// What to start.
     pub(super) fn prepare(&self, values: &Values) -> Prepared {
         let made: Vec<Made> = self.slots.iter().map(|slot| slot.make(values)).collect();
-        let faults = limits::faults(&self.slots, &made);
-        if !faults.is_empty() {
-            return Err(faults);
+        let wrong = faults(&self.slots, &made);
+        if !wrong.is_empty() {
+            return Err(wrong);
         }
         let rendered = self.render(&made);
         let carried = preamble::carry(self.dialect, rendered.variables);
-        let text = format!("{}{}", carried.first_line, rendered.text);
-        if text.len() > limits::MAX_ARGUMENT {
+        let mut text = format!("{}{}", carried.first_line, rendered.text);
+        if text.starts_with(['-', '+']) {
+            // It would be taken for one more option.
+            text.insert(0, ' ');
+        }
+        if text.len() > MAX_ARGUMENT {
             return Err(vec![ValueFault {
                 reference: limits::largest(&self.slots, &made),
                 message: "makes the program's text longer than the 131,072 bytes that a program can be given".to_owned(),
             }]);
         }
         Ok(Invocation {
-            program: match self.dialect {
-                Dialect::Bash => "bash",
-                Dialect::Sh => "sh",
-            }
-            .to_owned(),
-            arguments: vec!["-c".to_owned(), text],
+            program: self.program.clone(),
+            arguments: self
+                .options
+                .iter()
+                .cloned()
+                .chain(["-c".to_owned(), text])
+                .collect(),
             environment: carried.environment,
             files: carried.files,
         })

@@ -12,7 +12,7 @@ const MAX_VARIABLE: usize = 100 * 1024;
 /// The most bytes that variables carry together.
 const MAX_VARIABLES: usize = 512 * 1024;
 /// The most words of a list that are variables; more come in a file.
-const MAX_WORDS: usize = 256;
+const MAX_WORDS: usize = 64;
 
 /// A variable of the text and what is in it.
 pub(super) struct Carried {

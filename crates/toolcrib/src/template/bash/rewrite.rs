@@ -318,26 +318,37 @@ pub(super) fn expanded(quote: Quote, name: &str) -> String {
     }
 }
 
+/// How much of a value is judged that no program is given as an argument.
+const MAX_JUDGED: usize = 16 * 1024;
+
 /// The value itself, quoted, for those who judge what would run.
 pub(super) fn literal(slot: &Slot, made: &Made) -> String {
     if slot.trust == Trust::Raw {
         return made.text();
     }
+    let text = made.text();
+    if text.len() > MAX_JUDGED && slot.demands.most_bytes.is_none() {
+        let start = &text[..text.floor_char_boundary(MAX_JUDGED)];
+        return quoted(slot, start);
+    }
     if slot.form == SlotForm::Words {
         let words: Vec<String> = made.words.iter().map(|word| single(&word.text)).collect();
         return words.join(" ");
     }
-    let text = made.text();
+    quoted(slot, &text)
+}
+
+fn quoted(slot: &Slot, text: &str) -> String {
     match slot.quote {
-        Quote::Bare => single(&text),
-        Quote::Single => format!("'{}'", single(&text)),
-        Quote::Ansi => format!("'{}$'", single(&text)),
-        Quote::Double => escaped(&text, "\\\"$`"),
-        Quote::QuotedBraces => escaped(&text, "\\\"$`}"),
-        Quote::Braces => format!("\"{}\"", escaped(&text, "\\\"$`}")),
+        Quote::Bare => single(text),
+        Quote::Single => format!("'{}'", single(text)),
+        Quote::Ansi => format!("'{}$'", single(text)),
+        Quote::Double => escaped(text, "\\\"$`"),
+        Quote::QuotedBraces => escaped(text, "\\\"$`}"),
+        Quote::Braces => format!("\"{}\"", escaped(text, "\\\"$`}")),
         // A line of the value must not be taken for the end of the document.
         Quote::Document | Quote::QuotedDocument(_) => escaped(&text.replace('\n', " "), "\\$`"),
-        Quote::Subscript | Quote::Arithmetic | Quote::Comment => text,
+        Quote::Subscript | Quote::Arithmetic | Quote::Comment => text.to_owned(),
     }
 }
 

@@ -186,8 +186,8 @@ fn is_dash(line: Line<'_>) -> bool {
 /// Where the value of a key ends whose own indentation is this: blank lines and comments behind it are not part of it.
 fn value_end(lines: &[&str], from: usize, limit: usize, indent: usize) -> usize {
     let mut end = from;
-    for index in from..limit {
-        let line = Line::of(lines[index]);
+    for (index, line) in lines.iter().enumerate().take(limit).skip(from) {
+        let line = Line::of(line);
         if !line.counts() {
             continue;
         }

@@ -79,9 +79,8 @@ async fn call(crib: &Crib, tool: &str) -> Outcome {
 /// What a tool printed.
 async fn said(crib: &Crib, tool: &str) -> String {
     let outcome = call(crib, tool).await;
-    let value = match outcome.value() {
-        Some(value) => value,
-        None => panic!("`{tool}`: {}", outcome.error().unwrap()),
+    let Some(value) = outcome.value() else {
+        panic!("`{tool}`: {}", outcome.error().unwrap());
     };
     value["output"].as_str().unwrap_or_default().to_owned()
 }

@@ -35,6 +35,7 @@ async fn the_text_of_a_tool_with_its_values_is_judged_like_any_shell_text() {
         ("rm -rf {TEMP}/{WHAT}", "x", None),
         ("rm -rf {TEMP}/../{WHAT}", "x", Some(BlockedByRule)),
         ("echo {WHAT}", "sudo rm -rf /", None),
+        ("git push", "x", Some(ErrorCode::ApprovalUnavailable)),
     ] {
         assert_eq!(code(bash, what).await, expected, "{bash} with {what}");
     }
@@ -46,6 +47,7 @@ async fn that_parts_of_a_trusted_text_cannot_be_told_before_it_runs_does_not_ask
         "for f in *; do \"$(command -v cat)\" \"$f\"; done",
         "eval \"$(dircolors)\"; $PAGER x",
         "x=$(ls); rm $x",
+        "python3 -c 'import os; os.remove(\"x\")'",
     ] {
         assert_eq!(code(bash, "x").await, None, "{bash}");
     }

@@ -1,13 +1,17 @@
 //! Templates: placeholders, what they become, and what they cannot do.
 
+mod data;
+mod forms;
+mod languages;
 mod places;
 mod programs;
 mod property;
 mod snippets;
+mod windows;
 
 use serde_json::Value;
-use toolcrib::definition::ParameterKind;
-use toolcrib::template::{Code, Form, NamedParameter, Names, TemplateProblem, Values};
+use toolcrib::definition::{Format, ParameterKind};
+use toolcrib::template::{Code, Form, NamedParameter, Names, TemplateProblem, Text, Values};
 
 /// Names for a template: `names("A B:number C:array", "step1")`.
 pub(super) fn names(parameters: &str, steps: &str) -> Names {
@@ -51,5 +55,17 @@ pub(super) fn values(arguments: Value) -> Values {
     Values {
         arguments: arguments.as_object().unwrap().clone(),
         ..Values::default()
+    }
+}
+
+/// A format, as a definition would have it.
+pub(super) fn format(text: &str) -> Format {
+    let value = names("value", "");
+    Format {
+        words: text
+            .split_whitespace()
+            .map(|word| Text::compile(word, &value).unwrap())
+            .collect(),
+        source: text.to_owned(),
     }
 }

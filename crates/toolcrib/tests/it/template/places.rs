@@ -1,6 +1,7 @@
 //! Which places of a text a value may stand in.
 
-use super::{bash, usual};
+use super::{bash, usual, values};
+use serde_json::json;
 use toolcrib::template::{Code, Form};
 
 #[test]
@@ -116,6 +117,27 @@ const ORDINARY: &[&str] = &[
     "if [[ {N} -gt 3 ]]; then echo more; fi",
     "exec ls {DIR}",
     "command ls {DIR}",
+    "command -v {P}",
+    "n=$(grep -c {P} f); test \"$n\" -gt 0 && echo many",
+    "x={N}; head -n $x {FILE}",
+    "sh -c 'rm -- \"$1\" && ls \"$2\"' sh {P} {Q}",
+    "declare -a a=({P} b); echo \"${a[@]}\"",
+    "declare x={P}; echo \"$x\"",
+    "exec 3>&1; echo {P} >&3",
+    "echo \"no {FILE}\" >&2",
+    "ls {DIR} > out 2>&1",
+    "jq --arg x {P} '.[] | select(.name == $x)' {FILE}",
+    "[ {P} -eq 3 ]",
+    "psql -f {FILE}",
+    "gh issue create --title {P} --body {Q}",
+    "kubectl exec {P} -- ls {DIR}",
+    "docker exec {P} ls {DIR}",
+    "tool --command={P}",
+    "IFS=, read -ra parts <<< {P}; printf '%s\\n' \"${parts[@]}\"",
+    "y={P}; echo \"${y//a/b}\" \"${y:0:3}\" \"${y,,}\"",
+    "total=0; for f in {L}; do total=$((total + 1)); done; echo $total",
+    "ls {DIR} | while read -r f; do echo \"$f\"; done",
+    "start=$(date +%s); make {P}; echo $(( $(date +%s) - start ))",
 ];
 
 #[test]
@@ -223,7 +245,9 @@ const REEVALUATED: &[(&str, &str)] = &[
     ("{DIR}/tool x", "template-command"),
     ("X=1 {P}", "template-command"),
     ("exec {P}", "template-command"),
-    ("command {P}", "template-command"),
+    ("command {P} x", "template-command"),
+    ("command {P}; ls", "template-command"),
+    ("command -- {P}", "template-command"),
     ("builtin {P}", ""),
     ("env {P}", ""),
     ("env X=1 {P}", "template-command"),
@@ -325,6 +349,90 @@ const REEVALUATED: &[(&str, &str)] = &[
     ("npx -c {P}", ""),
     ("docker exec c sh -c 'ls {DIR}'", ""),
     ("kubectl exec p -- sh -c \"ls {DIR}\"", ""),
+    // Bash expands the file of `>&` twice.
+    ("echo x >&{P}", ""),
+    ("echo x >& \"{P}\"", ""),
+    ("exec >&{P}", ""),
+    ("{ echo x; } >&out{P}", ""),
+    ("x={P}; echo y >& \"$x\"", ""),
+    ("cat <&{P}", ""),
+    // Bash reads a list out of a value.
+    ("declare -a x={P}", ""),
+    ("declare -A m={P}", ""),
+    ("f() { local -a x=\"{P}\"; }; f", ""),
+    ("readonly -a x={P}", ""),
+    ("export -a x={P}", ""),
+    ("a=(1); declare a={P}", ""),
+    ("mapfile a < f; declare a={P}", ""),
+    ("y={P}; declare -a x=$y", ""),
+    // A doubt that is there already does not hide another one.
+    ("eval \"$y\"; eval {P}", "template-eval"),
+    ("sh -c \"$y\"; sh -c {P}", ""),
+    (
+        "echo $((y)) $(($(cat f))); echo $(({P}))",
+        "template-arithmetic",
+    ),
+    ("git clone --upload-pack={P} {URL}", ""),
+    ("git clone -u {P} {URL}", ""),
+    ("git grep -O{P} x", ""),
+    ("git --exec-path={P} status", ""),
+    ("git config core.pager {P}", ""),
+    ("git config {P} x", ""),
+    ("git submodule foreach {P}", ""),
+    ("git bisect run {P}", ""),
+    ("git rebase --exec {P}", ""),
+    ("git rebase -x \"make {P}\"", ""),
+    ("ssh -oProxyCommand={P} host", ""),
+    ("ssh -o ProxyCommand=\"nc {P}\" host", ""),
+    ("rsync --rsh={P} a b", ""),
+    ("tar --to-command={P} -xf x", ""),
+    ("tar --use-compress-program {P} -xf x", ""),
+    ("gcc -wrapper {P} x.c", ""),
+    ("go run -exec {P} x.go", ""),
+    ("cargo --config {P} build", ""),
+    ("fzf --preview \"cat {P}\"", ""),
+    ("gcloud compute ssh h --command=\"ls {P}\"", ""),
+    ("adb shell ls {P}", ""),
+    ("docker run i python -c \"print('{P}')\"", ""),
+    ("psql <<EOF\nselect '{P}';\nEOF", ""),
+    ("sqlite3 db <<< \"select '{P}'\"", ""),
+    ("sqlite3 db {P}", ""),
+    ("psql -c {P}", ""),
+    ("echo {P} | psql", ""),
+    ("PS4={P}; set -x; ls", ""),
+    ("RANDOM={P}", ""),
+    ("OPTIND={P}", ""),
+    ("for PATH in {L}; do ls; done", ""),
+    ("while read -r PATH; do ls; done <<< {P}", ""),
+    ("printf -v PATH %s {P}; ls", ""),
+    ("xargs -I{} sh -c \"echo {} {P}\"", ""),
+    (
+        "find . -name x -exec bash -c 'mv \"$1\" {DIR}' _ {} \\;",
+        "",
+    ),
+    ("awk -v x=1 \"BEGIN { print x, {P} }\"", ""),
+    ("awk -f - <<< {P}", ""),
+    ("sed -f - x <<< {P}", ""),
+    ("bash -c \"$(cat <<EOF\necho {P}\nEOF\n)\"", ""),
+    ("x={P}; rm $x", "template-unquoted"),
+    ("n=$(grep -c {P} f); test $n -gt 0", "template-unquoted"),
+    ("make VERSION={P} install", ""),
+    (
+        "x={P}; for f in $x; do echo \"$f\"; done",
+        "template-unquoted",
+    ),
+    ("x={P}; y=$x; a=($y)", "template-unquoted"),
+    ("sh -c 'rm $1' sh {P}", "template-unquoted"),
+    ("sh -c 'eval \"$1\"' sh {P}", ""),
+    ("bash -c 'echo $(( $1 ))' _ {P}", ""),
+    (
+        "python3 -c 'import os, sys; os.system(sys.argv[1])' {P}",
+        "",
+    ),
+    ("awk -v x={P} 'BEGIN { system(\"ls \" x) }'", ""),
+    ("perl -e 'system($ARGV[0])' {P}", ""),
+    ("f() { rm $1; }; f {P}", "template-unquoted"),
+    ("cat <<EOF > x.sh; eval \"$(cat x.sh)\"\n{P}\nEOF", ""),
 ];
 
 #[test]
@@ -360,4 +468,16 @@ fn pasting_needs_no_understanding_and_says_so() {
     assert!(!bash("echo {P}").unwrap().pastes());
     let mixed = Code::compile(&Form::Bash, "sh -c '{R} {P}'", &usual());
     assert!(mixed.is_err());
+}
+
+#[test]
+fn a_command_that_is_a_value_alone_is_a_program_without_arguments() {
+    let code = bash("command {P}").unwrap();
+    assert!(code.runs_a_value());
+    let fits = |value: &str| code.prepare(&values(json!({"P": value}))).is_ok();
+    assert!(fits("pwd") && fits("./bin/tool-1.2"));
+    for hostile in ["", "-p", "a b", "a;b", "$(id)", "`id`", "a\nb", "a|b", "é"] {
+        assert!(!fits(hostile), "{hostile:?}");
+    }
+    assert!(!bash("echo {P}").unwrap().runs_a_value());
 }

@@ -177,7 +177,7 @@ fn hostile() -> impl Strategy<Value = String> {
 
 fn cases() -> usize {
     let wanted = std::env::var("TOOLCRIB_TEMPLATE_CASES").ok();
-    wanted.and_then(|text| text.parse().ok()).unwrap_or(4000)
+    wanted.and_then(|text| text.parse().ok()).unwrap_or(2000)
 }
 
 fn seed() -> [u8; 32] {

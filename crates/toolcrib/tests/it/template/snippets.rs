@@ -151,7 +151,7 @@ pub(super) const SNIPPETS: &[Snippet] = &[
     }),
     free(r#"printf '%s\0' "-${HOME:+{P}}-""#, |v| joined(v, "-", "-")),
     guarded(r#"printf '%s\0' ${NOT_SET:-"{P}"}"#, once),
-    free(r#": "${x_:={P}}"; printf '%s\0' "+$x_""#, |v| {
+    guarded(r#": "${x_:={P}}"; printf '%s\0' "+$x_""#, |v| {
         joined(v, "+", "")
     }),
     // Assignments.
@@ -161,7 +161,7 @@ pub(super) const SNIPPETS: &[Snippet] = &[
     free(r#"x_=a{P}b{P}; printf '%s\0' "$x_""#, |v| {
         vec![format!("a{v}b{v}")]
     }),
-    free(r#"x_=1; x_+={P}; printf '%s\0' "$x_""#, |v| {
+    guarded(r#"x_=1; x_+={P}; printf '%s\0' "$x_""#, |v| {
         joined(v, "1", "")
     }),
     free(r#"x_={P} y=2; printf '%s\0' "+$x_" "$y""#, |v| {
@@ -270,7 +270,7 @@ pub(super) const SNIPPETS: &[Snippet] = &[
         joined(v, "+", "")
     }),
     free(r"x_={P} /usr/bin/printenv x_; printf '\0'", line),
-    free(r#"sh -c 'printf "%s\0" "$2"' sh {P} +{P}"#, |v| {
+    guarded(r#"sh -c 'printf "%s\0" "$2"' sh {P} +{P}"#, |v| {
         joined(v, "+", "")
     }),
     free(

@@ -145,3 +145,19 @@ async fn a_value_that_would_be_an_option_is_refused_before_anything_runs() {
     );
     assert!(scene.crib.asked().is_empty());
 }
+
+#[tokio::test]
+async fn a_value_that_no_variable_can_hold_is_refused() {
+    let scene = Scene::new().tool(
+        "{name: e, description: d, tags: [read], bash: 'echo ${#V}', environment: {variables: {V: 'x{A}'}}, parameters: {A: {type: string, description: a}}}",
+    );
+    let long = "x".repeat(131_068);
+    let outcome = scene.call("e", json!({"A": long})).await;
+    assert_eq!(value(&outcome)["output"], "131069");
+    for bad in ["a\0b".to_owned(), format!("{long}x")] {
+        let outcome = scene.call("e", json!({"A": bad})).await;
+        let error = error(&outcome);
+        assert_eq!(error.code(), ErrorCode::InvalidArguments);
+        assert_eq!(error.details().unwrap()["faults"][0]["pointer"], "/A");
+    }
+}

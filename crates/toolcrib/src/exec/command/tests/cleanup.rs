@@ -112,15 +112,21 @@ async fn it_runs_when_nobody_waits_any_more() {
     is_clean(&scene);
 }
 
+/// Takes two seconds: longer than outcomes wait for processes to end.
 #[tokio::test]
 async fn it_runs_in_a_call_that_is_ended_with_the_one_around_it() {
+    let slow = tool("sleep 60").replace("ls {TEMP_DIR}", "sleep 1.8; ls {TEMP_DIR}");
     let scene = Scene::new()
-        .tool(&tool("sleep 60"))
-        .tool("{name: around, description: d, type: alias, base-tool: a}");
-    let request = CallRequest::new("around").timeout(Duration::from_millis(700));
-    let outcome = scene.registry().execute(request).await;
-    assert_eq!(error(&outcome).code(), ErrorCode::Timeout);
-    is_clean(&scene);
+        .tool(&slow)
+        .tool("{name: around, description: d, type: alias, base-tool: a}")
+        .tool("{name: steps, description: d, tags: [write], steps: [{name: one, use-tool: a}]}");
+    for around in ["around", "steps"] {
+        let request = CallRequest::new(around).timeout(Duration::from_millis(700));
+        let outcome = scene.registry().execute(request).await;
+        assert_eq!(error(&outcome).code(), ErrorCode::Timeout);
+        is_clean(&scene);
+        std::fs::remove_file(scene.path().join("cleaned")).unwrap();
+    }
 }
 
 #[tokio::test]

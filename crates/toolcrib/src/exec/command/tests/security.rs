@@ -108,10 +108,16 @@ async fn a_host_is_reached_only_where_the_operator_gives_the_network() {
     );
 
     // Who does not ask for it has none.
-    let mut scene = Scene::new();
+    let mut scene = Scene::new().approved();
     scene.network = true;
     let scene = scene.tool(&yaml("{}"));
-    error(&scene.call("a", json!({})).await);
+    let outcome = scene.call("a", json!({})).await;
+    let details = error(&outcome).details().unwrap();
+    let said = details["stderr"].as_str().unwrap();
+    assert!(
+        said.contains("Operation not permitted") || said.contains("Permission denied"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
