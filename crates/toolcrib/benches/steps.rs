@@ -150,9 +150,10 @@ async fn call(crib: &Crib, number: u64) {
     let outcome = crib.registry().execute(CallRequest::new("compute")).await;
     let value = outcome.value().unwrap_or_else(|| panic!("{outcome:?}"));
     let steps = value["steps"].as_object().expect("steps");
+    let number = number.to_string();
     let done = steps
         .values()
-        .filter(|step| step["output"] == number.to_string());
+        .filter(|step| step["output"].as_str() == Some(&number));
     assert_eq!(done.count(), STEPS, "{outcome:?}");
 }
 
