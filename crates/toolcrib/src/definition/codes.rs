@@ -357,6 +357,15 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "value-is-program",
+        severity: Warning,
+        meaning: "The command is a value and nothing else, so the caller decides which program runs. Every call asks a person.",
+        remedy: "Write the program's name, or choose among fixed ones with `case`.",
+        example: Some(
+            "description: Says hello\ntags: [run]\nbash: command {PROGRAM}\nparameters:\n  PROGRAM:\n    type: string\n    description: What to run\n",
+        ),
+    },
+    ProblemCode {
         name: "unused-parameter",
         severity: Warning,
         meaning: "A parameter is used nowhere, so a model fills it in for nothing.",
@@ -485,6 +494,24 @@ pub static CODES: &[ProblemCode] = &[
         remedy: "Write the program's name, or choose among fixed ones with `case`.",
         example: Some(
             "description: Says hello\ntags: [read]\nbash: \"{X} --version\"\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-unquoted",
+        severity: Error,
+        meaning: "A variable that holds a value stands without quotes, so blanks and signs in the value make several words of it.",
+        remedy: "Put double quotes around the variable; for several words make the parameter a list.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: x={X}; ls $x\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-shell",
+        severity: Error,
+        meaning: "`shell` gives bash or sh an option that may change how the text is read, so values could be read as code.",
+        remedy: "Use the options `-e`, `-u`, `-x` and `-o pipefail` only.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nscript: echo {X}\nshell: bash -c\nparameters:\n  X:\n    type: string\n    description: A value\n",
         ),
     },
     ProblemCode {

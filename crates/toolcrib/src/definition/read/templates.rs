@@ -128,6 +128,15 @@ impl<'f, 'a> Templates<'f, 'a> {
         match Code::compile(form, source, &self.names) {
             Ok(code) => {
                 self.warn(at.node, source, code.warnings());
+                if code.runs_a_value() {
+                    let message = "the whole command is a value: whoever calls the tool decides which program runs, and every \
+                                   call asks a person";
+                    self.found.push(
+                        Found::warning("value-is-program", at.span(), message).help(
+                            "write the program's name, or choose among fixed ones: `case {X} in a) …;; b) …;; esac`",
+                        ),
+                    );
+                }
                 if matches!(form, Form::Script(_)) {
                     self.note_variables(source);
                 }

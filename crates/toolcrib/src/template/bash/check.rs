@@ -21,6 +21,11 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
     if bash.slots.iter().all(|slot| slot.trust == Trust::Raw) {
         return Vec::new();
     }
+    if bash.is_a_program_alone() {
+        bash.slots[0].form = SlotForm::Text;
+        bash.slots[0].demands.program = true;
+        return Vec::new();
+    }
     let text = bash.analysis(|_| Fill::Value);
     let shape = shape(&text, VALUE_PREFIX, bash.dialect);
     let mut problems = settle_forms(bash, &shape);
@@ -66,6 +71,32 @@ enum Fill {
 }
 
 impl Bash {
+    /// Whether the text is `command {PARAM}` and nothing else, as S0's first example. Whoever calls the tool decides which
+    /// program runs then, but gives it no arguments, and no other value is there for it to be code to.
+    pub(super) fn is_a_program_alone(&self) -> bool {
+        let [slot] = self.slots.as_slice() else {
+            return false;
+        };
+        let mut around = [String::new(), String::new()];
+        let mut seen = 0;
+        for chunk in &self.chunks {
+            match chunk {
+                Chunk::Text(text) => around[seen].push_str(text),
+                Chunk::Slot(_) => seen = 1,
+            }
+        }
+        let [before, after] = around;
+        let one_text = slot.parameter.as_ref().is_some_and(|parameter| {
+            parameter.kind == ParameterKind::String && parameter.format.is_none()
+        });
+        one_text
+            && slot.trust == Trust::Text
+            && slot.quote == Quote::Bare
+            && before.trim() == "command"
+            && before.ends_with([' ', '\t'])
+            && after.trim().is_empty()
+    }
+
     /// The text for the reader; each slot has a variable of its own, by its index.
     fn analysis(&self, fill: impl Fn(usize) -> Fill) -> String {
         let mut text = String::new();

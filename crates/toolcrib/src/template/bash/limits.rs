@@ -56,6 +56,13 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
         text.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte))
     };
+    let named = |text: &str| plain(text) && !text.is_empty() && !text.starts_with('-');
+    if demands.program && !value.words.iter().all(|word| named(&word.text)) {
+        return Some(
+            "is the program that runs, so it is made of letters, digits and `/._-`, and does not begin with a dash"
+                .to_owned(),
+        );
+    }
     if demands.plain && !value.words.iter().all(|word| plain(&word.text)) {
         return Some(
             "has signs in it that a program would read as code where the template has it"

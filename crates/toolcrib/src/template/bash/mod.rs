@@ -112,6 +112,8 @@ pub(super) struct Demands {
     pub(super) integer: bool,
     /// A number, for something reads it as code.
     pub(super) number: bool,
+    /// The name of a program: it is what runs.
+    pub(super) program: bool,
     /// Made of letters, digits and `/._-` only, for something reads it as code.
     pub(super) plain: bool,
     /// No dash at the beginning, for it would be an option; unless one of these other slots is not empty.
@@ -172,6 +174,10 @@ impl Bash {
         } else {
             Err(problems)
         }
+    }
+
+    pub(super) fn runs_a_value(&self) -> bool {
+        self.slots.iter().any(|slot| slot.demands.program)
     }
 
     pub(super) fn pastes(&self) -> bool {
