@@ -16,10 +16,16 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> Done {
+    let code = ErrorCode::from_wire(&args.topic.to_ascii_uppercase());
     if format::explain(&args.topic, global, output) {
+        // `timeout` is a field, and what happens when it is over.
+        if let Some(code) = code.filter(|_| !output.json()) {
+            output.line("");
+            explain_code(code, output);
+        }
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(code) = ErrorCode::from_wire(&args.topic.to_ascii_uppercase()) {
+    if let Some(code) = code {
         explain_code(code, output);
         return Ok(ExitCode::SUCCESS);
     }
