@@ -367,7 +367,7 @@ fn the_schema_and_the_reader_agree_on_files() {
 
 #[test]
 fn the_documentation_has_every_field_of_the_table() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/yaml-tools.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/yaml-tools.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let heading = "\n## All fields\n\n";
     let (written, table) = page.split_once(heading).expect("a heading for all fields");
@@ -385,7 +385,7 @@ fn the_documentation_has_every_field_of_the_table() {
 /// The table of places where no value may stand, and what to write instead.
 #[test]
 fn what_the_documentation_calls_refused_is_refused_and_what_it_suggests_loads() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/yaml-tools.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/yaml-tools.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let reading = |command: &str| {
         let file = toolcrib::serde_json::json!({
