@@ -502,16 +502,16 @@ pub static CODES: &[ProblemCode] = &[
         meaning: "A variable that holds a value stands without quotes, so blanks and signs in the value make several words of it.",
         remedy: "Put double quotes around the variable; for several words make the parameter a list.",
         example: Some(
-            "description: Says hello\ntags: [read]\nbash: x={X}; ls $x\nparameters:\n  X:\n    type: string\n    description: A value\n",
+            "description: Says hello\ntags: [read]\nbash: y={X}; echo $y\nparameters:\n  X:\n    type: string\n    description: A value\n",
         ),
     },
     ProblemCode {
         name: "template-shell",
         severity: Error,
-        meaning: "`shell` gives bash or sh an option that may change how the text is read, so values could be read as code.",
-        remedy: "Use the options `-e`, `-u`, `-x` and `-o pipefail` only.",
+        meaning: "The shell of a script has options that change how its text is read.",
+        remedy: "Use `-e`, `-u`, `-x` and `-o pipefail` only.",
         example: Some(
-            "description: Says hello\ntags: [read]\nscript: echo {X}\nshell: bash -c\nparameters:\n  X:\n    type: string\n    description: A value\n",
+            "description: Says hello\ntags: [read]\nscript: echo hello\nshell: bash -i\n",
         ),
     },
     ProblemCode {

@@ -21,18 +21,16 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
     if bash.slots.iter().all(|slot| slot.trust == Trust::Raw) {
         return Vec::new();
     }
-    if bash.is_a_program_alone() {
-        bash.slots[0].form = SlotForm::Text;
-        bash.slots[0].demands.program = true;
-        return Vec::new();
-    }
     let text = bash.analysis(|_| Fill::Value);
     let shape = shape(&text, VALUE_PREFIX, bash.dialect);
     let mut problems = settle_forms(bash, &shape);
     if !problems.is_empty() {
         return problems;
     }
-    let readings = Readings::new(bash);
+    let mut readings = Readings::new(bash);
+    if name_programs(bash, &readings.values.0) {
+        readings = Readings::new(bash);
+    }
     if let Some(problem) = too_much(bash, &readings) {
         return vec![problem];
     }
@@ -71,32 +69,6 @@ enum Fill {
 }
 
 impl Bash {
-    /// Whether the text is `command {PARAM}` and nothing else, as S0's first example. Whoever calls the tool decides which
-    /// program runs then, but gives it no arguments, and no other value is there for it to be code to.
-    pub(super) fn is_a_program_alone(&self) -> bool {
-        let [slot] = self.slots.as_slice() else {
-            return false;
-        };
-        let mut around = [String::new(), String::new()];
-        let mut seen = 0;
-        for chunk in &self.chunks {
-            match chunk {
-                Chunk::Text(text) => around[seen].push_str(text),
-                Chunk::Slot(_) => seen = 1,
-            }
-        }
-        let [before, after] = around;
-        let one_text = slot.parameter.as_ref().is_some_and(|parameter| {
-            parameter.kind == ParameterKind::String && parameter.format.is_none()
-        });
-        one_text
-            && slot.trust == Trust::Text
-            && slot.quote == Quote::Bare
-            && before.trim() == "command"
-            && before.ends_with([' ', '\t'])
-            && after.trim().is_empty()
-    }
-
     /// The text for the reader; each slot has a variable of its own, by its index.
     fn analysis(&self, fill: impl Fn(usize) -> Fill) -> String {
         let mut text = String::new();
@@ -137,6 +109,7 @@ impl Bash {
     fn usual(&self, index: usize) -> Fill {
         let slot = &self.slots[index];
         match slot.trust {
+            _ if slot.demands.program => Fill::Word,
             Trust::Number => Fill::Digit,
             Trust::Own | Trust::Text if slot.is_list() => Fill::Two,
             Trust::Own | Trust::Text => Fill::Value,
@@ -262,6 +235,35 @@ impl Readings {
             }),
         }
     }
+}
+
+/// Lets `command {X}` pass, with nothing before, after or around it: it runs one program without arguments, and whoever judges
+/// the call sees which. S0's first example is one, and it is to load as it stands.
+fn name_programs(bash: &mut Bash, script: &Script) -> bool {
+    let [outer, inner] = script.commands.as_slice() else {
+        return false;
+    };
+    let alone = outer.words.len() == 2
+        && outer.assignments.is_empty()
+        && outer.redirects.is_empty()
+        && outer.words[0].as_static() == Some("command")
+        && inner.via == ["command"];
+    let Some([Part::Dynamic(source)]) = outer.words.get(1).map(|word| word.parts.as_slice()) else {
+        return false;
+    };
+    let Some(slot) = mentioned(source).next().filter(|_| alone) else {
+        return false;
+    };
+    let whole = *source == format!("${{{}}}", variable(slot));
+    let Some(slot) = bash
+        .slots
+        .get_mut(slot)
+        .filter(|slot| whole && !slot.is_list())
+    else {
+        return false;
+    };
+    slot.demands.program = true;
+    true
 }
 
 /// Refuses texts that the reader did not read to the end.

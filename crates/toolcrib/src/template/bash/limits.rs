@@ -36,6 +36,15 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
             "is missing, and without it another value would be taken for the command".to_owned(),
         );
     }
+    if demands.program {
+        let name = value.text();
+        let plain = name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '+' | '-'));
+        if value.words.len() > 1 || !plain || name.starts_with(['-', '.']) {
+            return Some("is not the plain name of a program".to_owned());
+        }
+    }
     let present = !value.words.is_empty();
     if present && demands.number && !value.is_number {
         return Some("is not a number, and the template has it where only one is safe".to_owned());
@@ -56,13 +65,6 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
         text.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte))
     };
-    let named = |text: &str| plain(text) && !text.is_empty() && !text.starts_with('-');
-    if demands.program && !value.words.iter().all(|word| named(&word.text)) {
-        return Some(
-            "is the program that runs, so it is made of letters, digits and `/._-`, and does not begin with a dash"
-                .to_owned(),
-        );
-    }
     if demands.plain && !value.words.iter().all(|word| plain(&word.text)) {
         return Some(
             "has signs in it that a program would read as code where the template has it"

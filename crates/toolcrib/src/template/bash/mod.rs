@@ -112,8 +112,6 @@ pub(super) struct Demands {
     pub(super) integer: bool,
     /// A number, for something reads it as code.
     pub(super) number: bool,
-    /// The name of a program: it is what runs.
-    pub(super) program: bool,
     /// Made of letters, digits and `/._-` only, for something reads it as code.
     pub(super) plain: bool,
     /// No dash at the beginning, for it would be an option; unless one of these other slots is not empty.
@@ -122,6 +120,8 @@ pub(super) struct Demands {
     pub(super) most_bytes: Option<usize>,
     /// Without signs that mean something to the program it is given to.
     pub(super) forbidden: Option<languages::Forbidden>,
+    /// The name of a program, for it is the one word of `command {X}` (S0's first example).
+    pub(super) program: bool,
     /// There, for without it another value would become the command.
     pub(super) needed: bool,
 }

@@ -7,6 +7,7 @@ mod places;
 mod programs;
 mod property;
 mod snippets;
+mod soup;
 mod windows;
 
 use serde_json::Value;

@@ -54,6 +54,13 @@ impl Yard {
         !self.canary().exists() && std::fs::read_dir(self.place()).unwrap().next().is_none()
     }
 
+    /// Takes away what programs left in their place.
+    pub(super) fn clean(&self) {
+        for entry in std::fs::read_dir(self.place()).unwrap().flatten() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+
     pub(super) fn run(&self, invocation: &Invocation) -> Ran {
         let values = self.directory.path().join("values");
         for (name, bytes) in &invocation.files {
