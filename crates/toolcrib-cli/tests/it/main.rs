@@ -28,3 +28,4 @@ mod terminal;
 mod tool_files;
 mod trial;
 mod watch;
+mod yaml_cases;
