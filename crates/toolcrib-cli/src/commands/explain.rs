@@ -16,17 +16,15 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> Done {
-    let code = ErrorCode::from_wire(&args.topic.to_ascii_uppercase());
-    if format::explain(&args.topic, global, output) {
-        // `timeout` is a field, and what happens when it is over.
-        if let Some(code) = code.filter(|_| !output.json()) {
-            output.line("");
-            explain_code(code, output);
+    if let Some(code) = ErrorCode::from_wire(&args.topic.to_ascii_uppercase()) {
+        explain_code(code, output);
+        // `timeout` is a code and a field; a document says one thing.
+        if !output.json() {
+            format::explain_also(&args.topic, output);
         }
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(code) = code {
-        explain_code(code, output);
+    if format::explain(&args.topic, global, output) {
         return Ok(ExitCode::SUCCESS);
     }
     let crib = open_to_look(global, output)?;

@@ -128,22 +128,3 @@ fn warnings_are_no_more_than_a_person_reads() {
     assert_eq!(warnings.len(), 20);
     assert!(warnings[19].contains("81 more"), "{}", warnings[19]);
 }
-
-#[test]
-fn a_thousand_files_load_quickly() {
-    let scene = Scene::new();
-    for number in 0..1000 {
-        scene.write(
-            &format!("{USER}/tool-{number}.yaml"),
-            &format!("name: tool-{number}\ndescription: Finds files\nbash: find {{DIR}} -name {{PATTERN}}\nparameters:\n  DIR:\n    type: string\n    description: Where\n    default: .\n  PATTERN:\n    type: string\n    description: What\ntags: [read]\n"),
-        );
-    }
-    let start = Instant::now();
-    let crib = scene.open();
-    let took = start.elapsed();
-    let ready = crib.registry().list().len();
-    assert!(ready >= 1000, "{:?}", crib.warnings().first());
-    // 300 ms is what an optimised build must do; this is one that is not.
-    assert!(took < Duration::from_secs(3), "{took:?}");
-    eprintln!("1000 files: {took:?}");
-}
