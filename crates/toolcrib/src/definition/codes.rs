@@ -357,6 +357,15 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "value-is-program",
+        severity: Warning,
+        meaning: "The command is a value and nothing else, so the caller decides which program runs. Every call asks a person.",
+        remedy: "Write the program's name, or choose among fixed ones with `case`.",
+        example: Some(
+            "description: Says hello\ntags: [run]\nbash: command {PROGRAM}\nparameters:\n  PROGRAM:\n    type: string\n    description: What to run\n",
+        ),
+    },
+    ProblemCode {
         name: "unused-parameter",
         severity: Warning,
         meaning: "A parameter is used nowhere, so a model fills it in for nothing.",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::files::ToolsDir;
+use super::files::{MAX_TOTAL, ToolsDir};
 use super::scope::{Place, Scope};
 use super::survey::ToRead;
 use crate::definition::{self, Definition, Problem, Severity};
@@ -138,7 +138,14 @@ impl Content {
 
 /// Reads and checks files, several at a time if they are many.
 pub(super) fn read_all(dir: &ToolsDir, place: &Place, wanted: &[ToRead]) -> Vec<Content> {
-    let read = |file: &ToRead| Content::of(dir.read(&file.name), stem(&file.name), place.scope);
+    let read = |file: &ToRead| {
+        if file.is_too_much {
+            let limit = MAX_TOTAL / 1024 / 1024;
+            let why = format!("the files before it in its directory have {limit} MB together");
+            return Content::Unreadable(why);
+        }
+        Content::of(dir.read(&file.name), stem(&file.name), place.scope)
+    };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     if wanted.len() < MANY || threads < 2 {
         return wanted.iter().map(read).collect();

@@ -18,6 +18,8 @@ use crate::workspace::Workspace;
 
 /// The largest file of a tool.
 pub(super) const MAX_BYTES: u64 = 1024 * 1024;
+/// How much the files of one directory may have together.
+pub(super) const MAX_TOTAL: u64 = 64 * 1024 * 1024;
 /// The most tools of one directory.
 pub(super) const MAX_FILES: usize = 10_000;
 /// The most names of one directory that are looked at.
@@ -75,6 +77,12 @@ impl Stamp {
         (self.mode & others != 0).then(|| {
             format!("others may change `{shown}`: `chmod go-w {shown}` takes that from them")
         })
+    }
+
+    /// How many bytes there would be to read.
+    pub(super) fn bytes(&self) -> u64 {
+        // What is larger is not read at all.
+        if self.size > MAX_BYTES { 0 } else { self.size }
     }
 
     /// How long ago it was changed; none if that is in the future.
@@ -253,20 +261,33 @@ impl ToolsDir {
             Scope::User => "~",
             Scope::Global => "/etc",
         };
-        let stamp = |path: &std::path::Path| Some(Stamp::of(&rustix::fs::stat(path).ok()?));
-        let shown_parent = place
-            .shown
-            .rsplit_once('/')
-            .map_or("", |(parent, _)| parent);
-        self.stamp
-            .unsafe_owner(&place.shown)
-            .or_else(|| stamp(place.path.parent()?)?.unsafe_owner(shown_parent))
-            // Where others may make files but not move those of others, the directory below is the user's own.
-            .or_else(|| {
-                let base = stamp(&place.base)?;
-                let is_sticky = base.mode & 0o1000 != 0;
-                base.unsafe_owner(base_shown).filter(|_| !is_sticky)
-            })
+        // By the real path: a link may lead through directories of others.
+        let real = place.path.canonicalize().ok()?;
+        let base = place.base.canonicalize().ok()?;
+        for (above, directory) in real.ancestors().enumerate() {
+            let stamp = Stamp::of(&rustix::fs::stat(directory).ok()?);
+            // Where others may make files but not move those of others, what is below stays what it is.
+            let is_sticky = above > 0 && stamp.mode & 0o1000 != 0;
+            let shown = match above {
+                0 => place.shown.clone(),
+                _ if directory == base => base_shown.to_owned(),
+                _ => format!("{}/..", place.shown),
+            };
+            if let Some(fault) = stamp.unsafe_owner(&shown).filter(|_| !is_sticky) {
+                let by_link = || {
+                    format!(
+                        "`{}` leads through a directory that others may change; put the tools where only you can",
+                        place.shown
+                    )
+                };
+                let is_usual = real.starts_with(&base) && above < 3;
+                return Some(if is_usual { fault } else { by_link() });
+            }
+            if directory == base {
+                break;
+            }
+        }
+        None
     }
 }
 
@@ -321,5 +342,24 @@ mod tests {
                 "`~/.toolcrib/tools` holds 10002 tools; from `~/.toolcrib/tools/t10000.yaml` on they are not loaded, the limit is 10000",
             ]
         );
+    }
+
+    #[test]
+    fn a_file_that_changed_within_a_tick_of_the_clock_is_read_again() {
+        let at = |seconds: i64, nanos: i64| Stamp {
+            file: (1, 1),
+            size: 1,
+            modified: (seconds, nanos),
+            changed: (seconds, nanos),
+            mode: 0o644,
+            owner: (0, 0),
+        };
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(100_500);
+        assert!(at(100, 400_000_000).is_settled(now));
+        assert!(!at(100, 495_000_000).is_settled(now));
+        assert!(!at(101, 0).is_settled(now), "in the future");
+        // Without fractions the clock ticks in seconds.
+        assert!(!at(100, 0).is_settled(now));
+        assert!(at(98, 0).is_settled(now));
     }
 }

@@ -54,7 +54,7 @@ use scope::Place;
 use survey::{KnownDir, Surveyed};
 
 /// Looking at more files than this, or for longer, is not done for every call: then nobody looks for a while.
-const FEW: usize = 2000;
+const FEW: usize = 300;
 const SHORT: Duration = Duration::from_millis(50);
 /// How much longer than it took nobody looks then.
 const PACE: u32 = 20;

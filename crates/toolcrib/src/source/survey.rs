@@ -38,6 +38,8 @@ pub(super) struct KnownFile {
 /// A file that has to be read, and what was known of it.
 pub(super) struct ToRead {
     pub(super) name: String,
+    /// Whether the files before it are as much as is read.
+    pub(super) is_too_much: bool,
     stamp: Option<Stamp>,
     before: Option<KnownFile>,
 }
@@ -113,14 +115,21 @@ impl Surveyed {
 
     fn look_at_files(&mut self, old: &KnownDir) {
         let Some(dir) = &self.dir else { return };
+        let mut total = 0;
         for name in &self.known.names.tools {
             let stamp = dir.stamp_of(name);
+            total += stamp.map_or(0, |stamp| stamp.bytes());
+            let is_too_much = total > files::MAX_TOTAL;
+            let is_same = |known: &KnownFile| {
+                known.is_settled && known.stamp == stamp && stamp.is_some() && !is_too_much
+            };
             match old.files.get(name) {
-                Some(known) if known.is_settled && known.stamp == stamp && stamp.is_some() => {
+                Some(known) if is_same(known) => {
                     self.known.files.insert(name.clone(), known.clone());
                 }
                 known => self.to_read.push(ToRead {
                     name: name.clone(),
+                    is_too_much,
                     stamp,
                     before: known.cloned(),
                 }),
@@ -139,6 +148,7 @@ impl Surveyed {
                 name,
                 stamp,
                 before,
+                is_too_much,
             } = file;
             let unsafe_file = match place.scope {
                 Scope::Local => None,
@@ -148,7 +158,8 @@ impl Surveyed {
             };
             let age = stamp.and_then(|stamp| stamp.age(now));
             let is_young = age.is_some_and(|age| age < BEING_WRITTEN);
-            let mut is_settled = stamp.is_some_and(|stamp| stamp.is_settled(now));
+            let is_old = stamp.is_some_and(|stamp| stamp.is_settled(now));
+            let mut is_settled = is_old && !is_too_much;
             let is_as_safe = before
                 .as_ref()
                 .is_some_and(|before| before.unsafe_file == unsafe_file);

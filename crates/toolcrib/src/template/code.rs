@@ -102,6 +102,14 @@ impl Code {
         }
     }
 
+    /// Whether a value is the program that runs.
+    pub fn runs_a_value(&self) -> bool {
+        match &self.language {
+            Language::Bash(bash) => bash.runs_a_value(),
+            Language::Script(_) | Language::Windows(_) | Language::Run(_) => false,
+        }
+    }
+
     /// What to start, given the values.
     pub fn prepare(&self, values: &Values) -> Prepared {
         match &self.language {

@@ -128,6 +128,18 @@ impl<'f, 'a> Templates<'f, 'a> {
         match Code::compile(form, source, &self.names) {
             Ok(code) => {
                 self.warn(at.node, source, code.warnings());
+                if code.runs_a_value() {
+                    let message = "the whole command is a value: whoever calls the tool decides which program runs, and every \
+                                   call asks a person";
+                    self.found.push(
+                        Found::warning("value-is-program", at.span(), message).help(
+                            "write the program's name, or choose among fixed ones: `case {X} in a) …;; b) …;; esac`",
+                        ),
+                    );
+                }
+                if matches!(form, Form::Script(_)) {
+                    self.note_variables(source);
+                }
                 let admitted = self.admitted(at.node, code.references());
                 admitted.then(|| Program {
                     code,
@@ -331,7 +343,11 @@ impl<'f, 'a> Templates<'f, 'a> {
                 return;
             }
             let warned = warnings.iter().any(|warning| warning.span == span);
-            if !shouts || warned || self.names.find(name).is_some() {
+            // `$ENV{TOOLCRIB_ARG_X}` is how Perl reads an argument.
+            let argument = name
+                .strip_prefix(ARGUMENT_VARIABLE)
+                .is_some_and(|name| self.names.parameter(name).is_some());
+            if !shouts || warned || argument || self.names.find(name).is_some() {
                 continue;
             }
             let span = place(self.found.text, node, source, &span);
@@ -341,6 +357,16 @@ impl<'f, 'a> Templates<'f, 'a> {
                     "declare `{name}` under `parameters`, or write `{{{{{name}}}}}` to say that the braces are meant"
                 )),
             );
+        }
+    }
+
+    /// Remembers the arguments that a script reads from its environment.
+    fn note_variables(&mut self, source: &str) {
+        for parameter in &self.names.parameters {
+            let name = parameter.name.replace('-', "_");
+            if source.contains(&format!("{ARGUMENT_VARIABLE}{name}")) {
+                self.used.insert(parameter.name.clone());
+            }
         }
     }
 
@@ -372,6 +398,9 @@ impl<'f, 'a> Templates<'f, 'a> {
         }
     }
 }
+
+/// What the variables begin with in which scripts find their arguments.
+const ARGUMENT_VARIABLE: &str = "TOOLCRIB_ARG_";
 
 /// Names between single braces, as `{NAME}` or `{step.field}`, with their places.
 pub(super) fn braced(source: &str) -> Vec<(Range<usize>, &str)> {

@@ -176,6 +176,10 @@ impl Bash {
         }
     }
 
+    pub(super) fn runs_a_value(&self) -> bool {
+        self.slots.iter().any(|slot| slot.demands.program)
+    }
+
     pub(super) fn pastes(&self) -> bool {
         self.slots.iter().any(|slot| slot.trust == Trust::Raw)
     }

@@ -98,6 +98,24 @@ async fn one_bad_file_is_refused_with_its_problems_and_nothing_else() {
     );
 }
 
+#[tokio::test]
+async fn a_directory_with_more_to_read_than_anybody_wrote_is_read_in_part() {
+    let scene = Scene::new();
+    scene.write(&format!("{USER}/a.yaml"), &says("first"));
+    for number in 0..65 {
+        let name = format!("{USER}/b{number:02}.yaml");
+        let file = scene.write(&name, &says("large"));
+        let file = std::fs::File::options().write(true).open(file).unwrap();
+        file.set_len(1 << 20).unwrap();
+    }
+    scene.write(&format!("{USER}/c.yaml"), &says("last"));
+    let crib = scene.open();
+    assert_eq!(said(&crib, "a").await, "first");
+    let (code, reason) = refused(&crib, "c").await;
+    assert_eq!(code, ErrorCode::ToolUnavailable);
+    assert!(reason.contains("64 MB together"), "{reason}");
+}
+
 #[test]
 fn warnings_are_no_more_than_a_person_reads() {
     let scene = Scene::new();
@@ -109,23 +127,4 @@ fn warnings_are_no_more_than_a_person_reads() {
     let warnings = crib.warnings();
     assert_eq!(warnings.len(), 20);
     assert!(warnings[19].contains("81 more"), "{}", warnings[19]);
-}
-
-#[test]
-fn a_thousand_files_load_quickly() {
-    let scene = Scene::new();
-    for number in 0..1000 {
-        scene.write(
-            &format!("{USER}/tool-{number}.yaml"),
-            &format!("name: tool-{number}\ndescription: Finds files\nbash: find {{DIR}} -name {{PATTERN}}\nparameters:\n  DIR:\n    type: string\n    description: Where\n    default: .\n  PATTERN:\n    type: string\n    description: What\ntags: [read]\n"),
-        );
-    }
-    let start = Instant::now();
-    let crib = scene.open();
-    let took = start.elapsed();
-    let ready = crib.registry().list().len();
-    assert!(ready >= 1000, "{:?}", crib.warnings().first());
-    // 300 ms is what an optimised build must do; this is one that is not.
-    assert!(took < Duration::from_secs(3), "{took:?}");
-    eprintln!("1000 files: {took:?}");
 }

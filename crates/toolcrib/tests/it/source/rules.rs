@@ -36,11 +36,6 @@ async fn the_text_of_a_tool_with_its_values_is_judged_like_any_shell_text() {
         ("rm -rf {TEMP}/../{WHAT}", "x", Some(BlockedByRule)),
         ("echo {WHAT}", "sudo rm -rf /", None),
         ("git push", "x", Some(ErrorCode::ApprovalUnavailable)),
-        (
-            "git -c {WHAT} log",
-            "core.pager=./x",
-            Some(ErrorCode::ApprovalUnavailable),
-        ),
     ] {
         assert_eq!(code(bash, what).await, expected, "{bash} with {what}");
     }

@@ -152,6 +152,14 @@ async fn files_and_directories_that_others_can_change_are_not_trusted_by_their_p
         chmod(&scene.path(directory), 0o755);
         assert_eq!(said(&crib, "greet").await, "hello", "{directory}");
     }
+    // A link to a directory that others can replace is no better.
+    std::fs::create_dir(scene.path("shared")).unwrap();
+    std::fs::rename(scene.path(USER), scene.path("shared/tools")).unwrap();
+    std::os::unix::fs::symlink(scene.path("shared/tools"), scene.path(USER)).unwrap();
+    assert_eq!(said(&crib, "greet").await, "hello");
+    chmod(&scene.path("shared"), 0o777);
+    assert_eq!(refused(&crib, "greet").await.1, "untrusted");
+    chmod(&scene.path("shared"), 0o755);
     if chown(&path, Some(12_345), None).is_ok() {
         assert_eq!(refused(&crib, "greet").await.1, "untrusted");
         assert!(unsafe_now(&crib).contains("belongs to another user"));
