@@ -402,6 +402,10 @@ fn doubts(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplatePr
     let mut problems: Vec<TemplateProblem> = Vec::new();
     let mut explained: Vec<Doubt> = Vec::new();
     for index in &texts {
+        // Nobody reads more at once, and each costs a reading.
+        if problems.len() >= 8 {
+            break;
+        }
         let alone = bash.read(|other| {
             if other == *index {
                 bash.usual(other)

@@ -471,3 +471,54 @@ fn pasting_needs_no_understanding_and_says_so() {
     let mixed = Code::compile(&Form::Bash, "sh -c '{R} {P}'", &usual());
     assert!(mixed.is_err());
 }
+
+#[test]
+fn no_text_takes_long() {
+    for piece in [
+        "{P}",
+        "{P} ",
+        "{P}\n",
+        "echo {P}; ",
+        "{",
+        "{{",
+        "}}",
+        "{x}",
+        "$(",
+        "`{P}`",
+        "\"{P}\"",
+        "'{P}' ",
+        "((",
+        "{P}{Q}",
+        "x={P};",
+        "sudo -u {P} ",
+        "eval {P};",
+        "<<EOF {P}\n",
+        "${x:-{P}",
+        "[[ {P} ",
+        "f() { {P} ",
+        "for x in {P}; do ",
+        "/{P}/",
+        "`${{P}",
+        "\"\"\"{P}",
+        "a{P}b\n",
+        "{P.q} ",
+    ] {
+        for count in [100, 3_000] {
+            let text = piece.repeat(count);
+            for form in [
+                Form::Bash,
+                Form::Run,
+                Form::Pwsh,
+                Form::Cmd,
+                Form::Script("sh".to_owned()),
+                Form::Script("python".to_owned()),
+                Form::Script("node".to_owned()),
+            ] {
+                let begun = std::time::Instant::now();
+                let _ = Code::compile(&form, &text, &usual());
+                let took = begun.elapsed();
+                assert!(took.as_secs() < 4, "{piece:?} {count} {form:?}: {took:?}");
+            }
+        }
+    }
+}
