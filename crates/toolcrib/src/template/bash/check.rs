@@ -31,24 +31,42 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
     if name_programs(bash, &readings.values.0) {
         readings = Readings::new(bash);
     }
-    if let Some(problem) = too_much(bash, &readings) {
+    problems = names(bash, &shape);
+    // A list is as long as the call makes it, and with each word more another one is the command, the code or the file.
+    let lengths = match bash.slots.iter().any(Slot::is_list) {
+        true => LENGTHS,
+        false => &LENGTHS[..1],
+    };
+    for length in lengths {
+        if problems.is_empty() {
+            bash.list_words = *length;
+            readings = Readings::new(bash);
+            problems = check_reading(bash, &readings, &shape);
+        }
+    }
+    problems
+}
+
+/// How many words stand for a list, one reading each: more than any program has operands before a command or a text.
+const LENGTHS: &[usize] = &[2, 1, 3, 4, 5, 6, 8];
+
+/// Checks one reading.
+fn check_reading(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplateProblem> {
+    if let Some(problem) = too_much(bash, readings) {
         return vec![problem];
     }
-    problems = commands(bash, &readings);
+    let mut problems = commands(bash, readings);
     if problems.is_empty() {
-        problems = names(bash, &shape);
+        problems = split(bash, &readings.values.0, shape);
     }
     if problems.is_empty() {
-        problems = split(bash, &readings.values.0, &shape);
+        problems = languages::check(bash, &readings.values.0, shape);
     }
     if problems.is_empty() {
-        problems = languages::check(bash, &readings.values.0, &shape);
+        problems = doubts(bash, readings, shape);
     }
     if problems.is_empty() {
-        problems = doubts(bash, &readings, &shape);
-    }
-    if problems.is_empty() {
-        demands::demands(bash, &readings.values.0, &shape);
+        demands::demands(bash, &readings.values.0, shape);
     }
     problems
 }
@@ -58,8 +76,8 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
 enum Fill {
     /// A variable of unknown content.
     Value,
-    /// The same, twice: a list.
-    Two,
+    /// The same, several times: a list.
+    List,
     /// A fixed word.
     Word,
     /// A number.
@@ -86,10 +104,11 @@ impl Bash {
             match fill(index) {
                 _ if slot.trust == Trust::Raw => text.push_str("toolcrib"),
                 Fill::Value => text.push_str(&expanded(slot.quote, &name)),
-                Fill::Two if words => {
-                    text.push_str(&format!("\"${{{name}}}\" \"${{{name}}}\""));
+                Fill::List if words => {
+                    let word = format!("\"${{{name}}}\"");
+                    text.push_str(&vec![word; self.list_words].join(" "));
                 }
-                Fill::Two => text.push_str(&expanded(slot.quote, &name)),
+                Fill::List => text.push_str(&expanded(slot.quote, &name)),
                 Fill::Word => text.push_str("toolcrib"),
                 Fill::Digit => text.push('7'),
                 Fill::Nothing if words => {}
@@ -111,7 +130,7 @@ impl Bash {
         match slot.trust {
             _ if slot.demands.program => Fill::Word,
             Trust::Number => Fill::Digit,
-            Trust::Own | Trust::Text if slot.is_list() => Fill::Two,
+            Trust::Own | Trust::Text if slot.is_list() => Fill::List,
             Trust::Own | Trust::Text => Fill::Value,
             Trust::Raw => Fill::Word,
         }
@@ -315,7 +334,7 @@ fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
                 Fill::Nothing
             } else {
                 match bash.usual(index) {
-                    Fill::Two => Fill::Value,
+                    Fill::List => Fill::Value,
                     // A number may get there as well.
                     Fill::Digit => Fill::Value,
                     fill => fill,

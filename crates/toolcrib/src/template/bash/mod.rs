@@ -37,6 +37,7 @@ pub(super) fn check_words(
         dialect: Dialect::Bash,
         chunks,
         slots,
+        list_words: 2,
     };
     let problems = check::check(&mut bash);
     if !problems.is_empty() {
@@ -61,6 +62,8 @@ pub(super) struct Bash {
     dialect: Dialect,
     chunks: Vec<Chunk>,
     slots: Vec<Slot>,
+    /// How many words stand for a list while the text is checked.
+    list_words: usize,
 }
 
 /// A piece of the text.
@@ -167,6 +170,7 @@ impl Bash {
             dialect,
             chunks,
             slots,
+            list_words: 2,
         };
         let problems = check::check(&mut bash);
         if problems.is_empty() {

@@ -434,6 +434,12 @@ const REEVALUATED: &[(&str, &str)] = &[
     ("awk -v x={P} 'BEGIN { system(\"ls \" x) }'", ""),
     ("perl -e 'system($ARGV[0])' {P}", ""),
     ("f() { rm $1; }; f {P}", "template-unquoted"),
+    // A list may be long enough to reach the command or the code.
+    ("timeout -k {L} 5 ls", "template-command"),
+    ("timeout -k {L} ls", "template-command"),
+    ("flock -w {L} ls", "template-command"),
+    ("timeout -s {L} 5 ls {P}", "template-command"),
+    ("sqlite3 -separator {L}", "template-code"),
     ("cat <<EOF > x.sh; eval \"$(cat x.sh)\"\n{P}\nEOF", ""),
 ];
 
