@@ -55,7 +55,11 @@ impl<'f, 'a> Templates<'f, 'a> {
             })
             .collect();
         Templates {
-            names: Names { parameters, steps },
+            names: Names {
+                parameters,
+                steps,
+                ..Names::default()
+            },
             reach: Reach::Nothing("it is not part of a step"),
             found,
             used: BTreeSet::new(),
@@ -82,6 +86,12 @@ impl<'f, 'a> Templates<'f, 'a> {
     /// Lets texts name these as well: arguments that nobody declares.
     pub(super) fn admit(&mut self, parameters: impl IntoIterator<Item = NamedParameter>) {
         self.names.parameters.extend(parameters);
+    }
+
+    /// Says what programs find in their environment, and on their standard input, from here on.
+    pub(super) fn give(&mut self, environment: &[(String, Text)], input: Option<&Text>) {
+        self.names.environment = environment.to_vec();
+        self.names.input = input.cloned();
     }
 
     /// A text in which values are data.

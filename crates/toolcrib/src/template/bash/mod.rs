@@ -5,6 +5,7 @@
 //! value may stand in is decided in [`check`], by the reader that judges commands (`shell`), and what that does not understand is
 //! refused. [`rewrite`] makes the text.
 
+mod channels;
 mod check;
 mod demands;
 mod languages;
@@ -23,13 +24,17 @@ use crate::definition::ParameterKind;
 use crate::shell::Dialect;
 use crate::shell::places::Quote;
 
+pub(super) use channels::holds_values;
 pub(super) use limits::{MAX_ARGUMENT, faults};
 pub(super) use rewrite::single;
 
-/// Checks an argument list as if it were a text for bash: words quoted by [`single`], placeholders between them.
+/// Checks an argument list as if it were a text for bash: words quoted by [`single`], placeholders between them. There may be
+/// more slots afterwards, of values that come by other ways.
 pub(super) fn check_words(
     chunks: Vec<Chunk>,
     slots: Vec<Slot>,
+    names: &Names,
+    source: &str,
 ) -> Result<Vec<Slot>, Vec<TemplateProblem>> {
     let mut bash = Bash {
         program: "bash".to_owned(),
@@ -38,8 +43,9 @@ pub(super) fn check_words(
         chunks,
         slots,
         list_words: 2,
+        front: 0,
     };
-    let problems = check::check(&mut bash);
+    let problems = channels::judge(&mut bash, names, source);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -64,6 +70,8 @@ pub(super) struct Bash {
     slots: Vec<Slot>,
     /// How many words stand for a list while the text is checked.
     list_words: usize,
+    /// How many chunks stand for variables of the tool's environment: they are judged, and do not run.
+    front: usize,
 }
 
 /// A piece of the text.
@@ -171,8 +179,9 @@ impl Bash {
             chunks,
             slots,
             list_words: 2,
+            front: 0,
         };
-        let problems = check::check(&mut bash);
+        let problems = channels::judge(&mut bash, names, &scanned.source);
         if problems.is_empty() {
             Ok(bash)
         } else {
@@ -225,7 +234,7 @@ impl Bash {
     fn render(&self, made: &[Made]) -> Rendered {
         let mut variables: Vec<preamble::Carried> = Vec::new();
         let mut text = String::new();
-        for chunk in &self.chunks {
+        for chunk in &self.chunks[self.front..] {
             let index = match chunk {
                 Chunk::Text(chunk) => {
                     text.push_str(chunk);

@@ -15,7 +15,7 @@ fn with_format(name: &str, kind: ParameterKind, text: &str) -> Names {
             format: Some(format(text)),
             raw: false,
         }],
-        steps: Vec::new(),
+        ..Names::default()
     }
 }
 
