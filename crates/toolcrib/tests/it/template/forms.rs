@@ -432,3 +432,33 @@ fn the_given_cases_hold() {
     }
     assert!(yard.is_untouched());
 }
+
+/// What a format writes around a value decides what the value is to the program.
+#[test]
+fn the_words_of_a_format_are_read_with_the_template() {
+    let compile = |text: &str, format: &str| {
+        let names = with_format("X", ParameterKind::String, format);
+        Code::compile(&Form::Bash, text, &names)
+    };
+    for (text, format) in [
+        ("tar cf o.tar {X} f", "-I {value}"),
+        ("tar cf o.tar \"{X}\" f", "-I{value}"),
+        ("tar cf o.tar {X} f", "--use-compress-program={value}"),
+        ("find . {X}", "-exec {value} ;"),
+        ("python3 {X}", "-c {value}"),
+        ("sort {X} f", "--compress-program={value}"),
+        ("ls; {X}", "sh -c {value}"),
+    ] {
+        assert!(compile(text, format).is_err(), "{text} with {format}");
+    }
+    for (text, format) in [
+        ("git {X} status", "-C {value}"),
+        ("timeout {X} 5 ls", "-k {value}"),
+        ("grep {X} f", "--regexp={value}"),
+        ("ls {X}", "--all"),
+        ("echo \"{X}\"", "x={value}"),
+    ] {
+        let compiled = compile(text, format);
+        assert!(compiled.is_ok(), "{text} with {format}: {compiled:?}");
+    }
+}
