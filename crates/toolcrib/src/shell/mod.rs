@@ -20,6 +20,7 @@ mod calls;
 mod code;
 mod compound;
 mod conditions;
+pub(crate) mod cuts;
 mod declarations;
 mod dollar;
 mod escapes;

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::cuts::{self, Cut};
 use super::lex::{Dialect, Parser};
 use super::syntax::{
     Assignment, Command, Document, Kind, List, Operation, Piece, Raw, RawKind, RawRedirect, Value,
@@ -59,12 +60,22 @@ pub(crate) struct Shape {
     pub(crate) names_others: BTreeSet<String>,
     /// Variables that become several words where they stand without quotes.
     pub(crate) split: BTreeSet<String>,
+    /// Which variable may begin with the inside of which others' values.
+    cuts: BTreeMap<String, BTreeSet<(String, Cut)>>,
+    /// Variables whose values a command prints where its output becomes several words.
+    pub(crate) split_outputs: BTreeSet<String>,
+    /// Variables whose values `xargs` makes words of, one each.
+    pub(crate) words_of_xargs: BTreeSet<String>,
+    /// Files of fixed names and the variables whose values are written to them.
+    pub(crate) written: Vec<(String, BTreeSet<String>)>,
+    /// Commands of fixed names and the variables whose values they read by `<<<`, `<<` or `< <(…)`.
+    pub(crate) fed: Vec<(String, BTreeSet<String>)>,
     /// The names of functions.
     pub(crate) functions: BTreeSet<String>,
 }
 
 /// What stands for everything that commands read: pipes, files, here-documents.
-const INPUT: &str = "<";
+pub(super) const INPUT: &str = "<";
 /// What stands for the arguments of functions and of the text.
 const POSITIONAL: &str = "@";
 
@@ -77,6 +88,33 @@ impl Shape {
     /// The same without what came by way of a command's output.
     pub(crate) fn copies(&self, name: &str) -> BTreeSet<String> {
         reach(&self.holds, name, INPUT)
+    }
+
+    /// The variables whose insides a piece of a word may begin with.
+    pub(crate) fn insides(&self, source: &str, dialect: Dialect) -> BTreeSet<(String, Cut)> {
+        let (parsed, _) = Parser::new(source, dialect, 0).parse();
+        let mut direct: Vec<(String, Cut)> = Vec::new();
+        let mut plain = BTreeSet::new();
+        let commands = parsed.list.iter().flat_map(|item| &item.chain);
+        for command in commands.flat_map(|(_, pipeline)| &pipeline.parts) {
+            let Kind::Simple { words, .. } = &command.kind else {
+                continue;
+            };
+            for word in words {
+                direct.extend(cuts::starts(&word.pieces, dialect));
+                mention_pieces(&word.pieces, &mut plain);
+            }
+        }
+        for name in plain.iter().filter(|name| *name != INPUT) {
+            for holder in self.beginnings(name) {
+                direct.extend(self.cuts.get(&holder).into_iter().flatten().cloned());
+            }
+        }
+        let mut found = BTreeSet::new();
+        for (name, cut) in direct {
+            found.extend(self.sources(&name).into_iter().map(|holder| (holder, cut)));
+        }
+        found
     }
 
     /// The variables that another one may begin with the values of.
@@ -117,6 +155,8 @@ pub(crate) fn shape(text: &str, prefix: &str, dialect: Dialect) -> Shape {
         dialect,
         depth: 0,
         calls: Vec::new(),
+        separates: false,
+        transforms: false,
     };
     let around = Around {
         documents: &parsed.documents,
@@ -126,7 +166,19 @@ pub(crate) fn shape(text: &str, prefix: &str, dialect: Dialect) -> Shape {
     // Functions see what they are given; which commands are functions is known at the end.
     for (name, words) in std::mem::take(&mut walker.calls) {
         if name == "set" || walker.shape.functions.contains(&name) {
+            let positional = walker.shape.cuts.entry(POSITIONAL.to_owned());
+            positional
+                .or_default()
+                .extend(words.iter().map(|word| (word.clone(), Cut::Start)));
             walker.holds(POSITIONAL, words);
+        }
+    }
+    if walker.separates || walker.transforms {
+        for cuts in walker.shape.cuts.values_mut() {
+            let read = (INPUT.to_owned(), Cut::Blank);
+            if cuts.remove(&read) {
+                cuts.insert((INPUT.to_owned(), Cut::Anywhere));
+            }
         }
     }
     walker.shape
@@ -146,6 +198,10 @@ struct Shaper<'p> {
     depth: usize,
     /// Commands and the variables in their words.
     calls: Vec<(String, BTreeSet<String>)>,
+    /// Whether `read` may take lines apart elsewhere than at blanks.
+    separates: bool,
+    /// Whether what is read may have been made by a program that takes texts apart.
+    transforms: bool,
 }
 
 impl Shaper<'_> {
@@ -161,6 +217,12 @@ impl Shaper<'_> {
     /// Notes what a variable begins with that is set to these pieces.
     fn begins(&mut self, name: &str, pieces: &[Piece<'_>]) {
         let name = name.split('[').next().unwrap_or(name);
+        let cuts = cuts::starts(pieces, self.dialect);
+        self.shape
+            .cuts
+            .entry(name.to_owned())
+            .or_default()
+            .extend(cuts);
         let begins = self.shape.begins.entry(name.to_owned()).or_default();
         for piece in pieces {
             match piece {
@@ -187,9 +249,77 @@ impl Shaper<'_> {
                 flows: around.flows || pipeline.parts.len() > 1,
                 ..*around
             };
-            for command in &pipeline.parts {
+            for (index, command) in pipeline.parts.iter().enumerate() {
+                self.xargs(command, &pipeline.parts[..index]);
                 self.command(command, &inner);
             }
+        }
+    }
+
+    /// Notes whose values `xargs` makes words of.
+    fn xargs(&mut self, command: &Command<'_>, before: &[Command<'_>]) {
+        let Kind::Simple { words, .. } = &command.kind else {
+            return;
+        };
+        if words.first().and_then(Raw::literal).as_deref() != Some("xargs") {
+            return;
+        }
+        let mut values: BTreeSet<String> = cuts::printed(before, self.dialect)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        for redirect in &command.redirects {
+            match redirect.kind {
+                RawKind::HereString => mention_pieces(&redirect.target.pieces, &mut values),
+                RawKind::Document(_) => {
+                    values.insert(INPUT.to_owned());
+                }
+                _ => {}
+            }
+        }
+        let options: Vec<_> = words.iter().filter_map(Raw::literal).collect();
+        let one_each = options.iter().any(|option| {
+            matches!(option.as_ref(), "-0" | "--null" | "-r0" | "-0r")
+                || option.starts_with("-d")
+                || option.starts_with("--delimiter")
+                || option.starts_with("-0")
+        });
+        match one_each {
+            true if options.last().is_some_and(|last| last == "--") => {}
+            true => self.shape.words_of_xargs.extend(values),
+            false => self.shape.split_outputs.extend(values),
+        }
+    }
+
+    /// Notes the values that a command writes to a file of a fixed name.
+    fn writes(&mut self, command: &Command<'_>) {
+        let mut files: Vec<String> = Vec::new();
+        let mut values = BTreeSet::new();
+        if let Kind::Simple { words, .. } = &command.kind {
+            for word in words {
+                mention_pieces(&word.pieces, &mut values);
+            }
+            if words.first().and_then(Raw::literal).as_deref() == Some("tee") {
+                let named = words.iter().skip(1).filter_map(Raw::literal);
+                files.extend(named.map(|file| file.into_owned()));
+                values.insert(INPUT.to_owned());
+            }
+        }
+        for redirect in &command.redirects {
+            match redirect.kind {
+                RawKind::Write => files.extend(redirect.target.literal().map(|f| f.into_owned())),
+                RawKind::HereString => mention_pieces(&redirect.target.pieces, &mut values),
+                RawKind::Document(_) | RawKind::Read => {
+                    values.insert(INPUT.to_owned());
+                }
+                RawKind::Duplicate => {}
+            }
+        }
+        if !matches!(command.kind, Kind::Simple { .. }) {
+            values.insert(INPUT.to_owned());
+        }
+        for file in files {
+            self.shape.written.push((file, values.clone()));
         }
     }
 
@@ -198,6 +328,7 @@ impl Shaper<'_> {
             Kind::Simple { words, .. } => words.first().and_then(Raw::literal),
             _ => None,
         };
+        self.writes(command);
         for redirect in &command.redirects {
             self.redirect(redirect, name.as_deref(), around);
         }
@@ -286,6 +417,21 @@ impl Shaper<'_> {
     fn redirect(&mut self, redirect: &RawRedirect<'_>, command: Option<&str>, around: &Around<'_>) {
         match redirect.kind {
             RawKind::Read | RawKind::Write | RawKind::Duplicate => {
+                let processes = redirect
+                    .target
+                    .pieces
+                    .iter()
+                    .filter_map(|piece| match piece {
+                        Piece::Process { list, .. } => Some(list),
+                        _ => None,
+                    });
+                for list in processes.filter(|_| redirect.kind == RawKind::Read) {
+                    let printed = cuts::list_printed(list, self.dialect);
+                    let values: BTreeSet<String> = printed.into_iter().map(|(v, _)| v).collect();
+                    if let Some(command) = command {
+                        self.shape.fed.push((command.to_owned(), values));
+                    }
+                }
                 self.word(&redirect.target, Spot::Redirect, None, false, around);
             }
             RawKind::HereString => {
@@ -353,6 +499,14 @@ impl Shaper<'_> {
                 "declare" | "typeset" | "local" | "export" | "readonly" | "command" | "builtin"
             )
         });
+        self.separates |= assignments.iter().any(|assignment| {
+            assignment.name == "IFS"
+                && !matches!(&assignment.value, Value::Word(word) if word.literal().is_some_and(|text| text.trim().is_empty()))
+        }) || name.as_deref().is_some_and(|name| matches!(name, "read" | "mapfile" | "readarray"))
+            && words.iter().skip(1).filter_map(Raw::literal).any(|option| {
+                option.starts_with('-') && option.contains(['d', 'n', 'N', 's'])
+            });
+        self.transforms |= around.flows && name.as_deref().is_some_and(cuts::transforms);
         let mut all = BTreeSet::new();
         for (index, word) in words.iter().enumerate() {
             let spot = if index == 0 {
@@ -381,12 +535,20 @@ impl Shaper<'_> {
                     self.begins(name, &word.pieces[1..]);
                 }
                 if let Some(name) = assigned_name(word).or_else(|| plain_name(word)) {
+                    if assigned_name(word).is_none() {
+                        let read = (INPUT.to_owned(), Cut::Blank);
+                        let given = all.iter().map(|value| (value.clone(), Cut::Blank));
+                        let cuts = self.shape.cuts.entry(name.to_owned()).or_default();
+                        cuts.extend(given.chain([read]));
+                    }
                     let mut values = all.clone();
                     values.extend([INPUT.to_owned(), POSITIONAL.to_owned()]);
                     self.holds(name, values);
                 }
             }
             for name in ["REPLY", "MAPFILE", "OPTARG"] {
+                let cuts = self.shape.cuts.entry(name.to_owned()).or_default();
+                cuts.insert((INPUT.to_owned(), Cut::Blank));
                 self.holds(
                     name,
                     BTreeSet::from([INPUT.to_owned(), POSITIONAL.to_owned()]),
@@ -445,10 +607,7 @@ impl Shaper<'_> {
                     }
                     let splits = !parameter.quoted
                         && parameter.operation != Operation::Length
-                        && matches!(
-                            spot,
-                            Spot::Command | Spot::Argument | Spot::Loop | Spot::Element
-                        );
+                        && becomes_words(spot);
                     if splits {
                         self.shape.split.insert(parameter.name.to_owned());
                     }
@@ -470,17 +629,29 @@ impl Shaper<'_> {
                     self.pieces(&parameter.rest, rest, command, true, around);
                 }
                 Piece::Substitution { list, .. } | Piece::Process { list, .. } => {
+                    if matches!(piece, Piece::Substitution { quoted: false, .. })
+                        && becomes_words(spot)
+                    {
+                        let printed = cuts::list_printed(list, self.dialect);
+                        let names = printed.into_iter().map(|(name, _)| name);
+                        self.shape.split_outputs.extend(names);
+                    }
                     let inner = Around {
                         flows: true,
                         ..*around
                     };
                     self.list(list, &inner);
                 }
-                Piece::Backticks { text, .. } => {
+                Piece::Backticks { text, quoted, .. } => {
                     if self.depth > 8 {
                         continue;
                     }
                     let (parsed, _) = Parser::new(text, self.dialect, self.depth).parse();
+                    if !quoted && becomes_words(spot) {
+                        let printed = cuts::list_printed(&parsed.list, self.dialect);
+                        let names = printed.into_iter().map(|(name, _)| name);
+                        self.shape.split_outputs.extend(names);
+                    }
                     let inner = Around {
                         documents: &parsed.documents,
                         flows: true,
@@ -502,6 +673,14 @@ impl Shaper<'_> {
         mention_pieces(pieces, &mut found);
         found
     }
+}
+
+/// Whether what stands there without quotes is taken apart at blanks.
+fn becomes_words(spot: Spot) -> bool {
+    matches!(
+        spot,
+        Spot::Command | Spot::Argument | Spot::Loop | Spot::Element
+    )
 }
 
 fn sets_variables(name: &str) -> bool {
@@ -551,7 +730,7 @@ fn is_name(name: &str) -> bool {
             .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
 }
 
-fn mention_pieces(pieces: &[Piece<'_>], found: &mut BTreeSet<String>) {
+pub(super) fn mention_pieces(pieces: &[Piece<'_>], found: &mut BTreeSet<String>) {
     for piece in pieces {
         match piece {
             Piece::Plain(_) | Piece::Text(_) => {}

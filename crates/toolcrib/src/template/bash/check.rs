@@ -603,6 +603,14 @@ fn split(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
                 .flat_map(|holder| mentioned(holder)),
         );
     }
+    for name in &shape.split_outputs {
+        found.extend(
+            shape
+                .sources(name)
+                .iter()
+                .flat_map(|holder| mentioned(holder)),
+        );
+    }
     // `sh -c 'rm $1' sh {X}`
     for shell in script
         .commands
@@ -634,11 +642,12 @@ fn split(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
             slot.refuse(
                 "template-unquoted",
                 format!(
-                    "a variable that holds `{{{}}}` stands without quotes, so blanks and signs in the value make several \
-                     words of it",
+                    "a variable or a command's output that holds `{{{}}}` stands without quotes or goes to `xargs`, so blanks \
+                     and signs in the value make several words of it",
                     slot.reference
                 ),
-                "put double quotes around the variable: \"$x\"; for several words make the parameter a list",
+                "put double quotes around it: \"$x\", \"$(…)\", `printf '%s\\0' {X} | xargs -0 …`; for several words make the \
+                 parameter a list",
             )
         })
         .collect()

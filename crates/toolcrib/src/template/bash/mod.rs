@@ -22,6 +22,7 @@ use super::{
 };
 use crate::definition::ParameterKind;
 use crate::shell::Dialect;
+use crate::shell::cuts::Cut;
 use crate::shell::places::Quote;
 
 pub(super) use channels::holds_values;
@@ -127,6 +128,8 @@ pub(super) struct Demands {
     pub(super) plain: bool,
     /// No dash at the beginning, for it would be an option; unless one of these other slots is not empty.
     pub(super) no_dash: Option<Vec<usize>>,
+    /// No dash where a piece of it may begin that becomes the beginning of a word.
+    pub(super) no_inner_dash: Option<Cut>,
     /// Not longer than this, for a program is given it as an argument.
     pub(super) most_bytes: Option<usize>,
     /// Without signs that mean something to the program it is given to.
