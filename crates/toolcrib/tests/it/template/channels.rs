@@ -142,7 +142,7 @@ fn what_a_program_reads_is_no_way_around_the_rules_for_values() {
         (Form::Bash, "read -r x; $x", "{P}"),
         (Form::Bash, "x=$(cat); eval \"$x\"", "{P}"),
         (Form::Bash, "cat | bash", "{P}"),
-        (Form::Bash, "echo hi; xargs rm", "{P}"),
+        (Form::Bash, "echo hi; xargs sort", "{P}"),
         (Form::Bash, "while read -r x; do sh -c \"$x\"; done", "{L}"),
         (Form::Script("sh".to_owned()), "eval \"$(cat)\"", "{P}"),
     ];
