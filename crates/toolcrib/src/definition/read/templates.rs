@@ -354,9 +354,10 @@ impl<'f, 'a> Templates<'f, 'a> {
             }
             let warned = warnings.iter().any(|warning| warning.span == span);
             // `$ENV{TOOLCRIB_ARG_X}` is how Perl reads an argument.
-            let argument = name
-                .strip_prefix(ARGUMENT_VARIABLE)
-                .is_some_and(|name| self.names.parameter(name).is_some());
+            let argument = name.strip_prefix(ARGUMENT_VARIABLE).is_some_and(|name| {
+                let mut known = self.names.parameters.iter();
+                known.any(|parameter| parameter.name.replace('-', "_") == name)
+            });
             if !shouts || warned || argument || self.names.find(name).is_some() {
                 continue;
             }

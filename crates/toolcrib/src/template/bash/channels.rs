@@ -47,6 +47,7 @@ pub(super) fn judge(bash: &mut Bash, names: &Names, source: &str) -> Vec<Templat
     else {
         bash.chunks = [front, own].concat();
         let problems = check(bash);
+        leave_length(bash, &origins);
         return shown(problems, &origins, source);
     };
     let mut fed = bash.clone();
@@ -61,6 +62,11 @@ pub(super) fn judge(bash: &mut Bash, names: &Names, source: &str) -> Vec<Templat
     fed.chunks.extend(own.iter().cloned());
     fed.chunks.push(Chunk::Text("\n}".to_owned()));
     bash.chunks = [front, own].concat();
+    let without = check(bash);
+    // Where a value is the whole command a person is asked about every call.
+    if !without.is_empty() || bash.runs_a_value() {
+        return shown(without, &origins, source);
+    }
     let problems = check(&mut fed);
     if problems.is_empty() {
         // Where nothing is asked of what is read, any bytes may be.
@@ -71,11 +77,8 @@ pub(super) fn judge(bash: &mut Bash, names: &Names, source: &str) -> Vec<Templat
             fed.slots.truncate(before_input);
         }
         bash.slots = fed.slots;
+        leave_length(bash, &origins);
         return problems;
-    }
-    let without = check(bash);
-    if !without.is_empty() {
-        return shown(without, &origins, source);
     }
     let mut problems = shown(problems, &origins, source);
     for problem in &mut problems {
@@ -88,6 +91,17 @@ pub(super) fn judge(bash: &mut Bash, names: &Names, source: &str) -> Vec<Templat
         );
     }
     problems
+}
+
+/// Whoever sets the variables knows how long they may be, to the byte.
+fn leave_length(bash: &mut Bash, origins: &[(Range<usize>, Origin)]) {
+    let is_variable = |slot: &Slot| {
+        let mut origins = origins.iter();
+        origins.any(|(span, origin)| *span == slot.span && matches!(origin, Origin::Environment(_)))
+    };
+    for slot in bash.slots.iter_mut().filter(|slot| is_variable(slot)) {
+        slot.demands.most_bytes = None;
+    }
 }
 
 /// Whether values of unknown content are in a text.
