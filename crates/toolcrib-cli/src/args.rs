@@ -603,7 +603,7 @@ pub(crate) struct ExplainArgs {
 #[command(after_help = "\
 Examples:
   toolcrib init                          .toolcrib/tools with one tool that works
-  toolcrib run count-lines PATH=README.md
+  toolcrib run count-lines PATTERN='*.md'
   toolcrib test                          the tests it came with
 
 What is there already is left as it is, so that running it again does no harm. The tool it writes is

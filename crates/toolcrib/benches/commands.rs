@@ -28,7 +28,7 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime");
-    let (mut plain, mut warm) = (Vec::new(), Vec::new());
+    let (mut plain, mut warm, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
         plain.push(timed(|| {
             let output = Command::new("bash")
@@ -41,6 +41,11 @@ fn main() {
         // Time for the next sandbox to be set up, as a model's thinking would give.
         std::thread::sleep(Duration::from_millis(4));
         warm.push(timed(|| runtime.block_on(call(&crib))));
+        judged.push(timed(|| {
+            let request = CallRequest::new("greet").arg("WHO", "Ada");
+            let plan = crib.registry().plan(request).expect("a tool that is there");
+            assert_eq!(plan.tool, "greet");
+        }));
         std::thread::sleep(Duration::from_millis(4));
     }
     println!(
@@ -48,7 +53,12 @@ fn main() {
     );
     plain.sort();
     warm.sort();
-    for (name, times) in [("bash -c", &plain), ("YAML tool, warm", &warm)] {
+    judged.sort();
+    for (name, times) in [
+        ("bash -c", &plain),
+        ("YAML tool, warm", &warm),
+        ("  of that, judging", &judged),
+    ] {
         let (least, middle) = (times[0], times[times.len() / 2]);
         println!(
             "{name:20} least {least:>9.1?} ({:.2}x)   median {middle:>9.1?} ({:.2}x)",

@@ -171,7 +171,7 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
                 let stem = tool_file::stem(file);
                 Checked::new(Some(file.path.clone()), file.shown.clone(), stem, bytes)
             }
-            Err(problem) => Checked::broken(file.path.clone(), file.shown.clone(), problem),
+            Err(problem) => Checked::broken(file.path.clone(), file.shown.clone(), *problem),
         };
         // What only shows beside the others: circles, names that are taken.
         let own_error = |problem: &Problem| problem.severity == Severity::Error;
@@ -277,7 +277,7 @@ fn one(path: PathBuf) -> Checked {
             let stem = stem(&path);
             Checked::new(Some(path), shown, stem, bytes)
         }
-        Err(problem) => Checked::broken(path, shown, problem),
+        Err(problem) => Checked::broken(path, shown, *problem),
     }
 }
 
@@ -303,10 +303,10 @@ fn names(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// A regular file's bytes, one more than is allowed at most.
-fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+fn read(path: &Path) -> Result<Vec<u8>, Box<Problem>> {
     let unreadable = |why: String| {
         let message = format!("the file cannot be read: {why}");
-        whole("unreadable", Severity::Error, message, None)
+        Box::new(whole("unreadable", Severity::Error, message, None))
     };
     // Opening something else than a file may wait, or do something.
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;

@@ -16,11 +16,15 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> Done {
-    if format::explain(&args.topic, global, output) {
-        return Ok(ExitCode::SUCCESS);
-    }
     if let Some(code) = ErrorCode::from_wire(&args.topic.to_ascii_uppercase()) {
         explain_code(code, output);
+        // `timeout` is a code and a field; a document says one thing.
+        if !output.json() {
+            format::explain_also(&args.topic, output);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if format::explain(&args.topic, global, output) {
         return Ok(ExitCode::SUCCESS);
     }
     let crib = open_to_look(global, output)?;
@@ -84,12 +88,13 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     let workspace = crib.registry().workspace().map(AsRef::as_ref);
     let plan = entry.tool().sandbox_plan(&JsonObject::new(), workspace);
     let name = names(entry, file, crib);
-    let approval = match (spec.effects.is_unknown(), spec.effects.is_read_only()) {
-        (true, _) => {
-            "asks before every call: the tool does not say whether it reads, writes or runs something"
+    let approval = match &spec.asks {
+        Some(asks) => format!("asks {}", text::visible(asks)),
+        None if spec.effects.is_unknown() => {
+            "asks before every call: the tool does not say whether it reads, writes or runs something".to_owned()
         }
-        (false, true) => "runs without asking: it only reads",
-        (false, false) => "runs without asking unless the tool or a rule says otherwise",
+        None if spec.effects.is_read_only() => "runs without asking: it only reads".to_owned(),
+        None => "runs without asking unless the tool or a rule says otherwise".to_owned(),
     };
     let limits = entry.limits();
     if output.json() {

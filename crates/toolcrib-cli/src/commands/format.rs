@@ -8,8 +8,7 @@ use toolcrib::model::text;
 use crate::args::Global;
 use crate::output::Output;
 
-/// Explains a problem's code or a field; false when the topic is neither, or something that comes first: an error code in
-/// capitals, a tool of that name.
+/// Explains a problem's code or a field; false when the topic is neither, or a tool that has the same name.
 pub(super) fn explain(topic: &str, global: &Global, output: &Output) -> bool {
     let is_tool = || {
         let crib = super::options(global).open();
@@ -23,8 +22,7 @@ pub(super) fn explain(topic: &str, global: &Global, output: &Output) -> bool {
         return true;
     }
     let fields = explain::fields(topic);
-    let is_capital = topic.chars().any(char::is_uppercase) && !topic.contains('.');
-    if fields.is_empty() || is_capital || is_tool() {
+    if fields.is_empty() || is_tool() {
         return false;
     }
     // A word that many places have is said of each, but not of dozens.
@@ -41,6 +39,16 @@ pub(super) fn explain(topic: &str, global: &Global, output: &Output) -> bool {
         explain_field(field, output);
     }
     true
+}
+
+/// Explains the field of this very name after what else the word means.
+pub(super) fn explain_also(topic: &str, output: &Output) {
+    for field in explain::fields(topic) {
+        if field.path == topic {
+            output.line("");
+            explain_field(field, output);
+        }
+    }
 }
 
 /// Problems and fields near to a topic.

@@ -26,6 +26,8 @@ struct Whole<'a> {
     output_schema: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asks: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    keywords: &'a [String],
     #[serde(skip_serializing_if = "<[Value]>::is_empty")]
     examples: &'a [Value],
     limits: ShownLimits,
@@ -70,6 +72,7 @@ pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
             input_schema: spec.input_schema.as_value(),
             output_schema: spec.output_schema.as_ref().map(|schema| schema.as_value()),
             asks: spec.asks.as_deref(),
+            keywords: &spec.keywords,
             examples: &spec.examples,
             limits: entry.limits().into(),
             digest: entry.digest(),
@@ -225,6 +228,10 @@ fn print(entry: &Entry, file: Option<&ToolFile>, output: &Output) {
     ));
     if !spec.tags.is_empty() {
         output.line(&format!("tags      {}", visible(&spec.tags.join(", "))));
+    }
+    if !spec.keywords.is_empty() {
+        let keywords = spec.keywords.join(", ");
+        output.line(&format!("keywords  {}", visible(&keywords)));
     }
     if let Some(file) = file {
         print_definition(file, output);

@@ -1,4 +1,7 @@
-//! The commands shown in the README run, and print what it shows.
+//! The commands shown in the README and the documentation run, and print what is shown.
+//!
+//! A block of YAML that begins with `# .toolcrib/tools/NAME.yaml` is written to that file and trusted; the commands after it run in a
+//! directory that is thrown away, which is shown as `/home/ada/project`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,23 +13,48 @@ fn root() -> PathBuf {
         .unwrap()
 }
 
-/// The blocks of one language, each with the line it starts on.
-fn blocks(text: &str, language: &str) -> Vec<(usize, String)> {
+/// A block of code in a page.
+struct Block {
+    /// The line it starts on.
+    line: usize,
+    language: String,
+    text: String,
+}
+
+impl Block {
+    /// The path of the tool's file that it shows, by its first line.
+    fn file(&self) -> Option<&str> {
+        let path = self.text.lines().next()?.strip_prefix("# ")?;
+        let shows = self.language == "yaml" && path.starts_with(".toolcrib/tools/");
+        shows.then_some(path)
+    }
+}
+
+fn blocks(text: &str) -> Vec<Block> {
     let mut found = Vec::new();
-    let mut open: Option<(usize, String)> = None;
+    let mut open: Option<Block> = None;
     for (number, line) in text.lines().enumerate() {
         match (&mut open, line.strip_prefix("```")) {
             (Some(_), Some(_)) => found.extend(open.take()),
-            (Some((_, block)), None) => {
-                block.push_str(line);
-                block.push('\n');
+            (Some(block), None) => {
+                block.text.push_str(line);
+                block.text.push('\n');
             }
-            (None, Some(fence)) if fence == language => open = Some((number + 2, String::new())),
-            (None, Some(_)) => open = Some((0, String::new())),
+            (None, Some(fence)) => {
+                open = Some(Block {
+                    line: number + 2,
+                    language: fence.to_owned(),
+                    text: String::new(),
+                });
+            }
             (None, None) => {}
         }
     }
-    found.into_iter().filter(|(line, _)| *line > 0).collect()
+    found
+}
+
+fn is_number(word: Option<&str>) -> bool {
+    word.is_some_and(|word| word.parse::<f64>().is_ok())
 }
 
 /// The words of a line, with those that differ from run to run replaced by what they are.
@@ -36,6 +64,8 @@ fn words(line: &str) -> Vec<&str> {
         word if word.parse::<f64>().is_ok() => "NUMBER",
         word if word.starts_with("20") && word.len() == 10 => "DATE",
         word if word.len() == 8 && word.matches(':').count() == 2 => "TIME",
+        "ms)" | "s)" => "UNIT)",
+        word if is_number(word.strip_prefix('(')) => "(NUMBER",
         word => word,
     };
     line.split_whitespace().map(kind).collect()
@@ -45,6 +75,7 @@ fn words(line: &str) -> Vec<&str> {
 fn fits(expected: &str, actual: &str) -> bool {
     expected == actual
         || (expected.contains("20") && words(expected) == words(actual))
+        || (expected.ends_with("s)") && words(expected) == words(actual))
         || is_heading(expected, actual)
 }
 
@@ -53,51 +84,176 @@ fn is_heading(expected: &str, actual: &str) -> bool {
     expected.starts_with("TIME (UTC)") && words(expected) == words(actual)
 }
 
-#[test]
-fn the_tour_prints_what_it_shows() {
-    let home = tempfile::tempdir().unwrap();
-    let binary = Path::new(env!("CARGO_BIN_EXE_toolcrib"));
-    let path = format!("{}:/usr/bin:/bin", binary.parent().unwrap().display());
-    let mut commands = 0;
-    for (page, (line, block)) in ["README.md", "docs/rules.md"].into_iter().flat_map(|page| {
-        let text = std::fs::read_to_string(root().join(page)).unwrap();
-        blocks(&text, "console")
-            .into_iter()
-            .map(move |block| (page, block))
-    }) {
-        for part in block.split("$ ").skip(1) {
-            let (command, expected) = part.split_once('\n').unwrap();
-            let ran = Command::new("bash")
-                .args(["-c", &format!("{{ {command}\n}} 2>&1")])
-                .current_dir(root())
-                .env_clear()
-                .env("PATH", &path)
-                .env("HOME", home.path())
-                .env("TOOLCRIB_HOME", home.path().join("home"))
-                .output()
-                .unwrap();
-            let actual = String::from_utf8(ran.stdout).unwrap();
-            let same = expected.lines().count() == actual.lines().count()
-                && expected
-                    .lines()
-                    .zip(actual.lines())
-                    .all(|(expected, actual)| fits(expected, actual.trim_end()));
-            assert!(
-                same,
-                "{page}:{line}: $ {command}\n--- it says\n{expected}--- it prints\n{actual}"
-            );
-            commands += 1;
+/// Where the commands of a page run.
+struct Place {
+    dir: tempfile::TempDir,
+    /// The project's own directory, or one that is thrown away.
+    directory: PathBuf,
+}
+
+impl Place {
+    fn project() -> Self {
+        Place {
+            dir: tempfile::tempdir().unwrap(),
+            directory: root(),
         }
     }
-    assert!(commands >= 8, "the tour was not found");
+
+    fn thrown_away() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = dir.path().join("project");
+        std::fs::create_dir(&directory).unwrap();
+        Place { dir, directory }
+    }
+
+    /// What a command prints on both streams.
+    fn prints(&self, command: &str) -> String {
+        let binary = Path::new(env!("CARGO_BIN_EXE_toolcrib"));
+        let path = format!("{}:/usr/bin:/bin", binary.parent().unwrap().display());
+        let ran = Command::new("bash")
+            .args(["-c", &format!("{{ {command}\n}} 2>&1")])
+            .current_dir(&self.directory)
+            .stdin(std::process::Stdio::null())
+            .env_clear()
+            .env("PATH", &path)
+            .env("HOME", self.dir.path())
+            .env("TOOLCRIB_HOME", self.dir.path().join("home"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8(ran.stdout).unwrap();
+        text.replace(self.directory.to_str().unwrap(), "/home/ada/project")
+    }
+
+    /// Writes a tool's file as shown, and trusts it.
+    fn write(&self, path: &str, block: &Block) {
+        let path = self.directory.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let (_, content) = block.text.split_once('\n').unwrap();
+        std::fs::write(path, content).unwrap();
+        self.prints("toolcrib trust --yes --quiet");
+    }
+
+    /// Runs the commands of a block; what is wrong, and the block as it should be.
+    fn run(&self, page: &str, block: &Block) -> (Vec<String>, String) {
+        let mut wrong = Vec::new();
+        let mut made = String::new();
+        let text = format!("\n{}", block.text);
+        for part in text.split("\n$ ").skip(1) {
+            let (command, expected) = part.split_once('\n').unwrap_or((part, ""));
+            let actual: Vec<String> = self
+                .prints(command)
+                .lines()
+                .map(|line| line.trim_end().to_owned())
+                .collect();
+            let same = expected.lines().count() == actual.len()
+                && expected
+                    .lines()
+                    .zip(&actual)
+                    .all(|(expected, actual)| fits(expected, actual));
+            made.push_str(&format!("$ {command}\n"));
+            if same {
+                made.extend(expected.lines().map(|line| format!("{line}\n")));
+            } else {
+                made.extend(actual.iter().map(|line| format!("{line}\n")));
+                wrong.push(format!(
+                    "{page}:{}: $ {command}\n--- it says\n{expected}\n--- it prints\n{}\n",
+                    block.line,
+                    actual.join("\n")
+                ));
+            }
+        }
+        (wrong, made)
+    }
+}
+
+/// Runs a page, or a section of one, in a place. From the first tool's file on, that is a directory that is thrown away.
+fn tour(page: &str, text: &str, first_line: usize, mut place: Place) -> (Vec<String>, String) {
+    let mut wrong = Vec::new();
+    let mut made = text.to_owned();
+    for mut block in blocks(text) {
+        block.line += first_line;
+        if let Some(path) = block.file() {
+            if place.directory == root() {
+                place = Place::thrown_away();
+            }
+            place.write(path, &block);
+        } else if block.language == "console" {
+            let (found, right) = place.run(page, &block);
+            made = made.replace(
+                &format!("```console\n{}```", block.text),
+                &format!("```console\n{right}```"),
+            );
+            wrong.extend(found);
+        }
+    }
+    (wrong, made)
+}
+
+/// `UPDATE_GOLDEN=1` writes what the commands print into the page.
+fn settle(page: &str, made: &str, wrong: &[String]) {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(root().join(page), made).unwrap();
+    } else {
+        assert!(wrong.is_empty(), "{}", wrong.concat());
+    }
+}
+
+#[test]
+fn the_tour_prints_what_it_shows() {
+    let page = "README.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    assert!(text.matches("\n$ ").count() >= 8, "the tour was not found");
+    let (wrong, made) = tour(page, &text, 0, Place::project());
+    settle(page, &made, &wrong);
+}
+
+#[test]
+fn the_examples_of_rules_print_what_they_show() {
+    let page = "docs/rules.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let (wrong, made) = tour(page, &text, 0, Place::project());
+    settle(page, &made, &wrong);
+}
+
+/// Each section stands for itself, so that they can run at once.
+#[test]
+fn the_examples_of_yaml_tools_print_what_they_show() {
+    let page = "docs/yaml-tools.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let mut sections: Vec<(usize, String)> = vec![(0, String::new())];
+    for (number, line) in text.lines().enumerate() {
+        if line.starts_with("## ") {
+            sections.push((number, String::new()));
+        }
+        let (_, section) = sections.last_mut().unwrap();
+        section.push_str(line);
+        section.push('\n');
+    }
+    assert!(sections.len() > 10, "the sections were not found");
+    let toured: Vec<(Vec<String>, String)> = std::thread::scope(|scope| {
+        let running: Vec<_> = sections
+            .iter()
+            .map(|(line, section)| {
+                scope.spawn(move || tour(page, section, *line, Place::thrown_away()))
+            })
+            .collect();
+        running
+            .into_iter()
+            .map(|tour| tour.join().unwrap())
+            .collect()
+    });
+    let made: String = toured.iter().map(|(_, made)| made.as_str()).collect();
+    let wrong: Vec<String> = toured.into_iter().flat_map(|(wrong, _)| wrong).collect();
+    settle(page, &made, &wrong);
 }
 
 #[test]
 fn the_two_commands_are_what_ci_and_people_run() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let shell: Vec<String> = blocks(&readme, "sh")
+    let shell: Vec<String> = blocks(&readme)
         .into_iter()
-        .map(|(_, block)| block.trim().to_owned())
+        .filter(|block| block.language == "sh")
+        .map(|block| block.text.trim().to_owned())
         .collect();
     let [run, test] = shell.as_slice() else {
         panic!("the README has two commands: {shell:?}")

@@ -265,3 +265,18 @@ fn the_rules_are_tried_on_what_a_tool_makes_of_its_arguments() {
         .exits(5)
         .says("recursive-removal");
 }
+
+#[test]
+fn explaining_a_tool_says_when_it_asks() {
+    let asks = |more: &str| {
+        let yaml = format!("description: Reads\nbash: echo\ntags: [read]\n{more}");
+        let test = Test::new().file(".toolcrib/tools/t.yaml", yaml);
+        let whole = test.run(&["explain", "t", "--json"]).exits(0).json();
+        whole["approval"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(asks(""), "runs without asking: it only reads");
+    let beyond = asks("security: {required-permissions: ['filesystem:read:/var/mail']}\n");
+    assert!(beyond.starts_with("asks every time"), "{beyond}");
+    let open = asks("security: {isolation: none}\n");
+    assert!(open.starts_with("asks every time"), "{open}");
+}

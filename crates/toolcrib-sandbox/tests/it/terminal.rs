@@ -189,13 +189,15 @@ fn a_command_that_is_never_satisfied_is_answered_a_hundred_times() {
 fn a_command_that_works_in_silence_is_not_answered_ahead() {
     as_root_and_nobody(|| {
         let stage = Stage::new();
-        // Silent for twenty times as long as patience lasts, with one answer unread: the second question finds that one, and
+        // Silent for ten times as long as patience lasts, with one answer unread: the second question finds that one, and
         // nothing else.
-        let script = "stty -echo; sleep 0.5; read a; read -t 0 && b=more; echo \"$a|$b\"";
+        let script = "stty -echo; sleep 0.6; read a; read -t 0 && b=more; echo \"$a|$b\"";
         let mut eager = answering("y");
-        eager.silence = Duration::from_millis(25);
+        eager.silence = Duration::from_millis(60);
         let ran = run(&stage, Level::Process, &bash(script).dialogue(eager));
-        assert_eq!(ran.stdout, "y|\n", "{ran:?}");
+        // With the echo of the answer before it, should that have been given before the echo was off.
+        let said = ran.stdout.strip_prefix("y\n").unwrap_or(&ran.stdout);
+        assert_eq!(said, "y|\n", "{ran:?}");
     });
 }
 

@@ -357,6 +357,15 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "value-is-program",
+        severity: Warning,
+        meaning: "The command is a value and nothing else, so the caller decides which program runs. Every call asks a person.",
+        remedy: "Write the program's name, or choose among fixed ones with `case`.",
+        example: Some(
+            "description: Says hello\ntags: [run]\nbash: command {PROGRAM}\nparameters:\n  PROGRAM:\n    type: string\n    description: What to run\n",
+        ),
+    },
+    ProblemCode {
         name: "unused-parameter",
         severity: Warning,
         meaning: "A parameter is used nowhere, so a model fills it in for nothing.",
@@ -479,12 +488,39 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "template-input",
+        severity: Error,
+        meaning: "A value in `input` reaches a program that reads commands or code from its standard input, or that makes words of what it reads.",
+        remedy: "Give it to a program that takes what it reads for data, or hand the value over as an argument.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nrun: bash\ninput: \"echo {X}\"\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
         name: "template-command",
         severity: Error,
         meaning: "A value decides which program runs.",
         remedy: "Write the program's name, or choose among fixed ones with `case`.",
         example: Some(
             "description: Says hello\ntags: [read]\nbash: \"{X} --version\"\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-unquoted",
+        severity: Error,
+        meaning: "A variable that holds a value stands without quotes, so blanks and signs in the value make several words of it.",
+        remedy: "Put double quotes around the variable; for several words make the parameter a list.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: y={X}; echo $y\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
+        name: "template-shell",
+        severity: Error,
+        meaning: "The shell of a script has options that change how its text is read.",
+        remedy: "Use `-e`, `-u`, `-x` and `-o pipefail` only.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nscript: echo hello\nshell: bash -i\n",
         ),
     },
     ProblemCode {

@@ -120,6 +120,26 @@ pub fn below(path: &str) -> Vec<&'static Field> {
         .collect()
 }
 
+/// All fields as a table in Markdown: the last part of docs/yaml-tools.md.
+pub fn reference() -> String {
+    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+    let mut page = String::from("| field | holds | default | meaning |\n|---|---|---|---|\n");
+    for field in FIELDS {
+        let default = match field.default {
+            Some(words) if words.contains([' ', '`']) => cell(words),
+            Some(value) => format!("`{}`", cell(value)),
+            None => String::new(),
+        };
+        let holds = cell(&field.kind.in_words()).replace("{NAME}", "`{NAME}`");
+        page.push_str(&format!(
+            "| `{}` | {holds} | {default} | {} |\n",
+            field.path,
+            cell(field.meaning)
+        ));
+    }
+    page
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

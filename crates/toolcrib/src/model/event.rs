@@ -118,7 +118,9 @@ pub struct EventLog {
 
 /// Sees the output of a call as it comes, for the call around it.
 #[derive(Clone)]
-pub(crate) struct OutputWatch(Arc<dyn Fn(OutputStream, &str) + Send + Sync>);
+pub(crate) struct OutputWatch(Arc<See>);
+
+type See = dyn Fn(OutputStream, &str) + Send + Sync;
 
 impl OutputWatch {
     pub(crate) fn new(see: impl Fn(OutputStream, &str) + Send + Sync + 'static) -> Self {

@@ -11,6 +11,11 @@ use crate::shell::Dialect;
 /// What to start, or which values are wrong.
 pub(super) type Prepared = Result<Invocation, Vec<ValueFault>>;
 
+/// The most placeholders in a program's text.
+const MAX_PLACEHOLDERS: usize = 256;
+/// The most bytes of text times placeholders.
+const MAX_WORK: usize = 4 * 1024 * 1024;
+
 /// A program's text, compiled: values travel beside it.
 #[derive(Debug, Clone)]
 pub struct Code {
@@ -33,6 +38,19 @@ impl Code {
     /// problem.
     pub fn compile(form: &Form, text: &str, names: &Names) -> Result<Self, Vec<TemplateProblem>> {
         let scanned = scan(text, names)?;
+        let placeholders = scanned.placeholders();
+        // Every placeholder costs some readings of the text.
+        if placeholders > MAX_PLACEHOLDERS || placeholders * text.len() > MAX_WORK {
+            return Err(vec![TemplateProblem {
+                span: 0..0,
+                code: "template-too-long",
+                message: format!(
+                    "{placeholders} placeholders in {} bytes are too many to be checked",
+                    text.len()
+                ),
+                fix: Some("put the values in variables first: `x={X}`, then use \"$x\"".to_owned()),
+            }]);
+        }
         let language = match form {
             Form::Bash => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash, "bash")?),
             Form::Run => Language::Run(Run::compile(&scanned, names)?),
@@ -81,6 +99,14 @@ impl Code {
             Language::Script(script) => script.pastes(),
             Language::Windows(windows) => windows.pastes(),
             Language::Run(_) => false,
+        }
+    }
+
+    /// Whether a value is the program that runs.
+    pub fn runs_a_value(&self) -> bool {
+        match &self.language {
+            Language::Bash(bash) => bash.runs_a_value(),
+            Language::Script(_) | Language::Windows(_) | Language::Run(_) => false,
         }
     }
 

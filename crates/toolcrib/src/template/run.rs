@@ -51,7 +51,9 @@ impl Run {
                 }
             }
         }
-        let (words, mut slots) = splitter.end()?;
+        let Splitter {
+            words, mut slots, ..
+        } = splitter.end()?;
         if words.is_empty() {
             return Err(vec![TemplateProblem {
                 span: 0..0,
@@ -66,7 +68,7 @@ impl Run {
             }
         }
         let chunks = chunks(&words);
-        let slots = bash::check_words(chunks, slots)?;
+        let slots = bash::check_words(chunks, slots, names, &scanned.source)?;
         Ok(Run { words, slots })
     }
 
@@ -198,7 +200,7 @@ impl Splitter {
         self.slots.push(slot);
     }
 
-    fn end(mut self) -> Result<(Vec<Vec<Part>>, Vec<Slot>), Vec<TemplateProblem>> {
+    fn end(mut self) -> Result<Splitter, Vec<TemplateProblem>> {
         if self.quote.is_some() || self.escaped {
             return Err(vec![TemplateProblem {
                 span: 0..0,
@@ -208,6 +210,6 @@ impl Splitter {
             }]);
         }
         self.words.extend(self.current.take());
-        Ok((self.words, self.slots))
+        Ok(self)
     }
 }

@@ -10,6 +10,8 @@ use crate::model::text::{nearest, or_list};
 
 /// The longest name that is looked up.
 const MAX_NAME: usize = 256;
+/// The most unknown names that are compared with the known ones.
+const MAX_UNKNOWN: usize = 64;
 
 /// A piece of a template.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,12 +27,20 @@ pub(super) enum Piece {
 /// A template, taken apart.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scanned {
+    /// As it was written.
+    pub(super) source: String,
     pub(super) pieces: Vec<Piece>,
     /// What may be meant otherwise.
     pub(super) warnings: Vec<TemplateProblem>,
 }
 
 impl Scanned {
+    /// How many placeholders there are.
+    pub(super) fn placeholders(&self) -> usize {
+        let placeholder = |piece: &&Piece| matches!(piece, Piece::Placeholder { .. });
+        self.pieces.iter().filter(placeholder).count()
+    }
+
     /// What it names, each once, in the order of the text.
     pub(super) fn references(&self) -> Vec<Reference> {
         let mut found: Vec<Reference> = Vec::new();
@@ -58,10 +68,14 @@ impl Scanned {
 
 /// Takes a template apart.
 pub(super) fn scan(text: &str, names: &Names) -> Result<Scanned, Vec<TemplateProblem>> {
-    let mut scanned = Scanned::default();
+    let mut scanned = Scanned {
+        source: text.to_owned(),
+        ..Scanned::default()
+    };
     let mut problems = Vec::new();
     let mut done = 0;
     let mut at = 0;
+    let mut unknown_names = 0;
     while let Some(found) = text[at..].find('{') {
         let open = at + found;
         at = open + 1;
@@ -103,6 +117,11 @@ pub(super) fn scan(text: &str, names: &Names) -> Result<Scanned, Vec<TemplatePro
                     });
                     done = after + 1;
                     at = done;
+                    continue;
+                }
+                unknown_names += 1;
+                if unknown_names > MAX_UNKNOWN {
+                    at = after;
                     continue;
                 }
                 match unknown(name, name_start - 1..after + 1, names) {

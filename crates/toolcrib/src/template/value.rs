@@ -36,7 +36,8 @@ pub(super) fn digits(number: &Number) -> String {
     match number.as_f64() {
         // Whole numbers that are exact stay exact.
         _ if number.is_i64() || number.is_u64() => number.to_string(),
-        Some(float) if float == 0.0 => "0".to_owned(),
+        // Minus zero has no minus.
+        Some(0.0) => "0".to_owned(),
         // Rust writes all digits and no exponent.
         Some(float) => float.to_string(),
         None => number.to_string(),

@@ -365,6 +365,22 @@ async fn a_request_cannot_have_more_time_than_the_tool() {
 }
 
 #[tokio::test]
+async fn what_an_error_says_itself_counts_more_than_what_was_kept_on_the_way() {
+    let tool = simple("late", |cx| async move {
+        cx.keep_partial("stdout", "of an earlier attempt");
+        cx.keep_partial("stderr", "kept");
+        let error = ToolError::new(ErrorCode::Timeout, "a part of it took too long");
+        Err(error.with_detail("stdout", "its own"))?;
+        Ok(json!(1))
+    });
+    let test = test_with(tool);
+    let outcome = test.registry().execute(CallRequest::new("late")).await;
+    let details = outcome.error().unwrap().details().unwrap();
+    assert_eq!(details["stdout"], "its own");
+    assert_eq!(details["stderr"], "kept");
+}
+
+#[tokio::test]
 async fn a_call_can_be_cancelled_by_token_by_id_and_by_handle() {
     let test = test_with(simple("wait", |cx| async move {
         cx.cancelled().await;

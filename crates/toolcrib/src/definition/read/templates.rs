@@ -55,7 +55,11 @@ impl<'f, 'a> Templates<'f, 'a> {
             })
             .collect();
         Templates {
-            names: Names { parameters, steps },
+            names: Names {
+                parameters,
+                steps,
+                ..Names::default()
+            },
             reach: Reach::Nothing("it is not part of a step"),
             found,
             used: BTreeSet::new(),
@@ -82,6 +86,12 @@ impl<'f, 'a> Templates<'f, 'a> {
     /// Lets texts name these as well: arguments that nobody declares.
     pub(super) fn admit(&mut self, parameters: impl IntoIterator<Item = NamedParameter>) {
         self.names.parameters.extend(parameters);
+    }
+
+    /// Says what programs find in their environment, and on their standard input, from here on.
+    pub(super) fn give(&mut self, environment: &[(String, Text)], input: Option<&Text>) {
+        self.names.environment = environment.to_vec();
+        self.names.input = input.cloned();
     }
 
     /// A text in which values are data.
@@ -128,6 +138,18 @@ impl<'f, 'a> Templates<'f, 'a> {
         match Code::compile(form, source, &self.names) {
             Ok(code) => {
                 self.warn(at.node, source, code.warnings());
+                if code.runs_a_value() {
+                    let message = "the whole command is a value: whoever calls the tool decides which program runs, and every \
+                                   call asks a person";
+                    self.found.push(
+                        Found::warning("value-is-program", at.span(), message).help(
+                            "write the program's name, or choose among fixed ones: `case {X} in a) …;; b) …;; esac`",
+                        ),
+                    );
+                }
+                if matches!(form, Form::Script(_)) {
+                    self.note_variables(source);
+                }
                 let admitted = self.admitted(at.node, code.references());
                 admitted.then(|| Program {
                     code,
@@ -331,7 +353,11 @@ impl<'f, 'a> Templates<'f, 'a> {
                 return;
             }
             let warned = warnings.iter().any(|warning| warning.span == span);
-            if !shouts || warned || self.names.find(name).is_some() {
+            // `$ENV{TOOLCRIB_ARG_X}` is how Perl reads an argument.
+            let argument = name
+                .strip_prefix(ARGUMENT_VARIABLE)
+                .is_some_and(|name| self.names.parameter(name).is_some());
+            if !shouts || warned || argument || self.names.find(name).is_some() {
                 continue;
             }
             let span = place(self.found.text, node, source, &span);
@@ -341,6 +367,16 @@ impl<'f, 'a> Templates<'f, 'a> {
                     "declare `{name}` under `parameters`, or write `{{{{{name}}}}}` to say that the braces are meant"
                 )),
             );
+        }
+    }
+
+    /// Remembers the arguments that a script reads from its environment.
+    fn note_variables(&mut self, source: &str) {
+        for parameter in &self.names.parameters {
+            let name = parameter.name.replace('-', "_");
+            if source.contains(&format!("{ARGUMENT_VARIABLE}{name}")) {
+                self.used.insert(parameter.name.clone());
+            }
         }
     }
 
@@ -372,6 +408,9 @@ impl<'f, 'a> Templates<'f, 'a> {
         }
     }
 }
+
+/// What the variables begin with in which scripts find their arguments.
+const ARGUMENT_VARIABLE: &str = "TOOLCRIB_ARG_";
 
 /// Names between single braces, as `{NAME}` or `{step.field}`, with their places.
 pub(super) fn braced(source: &str) -> Vec<(Range<usize>, &str)> {

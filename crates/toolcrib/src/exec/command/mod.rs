@@ -14,6 +14,7 @@
 mod alias;
 mod arguments;
 mod cleaning;
+mod code_arguments;
 mod paths;
 mod plan;
 mod programs;
@@ -120,6 +121,9 @@ impl CommandTool {
             Body::Steps(steps) => Some(steps.as_slice().into()),
             Body::Command(_) | Body::Commands { .. } | Body::Alias { .. } => None,
         };
+        if let Some(why) = code_arguments::fault(&definition, lookup) {
+            return Err(publish::unpublishable(&definition.name, &why));
+        }
         let (alias, spec) = published(&definition, bundle, lookup)?;
         let checks = Checks::of(&definition)
             .map_err(|why| publish::unpublishable(&definition.name, &why))?;

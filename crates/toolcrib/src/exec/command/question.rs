@@ -93,6 +93,12 @@ fn reasons(definition: &Definition, effects: Effects, reach: &Reach) -> Vec<Stri
             pasted.join(" and ")
         ));
     }
+    if programs::used(definition)
+        .iter()
+        .any(|used| used.program.code.runs_a_value())
+    {
+        reasons.push("the caller decides which program it runs".to_owned());
+    }
     if !reach.is_empty() {
         reasons.push(format!(
             "it may {}, which is beyond the workspace",

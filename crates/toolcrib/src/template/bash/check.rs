@@ -27,25 +27,46 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
     if !problems.is_empty() {
         return problems;
     }
-    let readings = Readings::new(bash);
-    if let Some(problem) = too_much(bash, &readings) {
+    let mut readings = Readings::new(bash);
+    if name_programs(bash, &readings.values.0) {
+        readings = Readings::new(bash);
+    }
+    problems = names(bash, &shape);
+    // A list is as long as the call makes it, and with each word more another one is the command, the code or the file.
+    let lengths = match bash.slots.iter().any(Slot::is_list) {
+        true => LENGTHS,
+        false => &LENGTHS[..1],
+    };
+    for length in lengths {
+        if problems.is_empty() {
+            bash.list_words = *length;
+            readings = Readings::new(bash);
+            problems = check_reading(bash, &readings, &shape);
+        }
+    }
+    problems
+}
+
+/// How many words stand for a list, one reading each: more than any program has operands before a command or a text.
+const LENGTHS: &[usize] = &[2, 1, 3, 4, 5, 6, 8];
+
+/// Checks one reading.
+fn check_reading(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplateProblem> {
+    if let Some(problem) = too_much(bash, readings) {
         return vec![problem];
     }
-    problems = commands(bash, &readings);
+    let mut problems = commands(bash, readings);
     if problems.is_empty() {
-        problems = names(bash, &shape);
+        problems = split(bash, &readings.values.0, shape);
     }
     if problems.is_empty() {
-        problems = split(bash, &readings.values.0, &shape);
+        problems = languages::check(bash, &readings.values.0, shape);
     }
     if problems.is_empty() {
-        problems = languages::check(bash, &readings.values.0, &shape);
+        problems = doubts(bash, readings, shape);
     }
     if problems.is_empty() {
-        problems = doubts(bash, &readings, &shape);
-    }
-    if problems.is_empty() {
-        demands::demands(bash, &readings.values.0, &shape);
+        demands::demands(bash, &readings.values.0, shape);
     }
     problems
 }
@@ -55,8 +76,8 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
 enum Fill {
     /// A variable of unknown content.
     Value,
-    /// The same, twice: a list.
-    Two,
+    /// The same, several times: a list.
+    List,
     /// A fixed word.
     Word,
     /// A number.
@@ -83,10 +104,11 @@ impl Bash {
             match fill(index) {
                 _ if slot.trust == Trust::Raw => text.push_str("toolcrib"),
                 Fill::Value => text.push_str(&expanded(slot.quote, &name)),
-                Fill::Two if words => {
-                    text.push_str(&format!("\"${{{name}}}\" \"${{{name}}}\""));
+                Fill::List if words => {
+                    let word = format!("\"${{{name}}}\"");
+                    text.push_str(&vec![word; self.list_words].join(" "));
                 }
-                Fill::Two => text.push_str(&expanded(slot.quote, &name)),
+                Fill::List => text.push_str(&expanded(slot.quote, &name)),
                 Fill::Word => text.push_str("toolcrib"),
                 Fill::Digit => text.push('7'),
                 Fill::Nothing if words => {}
@@ -106,8 +128,9 @@ impl Bash {
     fn usual(&self, index: usize) -> Fill {
         let slot = &self.slots[index];
         match slot.trust {
+            _ if slot.demands.program => Fill::Word,
             Trust::Number => Fill::Digit,
-            Trust::Own | Trust::Text if slot.is_list() => Fill::Two,
+            Trust::Own | Trust::Text if slot.is_list() => Fill::List,
             Trust::Own | Trust::Text => Fill::Value,
             Trust::Raw => Fill::Word,
         }
@@ -233,6 +256,35 @@ impl Readings {
     }
 }
 
+/// Lets `command {X}` pass, with nothing before, after or around it: it runs one program without arguments, and whoever judges
+/// the call sees which. S0's first example is one, and it is to load as it stands.
+fn name_programs(bash: &mut Bash, script: &Script) -> bool {
+    let [outer, inner] = script.commands.as_slice() else {
+        return false;
+    };
+    let alone = outer.words.len() == 2
+        && outer.assignments.is_empty()
+        && outer.redirects.is_empty()
+        && outer.words[0].as_static() == Some("command")
+        && inner.via == ["command"];
+    let Some([Part::Dynamic(source)]) = outer.words.get(1).map(|word| word.parts.as_slice()) else {
+        return false;
+    };
+    let Some(slot) = mentioned(source).next().filter(|_| alone) else {
+        return false;
+    };
+    let whole = *source == format!("${{{}}}", variable(slot));
+    let Some(slot) = bash
+        .slots
+        .get_mut(slot)
+        .filter(|slot| whole && !slot.is_list())
+    else {
+        return false;
+    };
+    slot.demands.program = true;
+    true
+}
+
 /// Refuses texts that the reader did not read to the end.
 fn too_much(bash: &Bash, readings: &Readings) -> Option<TemplateProblem> {
     let (script, doubts) = &readings.values;
@@ -282,7 +334,7 @@ fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
                 Fill::Nothing
             } else {
                 match bash.usual(index) {
-                    Fill::Two => Fill::Value,
+                    Fill::List => Fill::Value,
                     // A number may get there as well.
                     Fill::Digit => Fill::Value,
                     fill => fill,
@@ -369,6 +421,10 @@ fn doubts(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplatePr
     let mut problems: Vec<TemplateProblem> = Vec::new();
     let mut explained: Vec<Doubt> = Vec::new();
     for index in &texts {
+        // Nobody reads more at once, and each costs a reading.
+        if problems.len() >= 8 {
+            break;
+        }
         let alone = bash.read(|other| {
             if other == *index {
                 bash.usual(other)

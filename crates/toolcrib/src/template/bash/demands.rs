@@ -6,7 +6,7 @@ use super::check::{is_substitution, mentioned};
 use super::limits::MAX_ARGUMENT;
 use super::{Bash, languages};
 use crate::shell::shape::Shape;
-use crate::shell::{Part, Script, SimpleCommand, Word};
+use crate::shell::{Part, Script, SimpleCommand, Word, is_shell};
 
 /// Programs to which `--` does not mean the end of options.
 const WITHOUT_DASHES: &[&str] = &["find", "gfind", "echo", "test", "[", "expr", "dd", "ps"];
@@ -15,12 +15,12 @@ const WITHOUT_DASHES: &[&str] = &["find", "gfind", "echo", "test", "[", "expr", 
 pub(super) fn demands(bash: &mut Bash, script: &Script, shape: &Shape) {
     for command in &script.commands {
         let external = is_external(command, shape);
-        if external || command.name().is_some_and(|name| exports(name)) {
+        let exporting = command.name().is_some_and(exports);
+        if external || exporting {
             for (_, value) in &command.assignments {
                 limit(bash, value, shape);
             }
         }
-        let exporting = command.name().is_some_and(exports);
         let mut ended = false;
         for (index, word) in command.words.iter().enumerate() {
             if external || exporting {
@@ -165,7 +165,16 @@ fn limit(bash: &mut Bash, word: &Word, shape: &Shape) {
 
 /// Demands what the rules of single programs make necessary.
 fn signs(bash: &mut Bash, command: &SimpleCommand, word: &Word, shape: &Shape) {
-    let forbidden = command.name().and_then(languages::forbidden);
+    // After the text of `sh -c` come the text's own arguments.
+    let has_text = command.name().is_some_and(is_shell)
+        && command.words.iter().any(|word| {
+            word.as_static()
+                .is_some_and(|option| option.starts_with('-') && option.contains('c'))
+        });
+    let forbidden = command
+        .name()
+        .and_then(languages::forbidden)
+        .filter(|_| !has_text);
     let Some(forbidden) = forbidden else { return };
     for (position, part) in word.parts.iter().enumerate() {
         let Part::Dynamic(source) = part else {

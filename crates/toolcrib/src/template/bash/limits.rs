@@ -36,6 +36,15 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
             "is missing, and without it another value would be taken for the command".to_owned(),
         );
     }
+    if demands.program {
+        let name = value.text();
+        let plain = name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '+' | '-'));
+        if value.words.len() > 1 || !plain || name.starts_with(['-', '.']) {
+            return Some("is not the plain name of a program".to_owned());
+        }
+    }
     let present = !value.words.is_empty();
     if present && demands.number && !value.is_number {
         return Some("is not a number, and the template has it where only one is safe".to_owned());

@@ -5,6 +5,7 @@
 //! value may stand in is decided in [`check`], by the reader that judges commands (`shell`), and what that does not understand is
 //! refused. [`rewrite`] makes the text.
 
+mod channels;
 mod check;
 mod demands;
 mod languages;
@@ -23,13 +24,17 @@ use crate::definition::ParameterKind;
 use crate::shell::Dialect;
 use crate::shell::places::Quote;
 
+pub(super) use channels::holds_values;
 pub(super) use limits::{MAX_ARGUMENT, faults};
 pub(super) use rewrite::single;
 
-/// Checks an argument list as if it were a text for bash: words quoted by [`single`], placeholders between them.
+/// Checks an argument list as if it were a text for bash: words quoted by [`single`], placeholders between them. There may be
+/// more slots afterwards, of values that come by other ways.
 pub(super) fn check_words(
     chunks: Vec<Chunk>,
     slots: Vec<Slot>,
+    names: &Names,
+    source: &str,
 ) -> Result<Vec<Slot>, Vec<TemplateProblem>> {
     let mut bash = Bash {
         program: "bash".to_owned(),
@@ -37,8 +42,10 @@ pub(super) fn check_words(
         dialect: Dialect::Bash,
         chunks,
         slots,
+        list_words: 2,
+        front: 0,
     };
-    let problems = check::check(&mut bash);
+    let problems = channels::judge(&mut bash, names, source);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -61,6 +68,10 @@ pub(super) struct Bash {
     dialect: Dialect,
     chunks: Vec<Chunk>,
     slots: Vec<Slot>,
+    /// How many words stand for a list while the text is checked.
+    list_words: usize,
+    /// How many chunks stand for variables of the tool's environment: they are judged, and do not run.
+    front: usize,
 }
 
 /// A piece of the text.
@@ -120,6 +131,8 @@ pub(super) struct Demands {
     pub(super) most_bytes: Option<usize>,
     /// Without signs that mean something to the program it is given to.
     pub(super) forbidden: Option<languages::Forbidden>,
+    /// The name of a program, for it is the one word of `command {X}` (S0's first example).
+    pub(super) program: bool,
     /// There, for without it another value would become the command.
     pub(super) needed: bool,
 }
@@ -165,13 +178,19 @@ impl Bash {
             dialect,
             chunks,
             slots,
+            list_words: 2,
+            front: 0,
         };
-        let problems = check::check(&mut bash);
+        let problems = channels::judge(&mut bash, names, &scanned.source);
         if problems.is_empty() {
             Ok(bash)
         } else {
             Err(problems)
         }
+    }
+
+    pub(super) fn runs_a_value(&self) -> bool {
+        self.slots.iter().any(|slot| slot.demands.program)
     }
 
     pub(super) fn pastes(&self) -> bool {
@@ -215,7 +234,7 @@ impl Bash {
     fn render(&self, made: &[Made]) -> Rendered {
         let mut variables: Vec<preamble::Carried> = Vec::new();
         let mut text = String::new();
-        for chunk in &self.chunks {
+        for chunk in &self.chunks[self.front..] {
             let index = match chunk {
                 Chunk::Text(chunk) => {
                     text.push_str(chunk);

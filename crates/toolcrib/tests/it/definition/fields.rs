@@ -364,3 +364,57 @@ fn the_schema_and_the_reader_agree_on_files() {
         );
     }
 }
+
+#[test]
+fn the_documentation_has_every_field_of_the_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/yaml-tools.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let heading = "\n## All fields\n\n";
+    let (written, table) = page.split_once(heading).expect("a heading for all fields");
+    let made = toolcrib::definition::explain::reference();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, format!("{written}{heading}{made}")).unwrap();
+        return;
+    }
+    assert!(
+        table == made,
+        "the table of docs/yaml-tools.md is not what the fields say (UPDATE_GOLDEN=1 writes it)"
+    );
+}
+
+/// The table of places where no value may stand, and what to write instead.
+#[test]
+fn what_the_documentation_calls_refused_is_refused_and_what_it_suggests_loads() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/yaml-tools.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let reading = |command: &str| {
+        let file = toolcrib::serde_json::json!({
+            "description": "An example",
+            "tags": ["read"],
+            "bash": format!("{command}\n: {{X}} {{N}}"),
+            "parameters": {
+                "X": {"type": "string", "description": "A text"},
+                "N": {"type": "number", "description": "A number"},
+            },
+            "environment": {"variables": {"X": "{X}"}},
+        });
+        read(file.to_string().as_bytes(), "example")
+    };
+    let mut rows = 0;
+    for row in page.lines().filter(|row| row.contains("| `template-")) {
+        let spans: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+        let refused = reading(spans[0]);
+        let codes: Vec<&str> = refused.problems.iter().map(|found| found.code).collect();
+        assert_eq!(codes, [spans[1]], "{row}");
+        if let Some(instead) = spans.get(2) {
+            let reading = reading(instead);
+            assert!(
+                reading.definition.is_some(),
+                "{row}: {:?}",
+                reading.problems
+            );
+        }
+        rows += 1;
+    }
+    assert!(rows >= 10, "the table was not found");
+}

@@ -553,3 +553,18 @@ fn a_comment_that_was_meant_as_part_of_the_command_is_pointed_out() {
         shown(&reading)
     );
 }
+
+#[test]
+fn a_script_that_reads_an_argument_from_its_environment_uses_it() {
+    let script = |body: &str| {
+        tool(&format!(
+            "shell: perl\nscript: |\n  {body}\nparameters:\n  TEXT: {{type: string, description: A text}}\n"
+        ))
+    };
+    loads(&script("print $ENV{TOOLCRIB_ARG_TEXT};"));
+    // Another name is a mistake.
+    assert_eq!(
+        warned(&script("print $ENV{TOOLCRIB_ARG_TXET};")),
+        ["unknown-placeholder", "unused-parameter"]
+    );
+}

@@ -15,7 +15,7 @@ fn with_format(name: &str, kind: ParameterKind, text: &str) -> Names {
             format: Some(format(text)),
             raw: false,
         }],
-        steps: Vec::new(),
+        ..Names::default()
     }
 }
 
@@ -250,6 +250,11 @@ fn a_missing_value_does_not_make_another_one_the_command() {
 fn words_that_mean_more_to_a_program_are_refused() {
     for (text, wrong) in [
         ("make {P}", "SHELL=/tmp/x"),
+        ("command {P}", "./x"),
+        ("command {P}", "-v"),
+        ("command {P}", "a b"),
+        ("command {P}", "$(x)"),
+        ("bash {FILE}", "+c"),
         ("make -C sub {P}", "CC=touch x"),
         ("make {P}", "$(shell touch canary)"),
         ("make build-{P}", "; touch canary"),

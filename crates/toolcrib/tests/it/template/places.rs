@@ -244,7 +244,12 @@ const REEVALUATED: &[(&str, &str)] = &[
     ("{DIR}/tool x", "template-command"),
     ("X=1 {P}", "template-command"),
     ("exec {P}", "template-command"),
-    ("command {P}", "template-command"),
+    ("command {L}", "template-command"),
+    ("command {P} {Q}", "template-command"),
+    ("command {P} x", "template-command"),
+    ("command {P} < {FILE}", "template-command"),
+    ("command ./{P}", "template-command"),
+    ("command {P}; ls", "template-command"),
     ("builtin {P}", ""),
     ("env {P}", ""),
     ("env X=1 {P}", "template-command"),
@@ -429,6 +434,12 @@ const REEVALUATED: &[(&str, &str)] = &[
     ("awk -v x={P} 'BEGIN { system(\"ls \" x) }'", ""),
     ("perl -e 'system($ARGV[0])' {P}", ""),
     ("f() { rm $1; }; f {P}", "template-unquoted"),
+    // A list may be long enough to reach the command or the code.
+    ("timeout -k {L} 5 ls", "template-command"),
+    ("timeout -k {L} ls", "template-command"),
+    ("flock -w {L} ls", "template-command"),
+    ("timeout -s {L} 5 ls {P}", "template-command"),
+    ("sqlite3 -separator {L}", "template-code"),
     ("cat <<EOF > x.sh; eval \"$(cat x.sh)\"\n{P}\nEOF", ""),
 ];
 
@@ -465,4 +476,55 @@ fn pasting_needs_no_understanding_and_says_so() {
     assert!(!bash("echo {P}").unwrap().pastes());
     let mixed = Code::compile(&Form::Bash, "sh -c '{R} {P}'", &usual());
     assert!(mixed.is_err());
+}
+
+#[test]
+fn no_text_takes_long() {
+    for piece in [
+        "{P}",
+        "{P} ",
+        "{P}\n",
+        "echo {P}; ",
+        "{",
+        "{{",
+        "}}",
+        "{x}",
+        "$(",
+        "`{P}`",
+        "\"{P}\"",
+        "'{P}' ",
+        "((",
+        "{P}{Q}",
+        "x={P};",
+        "sudo -u {P} ",
+        "eval {P};",
+        "<<EOF {P}\n",
+        "${x:-{P}",
+        "[[ {P} ",
+        "f() { {P} ",
+        "for x in {P}; do ",
+        "/{P}/",
+        "`${{P}",
+        "\"\"\"{P}",
+        "a{P}b\n",
+        "{P.q} ",
+    ] {
+        for count in [100, 3_000] {
+            let text = piece.repeat(count);
+            for form in [
+                Form::Bash,
+                Form::Run,
+                Form::Pwsh,
+                Form::Cmd,
+                Form::Script("sh".to_owned()),
+                Form::Script("python".to_owned()),
+                Form::Script("node".to_owned()),
+            ] {
+                let begun = std::time::Instant::now();
+                let _ = Code::compile(&form, &text, &usual());
+                let took = begun.elapsed();
+                assert!(took.as_secs() < 4, "{piece:?} {count} {form:?}: {took:?}");
+            }
+        }
+    }
 }

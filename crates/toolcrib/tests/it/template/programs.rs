@@ -1,7 +1,7 @@
 //! Runs what a template became, with the real programs, in a directory of its own.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use toolcrib::template::{Code, Invocation, VALUES_DIRECTORY, Values};
@@ -15,7 +15,6 @@ pub(super) struct Yard {
 pub(super) struct Ran {
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: String,
-    pub(super) code: Option<i32>,
 }
 
 impl Ran {
@@ -54,6 +53,13 @@ impl Yard {
         !self.canary().exists() && std::fs::read_dir(self.place()).unwrap().next().is_none()
     }
 
+    /// Takes away what programs left in their place.
+    pub(super) fn clean(&self) {
+        for entry in std::fs::read_dir(self.place()).unwrap().flatten() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+
     pub(super) fn run(&self, invocation: &Invocation) -> Ran {
         let values = self.directory.path().join("values");
         for (name, bytes) in &invocation.files {
@@ -88,9 +94,9 @@ impl Yard {
             .unwrap()
             .read_to_end(&mut stdout)
             .unwrap();
+        child.wait().unwrap();
         Ran {
             stdout,
-            code: child.wait().unwrap().code(),
             stderr: String::from_utf8_lossy(&errors.join().unwrap()).into_owned(),
         }
     }
@@ -98,11 +104,5 @@ impl Yard {
     /// What a template prints with these values.
     pub(super) fn print(&self, code: &Code, values: &Values) -> Ran {
         self.run(&code.prepare(values).unwrap())
-    }
-}
-
-impl AsRef<Path> for Yard {
-    fn as_ref(&self) -> &Path {
-        self.directory.path()
     }
 }

@@ -175,12 +175,12 @@ fn hostile() -> impl Strategy<Value = String> {
     proptest::collection::vec(fragment, 0..7).prop_map(|parts| parts.concat())
 }
 
-fn cases() -> usize {
+pub(super) fn cases() -> usize {
     let wanted = std::env::var("TOOLCRIB_TEMPLATE_CASES").ok();
     wanted.and_then(|text| text.parse().ok()).unwrap_or(2000)
 }
 
-fn seed() -> [u8; 32] {
+pub(super) fn seed() -> [u8; 32] {
     let mut seed = [9; 32];
     if let Ok(text) = std::env::var("TOOLCRIB_TEMPLATE_SEED") {
         let _ = (&mut seed[..]).write_all(text.as_bytes());

@@ -274,7 +274,7 @@ pub(super) const SNIPPETS: &[Snippet] = &[
         joined(v, "+", "")
     }),
     free(
-        r"/usr/bin/env | { ! grep -c -e _toolcrib_ -e TOOLCRIB; } | tr -d '\n'; printf '\0'",
+        r"/usr/bin/env -0 | tr '\n' ' ' | tr '\0' '\n' | cut -d= -f1 | { ! grep -ci toolcrib; } | tr -d '\n'; printf '\0'",
         |_| once("0"),
     ),
     // Redirections.

@@ -197,7 +197,7 @@ resources: {max-memory: 64MB}
 #[tokio::test]
 async fn the_smallest_timeout_ends_the_tool() {
     let scene = Scene::new().tool(
-        "{name: a, description: d, tags: [run], bash: 'echo begun; sleep 30', timeout: 20000, resources: {timeout: 300}}",
+        "{name: a, description: d, tags: [run], bash: 'echo begun; sleep 30', timeout: 20000, resources: {timeout: 1500}}",
     );
     let outcome = scene.call("a", json!({})).await;
     let error = error(&outcome);

@@ -175,7 +175,7 @@ async fn a_time_limit_of_a_step_holds_for_a_used_tool() {
         )
         .steps(
             "outer",
-            "  - name: uses\n    use-tool: waits\n    timeout: 300\n",
+            "  - name: uses\n    use-tool: waits\n    timeout: 1000\n",
         );
     let outcome = test.call("outer").await;
     assert_eq!(statuses(&outcome), "uses=timeout");
