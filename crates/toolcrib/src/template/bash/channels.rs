@@ -207,12 +207,14 @@ impl Demands {
             number,
             plain,
             no_dash,
+            no_inner_dash,
             most_bytes,
             forbidden,
             program,
             needed,
         } = self;
         let flags = *integer || *number || *plain || *program || *needed;
-        !flags && no_dash.is_none() && most_bytes.is_none() && forbidden.is_none()
+        let dashes = no_dash.is_some() || no_inner_dash.is_some();
+        !flags && !dashes && most_bytes.is_none() && forbidden.is_none()
     }
 }
