@@ -326,7 +326,7 @@ mod tests {
         let user = tempfile::tempdir().unwrap();
         let place = scope::places(None, Some(user.path()), "/nowhere".as_ref()).remove(0);
         std::fs::create_dir_all(&place.path).unwrap();
-        let touch = |name: &str| std::fs::File::create(place.path.join(name)).unwrap();
+        let touch = |name: &str| File::create(place.path.join(name)).unwrap();
         for tool in ["d.yaml", "b.yaml", "e.yaml", "a.yaml", "c.yaml"] {
             touch(tool);
         }
