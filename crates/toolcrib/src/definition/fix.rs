@@ -96,6 +96,7 @@ fn breaks(before: &Reading, after: &Reading, applied: &[Problem]) -> bool {
             problem.code,
             "unknown-key"
                 | "missing-field"
+                | "wrong-type"
                 | "needs-quotes"
                 | "yaml-syntax"
                 | "indentation"
