@@ -326,7 +326,7 @@ impl Execution {
 
 /// The step whose exit code a program counts with, in `((…))`, though there is none: the shell would only see an empty place.
 fn missing_number<'p>(program: &'p Program, values: &Values) -> Option<&'p str> {
-    let references = program.code.references().into_iter();
+    let references = program.code.references().iter();
     let mut steps = references.filter_map(|reference| match reference {
         Reference::Step {
             step,
