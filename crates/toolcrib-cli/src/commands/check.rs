@@ -1,6 +1,5 @@
 //! `toolcrib check`: everything that is wrong with the files of tools.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +11,7 @@ use toolcrib::definition::{
 };
 use toolcrib::exec::spec_of;
 use toolcrib::model::text;
-use toolcrib::source::Standing;
+use toolcrib::source::{self, Standing};
 use toolcrib::wire::{self, DefinitionOptions, Provider};
 use toolcrib::{ErrorCode, ToolError};
 
@@ -36,6 +35,7 @@ pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done 
             fix(file)?;
         }
     }
+    add_links(&mut files, global);
     let provider = args.provider.as_deref();
     if let Some(provider) = provider.and_then(|provider| provider.parse::<Provider>().ok()) {
         add_losses(&mut files, provider, global);
@@ -79,10 +79,7 @@ impl Checked {
     fn new(path: Option<PathBuf>, shown: String, stem: String, bytes: Vec<u8>) -> Self {
         let reading = definition::read(&bytes, &stem);
         let mut problems = reading.problems;
-        let is_yml = path
-            .as_ref()
-            .is_some_and(|path| path.extension().is_some_and(|end| end == "yml"));
-        if is_yml {
+        if path.as_deref().is_some_and(is_misnamed) {
             problems.insert(0, yml(&stem));
         }
         Checked {
@@ -149,6 +146,12 @@ fn whole(code: &'static str, severity: Severity, message: String, help: Option<S
     }
 }
 
+/// Whether a file would be a tool under another name.
+fn is_misnamed(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| source::misnamed(name).is_some())
+}
+
 fn yml(stem: &str) -> Problem {
     let help = format!("rename it to `{}.yaml`", text::shorten(stem, 100));
     let message = "the file is not loaded: tools are `.yaml` files".to_owned();
@@ -182,9 +185,15 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
                 let problem = whole("not-loaded", Severity::Error, reason.clone(), None);
                 checked.problems.insert(0, problem);
             }
-            Standing::Shadowed { by } => {
-                let message = format!("another tool has the name `{}`: `{by}`", file.name);
-                let help = format!("call this one as `{}`, or rename it", file.reference());
+            Standing::Shadowed { by, by_file } => {
+                let (holder, help) = match file.own_reference() {
+                    Some(own) => (by, format!("call this one as `{own}`, or rename it")),
+                    None => (
+                        by_file.as_ref().unwrap_or(by),
+                        "give one of them another `name`".to_owned(),
+                    ),
+                };
+                let message = format!("another tool has the name `{}`: `{holder}`", file.name);
                 let problem = whole("shadowed", Severity::Warning, message, Some(help));
                 checked.problems.insert(0, problem);
             }
@@ -197,7 +206,7 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
     }
     for directory in tool_directories(&crib) {
         for path in names(&directory).unwrap_or_default() {
-            if path.extension().is_some_and(|end| end == "yml") {
+            if is_misnamed(&path) {
                 let shown = tool_file::shown(&path, &crib);
                 let stem = stem(&path);
                 files.push(Checked::broken(path, shown, yml(&stem)));
@@ -292,7 +301,7 @@ fn names(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     for entry in std::fs::read_dir(directory)? {
         let name = entry?.file_name();
         let shown = name.to_string_lossy();
-        let is_tool = shown.ends_with(".yaml") || shown.ends_with(".yml");
+        let is_tool = shown.ends_with(".yaml") || source::misnamed(&shown).is_some();
         // Hidden files are what editors keep beside a file.
         if is_tool && !shown.starts_with('.') {
             paths.push(directory.join(name));
@@ -302,22 +311,12 @@ fn names(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// A regular file's bytes, one more than is allowed at most.
+/// A file's bytes, read the way the loader reads them.
 fn read(path: &Path) -> Result<Vec<u8>, Box<Problem>> {
-    let unreadable = |why: String| {
-        let message = format!("the file cannot be read: {why}");
+    source::read_file(path).map_err(|why| {
+        let message = format!("the file is not loaded: {why}");
         Box::new(whole("unreadable", Severity::Error, message, None))
-    };
-    // Opening something else than a file may wait, or do something.
-    let metadata = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
-    if !metadata.is_file() {
-        return Err(unreadable("it is not a regular file".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes))
-        .map_err(|error| unreadable(error.to_string()))?;
-    Ok(bytes)
+    })
 }
 
 /// Puts right what is certain, and writes the file if that made it better.
@@ -328,6 +327,10 @@ fn fix(file: &mut Checked) -> Result<(), CliError> {
         ));
     };
     if !file.problems.iter().any(|problem| problem.fix.is_some()) {
+        return Ok(());
+    }
+    // Writing would put a file in the place of the link; the file it leads to is another of this directory.
+    if path.is_symlink() {
         return Ok(());
     }
     let fixed = definition::fix(&file.bytes, &file.stem);
@@ -346,6 +349,37 @@ fn fix(file: &mut Checked) -> Result<(), CliError> {
     file.fixed = fixed.done;
     file.bytes = fixed.bytes;
     Ok(())
+}
+
+/// Adds what is wrong between files: only those where tools are looked for are beside others.
+fn add_links(files: &mut [Checked], global: &Global) {
+    let uses = |file: &Checked| {
+        let definition = file.definition.as_ref();
+        definition.is_some_and(|definition| !definition.uses().is_empty())
+    };
+    if !files.iter().any(uses) {
+        return;
+    }
+    // After a fix the files say something else. Without a crib nothing is beside them.
+    let Ok(crib) = super::options(global).open() else {
+        return;
+    };
+    let report = crib.tool_files();
+    for file in files.iter_mut().filter(|file| uses(file)) {
+        let Some(path) = file.path.as_ref().and_then(|path| path.canonicalize().ok()) else {
+            continue;
+        };
+        let same = |known: &&source::ToolFile| {
+            !known.link_faults.is_empty()
+                && known.path.canonicalize().is_ok_and(|known| known == path)
+        };
+        let Some(known) = report.files.iter().find(same) else {
+            continue;
+        };
+        let faults = known.link_faults.iter();
+        file.problems
+            .extend(faults.map(|fault| fault.problem(&file.bytes)));
+    }
 }
 
 /// Adds what a provider's format cannot say about the tools.

@@ -143,7 +143,7 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
 
 /// Who has the name, and who wants it.
 fn names(entry: &Arc<Entry>, file: Option<&ToolFile>, crib: &Crib) -> String {
-    if let Some(Standing::Shadowed { by }) = file.map(|file| &file.standing) {
+    if let Some(Standing::Shadowed { by, .. }) = file.map(|file| &file.standing) {
         let name = &entry.spec().name;
         return format!("`{name}` is `{by}`, which shadows it");
     }

@@ -44,7 +44,7 @@ impl<'a> Row<'a> {
     pub(super) fn of(entry: &'a Entry, file: Option<&'a ToolFile>) -> Self {
         let spec = entry.spec();
         let shadowed_by = file.and_then(|file| match &file.standing {
-            Standing::Shadowed { by } => Some(by.as_str()),
+            Standing::Shadowed { by, .. } => Some(by.as_str()),
             _ => None,
         });
         Row {

@@ -138,6 +138,152 @@ fn what_is_no_file_is_reported_and_never_waited_for() {
 }
 
 #[test]
+fn a_link_out_of_the_directory_is_neither_read_nor_replaced() {
+    let outside = "description: Outside secret\ntags: [read]\nbahs: ls\n";
+    let test = Test::new()
+        .file("outside.yaml", outside)
+        .file(".toolcrib/tools/inside.yaml", outside);
+    let tools = test.workspace().join(".toolcrib/tools");
+    let link = tools.join("link.yaml");
+    std::os::unix::fs::symlink("../../outside.yaml", &link).unwrap();
+    let within = tools.join("within.yaml");
+    std::os::unix::fs::symlink("inside.yaml", &within).unwrap();
+    for words in [
+        &["check"][..],
+        &["check", ".toolcrib/tools/link.yaml"],
+        &["check", ".toolcrib/tools/link.yaml", "--fix"],
+    ] {
+        let ran = test.run(words).exits(4);
+        assert!(
+            ran.stdout.contains("error[unreadable]")
+                && ran
+                    .stdout
+                    .contains("a link that leads out of its directory"),
+            "{ran:?}"
+        );
+        let of_link = ran.stdout.split("error[unreadable]").nth(1).unwrap();
+        let of_link = of_link.split("\n\n").next().unwrap();
+        assert!(!of_link.contains("bahs"), "{ran:?}");
+    }
+    test.run(&["check", "--fix"]).exits(4);
+    assert!(link.is_symlink() && within.is_symlink());
+    let read = |path: &str| std::fs::read_to_string(test.workspace().join(path)).unwrap();
+    assert_eq!(read("outside.yaml"), outside);
+    assert!(read(".toolcrib/tools/inside.yaml").contains("bash: ls"));
+}
+
+#[test]
+fn a_file_that_is_too_large_or_misnamed_is_said_alike_by_every_command() {
+    let test = Test::new()
+        .file(".toolcrib/tools/large.yaml", &"#".repeat(300 << 10))
+        .file(".toolcrib/tools/UP.YAML", GOOD);
+    for verb in ["check", "doctor", "list"] {
+        let ran = test.run(&[verb]);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(
+            said.contains("256 KB") && !said.contains("over 1 MB"),
+            "{said}"
+        );
+        assert!(said.contains("rename it to `UP.yaml`"), "{said}");
+    }
+}
+
+#[test]
+fn what_only_shows_beside_other_tools_is_an_error_with_its_place() {
+    let step = |tool: &str, with: &str| {
+        String::from(
+            "description: Calls\ntags: [run]\nparameters:\n  P: {type: string, description: p}\nsteps:\n  - name: s\n    bash: echo {P}\n  - name: t\n    use-tool: {tool}\n    with: {with}\n"
+        )
+        .replace("{tool}", tool)
+        .replace("{with}", with)
+    };
+    let alias = |base: &str, presets: &str| {
+        format!("type: alias\nbase-tool: {base}\ndefault-parameters: {presets}\n")
+    };
+    let base = "description: Base\ntags: [read]\nbash: seq {Y} {X}\nparameters:\n  Y: {type: number, description: y, required: true}\n  X: {type: number, description: x, default: 1}\n";
+    let cases = [
+        ("cyc1", step("cyc2", "{}"), "tool-circle", 9, 15),
+        ("cyc2", step("cyc1", "{}"), "tool-circle", 9, 15),
+        ("al1", alias("al2", "{}"), "tool-circle", 2, 12),
+        ("al2", alias("al1", "{}"), "tool-circle", 2, 12),
+        ("nosuch1", step("nosuch", "{}"), "unknown-tool", 9, 15),
+        ("nosuch2", alias("nosuch", "{}"), "unknown-tool", 2, 12),
+        ("lacks", alias("base", "{ZZ: 1}"), "bad-argument", 3, 1),
+        (
+            "unknown",
+            step("base", "{Y: 1, ZZ: 1}"),
+            "bad-argument",
+            10,
+            5,
+        ),
+        (
+            "unknown2",
+            step("base", "{Y: 1, ZZ: '{P}'}"),
+            "bad-argument",
+            10,
+            5,
+        ),
+        ("missing", step("base", "{X: 1}"), "bad-argument", 10, 5),
+        ("type", step("base", "{Y: abc}"), "bad-argument", 10, 5),
+        ("preset", alias("base", "{Y: abc}"), "bad-argument", 3, 1),
+        (
+            "code",
+            step("shell", "{command: 'ls {P}'}"),
+            "code-argument",
+            10,
+            5,
+        ),
+    ];
+    let mut test = Test::new()
+        .file(".toolcrib/tools/base.yaml", base)
+        .file(
+            ".toolcrib/tools/fine.yaml",
+            &step("base", "{Y: '{P}', x: 2}"),
+        )
+        .file(".toolcrib/tools/finealias.yaml", &alias("base", "{X: 3}"));
+    for (name, text, ..) in &cases {
+        test = test.file(&format!(".toolcrib/tools/{name}.yaml"), text);
+    }
+    let document = test.run(&["check", "--json"]).exits(4).json();
+    let files = document["error"]["details"]["files"].as_array().unwrap();
+    let mut errors = 0;
+    for (name, _, code, line, column) in &cases {
+        let shown = format!(".toolcrib/tools/{name}.yaml");
+        let file = files.iter().find(|file| file["file"] == *shown).unwrap();
+        let problems = file["problems"].as_array().unwrap();
+        let error: Vec<_> = problems
+            .iter()
+            .filter(|one| one["severity"] == "error")
+            .collect();
+        assert_eq!(error.len(), 1, "{name}: {file:#}");
+        assert_eq!(
+            (&error[0]["code"], &error[0]["line"], &error[0]["column"]),
+            (&(*code).into(), &(*line).into(), &(*column).into()),
+            "{name}: {file:#}"
+        );
+        errors += 1;
+        test.run(&["check", &shown]).exits(4);
+    }
+    assert_eq!(
+        document["error"]["details"]["errors"], errors,
+        "{document:#}"
+    );
+}
+
+#[test]
+fn of_two_files_with_one_reference_the_other_file_is_named() {
+    let test = Test::new()
+        .file(".toolcrib/tools/good.yaml", GOOD)
+        .file(".cycod/tools/good.yaml", GOOD);
+    for verb in ["check", "list"] {
+        let ran = test.run(&[verb]).exits(0);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains("`.toolcrib/tools/good.yaml`"), "{said}");
+        assert!(said.contains("give one of them another `name`"), "{said}");
+    }
+}
+
+#[test]
 fn problems_and_fields_are_explained_and_near_misses_suggested() {
     let test = Test::new();
     let mut text = String::new();

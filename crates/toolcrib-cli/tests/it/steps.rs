@@ -101,3 +101,24 @@ fn an_interrupt_ends_every_step() {
     let (code, shown) = terminal.ends();
     assert_eq!(code, 130, "{shown}");
 }
+
+#[test]
+fn counting_with_the_exit_code_of_a_step_that_did_not_run_is_refused_with_the_reason() {
+    let test = many(
+        "  - {name: b, bash: ls, run-condition: 'false'}\n  - {name: c, bash: 'echo $(({b.exit-code}+1))'}\n",
+    );
+    test.run(&["run", "many"])
+        .exits(4)
+        .says("step `b` did not run");
+}
+
+#[test]
+fn a_question_of_a_nested_call_that_nobody_answers_keeps_its_code() {
+    let test = many("  - {name: s, use-tool: asks}\n").file(
+        ".toolcrib/tools/asks.yaml",
+        "description: Asks\ntags: [run]\nbash: ls\nsecurity: {isolation: none}\n",
+    );
+    test.run(&["trust", "--yes"]).exits(0);
+    let ran = test.run(&["run", "many", "--json"]).exits(6);
+    assert_eq!(ran.json()["error"]["code"], "APPROVAL_UNAVAILABLE");
+}

@@ -375,6 +375,15 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "shell-variable",
+        severity: Warning,
+        meaning: "`${NAME}` is a variable of the shell even if a parameter is called `NAME`; nobody sets it, so it is empty.",
+        remedy: "Write `{NAME}`. In `awk`, hand the value over with `-v n={NAME}` and write `$n`.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nbash: echo ${WHO}\nparameters:\n  WHO:\n    type: string\n    description: Whom to greet\n",
+        ),
+    },
+    ProblemCode {
         name: "unknown-placeholder",
         severity: Warning,
         meaning: "Braces around capitals look like a placeholder, but there is no parameter of that name, so they stay as they are.",
@@ -665,6 +674,34 @@ pub static CODES: &[ProblemCode] = &[
         severity: Error,
         meaning: "The file is in order, but its tool cannot be loaded beside the others: tools use each other in a circle, or a built-in tool has its name.",
         remedy: "Do what the message says.",
+        example: None,
+    },
+    ProblemCode {
+        name: "unknown-tool",
+        severity: Error,
+        meaning: "`use-tool` or `base-tool` names a tool that is not there.",
+        remedy: "`toolcrib list` shows what there is; a tool of another file is named by its `name`.",
+        example: None,
+    },
+    ProblemCode {
+        name: "tool-circle",
+        severity: Error,
+        meaning: "Tools use each other in a circle, so that a call would never end.",
+        remedy: "Take the tool that the message names out of one of them.",
+        example: None,
+    },
+    ProblemCode {
+        name: "code-argument",
+        severity: Error,
+        meaning: "A value stands in the midst of an argument that the other tool reads as code, as in `command: \"ls {DIR}\"` for `shell`: the value would be code, too.",
+        remedy: "Write a `bash` step, where values are handed over apart from the code.",
+        example: None,
+    },
+    ProblemCode {
+        name: "bad-argument",
+        severity: Error,
+        meaning: "`with` or `default-parameters` does not fit the other tool: it has no such parameter, needs one that is not given, or takes no such value.",
+        remedy: "`toolcrib show TOOL` shows what it takes.",
         example: None,
     },
     ProblemCode {

@@ -60,7 +60,8 @@ fn round(bytes: &[u8], reading: &Reading, stem: &str) -> Option<(Vec<u8>, Readin
     attempts.into_iter().find_map(|problems| {
         let (edited, applied) = apply(bytes, &problems)?;
         let next = read(&edited, stem);
-        is_better(reading, &next).then_some((edited, next, applied))
+        (is_better(reading, &next) && !breaks(reading, &next, &applied))
+            .then_some((edited, next, applied))
     })
 }
 
@@ -85,6 +86,34 @@ fn apply(bytes: &[u8], problems: &[&Problem]) -> Option<(Vec<u8>, Vec<Problem>)>
     }
     edited.extend_from_slice(&bytes[at..]);
     (!applied.is_empty()).then_some((edited, applied))
+}
+
+/// Whether fixes made an error of a kind that was not there. Names of fields and quotes only bring to light what was wrong in their
+/// values; any other fix is a guess that was wrong then.
+fn breaks(before: &Reading, after: &Reading, applied: &[Problem]) -> bool {
+    let brings_to_light = |problem: &Problem| {
+        matches!(
+            problem.code,
+            "unknown-key"
+                | "missing-field"
+                | "wrong-type"
+                | "needs-quotes"
+                | "yaml-syntax"
+                | "indentation"
+                | "tab-indentation"
+        )
+    };
+    let errors = |reading: &Reading, code: &str| {
+        let problems = reading.problems.iter();
+        problems
+            .filter(|problem| problem.severity == Severity::Error && problem.code == code)
+            .count()
+    };
+    let grew = |code: &str| errors(after, code) > errors(before, code);
+    let guesses_steps = applied.iter().any(|problem| problem.code == "unknown-step");
+    (guesses_steps && grew("wait-circle"))
+        || (!applied.iter().any(brings_to_light)
+            && after.problems.iter().any(|problem| grew(problem.code)))
 }
 
 /// Whether a file got better. Where it could not be parsed before, more can be seen now, and any file that parses is better.

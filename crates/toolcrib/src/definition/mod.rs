@@ -17,6 +17,7 @@ mod step;
 mod values;
 mod yaml;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -81,6 +82,49 @@ pub struct Definition {
     pub input: Option<Text>,
     /// SHA-256 of the file's bytes, in hex: what trust is pinned to.
     pub digest: String,
+    /// Where the tools that it names are named, in the order of [`Definition::uses`].
+    pub uses_at: Vec<UseAt>,
+}
+
+/// Where a file names another tool, in bytes of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UseAt {
+    /// The value of `use-tool` or `base-tool`.
+    pub tool: Range<usize>,
+    /// The key `with` or `default-parameters`; that of the tool if there is none.
+    pub arguments: Range<usize>,
+}
+
+/// Something wrong with how a tool uses another one, which only shows beside the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkFault {
+    /// The problem's code.
+    pub code: &'static str,
+    /// Where, in bytes of the file.
+    pub span: Range<usize>,
+    /// What, and why.
+    pub message: String,
+}
+
+impl LinkFault {
+    /// The fault as a problem of the file with these bytes.
+    pub fn problem(&self, bytes: &[u8]) -> Problem {
+        let end = self.span.start.min(bytes.len());
+        let before = &bytes[..end];
+        let line_start = before.iter().rposition(|byte| *byte == b'\n');
+        let line_start = line_start.map_or(0, |newline| newline + 1);
+        let in_line = String::from_utf8_lossy(&before[line_start..]);
+        Problem {
+            code: self.code,
+            severity: Severity::Error,
+            span: self.span.clone(),
+            line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+            column: in_line.chars().filter(|c| *c != '\u{feff}').count() + 1,
+            message: self.message.clone(),
+            help: None,
+            fix: None,
+        }
+    }
 }
 
 /// What a tool runs.
@@ -400,7 +444,12 @@ pub fn read(bytes: &[u8], stem: &str) -> Reading {
         }
     };
     let mut found = Findings::new(decoded.text);
-    let definition = read_text(bytes, stem, &mut found, MAX_REPAIRS);
+    let mut definition = read_text(bytes, stem, &mut found, MAX_REPAIRS);
+    for at in definition.iter_mut().flat_map(|read| &mut read.uses_at) {
+        for span in [&mut at.tool, &mut at.arguments] {
+            *span = span.start + decoded.skipped..span.end + decoded.skipped;
+        }
+    }
     Reading {
         definition,
         problems: problem::placed(found.into_list(), decoded.text, decoded.skipped),

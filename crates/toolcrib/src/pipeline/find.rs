@@ -47,7 +47,7 @@ pub(super) fn find(
     let max_depth = call.inner.policy.max_depth;
     if call.depth > max_depth {
         return Err(ToolError::failed(format!(
-            "tools call tools more than {max_depth} levels deep; a tool probably calls itself"
+            "tools call tools more than {max_depth} levels deep, which is the limit: a tool calls itself, or the chain is too long"
         )));
     }
     call.inner.follow();

@@ -26,6 +26,7 @@ const SECRET_PREFIXES: &[&str] = &[
     "VAULT_",
     "OP_SESSION",
     "BW_SESSION",
+    "KUBECONFIG",
 ];
 
 /// Parts of a name that say that the value is a secret, wherever they are.
@@ -50,7 +51,7 @@ const SECRET_PARTS: &[&str] = &[
 /// Words of a name, between underscores, that do: as parts of other words they are common (`AUTHOR`, `KEYBOARD`).
 const SECRET_WORDS: &[&str] = &[
     "AUTH", "BEARER", "COOKIE", "DSN", "JWT", "KEY", "KEYS", "PASS", "PAT", "PIN", "PSK", "PWD",
-    "SALT",
+    "SALT", "SK",
 ];
 
 /// The caller's variables that a command may have.
@@ -182,6 +183,8 @@ mod tests {
             "SSH_AUTH_SOCK",
             "stripe_secret_live",
             "VAULT_ADDR",
+            "STRIPE_SK",
+            "KUBECONFIG",
         ] {
             assert!(!is_inherited(name, "x"), "{name}");
         }

@@ -11,7 +11,7 @@ use super::pins::Pins;
 use super::report::{Report, Standing, ToolFile, Trust};
 use super::scope::{FILE_SOURCES, Place, Scope};
 use super::survey::{KnownDir, KnownFile};
-use crate::definition::Definition;
+use crate::definition::{Definition, LinkFault};
 use crate::exec::command::{CommandSettings, CommandTool};
 use crate::model::digest::Digester;
 use crate::model::names::WireName;
@@ -81,6 +81,7 @@ pub(super) fn compose(
         .collect();
     let links = link::link(&nodes, &|reference| firm.find(reference));
     let made = make(registry, &materials, &drafts, &nodes, &links, kept);
+    let faults = link_faults(&drafts, &links, &made);
     let entries = made.iter().flatten().map(|(made, _)| &made.entry);
     let entries: Vec<Arc<Entry>> = entries.cloned().collect();
     let mut notes = places_that_are_odd(&materials);
@@ -98,7 +99,7 @@ pub(super) fn compose(
     if let Err(error) = replaced {
         notes.push(error.to_string());
     }
-    let files = files(registry, drafts, made, kept);
+    let files = files(registry, drafts, made, faults, kept);
     Report::of(files, notes, disables_nothing)
 }
 
@@ -113,6 +114,8 @@ fn drafts<'a>(materials: &Materials<'a>, firm: &Lookup) -> Vec<Draft<'a>> {
             let name = content.name(file);
             let refused = firm
                 .find(name.as_str())
+                // `READ-FILE` would pass for `read_file`.
+                .or_else(|| firm.find(&name.as_str().to_ascii_lowercase().replace('-', "_")))
                 .filter(|holder| holder.source() == Source::BuiltIn)
                 .map(|holder| {
                     let holder = &holder.spec().name;
@@ -218,7 +221,8 @@ fn make(
             .map(|(reference, target)| (reference.clone(), used(target)))
             .collect();
         let fault = links.faults[*node]
-            .clone()
+            .as_ref()
+            .map(|fault| fault.message.clone())
             .or_else(|| CommandTool::missing(definition));
         let untrusted = untrusted(&draft.trust, &draft.shown);
         let new = keep_or_make(registry, draft, fault, untrusted, &bases, kept, |fault| {
@@ -227,6 +231,38 @@ fn make(
         made[index] = Some(new);
     }
     made
+}
+
+/// What is wrong with how each draft uses other tools.
+fn link_faults(
+    drafts: &[Draft<'_>],
+    links: &Links,
+    made: &[Option<(Made, Option<String>)>],
+) -> Vec<Vec<LinkFault>> {
+    let mut entries: HashMap<usize, &Arc<Entry>> = HashMap::new();
+    for (draft, made) in drafts.iter().zip(made) {
+        if let (Some(node), Some((made, _))) = (draft.node, made) {
+            entries.insert(node, &made.entry);
+        }
+    }
+    let of = |draft: &Draft<'_>| {
+        let (node, definition) = (draft.node?, draft.content.definition()?);
+        if let Some(fault) = &links.faults[node] {
+            return Some(vec![fault.clone()]);
+        }
+        let lookup = |reference: &str| {
+            let mut uses = links.uses[node].iter();
+            let (_, target) = uses.find(|(known, _)| known == reference)?;
+            match target {
+                Target::Firm(entry) => Some(Arc::clone(entry.spec())),
+                Target::Node(used) => Some(Arc::clone(entries.get(used)?.spec())),
+                Target::Unknown(_) => None,
+            }
+        };
+        Some(CommandTool::link_faults(definition, &lookup))
+    };
+    let faults = drafts.iter().map(|draft| of(draft).unwrap_or_default());
+    faults.collect()
 }
 
 /// The tool of a definition, or what keeps its name while it cannot be made.
@@ -325,15 +361,29 @@ fn files(
     registry: &Registry,
     drafts: Vec<Draft<'_>>,
     made: Vec<Option<(Made, Option<String>)>>,
+    faults: Vec<Vec<LinkFault>>,
     kept: &mut HashMap<FileId, Made>,
 ) -> Vec<ToolFile> {
-    let shadowed: HashMap<*const Entry, String> = registry
+    let mut file_of: HashMap<*const Entry, String> = HashMap::new();
+    for (draft, made) in drafts.iter().zip(&made) {
+        if let Some((made, _)) = made {
+            file_of.insert(Arc::as_ptr(&made.entry), draft.shown.clone());
+        }
+    }
+    let shadowed: HashMap<*const Entry, Standing> = registry
         .shadowed()
         .iter()
-        .map(|(own, by)| (Arc::as_ptr(own), by.spec().reference()))
+        .map(|(own, by)| {
+            let standing = Standing::Shadowed {
+                by: by.spec().reference(),
+                by_file: file_of.get(&Arc::as_ptr(by)).cloned(),
+            };
+            (Arc::as_ptr(own), standing)
+        })
         .collect();
     kept.clear();
-    let files = drafts.into_iter().zip(made).map(|(draft, made)| {
+    let drafts = drafts.into_iter().zip(made).zip(faults);
+    let files = drafts.map(|((draft, made), link_faults)| {
         let entry = made.as_ref().map(|(made, _)| Arc::clone(&made.entry));
         let shadower = entry
             .as_ref()
@@ -341,7 +391,7 @@ fn files(
         let unavailable = made.as_ref().and_then(|(_, why)| why.clone());
         let standing = match (draft.refused, shadower, unavailable) {
             (Some(reason), _, _) => Standing::Refused { reason },
-            (None, Some(by), _) => Standing::Shadowed { by },
+            (None, Some(shadowed), _) => shadowed,
             (None, None, Some(reason)) if draft.content.is_whole() => {
                 Standing::Unavailable { reason }
             }
@@ -357,6 +407,7 @@ fn files(
             trust: draft.trust,
             standing,
             problems: draft.content.problems().to_vec(),
+            link_faults,
             definition: draft.content.definition().cloned(),
             entry,
             bytes: draft.content.bytes().cloned(),

@@ -1,11 +1,12 @@
 //! Reading directories of tools: every file within bounds, none that is not a plain file, none that waits.
 //!
 //! A directory may hold whatever somebody put there. What is read is a regular file that is reached without leaving the
-//! directory, of no more than [`MAX_BYTES`]; anything else of a tool's name is reported in its place. A [`Stamp`] tells whether a
-//! file has to be read again.
+//! directory, and no more of it than [`MAX_FILE_BYTES`] and the byte that shows it has more; anything else of a tool's name is
+//! reported in its place. A [`Stamp`] tells whether a file has to be read again.
 
 use std::fs::File;
 use std::io::Read as _;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,11 +14,12 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use super::scope::{Place, Scope};
+use crate::definition::MAX_FILE_BYTES;
 use crate::model::error::ErrorCode;
 use crate::workspace::Workspace;
 
-/// The largest file of a tool.
-pub(super) const MAX_BYTES: u64 = 1024 * 1024;
+/// What is read of a file at most: one byte more than a tool's file may have, so that whoever reads it sees that it is too large.
+const MAX_READ: u64 = MAX_FILE_BYTES as u64 + 1;
 /// How much the files of one directory may have together.
 pub(super) const MAX_TOTAL: u64 = 64 * 1024 * 1024;
 /// The most tools of one directory.
@@ -81,8 +83,7 @@ impl Stamp {
 
     /// How many bytes there would be to read.
     pub(super) fn bytes(&self) -> u64 {
-        // What is larger is not read at all.
-        if self.size > MAX_BYTES { 0 } else { self.size }
+        self.size.min(MAX_READ)
     }
 
     /// How long ago it was changed; none if that is in the future.
@@ -141,12 +142,33 @@ pub(super) fn open(place: &Place, workspace: Option<&Workspace>) -> Opened {
     }
 }
 
+/// Reads one file the way tools are loaded: no link out of its directory is followed, nothing that is no file is opened, and no more
+/// than one byte over [`MAX_FILE_BYTES`] is read. The error says why it cannot be.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    let Some(name) = path.file_name() else {
+        return Err("it is a directory, not a file".to_owned());
+    };
+    let name = name.to_str().ok_or("its name is not UTF-8")?;
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(CWD, directory, flags, Mode::empty()).map_err(cannot_read)?;
+    let stat = rustix::fs::fstat(&handle).map_err(cannot_read)?;
+    let directory = ToolsDir {
+        stamp: Stamp::of(&stat),
+        handle,
+    };
+    directory.read(name)
+}
+
 /// The names of a directory that mean something here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Names {
     /// `*.yaml`, sorted.
     pub(super) tools: Vec<String>,
-    /// What is odd: `.yml` files, names that are no text, files beyond the bound.
+    /// What is odd: `.yml` and `.YAML` files, names that are no text, files beyond the bound.
     pub(super) odd: Vec<String>,
 }
 
@@ -186,7 +208,7 @@ impl ToolsDir {
             };
             if name.ends_with(".yaml") {
                 names.tools.push(name.to_owned());
-            } else if let Some(stem) = name.strip_suffix(".yml") {
+            } else if let Some(stem) = misnamed(name) {
                 let file = place.shown_file(name);
                 let stem = crate::model::text::shorten(stem, 100);
                 names.odd.push(format!(
@@ -240,21 +262,11 @@ impl ToolsDir {
         if !metadata.is_file() {
             return Err("it is not a regular file".to_owned());
         }
-        let too_large = || {
-            let limit = MAX_BYTES / 1024 / 1024;
-            format!("it is over {limit} MB, which no tool needs")
-        };
-        if metadata.len() > MAX_BYTES {
-            return Err(too_large());
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-        // One more than allowed, in case it grows meanwhile.
-        file.take(MAX_BYTES + 1)
+        let expected = metadata.len().min(MAX_READ);
+        let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or_default());
+        file.take(MAX_READ)
             .read_to_end(&mut bytes)
             .map_err(|error| error.to_string())?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(too_large());
-        }
         Ok(bytes)
     }
 
@@ -293,6 +305,13 @@ impl ToolsDir {
         }
         None
     }
+}
+
+/// The stem of a file that would be a tool if its name ended in `.yaml`: `x.yml`, `x.YAML`.
+pub fn misnamed(name: &str) -> Option<&str> {
+    let (stem, end) = name.rsplit_once('.')?;
+    let is_yaml = end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml");
+    (is_yaml && end != "yaml").then_some(stem)
 }
 
 /// Opens a file for reading without leaving the directory and without waiting.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::definition::{Action, Body, Definition};
+use crate::definition::{Definition, LinkFault, UseAt};
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::Entry;
@@ -35,24 +35,9 @@ pub(super) struct Links {
     /// Where each reference of a node leads, by node.
     pub(super) uses: Vec<Vec<(String, Target)>>,
     /// Why a node cannot run, if it cannot.
-    pub(super) faults: Vec<Option<String>>,
+    pub(super) faults: Vec<Option<LinkFault>>,
     /// All nodes, each after what it uses.
     pub(super) order: Vec<usize>,
-}
-
-/// The tools that a definition names.
-pub(super) fn references(definition: &Definition) -> Vec<&str> {
-    match &definition.body {
-        Body::Command(_) | Body::Commands { .. } => Vec::new(),
-        Body::Alias { base, .. } => vec![base],
-        Body::Steps(steps) => steps
-            .iter()
-            .filter_map(|step| match &step.action {
-                Action::Run(_) => None,
-                Action::UseTool { tool, .. } => Some(tool.as_str()),
-            })
-            .collect(),
-    }
 }
 
 /// Links nodes with each other and with what the program itself has.
@@ -61,7 +46,7 @@ pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str) -> Option<Arc<Entry>>
     let uses: Vec<Vec<(String, Target)>> = nodes
         .iter()
         .map(|node| {
-            let references = references(node.definition).into_iter();
+            let references = node.definition.uses().into_iter();
             references
                 .map(|reference| {
                     let target = firm(reference)
@@ -74,9 +59,14 @@ pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str) -> Option<Arc<Entry>>
         })
         .collect();
     let (order, mut faults) = ordered(nodes, &uses);
-    for (fault, uses) in faults.iter_mut().zip(&uses) {
-        let unknown = uses.iter().find_map(|(reference, target)| match target {
-            Target::Unknown(near) => Some(unknown_tool(reference, near)),
+    for (index, (fault, uses)) in faults.iter_mut().zip(&uses).enumerate() {
+        let mut numbered = uses.iter().enumerate();
+        let unknown = numbered.find_map(|(number, (reference, target))| match target {
+            Target::Unknown(near) => Some(LinkFault {
+                code: "unknown-tool",
+                span: place(nodes[index].definition, number).tool,
+                message: unknown_tool(reference, near),
+            }),
             Target::Firm(_) | Target::Node(_) => None,
         });
         *fault = fault.take().or(unknown);
@@ -86,6 +76,11 @@ pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str) -> Option<Arc<Entry>>
         faults,
         order,
     }
+}
+
+/// Where a definition names the tool of this number.
+fn place(definition: &Definition, number: usize) -> UseAt {
+    definition.uses_at.get(number).cloned().unwrap_or_default()
 }
 
 fn unknown_tool(reference: &str, near: &[String]) -> String {
@@ -182,7 +177,7 @@ enum Mark {
 fn ordered(
     nodes: &[Node<'_>],
     uses: &[Vec<(String, Target)>],
-) -> (Vec<usize>, Vec<Option<String>>) {
+) -> (Vec<usize>, Vec<Option<LinkFault>>) {
     let targets = |node: usize| {
         uses[node].iter().filter_map(|(_, target)| match target {
             Target::Node(used) => Some(*used),
@@ -191,7 +186,7 @@ fn ordered(
     };
     let mut marks = vec![Mark::New; nodes.len()];
     let mut order = Vec::with_capacity(nodes.len());
-    let mut faults: Vec<Option<String>> = vec![None; nodes.len()];
+    let mut faults: Vec<Option<LinkFault>> = vec![None; nodes.len()];
     for root in 0..nodes.len() {
         if marks[root] != Mark::New {
             continue;
@@ -219,7 +214,7 @@ fn ordered(
                             .iter()
                             .map(|(node, _)| *node)
                             .collect();
-                        blame(&circle, nodes, &mut faults);
+                        blame(&circle, nodes, uses, &mut faults);
                     }
                 },
             }
@@ -229,7 +224,12 @@ fn ordered(
 }
 
 /// Says of every node of a circle how it comes back to itself.
-fn blame(circle: &[usize], nodes: &[Node<'_>], faults: &mut [Option<String>]) {
+fn blame(
+    circle: &[usize],
+    nodes: &[Node<'_>],
+    uses: &[Vec<(String, Target)>],
+    faults: &mut [Option<LinkFault>],
+) {
     /// More of a long circle helps nobody.
     const SHOWN: usize = 8;
     for (at, node) in circle.iter().enumerate() {
@@ -245,9 +245,14 @@ fn blame(circle: &[usize], nodes: &[Node<'_>], faults: &mut [Option<String>]) {
             names.push("…");
         }
         names.push(nodes[*node].definition.name.as_str());
-        faults[*node] = Some(format!(
-            "it would call itself without end: {}",
-            names.join(" → ")
-        ));
+        let next = circle[(at + 1) % circle.len()];
+        let leads_on =
+            |(_, target): &(String, Target)| matches!(target, Target::Node(used) if *used == next);
+        let number = uses[*node].iter().position(leads_on);
+        faults[*node] = Some(LinkFault {
+            code: "tool-circle",
+            span: place(nodes[*node].definition, number.unwrap_or(0)).tool,
+            message: format!("it would call itself without end: {}", names.join(" → ")),
+        });
     }
 }

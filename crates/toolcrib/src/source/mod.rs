@@ -37,6 +37,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 
+pub use files::{misnamed, read_file};
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
 pub use trust::{Review, ReviewedFile, runs};

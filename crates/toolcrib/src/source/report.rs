@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::scope::Scope;
-use crate::definition::{Definition, Problem};
+use crate::definition::{Definition, LinkFault, Problem};
 use crate::registry::Entry;
 
 /// More warnings than this are counted, not shown.
@@ -30,6 +30,8 @@ pub struct ToolFile {
     pub standing: Standing,
     /// What is wrong or doubtful in it.
     pub problems: Vec<Problem>,
+    /// What is wrong with how it uses other tools; it cannot run then.
+    pub link_faults: Vec<LinkFault>,
     /// What it says, if it makes sense.
     pub definition: Option<Arc<Definition>>,
     pub(super) entry: Option<Arc<Entry>>,
@@ -68,6 +70,8 @@ pub enum Standing {
     Shadowed {
         /// The other, as `bundle/slug@version`.
         by: String,
+        /// The other's file, if it has one.
+        by_file: Option<String>,
     },
     /// It makes no sense; its name is kept for it.
     Broken {
@@ -128,12 +132,20 @@ impl Report {
                 (Standing::Broken { reason } | Standing::Refused { reason }, _) => {
                     problems.push(reason.clone());
                 }
-                (Standing::Shadowed { by }, _) => problems.push(format!(
-                    "`{}` has no name of its own: `{}` is `{by}`; call it as `{}`",
-                    file.shown,
-                    file.name,
-                    file.reference()
-                )),
+                (Standing::Shadowed { by, by_file }, _) => {
+                    let (holder, remedy) = match file.own_reference() {
+                        Some(own) => (by, format!("call it as `{own}`")),
+                        // Both have the same reference, too, so that only the files tell them apart.
+                        None => (
+                            by_file.as_ref().unwrap_or(by),
+                            "give one of them another `name`".to_owned(),
+                        ),
+                    };
+                    problems.push(format!(
+                        "`{}` has no name of its own: `{}` is `{holder}`; {remedy}",
+                        file.shown, file.name,
+                    ));
+                }
                 (_, Trust::Unsafe(why)) => {
                     problems.push(format!("`{}` is disabled: {why}", file.shown));
                 }
@@ -158,6 +170,18 @@ impl Report {
 }
 
 impl ToolFile {
+    /// `bundle/slug` of its tool, unless that is another one's that has its name.
+    pub fn own_reference(&self) -> Option<String> {
+        let own = self.reference();
+        match &self.standing {
+            Standing::Shadowed { by, .. } => {
+                let theirs = by.split_once('@').map_or(by.as_str(), |(whole, _)| whole);
+                (theirs != own).then_some(own)
+            }
+            _ => Some(own),
+        }
+    }
+
     /// `bundle/slug` of its tool.
     pub fn reference(&self) -> String {
         match &self.entry {

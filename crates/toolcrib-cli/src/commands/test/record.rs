@@ -101,6 +101,13 @@ impl Recording<'_> {
             let line = format!("{} {name}: {why}", self.output.red("not recorded:"));
             self.output.error_line(&line);
         }
+        let has_tests = chosen.tools.iter().any(|tool| !tool.tests.is_empty());
+        if !has_tests && !self.output.json() {
+            self.output.say(
+                "nothing to record: there are no tests; write one under `tests` with a `name` and `parameters`",
+            );
+            return Ok(ExitCode::SUCCESS);
+        }
         self.write(&changes, &failed)
     }
 

@@ -17,10 +17,10 @@ mod steps;
 mod templates;
 mod tests;
 
-use super::Definition;
 use super::fields::FORMAT;
 use super::problem::{Findings, Found};
 use super::yaml::Node;
+use super::{Definition, UseAt};
 use crate::model::names::{Slug, Version};
 use at::At;
 use templates::Templates;
@@ -88,7 +88,28 @@ pub(super) fn definition(
         ignore_errors: root.boolean("ignore-errors").unwrap_or(false),
         input,
         digest,
+        uses_at: uses_at(root),
     })
+}
+
+/// Where other tools are named.
+fn uses_at(root: At<'_, '_>) -> Vec<UseAt> {
+    let one = |at: At<'_, '_>, tool: &str, arguments: &str| {
+        let tool = at.get(tool)?.span();
+        let arguments = match at.has(arguments) {
+            true => at.key_span(arguments),
+            false => tool.clone(),
+        };
+        Some(UseAt { tool, arguments })
+    };
+    if let Some(alias) = one(root, "base-tool", "default-parameters") {
+        return vec![alias];
+    }
+    let steps = root.get("steps").map(At::nodes).unwrap_or_default();
+    let steps = steps.into_iter().filter(|step| step.node.map().is_some());
+    steps
+        .filter_map(|step| one(step, "use-tool", "with"))
+        .collect()
 }
 
 /// The default version, in one place.

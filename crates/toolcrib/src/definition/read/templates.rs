@@ -137,6 +137,9 @@ impl<'f, 'a> Templates<'f, 'a> {
         }
         match Code::compile(form, source, &self.names) {
             Ok(code) => {
+                if matches!(form, Form::Bash) {
+                    self.warn_of_variables(at.node, source);
+                }
                 self.warn(at.node, source, code.warnings());
                 if code.runs_a_value() {
                     let message = "the whole command is a value: whoever calls the tool decides which program runs, and every \
@@ -367,6 +370,33 @@ impl<'f, 'a> Templates<'f, 'a> {
                 Found::warning("unknown-placeholder", span, message).help(format!(
                     "declare `{name}` under `parameters`, or write `{{{{{name}}}}}` to say that the braces are meant"
                 )),
+            );
+        }
+    }
+
+    /// Warns of `${NAME}` where the value of the parameter `NAME` is meant: to the shell that is a variable, which is empty.
+    fn warn_of_variables(&mut self, node: &Node<'_>, source: &str) {
+        for (at, _) in source.match_indices("${") {
+            let rest = &source[at + 2..];
+            let Some(name) = rest.find('}').map(|end| &rest[..end]) else {
+                continue;
+            };
+            // A text that gives the variable a value means the variable.
+            let is_set = [format!("{name}="), format!("read {name}")]
+                .iter()
+                .chain(&[format!("read -r {name}"), format!("for {name} ")])
+                .any(|sets| source.contains(sets.as_str()));
+            if self.names.parameter(name).is_none() || is_set || self.found.is_full() {
+                continue;
+            }
+            self.used.insert(name.to_owned());
+            let span = place(self.found.text, node, source, &(at..at + name.len() + 3));
+            let message = format!(
+                "`${{{name}}}` is a variable of the shell, not the parameter `{name}`, and is empty"
+            );
+            self.found.push(
+                Found::warning("shell-variable", span, message)
+                    .help(format!("write `{{{name}}}`, without the `$`")),
             );
         }
     }

@@ -137,8 +137,11 @@ async fn run(running: &Running, program: &Program, left: Duration) -> Option<Str
         Ok(finished) => {
             let said = finished.output.lines().last().unwrap_or_default();
             let code = finished.exit_code;
-            let said = text::shorten(said.trim(), 200);
-            Some(format!("`{shown}` ended with exit code {code}: {said}"))
+            let said = match said.trim() {
+                "" => String::new(),
+                said => format!(": {}", text::shorten(said, 200)),
+            };
+            Some(format!("`{shown}` ended with exit code {code}{said}"))
         }
         Err(error) if error.code() == ErrorCode::Timeout => Some(format!(
             "`{shown}` was ended: it took more than the {} seconds there are for cleaning up",

@@ -4,52 +4,45 @@
 //! text that is one placeholder and nothing else passes: the whole command is the caller's then, as it is with the other tool
 //! itself, and the rules judge it there.
 
-use std::sync::Arc;
-
-use crate::definition::{Action, Body, Definition, JsonTemplate, ParameterKind};
+use crate::definition::{Definition, JsonTemplate, ParameterKind};
 use crate::model::spec::{Role, ToolSpec};
 use crate::model::text::fold;
 use crate::template::{Reference, StepField};
 
-/// Why a definition cannot be used: a value would be read as code.
+/// Why arguments cannot be handed to a tool: a value would be read as code.
 pub(super) fn fault(
     definition: &Definition,
-    lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
+    spec: &ToolSpec,
+    arguments: &[(String, JsonTemplate)],
 ) -> Option<String> {
-    let of = |tool: &str, arguments: &[(String, JsonTemplate)]| {
-        let spec = lookup(tool)?;
-        arguments.iter().find_map(|(name, template)| {
-            let value = mixed_in(definition, &spec, template)?;
-            reads_code(&spec, name).then(|| {
-                format!(
-                    "`{}` reads `{name}` as code, and the value of `{{{value}}}` in it would be code, too; write a `bash` step, \
-                     or hand the value over as an argument of its own",
-                    spec.name
-                )
-            })
+    arguments.iter().find_map(|(name, template)| {
+        let value = mixed_in(definition, spec, template)?;
+        reads_code(spec, name).then(|| {
+            format!(
+                "`{}` reads `{name}` as code, and the value of `{{{value}}}` in it would be code, too; write a `bash` step, \
+                 or hand the value over as an argument of its own",
+                spec.name
+            )
         })
-    };
-    match &definition.body {
-        Body::Command(_) | Body::Commands { .. } => None,
-        Body::Alias { base, presets } => of(base, presets),
-        Body::Steps(steps) => steps.iter().find_map(|step| match &step.action {
-            Action::Run(_) => None,
-            Action::UseTool { tool, with } => of(tool, with),
-        }),
-    }
+    })
 }
 
 /// Whether a tool reads a parameter, in whatever spelling, as code.
 fn reads_code(spec: &ToolSpec, name: &str) -> bool {
-    let name = fold(name);
-    let published = spec
-        .synonyms
-        .iter()
-        .find(|(accepted, _)| fold(accepted) == name)
-        .map_or(name, |(_, published)| fold(published));
+    let published = fold(published_name(spec, name));
     spec.roles.iter().any(|(parameter, role)| {
         fold(parameter) == published && matches!(role, Role::Shell | Role::Code { .. })
     })
+}
+
+/// The name that a tool publishes for a parameter in another spelling.
+pub(super) fn published_name<'a>(spec: &'a ToolSpec, name: &'a str) -> &'a str {
+    let folded = fold(name);
+    let synonym = spec
+        .synonyms
+        .iter()
+        .find(|(accepted, _)| fold(accepted) == folded);
+    synonym.map_or(name, |(_, published)| published)
 }
 
 /// A value that is only a part of a text and is not a number.
@@ -84,15 +77,17 @@ fn is_number(definition: &Definition, base: &ToolSpec, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::links;
     use super::*;
     use crate::definition::read;
     use crate::model::names::WireName;
     use crate::schema::Schema;
     use serde_json::json;
+    use std::sync::Arc;
 
     fn fault_of(yaml: &str) -> Option<String> {
         let definition = read(yaml.as_bytes(), "t").definition.unwrap();
-        fault(&definition, &|_| {
+        let faults = links::faults(&definition, &|_| {
             let schema = json!({"type": "object", "properties": {
                 "command": {"type": "string", "description": "c"}, "cwd": {"type": "string", "description": "d"}}});
             let schema = Schema::stored(schema).unwrap();
@@ -100,7 +95,8 @@ mod tests {
             spec.roles = vec![("command".to_owned(), Role::Shell)];
             spec.synonyms = vec![("cmd".to_owned(), "command".to_owned())];
             Some(Arc::new(spec))
-        })
+        });
+        faults.into_iter().next().map(|fault| fault.message)
     }
 
     fn step(with: &str) -> Option<String> {

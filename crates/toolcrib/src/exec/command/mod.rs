@@ -15,6 +15,7 @@ mod alias;
 mod arguments;
 mod cleaning;
 mod code_arguments;
+mod links;
 mod paths;
 mod plan;
 mod programs;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::definition::{Body, Definition, Step};
+use crate::definition::{Body, Definition, LinkFault, Step};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::Approval;
@@ -121,8 +122,8 @@ impl CommandTool {
             Body::Steps(steps) => Some(steps.as_slice().into()),
             Body::Command(_) | Body::Commands { .. } | Body::Alias { .. } => None,
         };
-        if let Some(why) = code_arguments::fault(&definition, lookup) {
-            return Err(publish::unpublishable(&definition.name, &why));
+        if let Some(fault) = links::faults(&definition, lookup).first() {
+            return Err(publish::unpublishable(&definition.name, &fault.message));
         }
         let (alias, spec) = published(&definition, bundle, lookup)?;
         let checks = Checks::of(&definition)
@@ -135,6 +136,26 @@ impl CommandTool {
             alias,
             steps,
         })
+    }
+
+    /// Everything that is wrong with how a definition uses tools that are there, for which [`linked`](Self::linked) refuses it.
+    pub(crate) fn link_faults(
+        definition: &Definition,
+        lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
+    ) -> Vec<LinkFault> {
+        let mut faults = links::faults(definition, lookup);
+        if let Body::Alias { .. } = definition.body
+            && faults.is_empty()
+            && let Err(error) = spec_of(definition, lookup)
+        {
+            let at = definition.uses_at.first().cloned().unwrap_or_default();
+            faults.push(LinkFault {
+                code: "bad-argument",
+                span: at.arguments,
+                message: error.message().to_owned(),
+            });
+        }
+        faults
     }
 
     /// What a call may read or write outside of the workspace, links followed, in words.

@@ -12,6 +12,10 @@ const OF_FILES: &[&str] = &[
     "yml-extension",
     "not-loaded",
     "shadowed",
+    "unknown-tool",
+    "tool-circle",
+    "code-argument",
+    "bad-argument",
     "provider-loss",
     "not-expressible",
 ];

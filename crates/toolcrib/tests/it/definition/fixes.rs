@@ -46,6 +46,8 @@ fn a_command_in_braces_is_put_in_quotes() {
 #[test]
 fn what_is_not_certain_is_left_alone() {
     for lines in [
+        // The near name would close a circle.
+        "steps:\n  - {name: b, bash: ls, wait-for: [a]}\n  - {name: a, bash: ls, wait-for: [bb]}\n",
         // Two near names; a name that is taken; a key of other formats.
         "bash: ls\nplatform: [linux]\nplatforms: [linux]\n",
         "bash: ls\ncommand: ls\n",

@@ -23,7 +23,7 @@ async fn the_nearer_scope_has_the_name_and_the_others_are_reached_by_bundle() {
         assert_eq!(said(&crib, reference).await, word, "{reference}");
     }
     let shadowed = |shown: &str| match standing(&crib, shown) {
-        Standing::Shadowed { by } => by,
+        Standing::Shadowed { by, .. } => by,
         other => panic!("{shown}: {other:?}"),
     };
     assert_eq!(
@@ -50,20 +50,36 @@ async fn the_nearer_scope_has_the_name_and_the_others_are_reached_by_bundle() {
 #[tokio::test]
 async fn built_in_tools_cannot_be_shadowed_by_name_slug_or_alias() {
     let scene = Scene::new();
-    for name in ["read_file", "read-file", "list_files", "shell"] {
+    for name in [
+        "read_file",
+        "read-file",
+        "list_files",
+        "list-files",
+        "READ_FILE",
+        "shell",
+    ] {
         scene.write(&format!("{USER}/{name}.yaml"), &says("mine"));
     }
     let crib = scene.open();
     for name in ["read_file", "read-file", "list_files", "shell"] {
         let entry = crib.registry().find(name).unwrap();
         assert_eq!(entry.spec().bundle.as_str(), "core", "{name}");
+    }
+    for name in [
+        "read_file",
+        "read-file",
+        "list_files",
+        "list-files",
+        "READ_FILE",
+        "shell",
+    ] {
         let shown = format!("~/.toolcrib/tools/{name}.yaml");
         let Standing::Refused { reason } = standing(&crib, &shown) else {
             panic!("{name}: {:?}", standing(&crib, &shown));
         };
         assert!(reason.contains("is the built-in tool"), "{reason}");
     }
-    assert_eq!(crib.warnings().len(), 4);
+    assert_eq!(crib.warnings().len(), 6);
     assert!(crib.registry().find("user/read-file").is_err());
 }
 

@@ -155,10 +155,15 @@ fn failure(cx: &CallContext, steps: &[Step], results: &[StepResult], failed: usi
         ),
         // Another tool's refusal is not a refusal of this one, which ran.
         (_, _) => match step.action {
-            Action::UseTool { .. } if result.replaced.is_none() => (
-                ErrorCode::ExecutionError,
-                format!("step `{name}` failed: {said}"),
-            ),
+            // But whoever could have answered a question can be asked when it is called again.
+            Action::UseTool { .. }
+                if result.replaced.is_none() && own != ErrorCode::ApprovalUnavailable =>
+            {
+                (
+                    ErrorCode::ExecutionError,
+                    format!("step `{name}` failed: {said}"),
+                )
+            }
             Action::UseTool { .. } | Action::Run(_) => {
                 (own, format!("step `{name}` failed: {said}"))
             }

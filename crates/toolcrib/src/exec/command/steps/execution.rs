@@ -17,7 +17,7 @@ use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
 use crate::model::text;
-use crate::template::{Reference, Values};
+use crate::template::{Reference, StepField, Values};
 
 /// One run of all steps of a tool.
 pub(super) struct Execution {
@@ -268,6 +268,15 @@ impl Execution {
     /// Runs a program of a step once.
     async fn program(&self, step: &Step, program: &Program, outlet: &Outlet) -> Tried {
         let values = self.values_for(program.code.references());
+        if let Some(skipped) = missing_number(program, &values) {
+            let message = format!(
+                "it counts with `{{{skipped}.exit-code}}`, and step `{skipped}` did not run, so that it has none; give this step a `run-condition`"
+            );
+            return Tried {
+                printed: Printed::default(),
+                why: Some(Why::new(ErrorCode::InvalidArguments, message)),
+            };
+        }
         let attempt = Attempt {
             timeout: step.timeout,
             keep: step.output.buffer_limit,
@@ -313,4 +322,24 @@ impl Execution {
         }
         values
     }
+}
+
+/// The step whose exit code a program counts with, in `((…))`, though there is none: the shell would only see an empty place.
+fn missing_number<'p>(program: &'p Program, values: &Values) -> Option<&'p str> {
+    let references = program.code.references().iter();
+    let mut steps = references.filter_map(|reference| match reference {
+        Reference::Step {
+            step,
+            field: StepField::ExitCode,
+        } if values.get(reference).is_none() => Some(step.as_str()),
+        _ => None,
+    });
+    steps.find(|step| {
+        let placeholder = format!("{{{step}.exit-code}}");
+        let mut counted = program.source.split("((").skip(1);
+        counted.any(|rest| {
+            let inside = rest.split("))").next().unwrap_or_default();
+            inside.contains(&placeholder)
+        })
+    })
 }

@@ -153,7 +153,7 @@ async fn what_goes_wrong_with_it_is_part_of_the_outcome() {
     let outcome = scene.call("b", json!({})).await;
     let details = error(&outcome).details().unwrap();
     assert_eq!(details["exitCode"], 1);
-    assert_eq!(details["cleanup"][0], "`exit 4` ended with exit code 4: ");
+    assert_eq!(details["cleanup"][0], "`exit 4` ended with exit code 4");
 }
 
 #[tokio::test]
