@@ -22,6 +22,7 @@ fn names() -> Names {
             parameter("N", ParameterKind::Number),
         ],
         steps: vec!["s".to_owned()],
+        ..Names::default()
     }
 }
 

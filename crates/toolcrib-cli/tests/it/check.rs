@@ -175,7 +175,7 @@ fn a_link_out_of_the_directory_is_neither_read_nor_replaced() {
 #[test]
 fn a_file_that_is_too_large_or_misnamed_is_said_alike_by_every_command() {
     let test = Test::new()
-        .file(".toolcrib/tools/large.yaml", &"#".repeat(300 << 10))
+        .file(".toolcrib/tools/large.yaml", "#".repeat(300 << 10))
         .file(".toolcrib/tools/UP.YAML", GOOD);
     for verb in ["check", "doctor", "list"] {
         let ran = test.run(&[verb]);
@@ -238,9 +238,9 @@ fn what_only_shows_beside_other_tools_is_an_error_with_its_place() {
         .file(".toolcrib/tools/base.yaml", base)
         .file(
             ".toolcrib/tools/fine.yaml",
-            &step("base", "{Y: '{P}', x: 2}"),
+            step("base", "{Y: '{P}', x: 2}"),
         )
-        .file(".toolcrib/tools/finealias.yaml", &alias("base", "{X: 3}"));
+        .file(".toolcrib/tools/finealias.yaml", alias("base", "{X: 3}"));
     for (name, text, ..) in &cases {
         test = test.file(&format!(".toolcrib/tools/{name}.yaml"), text);
     }

@@ -334,6 +334,8 @@ pub struct Resources {
 
 /// One entry of `resources.cleanup`.
 #[derive(Debug, Clone)]
+// A tool has one or two of them.
+#[expect(clippy::large_enum_variant)]
 pub enum Cleanup {
     /// `delete-temp-files`
     DeleteTempFiles(bool),

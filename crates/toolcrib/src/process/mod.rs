@@ -1,11 +1,11 @@
 //! Commands on behalf of calls: behind the sandbox, streamed as they run, ended with the call.
 //!
-//! The one way a tool starts a program. What a command prints goes to the call's events (or to a [`Sink`]) as it comes and is
+//! The one way a tool starts a program. What a command prints goes to the call's events (or to a `Sink`) as it comes and is
 //! kept up to the call's limit, head and tail; when the call is cancelled or its time is up, every process is ended first and
 //! what was printed so far is in the error's details.
 //!
-//! A [`Wall`] says what a command may do, a [`Run`] what is run and how, a [`Runner`] does it; commands of one call share files
-//! in its [`CallTemp`].
+//! A `Wall` says what a command may do, a `Run` what is run and how, a `Runner` does it; commands of one call share files
+//! in its `CallTemp`.
 
 mod capture;
 mod dialogue;
