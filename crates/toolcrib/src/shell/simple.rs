@@ -333,13 +333,18 @@ impl Walker {
             word.literal()
                 .is_none_or(|option| option.starts_with('-') && option.contains(['a', 'A']))
                 && word.source.starts_with(['-', '"', '\'', '$'])
+                && !word.source.contains('=')
         });
         for word in &raw[1..] {
             let Some((name, value)) = word.source.split_once('=') else {
                 continue;
             };
             let name = name.trim_end_matches('+');
-            if value.starts_with('(')
+            let named = name
+                .bytes()
+                .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+            if !named
+                || value.starts_with('(')
                 || word.literal().is_some()
                 || !(makes_lists || self.facts.is_list(name))
             {
