@@ -37,6 +37,7 @@ mod runners;
 mod script;
 mod sed;
 pub(crate) mod shape;
+mod shaper;
 mod shells;
 mod simple;
 mod syntax;
