@@ -10,6 +10,7 @@ mod failure;
 mod output;
 mod progress;
 mod prompt;
+mod signals;
 mod size;
 mod wrap;
 

@@ -26,12 +26,15 @@ fn main() {
             black_box(std::fs::read(tools.join(name(number))).ok());
         }
     });
+    let before = cpu();
     let opening = median(rounds, || {
         black_box(open(scene.path()));
     });
+    let cpu = (cpu() - before) / u32::try_from(rounds).unwrap_or(1);
     println!("{files} files\n");
     println!("reading them (floor)         {reading:>12?}");
     println!("opening a crib with them     {opening:>12?}   (target 300 ms for 1,000)");
+    println!("  of all processors          {cpu:>12?}");
     let crib = open(scene.path());
     let ready = crib.registry().list().len();
     assert!(ready >= files, "{ready}: {:?}", crib.warnings());
@@ -76,6 +79,12 @@ fn open(scene: &Path) -> Crib {
     let surroundings = Surroundings::new(&scene.join("work"), variables);
     let options = CribOptions::default().surroundings(surroundings);
     options.open().expect("a crib")
+}
+
+/// The time that this process has had of all processors: what counts on a machine that is busy.
+fn cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.try_into().unwrap_or_default()
 }
 
 fn median(rounds: usize, mut work: impl FnMut()) -> Duration {

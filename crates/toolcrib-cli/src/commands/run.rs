@@ -24,6 +24,7 @@ use crate::failure::CliError;
 use crate::output::Output;
 use crate::progress;
 use crate::prompt::{Extent, Page, Paint, Prompter, Screen, Terminal, item, short};
+use crate::signals::{Stop, Stops};
 use crate::wrap;
 use keyboard::Keyboard;
 use print::{Shown, dry_run, print_outcome};
@@ -241,14 +242,11 @@ async fn execute(
     outcome
 }
 
-/// Ctrl-C cancels the call, but not while an editor has the terminal.
+/// Being asked to stop cancels the call; Ctrl-C does not while an editor has the terminal.
 async fn cancel_on_interrupt(cancel: CancellationToken, screen: Arc<Screen>) {
-    while tokio::signal::ctrl_c().await.is_ok() {
-        if !screen.is_editing() {
-            cancel.cancel();
-            return;
-        }
-    }
+    let mut stops = Stops::listen();
+    while stops.next().await == Stop::Interrupt && screen.is_editing() {}
+    cancel.cancel();
 }
 
 /// Says on stderr how a question can be answered, as soon as there is one.

@@ -21,6 +21,7 @@ use crate::args::{Global, TestArgs};
 use crate::output::Output;
 use crate::progress;
 use crate::prompt::Screen;
+use crate::signals::Stops;
 
 use choose::{Chosen, choose};
 pub(super) use print::{as_json, in_one_line, summary};
@@ -74,7 +75,9 @@ pub(super) fn cores() -> usize {
 
 /// The first Ctrl-C ends the tests, which are cleaned up after; the second ends everything.
 pub(super) async fn cancel_on_interrupt(cancel: CancellationToken) {
-    while tokio::signal::ctrl_c().await.is_ok() {
+    let mut stops = Stops::listen();
+    loop {
+        stops.next().await;
         if cancel.is_cancelled() {
             std::process::exit(ErrorCode::Cancelled.exit_code().into());
         }

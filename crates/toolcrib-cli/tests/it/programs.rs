@@ -186,3 +186,34 @@ fn what_a_program_says_on_stderr_is_passed_on_as_it_is() {
         assert!(ran.stderr.contains("a\r\x1b[31mx"), "{ran:?}");
     }
 }
+
+#[test]
+fn whoever_asks_a_run_to_stop_gets_an_outcome_and_what_is_cleaned_up() {
+    let tool = "description: Waits\ntags: [run]\nbash: echo started; sleep 296\nresources:\n  cleanup:\n    - \
+                final-command: echo cleaned > cleaned\n";
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let test = Test::new().file(".toolcrib/tools/waits.yaml", tool);
+        test.run(&["trust", "--yes"]).exits(0);
+        let mut child = test
+            .command()
+            .args(["run", "waits", "--stream"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut first).unwrap();
+        let id = child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        let cleaned = std::fs::read_to_string(test.workspace().join("cleaned"));
+        assert_eq!(cleaned.unwrap_or_default(), "cleaned\n", "{signal}");
+    }
+}

@@ -488,6 +488,15 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "template-input",
+        severity: Error,
+        meaning: "A value in `input` reaches a program that reads commands or code from its standard input, or that makes words of what it reads.",
+        remedy: "Give it to a program that takes what it reads for data, or hand the value over as an argument.",
+        example: Some(
+            "description: Says hello\ntags: [read]\nrun: bash\ninput: \"echo {X}\"\nparameters:\n  X:\n    type: string\n    description: A value\n",
+        ),
+    },
+    ProblemCode {
         name: "template-command",
         severity: Error,
         meaning: "A value decides which program runs.",

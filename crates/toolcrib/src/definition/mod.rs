@@ -384,7 +384,7 @@ impl Reading {
 ///
 /// ```
 /// use toolcrib::definition::read;
-/// let reading = read(b"description: Says hello\nbahs: echo hello\n", "hello");
+/// let reading = read(b"description: Says hello\ntags: [read]\nbahs: echo hello\n", "hello");
 /// assert!(reading.definition.is_none());
 /// assert_eq!(reading.problems[0].help.as_deref(), Some("did you mean `bash`?"));
 /// ```

@@ -153,6 +153,10 @@ pub(super) struct Names {
 impl ToolsDir {
     /// Lists the directory.
     pub(super) fn names(&self, place: &Place) -> Result<Names, String> {
+        self.names_up_to(MAX_FILES, place)
+    }
+
+    fn names_up_to(&self, most: usize, place: &Place) -> Result<Names, String> {
         let mut names = Names::default();
         let entries = Dir::read_from(&self.handle).map_err(cannot_read)?;
         for (seen, entry) in entries.enumerate() {
@@ -192,14 +196,14 @@ impl ToolsDir {
         }
         names.tools.sort_unstable();
         names.odd.sort_unstable();
-        if let Some(first) = names.tools.get(MAX_FILES) {
+        if let Some(first) = names.tools.get(most) {
             let first = place.shown_file(first);
             names.odd.push(format!(
-                "`{}` holds {} tools; from `{first}` on they are not loaded, the limit is {MAX_FILES}",
+                "`{}` holds {} tools; from `{first}` on they are not loaded, the limit is {most}",
                 place.shown,
                 names.tools.len()
             ));
-            names.tools.truncate(MAX_FILES);
+            names.tools.truncate(most);
         }
         Ok(names)
     }
@@ -318,13 +322,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beyond_ten_thousand_tools_the_rest_is_named_and_other_files_are_passed_over() {
+    fn beyond_the_bound_the_rest_is_named_and_other_files_are_passed_over() {
         let user = tempfile::tempdir().unwrap();
         let place = scope::places(None, Some(user.path()), "/nowhere".as_ref()).remove(0);
         std::fs::create_dir_all(&place.path).unwrap();
-        let touch = |name: &str| std::fs::File::create(place.path.join(name)).unwrap();
-        for number in 0..MAX_FILES + 2 {
-            touch(&format!("t{number:05}.yaml"));
+        let touch = |name: &str| File::create(place.path.join(name)).unwrap();
+        for tool in ["d.yaml", "b.yaml", "e.yaml", "a.yaml", "c.yaml"] {
+            touch(tool);
         }
         for other in ["notes.txt", ".hidden.yaml", "t.yaml~", "old.yml"] {
             touch(other);
@@ -332,14 +336,13 @@ mod tests {
         let Opened::Dir(dir) = open(&place, None) else {
             panic!("it cannot be opened");
         };
-        let names = dir.names(&place).unwrap();
-        assert_eq!(names.tools.len(), MAX_FILES);
-        assert_eq!(names.tools.last().unwrap(), "t09999.yaml");
+        let names = dir.names_up_to(3, &place).unwrap();
+        assert_eq!(names.tools, ["a.yaml", "b.yaml", "c.yaml"]);
         assert_eq!(
             names.odd,
             [
                 "`~/.toolcrib/tools/old.yml` is not loaded: tools are `.yaml` files; rename it to `old.yaml`",
-                "`~/.toolcrib/tools` holds 10002 tools; from `~/.toolcrib/tools/t10000.yaml` on they are not loaded, the limit is 10000",
+                "`~/.toolcrib/tools` holds 5 tools; from `~/.toolcrib/tools/d.yaml` on they are not loaded, the limit is 3",
             ]
         );
     }

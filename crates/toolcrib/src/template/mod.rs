@@ -40,6 +40,10 @@ pub struct Names {
     pub parameters: Vec<NamedParameter>,
     /// Steps whose results can be used.
     pub steps: Vec<String>,
+    /// Variables that programs find in their environment, besides the usual ones.
+    pub environment: Vec<(String, Text)>,
+    /// What programs read from their standard input.
+    pub input: Option<Text>,
 }
 
 impl Names {

@@ -68,7 +68,7 @@ impl Run {
             }
         }
         let chunks = chunks(&words);
-        let slots = bash::check_words(chunks, slots)?;
+        let slots = bash::check_words(chunks, slots, names, &scanned.source)?;
         Ok(Run { words, slots })
     }
 

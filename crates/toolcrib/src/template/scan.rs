@@ -27,6 +27,8 @@ pub(super) enum Piece {
 /// A template, taken apart.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scanned {
+    /// As it was written.
+    pub(super) source: String,
     pub(super) pieces: Vec<Piece>,
     /// What may be meant otherwise.
     pub(super) warnings: Vec<TemplateProblem>,
@@ -66,7 +68,10 @@ impl Scanned {
 
 /// Takes a template apart.
 pub(super) fn scan(text: &str, names: &Names) -> Result<Scanned, Vec<TemplateProblem>> {
-    let mut scanned = Scanned::default();
+    let mut scanned = Scanned {
+        source: text.to_owned(),
+        ..Scanned::default()
+    };
     let mut problems = Vec::new();
     let mut done = 0;
     let mut at = 0;

@@ -43,12 +43,16 @@ pub(super) fn definition(
     let parameters = parameters::read(root, found);
     let step_names = steps::names(root, found);
     let mut templates = Templates::new(&parameters, step_names, found);
-    let body = body::read(root, name.as_ref(), is_alias, &mut templates);
+    // What programs are given is judged with their texts.
     let environment = environment::read(root, &mut templates);
+    let input = root.get("input").and_then(|at| templates.text(at));
+    templates.give(&environment.variables, input.as_ref());
+    let body = body::read(root, name.as_ref(), is_alias, &mut templates);
+    // Clean-ups read nothing.
+    templates.give(&environment.variables, None);
     let paths = rest::paths(root, &mut templates);
     let security = permissions::read(root, &mut templates);
     let resources = rest::resources(root, &mut templates);
-    let input = root.get("input").and_then(|at| templates.text(at));
     let tests = tests::read(root, &parameters, is_alias, &mut templates);
     templates.unused_parameters(root, &parameters, is_alias);
     let found = templates.into_findings();

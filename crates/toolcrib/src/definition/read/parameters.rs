@@ -373,7 +373,7 @@ fn format(name: &str, at: At<'_, '_>, found: &mut Findings<'_>) -> Option<Format
             format: None,
             raw: false,
         }],
-        steps: Vec::new(),
+        ..Names::default()
     };
     if source.trim().is_empty() {
         let message = format!("`format` of `{name}` is blank, so the parameter would never appear");

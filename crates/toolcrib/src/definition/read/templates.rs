@@ -55,7 +55,11 @@ impl<'f, 'a> Templates<'f, 'a> {
             })
             .collect();
         Templates {
-            names: Names { parameters, steps },
+            names: Names {
+                parameters,
+                steps,
+                ..Names::default()
+            },
             reach: Reach::Nothing("it is not part of a step"),
             found,
             used: BTreeSet::new(),
@@ -82,6 +86,12 @@ impl<'f, 'a> Templates<'f, 'a> {
     /// Lets texts name these as well: arguments that nobody declares.
     pub(super) fn admit(&mut self, parameters: impl IntoIterator<Item = NamedParameter>) {
         self.names.parameters.extend(parameters);
+    }
+
+    /// Says what programs find in their environment, and on their standard input, from here on.
+    pub(super) fn give(&mut self, environment: &[(String, Text)], input: Option<&Text>) {
+        self.names.environment = environment.to_vec();
+        self.names.input = input.cloned();
     }
 
     /// A text in which values are data.
@@ -344,9 +354,10 @@ impl<'f, 'a> Templates<'f, 'a> {
             }
             let warned = warnings.iter().any(|warning| warning.span == span);
             // `$ENV{TOOLCRIB_ARG_X}` is how Perl reads an argument.
-            let argument = name
-                .strip_prefix(ARGUMENT_VARIABLE)
-                .is_some_and(|name| self.names.parameter(name).is_some());
+            let argument = name.strip_prefix(ARGUMENT_VARIABLE).is_some_and(|name| {
+                let mut known = self.names.parameters.iter();
+                known.any(|parameter| parameter.name.replace('-', "_") == name)
+            });
             if !shouts || warned || argument || self.names.find(name).is_some() {
                 continue;
             }

@@ -5,7 +5,7 @@
 //! code. When values can flow on (into pipes, variables, functions), a doubt of any origin counts, for what is doubtful may be the
 //! value. What cannot be told is refused.
 
-use super::rewrite::expanded;
+use super::rewrite::{escaped, expanded, single};
 use super::{Bash, Chunk, Slot, SlotForm, Trust};
 use super::{demands, languages};
 use crate::definition::ParameterKind;
@@ -15,40 +15,57 @@ use crate::shell::{
     Dialect, Doubt, MAX_DOUBTS, Part, Script, SimpleCommand, VALUE_PREFIX, is_shell, read_with,
 };
 use crate::template::TemplateProblem;
+use crate::template::scan::Piece;
 
 /// Checks a template and finds out what its values must be like.
 pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
     if bash.slots.iter().all(|slot| slot.trust == Trust::Raw) {
         return Vec::new();
     }
-    let text = bash.analysis(|_| Fill::Value);
+    let text = bash.analysis(|_| Fill::Value, Formats::LeftOut);
     let shape = shape(&text, VALUE_PREFIX, bash.dialect);
     let mut problems = settle_forms(bash, &shape);
     if !problems.is_empty() {
         return problems;
     }
-    let mut readings = Readings::new(bash);
-    if name_programs(bash, &readings.values.0) {
-        readings = Readings::new(bash);
+    let first = Readings::new(bash);
+    name_programs(bash, &first.values.0);
+    problems = names(bash, &shape);
+    // A list is as long as the call makes it, and with each word more another one is the command, the code or the file.
+    let lengths = match bash.slots.iter().any(Slot::is_list) {
+        true => LENGTHS,
+        false => &LENGTHS[..1],
+    };
+    for length in lengths {
+        if problems.is_empty() {
+            bash.list_words = *length;
+            let readings = Readings::new(bash);
+            problems = check_reading(bash, &readings, &shape);
+        }
     }
-    if let Some(problem) = too_much(bash, &readings) {
+    problems
+}
+
+/// How many words stand for a list, one reading each: more than any program has operands before a command or a text.
+const LENGTHS: &[usize] = &[2, 1, 3, 4, 5, 6, 8];
+
+/// Checks one reading.
+fn check_reading(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplateProblem> {
+    if let Some(problem) = too_much(bash, readings) {
         return vec![problem];
     }
-    problems = commands(bash, &readings);
+    let mut problems = commands(bash, readings);
     if problems.is_empty() {
-        problems = names(bash, &shape);
+        problems = split(bash, &readings.values.0, shape);
     }
     if problems.is_empty() {
-        problems = split(bash, &readings.values.0, &shape);
+        problems = languages::check(bash, &readings.values.0, shape);
     }
     if problems.is_empty() {
-        problems = languages::check(bash, &readings.values.0, &shape);
+        problems = doubts(bash, readings, shape);
     }
     if problems.is_empty() {
-        problems = doubts(bash, &readings, &shape);
-    }
-    if problems.is_empty() {
-        demands::demands(bash, &readings.values.0, &shape);
+        demands::demands(bash, &readings.values.0, shape);
     }
     problems
 }
@@ -58,8 +75,8 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
 enum Fill {
     /// A variable of unknown content.
     Value,
-    /// The same, twice: a list.
-    Two,
+    /// The same, several times: a list.
+    List,
     /// A fixed word.
     Word,
     /// A number.
@@ -68,9 +85,18 @@ enum Fill {
     Nothing,
 }
 
+/// Whether the words that a parameter's `format` puts around its value are in a text for the reader.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Formats {
+    /// They are: `-I {value}` makes the value what `-I` makes of it.
+    Written,
+    /// Each slot is its variable and nothing else, once: that is how sites are found.
+    LeftOut,
+}
+
 impl Bash {
     /// The text for the reader; each slot has a variable of its own, by its index.
-    fn analysis(&self, fill: impl Fn(usize) -> Fill) -> String {
+    fn analysis(&self, fill: impl Fn(usize) -> Fill, formats: Formats) -> String {
         let mut text = String::new();
         for chunk in &self.chunks {
             let index = match chunk {
@@ -83,13 +109,21 @@ impl Bash {
             let slot = &self.slots[index];
             let name = variable(index);
             let words = slot.form == SlotForm::Words;
-            match fill(index) {
+            let fill = fill(index);
+            if formats == Formats::Written
+                && let Some(words) = slot.formatted(&name, fill, self.list_words)
+            {
+                text.push_str(&words);
+                continue;
+            }
+            match fill {
                 _ if slot.trust == Trust::Raw => text.push_str("toolcrib"),
                 Fill::Value => text.push_str(&expanded(slot.quote, &name)),
-                Fill::Two if words => {
-                    text.push_str(&format!("\"${{{name}}}\" \"${{{name}}}\""));
+                Fill::List if words => {
+                    let word = format!("\"${{{name}}}\"");
+                    text.push_str(&vec![word; self.list_words].join(" "));
                 }
-                Fill::Two => text.push_str(&expanded(slot.quote, &name)),
+                Fill::List => text.push_str(&expanded(slot.quote, &name)),
                 Fill::Word => text.push_str("toolcrib"),
                 Fill::Digit => text.push('7'),
                 Fill::Nothing if words => {}
@@ -102,7 +136,7 @@ impl Bash {
     fn read(&self, fill: impl Fn(usize) -> Fill) -> (Script, Vec<Doubt>) {
         let names: Vec<String> = (0..self.slots.len()).map(variable).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        read_with(&self.analysis(fill), self.dialect, &names)
+        read_with(&self.analysis(fill, Formats::Written), self.dialect, &names)
     }
 
     /// What usually stands for a slot.
@@ -111,7 +145,7 @@ impl Bash {
         match slot.trust {
             _ if slot.demands.program => Fill::Word,
             Trust::Number => Fill::Digit,
-            Trust::Own | Trust::Text if slot.is_list() => Fill::Two,
+            Trust::Own | Trust::Text if slot.is_list() => Fill::List,
             Trust::Own | Trust::Text => Fill::Value,
             Trust::Raw => Fill::Word,
         }
@@ -119,16 +153,50 @@ impl Bash {
 }
 
 impl Slot {
-    /// Whether it may be several words.
+    /// Whether it may be several words of values.
     fn is_list(&self) -> bool {
         self.form == SlotForm::Words
-            && self.parameter.as_ref().is_some_and(|parameter| {
-                matches!(parameter.kind, ParameterKind::Array)
-                    || parameter
-                        .format
-                        .as_ref()
-                        .is_some_and(|format| format.words.len() > 1)
+            && self
+                .parameter
+                .as_ref()
+                .is_some_and(|parameter| parameter.kind == ParameterKind::Array)
+    }
+
+    /// What stands for it when its parameter has a format, whose words are the author's.
+    fn formatted(&self, name: &str, fill: Fill, list_words: usize) -> Option<String> {
+        let format = self.parameter.as_ref()?.format.as_ref()?;
+        if self.trust == Trust::Raw || fill == Fill::Nothing {
+            return None;
+        }
+        let (blank, value) = match (self.form, self.quote) {
+            (SlotForm::Words, _) => (" ", format!("\"${{{name}}}\"")),
+            (SlotForm::Text, Quote::Bare) => ("' '", format!("\"${{{name}}}\"")),
+            (SlotForm::Text, Quote::Double) => (" ", format!("${{{name}}}")),
+            // A text in other quotes is one word that a program is not likely to take apart.
+            (SlotForm::Text, _) => return None,
+        };
+        let value = match fill {
+            Fill::Word => "toolcrib",
+            Fill::Digit => "7",
+            _ => value.as_str(),
+        };
+        let words: Vec<String> = format
+            .words
+            .iter()
+            .map(|word| {
+                let pieces = word.pieces.iter().map(|piece| match (piece, self.quote) {
+                    (Piece::Placeholder { .. }, _) => value.to_owned(),
+                    (Piece::Literal(literal), Quote::Double) => escaped(literal, "\\\"$`"),
+                    (Piece::Literal(literal), _) => single(literal),
+                });
+                pieces.collect()
             })
+            .collect();
+        let times = match fill {
+            Fill::List => list_words,
+            _ => 1,
+        };
+        Some(vec![words.join(blank); times].join(blank))
     }
 
     pub(super) fn refuse(&self, code: &'static str, message: String, fix: &str) -> TemplateProblem {
@@ -239,9 +307,9 @@ impl Readings {
 
 /// Lets `command {X}` pass, with nothing before, after or around it: it runs one program without arguments, and whoever judges
 /// the call sees which. S0's first example is one, and it is to load as it stands.
-fn name_programs(bash: &mut Bash, script: &Script) -> bool {
+fn name_programs(bash: &mut Bash, script: &Script) {
     let [outer, inner] = script.commands.as_slice() else {
-        return false;
+        return;
     };
     let alone = outer.words.len() == 2
         && outer.assignments.is_empty()
@@ -249,10 +317,10 @@ fn name_programs(bash: &mut Bash, script: &Script) -> bool {
         && outer.words[0].as_static() == Some("command")
         && inner.via == ["command"];
     let Some([Part::Dynamic(source)]) = outer.words.get(1).map(|word| word.parts.as_slice()) else {
-        return false;
+        return;
     };
     let Some(slot) = mentioned(source).next().filter(|_| alone) else {
-        return false;
+        return;
     };
     let whole = *source == format!("${{{}}}", variable(slot));
     let Some(slot) = bash
@@ -260,10 +328,9 @@ fn name_programs(bash: &mut Bash, script: &Script) -> bool {
         .get_mut(slot)
         .filter(|slot| whole && !slot.is_list())
     else {
-        return false;
+        return;
     };
     slot.demands.program = true;
-    true
 }
 
 /// Refuses texts that the reader did not read to the end.
@@ -315,7 +382,7 @@ fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
                 Fill::Nothing
             } else {
                 match bash.usual(index) {
-                    Fill::Two => Fill::Value,
+                    Fill::List => Fill::Value,
                     // A number may get there as well.
                     Fill::Digit => Fill::Value,
                     fill => fill,
@@ -536,6 +603,14 @@ fn split(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
                 .flat_map(|holder| mentioned(holder)),
         );
     }
+    for name in &shape.split_outputs {
+        found.extend(
+            shape
+                .sources(name)
+                .iter()
+                .flat_map(|holder| mentioned(holder)),
+        );
+    }
     // `sh -c 'rm $1' sh {X}`
     for shell in script
         .commands
@@ -567,11 +642,12 @@ fn split(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
             slot.refuse(
                 "template-unquoted",
                 format!(
-                    "a variable that holds `{{{}}}` stands without quotes, so blanks and signs in the value make several \
-                     words of it",
+                    "a variable or a command's output that holds `{{{}}}` stands without quotes or goes to `xargs`, so blanks \
+                     and signs in the value make several words of it",
                     slot.reference
                 ),
-                "put double quotes around the variable: \"$x\"; for several words make the parameter a list",
+                "put double quotes around it: \"$x\", \"$(…)\", `printf '%s\\0' {X} | xargs -0 …`; for several words make the \
+                 parameter a list",
             )
         })
         .collect()

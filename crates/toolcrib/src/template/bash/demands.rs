@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::check::{is_substitution, mentioned};
 use super::limits::MAX_ARGUMENT;
 use super::{Bash, languages};
+use crate::shell::cuts::Cut;
 use crate::shell::shape::Shape;
 use crate::shell::{Part, Script, SimpleCommand, Word, is_shell};
 
@@ -13,6 +14,11 @@ const WITHOUT_DASHES: &[&str] = &["find", "gfind", "echo", "test", "[", "expr", 
 
 /// What values must be like: no options by accident, not too long for programs.
 pub(super) fn demands(bash: &mut Bash, script: &Script, shape: &Shape) {
+    for name in &shape.words_of_xargs {
+        for holder in shape.sources(name) {
+            demand_inside(bash, &holder, Cut::Blank);
+        }
+    }
     for command in &script.commands {
         let external = is_external(command, shape);
         let exporting = command.name().is_some_and(exports);
@@ -28,6 +34,9 @@ pub(super) fn demands(bash: &mut Bash, script: &Script, shape: &Shape) {
             }
             if index > 0 && !ended {
                 dashes(bash, word, shape);
+                if !takes_no_options(command, index) {
+                    inner_dashes(bash, word, shape);
+                }
             }
             if index > 0 {
                 signs(bash, command, word, shape);
@@ -37,6 +46,49 @@ pub(super) fn demands(bash: &mut Bash, script: &Script, shape: &Shape) {
                 && !command
                     .name()
                     .is_some_and(|name| WITHOUT_DASHES.contains(&name));
+        }
+    }
+}
+
+/// Whether a word of a command cannot do harm as an option.
+fn takes_no_options(command: &SimpleCommand, index: usize) -> bool {
+    let static_word = |at: usize| command.words.get(at).and_then(Word::as_static);
+    match command.name() {
+        Some("echo" | "cd" | ":" | "true" | "exit" | "return") => true,
+        Some("printf") => index > 1 && static_word(1).is_some_and(|text| !text.starts_with('-')),
+        // With three operands the one in the middle decides.
+        Some("[") => command.words.len() == 5 && static_word(2).is_some(),
+        Some("test") => command.words.len() == 4 && static_word(2).is_some(),
+        _ => false,
+    }
+}
+
+fn demand_inside(bash: &mut Bash, holder: &str, cut: Cut) {
+    for index in mentioned(holder).collect::<Vec<_>>() {
+        if let Some(slot) = bash.slots.get_mut(index) {
+            let demand = &mut slot.demands.no_inner_dash;
+            *demand = Some(demand.map_or(cut, |other| other.max(cut)));
+        }
+    }
+}
+
+/// Demands that no piece of a value that may become the beginning of a word begins with a dash: `"${x##*/}"`, `"$(basename {X})"`.
+fn inner_dashes(bash: &mut Bash, word: &Word, shape: &Shape) {
+    for part in &word.parts {
+        match part {
+            Part::Text(text) if text.is_empty() => {}
+            Part::Text(_) | Part::Glob(_) => return,
+            Part::Variable(name) => {
+                let source = format!("${{{name}}}");
+                for (holder, cut) in shape.insides(&source, bash.dialect) {
+                    demand_inside(bash, &holder, cut);
+                }
+            }
+            Part::Dynamic(source) => {
+                for (holder, cut) in shape.insides(source, bash.dialect) {
+                    demand_inside(bash, &holder, cut);
+                }
+            }
         }
     }
 }

@@ -3,11 +3,15 @@
 //!
 //! The reader of bash knows the programs that run others. These are about texts that go wrong all the same: a query that a value
 //! is pasted into, a name of a file that perl takes for a command.
+//!
+//! A value that is written to a file is followed as long as the same text names the file as it was written and runs it, sources it
+//! or makes it executable. Files in variables, other spellings of a path, files that another step runs and programs that read
+//! files of their own accord (beyond `make`, `npm` and their kin) are left to whoever judges the commands.
 
 use super::Bash;
 use super::check::{is_substitution, mentioned};
 use crate::shell::shape::{Shape, Spot};
-use crate::shell::{Part, Script, SimpleCommand, Word};
+use crate::shell::{Part, Script, SimpleCommand, Word, is_shell};
 use crate::template::TemplateProblem;
 use crate::template::bash::Trust;
 
@@ -24,6 +28,19 @@ const DATABASES: &[(&str, &[&str])] = &[
     ("gnuplot", &["-e"]),
     ("octave", &["--eval"]),
     ("gdb", &["-ex", "-iex"]),
+    ("m4", &[]),
+    ("dc", &["-e", "--expression"]),
+    ("ftp", &[]),
+    ("lftp", &["-c", "-e"]),
+    ("sftp", &[]),
+    ("ed", &[]),
+    ("ex", &[]),
+    ("mail", &[]),
+    ("mailx", &[]),
+    ("nc", &["-e", "-c", "--exec", "--sh-exec"]),
+    ("ncat", &["-e", "-c", "--exec", "--sh-exec"]),
+    ("rpm", &["-E", "--eval", "-D", "--define"]),
+    ("socat", &[]),
 ];
 
 /// Filters whose language cannot run anything: the whole program may be a value, a part of one may not.
@@ -81,9 +98,24 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
             }
         }
         if let Some((program, code)) = code_behind(command) {
-            for index in slots(code) {
+            for index in code.into_iter().flat_map(slots) {
                 refuse(index, program);
             }
+        }
+    }
+    for (name, values) in &shape.fed {
+        if DATABASES.iter().any(|(known, _)| known == name) {
+            for holder in values.iter().flat_map(|value| shape.sources(value)) {
+                mentioned(&holder).for_each(|index| refuse(index, name));
+            }
+        }
+    }
+    for (file, values) in &shape.written {
+        let Some(name) = runs_file(script, file) else {
+            continue;
+        };
+        for holder in values.iter().flat_map(|value| shape.sources(value)) {
+            mentioned(&holder).for_each(|index| refuse(index, &name));
         }
     }
     for site in &shape.sites {
@@ -100,6 +132,70 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
     problems
 }
 
+/// The command that runs a file of a fixed name, sources it or makes it executable.
+fn runs_file(script: &Script, file: &str) -> Option<String> {
+    let plain = |path: &str| path.trim_start_matches("./").to_owned();
+    let file = plain(file);
+    let base = file.rsplit('/').next().unwrap_or(&file);
+    let recipes: &[&str] = match base {
+        "Makefile" | "makefile" | "GNUmakefile" => &["make", "gmake", "bmake"],
+        "package.json" => &["npm", "npx", "yarn", "pnpm", "bun", "node"],
+        "justfile" | "Justfile" => &["just"],
+        "build.rs" | "Cargo.toml" => &["cargo"],
+        "setup.py" | "pyproject.toml" => &["pip", "pip3"],
+        _ => &[],
+    };
+    for command in &script.commands {
+        let Some(first) = command.words.first().and_then(Word::as_static) else {
+            continue;
+        };
+        let name = command.name().unwrap_or(first);
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let reads_code = is_shell(name)
+            || matches!(
+                stem,
+                "" | "source"
+                    | "python"
+                    | "perl"
+                    | "ruby"
+                    | "node"
+                    | "php"
+                    | "lua"
+                    | "Rscript"
+                    | "deno"
+                    | "bun"
+                    | "make"
+                    | "awk"
+                    | "gawk"
+                    | "sed"
+                    | "chmod"
+                    | "install"
+                    | "gdb"
+                    | "psql"
+                    | "sqlite"
+            );
+        let named = || {
+            command.words.iter().skip(1).any(|word| {
+                let text = word.as_static().map(plain);
+                text.is_some_and(|text| text == file)
+            })
+        };
+        if plain(first) == file && first.contains('/')
+            || recipes.contains(&name)
+            || reads_code && named() && (name != "chmod" || makes_executable(command))
+        {
+            return Some(name.to_owned());
+        }
+    }
+    None
+}
+
+/// Whether a `chmod` lets something be run: all but what certainly does not.
+fn makes_executable(command: &SimpleCommand) -> bool {
+    let mode = command.words.iter().skip(1).find_map(Word::as_static);
+    mode.is_none_or(|mode| mode.contains(['x', 'X', '1', '3', '5', '7', '+', '-']))
+}
+
 fn slots(word: &Word) -> Vec<usize> {
     let sources = word.parts.iter().filter_map(|part| match part {
         Part::Dynamic(source) if !is_substitution(source) => Some(source),
@@ -111,6 +207,9 @@ fn slots(word: &Word) -> Vec<usize> {
 /// The words of a command that are code, and whether a whole one may be a value.
 fn code_words<'c>(name: &str, command: &'c SimpleCommand) -> Vec<(&'c Word, bool)> {
     let words = &command.words[1..];
+    if name == "socat" {
+        return words.iter().map(|word| (word, false)).collect();
+    }
     if FILTERS.contains(&name) {
         return filter(words).into_iter().map(|word| (word, true)).collect();
     }
@@ -182,7 +281,7 @@ fn option_texts(command: &SimpleCommand) -> Vec<&Word> {
 }
 
 /// A shell or interpreter among the words of a program that nobody here knows (`docker exec c sh -c …`), and the code it is given.
-fn code_behind(command: &SimpleCommand) -> Option<(&str, &Word)> {
+fn code_behind(command: &SimpleCommand) -> Option<(&str, Vec<&Word>)> {
     let words = &command.words;
     for (index, word) in words.iter().enumerate().skip(1) {
         let Some(text) = word.as_static() else {
@@ -199,15 +298,29 @@ fn code_behind(command: &SimpleCommand) -> Option<(&str, &Word)> {
             }
             _ => continue,
         };
-        let option = words[index + 1..].iter().position(|word| {
+        let rest = &words[index + 1..];
+        let mut found: Vec<&Word> = Vec::new();
+        let mut takes_code = false;
+        for word in rest {
             let start = word.literal_prefix();
-            start.starts_with('-')
-                && (start.starts_with("--") || start.trim_start_matches('-').contains(letters))
-        });
-        if let Some(option) = option
-            && let Some(code) = words.get(index + option + 2)
-        {
-            return Some((name, code));
+            if let Some(long) = start.strip_prefix("--") {
+                let long = long.split('=').next().unwrap_or(long);
+                takes_code |= matches!(
+                    long,
+                    "eval" | "print" | "command" | "execute" | "exec" | "run"
+                );
+                found.extend(takes_code.then_some(word));
+            } else if start.starts_with('-') && start.len() > 1 {
+                takes_code |= start.contains(letters);
+                found.extend(takes_code.then_some(word));
+            } else if takes_code {
+                // The first word that is no option is the code.
+                found.push(word);
+                break;
+            }
+        }
+        if !found.is_empty() {
+            return Some((name, found));
         }
     }
     None
@@ -220,6 +333,8 @@ pub(in crate::template) enum Forbidden {
     Recipe,
     /// `perl -n` opens `ls|` as a command.
     Pipe,
+    /// ImageMagick runs `|ls` and reads `@file`.
+    Image,
     /// `vim +!ls` and `less +!ls` run commands.
     Plus,
 }
@@ -244,6 +359,10 @@ impl Forbidden {
                 word.contains(['|', '<', '>']),
                 "contains `|`, `<` or `>`, and perl opens such names as commands or for writing",
             ),
+            Forbidden::Image => (
+                word.contains('|') || word.starts_with('@'),
+                "contains `|` or starts with `@`, and ImageMagick runs such names or reads lists from them",
+            ),
             Forbidden::Plus => (
                 word.starts_with('+'),
                 "starts with `+` and would be taken for a command",
@@ -258,6 +377,7 @@ pub(super) fn forbidden(name: &str) -> Option<Forbidden> {
     Some(match name {
         "make" | "gmake" | "nmake" | "bmake" => Forbidden::Recipe,
         "perl" => Forbidden::Pipe,
+        "convert" | "identify" | "magick" | "mogrify" | "montage" | "composite" => Forbidden::Image,
         "vi" | "vim" | "nvim" | "view" | "ex" | "vimdiff" | "gvim" | "less" | "more" | "most"
         | "man" | "bash" | "sh" | "dash" | "zsh" | "ksh" => Forbidden::Plus,
         _ => return None,

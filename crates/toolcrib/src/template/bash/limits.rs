@@ -1,6 +1,7 @@
 //! What values must be like in the places where they stand.
 
 use super::{Made, Slot, SlotForm};
+use crate::shell::cuts::Cut;
 use crate::template::{Reference, ValueFault};
 
 /// The longest argument that the kernel passes on, its null byte not counted.
@@ -114,7 +115,33 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
             );
         }
     }
+    if let Some(cut) = demands.no_inner_dash
+        && !value.is_number
+        && value
+            .words
+            .iter()
+            .any(|word| has_inner_dash(&word.text, cut))
+    {
+        return Some(
+            "has a dash where the template may cut it, and the rest would be taken for an option; the template can put what \
+             it cuts out after `--`"
+                .to_owned(),
+        );
+    }
     None
+}
+
+/// Whether a piece of a text begins with a dash, or with a backslash that something takes away before one.
+fn has_inner_dash(text: &str, cut: Cut) -> bool {
+    let option = |piece: &str| piece.starts_with('-');
+    match cut {
+        Cut::Start => option(text),
+        Cut::Slash => text.split('/').any(option),
+        Cut::Blank => text
+            .split(|c: char| c == '/' || c.is_whitespace())
+            .any(|piece| piece.starts_with(['-', '\\'])),
+        Cut::Anywhere => text.contains(['-', '\\']),
+    }
 }
 
 /// The longest of the values, to blame for a text that is too long.

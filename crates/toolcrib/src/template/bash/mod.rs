@@ -5,6 +5,7 @@
 //! value may stand in is decided in [`check`], by the reader that judges commands (`shell`), and what that does not understand is
 //! refused. [`rewrite`] makes the text.
 
+mod channels;
 mod check;
 mod demands;
 mod languages;
@@ -21,15 +22,20 @@ use super::{
 };
 use crate::definition::ParameterKind;
 use crate::shell::Dialect;
+use crate::shell::cuts::Cut;
 use crate::shell::places::Quote;
 
+pub(super) use channels::holds_values;
 pub(super) use limits::{MAX_ARGUMENT, faults};
 pub(super) use rewrite::single;
 
-/// Checks an argument list as if it were a text for bash: words quoted by [`single`], placeholders between them.
+/// Checks an argument list as if it were a text for bash: words quoted by [`single`], placeholders between them. There may be
+/// more slots afterwards, of values that come by other ways.
 pub(super) fn check_words(
     chunks: Vec<Chunk>,
     slots: Vec<Slot>,
+    names: &Names,
+    source: &str,
 ) -> Result<Vec<Slot>, Vec<TemplateProblem>> {
     let mut bash = Bash {
         program: "bash".to_owned(),
@@ -37,8 +43,10 @@ pub(super) fn check_words(
         dialect: Dialect::Bash,
         chunks,
         slots,
+        list_words: 2,
+        front: 0,
     };
-    let problems = check::check(&mut bash);
+    let problems = channels::judge(&mut bash, names, source);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -61,6 +69,10 @@ pub(super) struct Bash {
     dialect: Dialect,
     chunks: Vec<Chunk>,
     slots: Vec<Slot>,
+    /// How many words stand for a list while the text is checked.
+    list_words: usize,
+    /// How many chunks stand for variables of the tool's environment: they are judged, and do not run.
+    front: usize,
 }
 
 /// A piece of the text.
@@ -116,6 +128,8 @@ pub(super) struct Demands {
     pub(super) plain: bool,
     /// No dash at the beginning, for it would be an option; unless one of these other slots is not empty.
     pub(super) no_dash: Option<Vec<usize>>,
+    /// No dash where a piece of it may begin that becomes the beginning of a word.
+    pub(super) no_inner_dash: Option<Cut>,
     /// Not longer than this, for a program is given it as an argument.
     pub(super) most_bytes: Option<usize>,
     /// Without signs that mean something to the program it is given to.
@@ -167,8 +181,10 @@ impl Bash {
             dialect,
             chunks,
             slots,
+            list_words: 2,
+            front: 0,
         };
-        let problems = check::check(&mut bash);
+        let problems = channels::judge(&mut bash, names, &scanned.source);
         if problems.is_empty() {
             Ok(bash)
         } else {
@@ -221,7 +237,7 @@ impl Bash {
     fn render(&self, made: &[Made]) -> Rendered {
         let mut variables: Vec<preamble::Carried> = Vec::new();
         let mut text = String::new();
-        for chunk in &self.chunks {
+        for chunk in &self.chunks[self.front..] {
             let index = match chunk {
                 Chunk::Text(chunk) => {
                     text.push_str(chunk);

@@ -364,7 +364,7 @@ pub(in crate::template) fn single(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-fn escaped(text: &str, signs: &str) -> String {
+pub(super) fn escaped(text: &str, signs: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if signs.contains(c) {

@@ -5,6 +5,7 @@
 //! are refused; every script has the arguments in `TOOLCRIB_ARG_NAME`, lists and objects as JSON, and those over 100 KB in the file
 //! `$TOOLCRIB_VALUES/ARG_NAME`.
 
+mod evaluators;
 mod write;
 
 use serde_json::Value;
@@ -16,6 +17,7 @@ use super::{
     Invocation, Names, Reference, TemplateProblem, VALUES_DIRECTORY, ValueFault, Values, Variable,
     value,
 };
+use crate::model::text::shorten;
 
 /// The longest text that is given as an argument.
 const MAX_TEXT: usize = 100 * 1024;
@@ -77,6 +79,19 @@ impl Script {
         // Where there is no `python`, there is `python3`.
         if command[0] == "python" {
             command[0] = "python3".to_owned();
+        }
+        if code_option(&command[0]).is_none() && !takes_file(&command) {
+            let name = shorten(&command[0], 40);
+            return Err(vec![TemplateProblem {
+                span: 0..0,
+                code: "template-shell",
+                message: format!("`{name}` is not known to run a script from a file"),
+                fix: Some(format!(
+                    "use one of bash, sh, python, node, perl, ruby, php, lua, deno, bun, zsh, ksh, fish, Rscript, {}, or write \
+                     `bash` and start `{name}` there",
+                    FILE_READERS.join(", ")
+                )),
+            }]);
         }
         let language = language(&command[0]);
         let chunks = write::Writer::new(language, scanned, names).write()?;
@@ -253,6 +268,63 @@ fn code_option(program: &str) -> Option<&'static [&'static str]> {
             _ => return None,
         },
     )
+}
+
+/// Programs that run the file that is their first operand.
+const FILE_READERS: &[&str] = &[
+    "tclsh",
+    "expect",
+    "wish",
+    "julia",
+    "elixir",
+    "escript",
+    "groovy",
+    "scala",
+    "swift",
+    "racket",
+    "guile",
+    "sbcl",
+    "osascript",
+    "nu",
+    "elvish",
+    "xonsh",
+    "csh",
+    "tcsh",
+    "yash",
+    "tsx",
+    "ts-node",
+    "raku",
+    "crystal",
+    "octave",
+    "gnuplot",
+    "bc",
+    "dc",
+    "cat",
+];
+
+/// Programs that take the file of their script after an option.
+const WITH_OPTION: &[(&str, &str)] = &[
+    ("awk", "-f"),
+    ("gawk", "-f"),
+    ("mawk", "-f"),
+    ("sed", "-f"),
+    ("jq", "-f"),
+    ("gojq", "-f"),
+    ("make", "-f"),
+    ("gmake", "-f"),
+    ("psql", "-f"),
+];
+
+/// Whether a command takes the file of a script as its last word.
+fn takes_file(command: &[String]) -> bool {
+    let name = command[0].rsplit('/').next().unwrap_or_default();
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let last = command.last().map(String::as_str);
+    FILE_READERS.contains(&bare)
+        || FILE_READERS.contains(&name)
+        || WITH_OPTION
+            .iter()
+            .any(|(known, option)| *known == name && last == Some(*option))
 }
 
 /// What fetches a value in a language.

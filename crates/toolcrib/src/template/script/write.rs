@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::evaluators::{MARK, evaluator};
 use super::{Chunk, Language, MAX_TEXT, argument_name};
 use crate::template::bash::{self, Trust};
 use crate::template::javascript::{Lexed, Place};
@@ -9,14 +10,12 @@ use crate::template::python::{self, Stretch};
 use crate::template::scan::{Piece, Scanned};
 use crate::template::{Names, Reference, TemplateProblem};
 
-/// Stands for a placeholder while the text is read.
-const MARK: &str = "\u{e000}";
-
 /// Makes chunks of a template.
 pub(super) struct Writer<'s> {
     language: Language,
     names: &'s Names,
     text: String,
+    source: &'s str,
     marks: Vec<(Range<usize>, &'s Reference, Range<usize>)>,
 }
 
@@ -54,6 +53,7 @@ impl<'s> Writer<'s> {
             language,
             names,
             text,
+            source: &scanned.source,
             marks,
         }
     }
@@ -142,15 +142,25 @@ impl<'s> Writer<'s> {
                 Standing::Refused(why) => problems.push(refused(reference, span, why)),
             }
         }
-        if has_text && let Some(word) = self.evaluator() {
-            let (_, reference, span) = &self.marks[0];
+        let direct = self.marks.first().filter(|_| has_text);
+        let held = match direct {
+            Some((_, reference, span)) => {
+                Some((format!("the value of `{{{reference}}}`"), span.clone()))
+            }
+            None => self.beside(),
+        };
+        if let Some((what, span)) = held
+            && let Some(word) = evaluator(self.language, &self.text)
+        {
             problems.push(TemplateProblem {
-                span: span.clone(),
+                span,
                 code: "template-code",
                 message: format!(
-                    "`{word}` in this script runs a text, and the value of `{{{reference}}}` could become part of it"
+                    "`{word}` in this script runs or loads what a text says, and {what} could become part of it"
                 ),
-                fix: Some("start programs with a list of words, without a shell".to_owned()),
+                fix: Some(
+                    "start programs with a list of words, without a shell, and name what is loaded".to_owned(),
+                ),
             });
         }
         if !problems.is_empty() {
@@ -290,7 +300,40 @@ impl<'s> Writer<'s> {
         {
             return Standing::Refused("the middle of a name");
         }
+        if self.is_name(range) {
+            return Standing::Refused("the place of a name");
+        }
         Standing::Code
+    }
+
+    /// Whether a name must stand there: what is assigned to, imported or declared.
+    fn is_name(&self, range: &Range<usize>) -> bool {
+        const BEFORE: &[&str] = &[
+            "import", "from", "as", "def", "class", "del", "global", "nonlocal", "for", "let",
+            "const", "var", "function",
+        ];
+        let before = self.text[..range.start].trim_end();
+        let start = before
+            .rfind(|c: char| c != '_' && c != '$' && c != '.' && !c.is_alphanumeric())
+            .map_or(0, |at| {
+                at + before[at..].chars().next().map_or(1, char::len_utf8)
+            });
+        if BEFORE.contains(&&before[start..]) {
+            return true;
+        }
+        let after = self.text[range.end..].trim_start();
+        let sign: String = after
+            .chars()
+            .take_while(|c| "=+-*/%&|^@:<>!?~".contains(*c))
+            .collect();
+        let compares = ["==", "===", "!=", "!==", "<=", ">="];
+        let assigns = sign.contains('=')
+            && !compares
+                .iter()
+                .any(|compare| sign.starts_with(compare) && !sign.starts_with("=>"));
+        assigns
+            || sign.starts_with("++")
+            || sign.starts_with("--") && self.language == Language::Node
     }
 
     fn is_escaped(&self, at: usize) -> bool {
@@ -302,55 +345,23 @@ impl<'s> Writer<'s> {
         slashes % 2 == 1
     }
 
-    /// A word of the script's code that makes code of texts.
-    fn evaluator(&self) -> Option<&'static str> {
-        let mut code = String::new();
-        let mut done = 0;
-        let stretches: Vec<Range<usize>> = match self.language {
-            Language::Python => python::read(&self.text)
-                .into_iter()
-                .map(|(range, _)| range)
-                .collect(),
-            Language::Node => Lexed::read(&self.text)
-                .stretches
-                .into_iter()
-                .map(|(range, _)| range)
-                .collect(),
-            Language::Other => return None,
-        };
-        for range in stretches {
-            code.push_str(self.text.get(done..range.start).unwrap_or_default());
-            code.push(' ');
-            done = range.end;
+    /// How the script gets at a value beside its placeholders: by a variable of the environment, or on its input.
+    fn beside(&self) -> Option<(String, Range<usize>)> {
+        let held = self
+            .names
+            .environment
+            .iter()
+            .filter(|(_, text)| bash::holds_values(text, self.names))
+            .map(|(name, _)| name.as_str());
+        let variable = ["TOOLCRIB_ARG_", "TOOLCRIB_VALUES"]
+            .into_iter()
+            .chain(held)
+            .find_map(|name| Some((name, self.source.find(name)?)));
+        if let Some((name, at)) = variable {
+            return Some((format!("what `{name}` holds"), at..at + name.len()));
         }
-        code.push_str(self.text.get(done..).unwrap_or_default());
-        let words: Vec<&str> = code
-            .split(|c: char| c != '_' && c != '$' && !c.is_alphanumeric())
-            .collect();
-        let has = |word: &str| words.contains(&word);
-        let squeezed: String = code.chars().filter(|c| !c.is_whitespace()).collect();
-        let risky: &[&'static str] = match self.language {
-            Language::Python => &[
-                "eval",
-                "exec",
-                "system",
-                "popen",
-                "getoutput",
-                "getstatusoutput",
-                "create_subprocess_shell",
-            ],
-            Language::Node if self.text.contains("child_process") => {
-                &["eval", "Function", "vm", "exec", "execSync"]
-            }
-            Language::Node => &["eval", "Function", "vm"],
-            Language::Other => &[],
-        };
-        let found = risky.iter().find(|word| has(word)).copied();
-        let shell = match self.language {
-            Language::Python => squeezed.contains("shell=") && !squeezed.contains("shell=False"),
-            _ => squeezed.contains("shell:") && !squeezed.contains("shell:false"),
-        };
-        found.or(shell.then_some("shell"))
+        let input = self.names.input.as_ref()?;
+        bash::holds_values(input, self.names).then(|| ("what `input` holds".to_owned(), 0..0))
     }
 }
 

@@ -337,6 +337,15 @@ fn variables_that_load_programs_are_the_authors_alone() {
         "HOME",
         "EDITOR",
         "JAVA_TOOL_OPTIONS",
+        "CC",
+        "CXX",
+        "LD",
+        "KUBECONFIG",
+        "ZDOTDIR",
+        "R_PROFILE",
+        "R_ENVIRON",
+        "TERMINFO",
+        "LOCPATH",
     ] {
         assert_eq!(
             refused(variable(&format!("{name}: \"{{X}}\""))),

@@ -15,7 +15,7 @@ fn with_format(name: &str, kind: ParameterKind, text: &str) -> Names {
             format: Some(format(text)),
             raw: false,
         }],
-        steps: Vec::new(),
+        ..Names::default()
     }
 }
 
@@ -239,6 +239,75 @@ fn a_dash_does_not_make_an_option() {
 }
 
 #[test]
+fn what_is_left_of_a_value_is_no_option() {
+    for (text, wrong, fine) in [
+        ("x={P}; sort \"${x##*/}\"", "a/--output=pwn", "a/b-c"),
+        ("f={P}; tar cf o f \"${f##*/}\"", "a/-Itouch pwn", "a/b-c"),
+        (
+            "x={P}; y=\"${x##*/}\"; sort \"$y\"",
+            "a/--output=pwn",
+            "a/b-c",
+        ),
+        ("x=\"pre{P}\"; sort \"${x#pre}\"", "--output=pwn", "a"),
+        ("x=\"ab{P}\"; sort \"${x:2}\"", "--output=pwn", "a"),
+        ("x={P}; sort \"${x//a/}\"", "a-o", "b"),
+        ("sort \"$(basename {P})\"", "a/--output=pwn", "a/b-c"),
+        ("sort \"$(basename -- {P})\"", "-o", "a/b-c"),
+        ("sort \"`basename {P}`\"", "a/--output=pwn", "a/b-c"),
+        ("x=$(basename {P}); sort \"$x\"", "a/--output=pwn", "a/b-c"),
+        ("sort \"$(cut -d, -f2 <<< {P})\"", "a,--output=pwn", "a,b"),
+        (
+            "f() { sort \"${1##*/}\"; }; f {P}",
+            "a/--output=pwn",
+            "a/b-c",
+        ),
+        (
+            "while IFS= read -r f; do sort \"$f\"; done <<< {P}",
+            "--output=pwn",
+            "a-b c",
+        ),
+        (
+            "printf '%s\\n' {P} | while read -r f; do sort \"$f\"; done",
+            "/dev/null\n--output=pwn",
+            "a-b\nc",
+        ),
+        (
+            "echo {P} | tr , '\\n' | while read -r f; do sort \"$f\"; done",
+            "/dev/null,--output=pwn",
+            "a,c",
+        ),
+        (
+            "IFS=, read -ra a <<< {P}; cat \"${a[@]}\"",
+            "/dev/null,--output=pwn",
+            "a,c",
+        ),
+        ("printf '%s\\0' x{P} | xargs -0 cat", "\n--o", "a-b"),
+        ("identify {P}", "|touch pwn", "a.png"),
+    ] {
+        let code = bash(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+        assert!(
+            code.prepare(&values(json!({"P": wrong}))).is_err(),
+            "{text}"
+        );
+        let prepared = code.prepare(&values(json!({"P": fine})));
+        assert!(prepared.is_ok(), "{text}: {prepared:?}");
+    }
+    for text in [
+        "x={P}; sort -- \"${x##*/}\"",
+        "sort -- \"$(basename -- {P})\"",
+        "x={P}; sort \"./${x##*/}\"",
+        "while IFS= read -r f; do sort -- \"$f\"; done <<< {P}",
+        "x={P}; sort < \"${x##*/}\"",
+    ] {
+        let code = bash(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+        assert!(
+            code.prepare(&values(json!({"P": "a/-x"}))).is_ok(),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_missing_value_does_not_make_another_one_the_command() {
     let code = bash("timeout {N} curl {P}").unwrap();
     assert!(code.prepare(&values(json!({"N": 3, "P": "x"}))).is_ok());
@@ -431,4 +500,34 @@ fn the_given_cases_hold() {
         assert!(faults[0].message.contains("dash"), "{faults:?}");
     }
     assert!(yard.is_untouched());
+}
+
+/// What a format writes around a value decides what the value is to the program.
+#[test]
+fn the_words_of_a_format_are_read_with_the_template() {
+    let compile = |text: &str, format: &str| {
+        let names = with_format("X", ParameterKind::String, format);
+        Code::compile(&Form::Bash, text, &names)
+    };
+    for (text, format) in [
+        ("tar cf o.tar {X} f", "-I {value}"),
+        ("tar cf o.tar \"{X}\" f", "-I{value}"),
+        ("tar cf o.tar {X} f", "--use-compress-program={value}"),
+        ("find . {X}", "-exec {value} ;"),
+        ("python3 {X}", "-c {value}"),
+        ("sort {X} f", "--compress-program={value}"),
+        ("ls; {X}", "sh -c {value}"),
+    ] {
+        assert!(compile(text, format).is_err(), "{text} with {format}");
+    }
+    for (text, format) in [
+        ("git {X} status", "-C {value}"),
+        ("timeout {X} 5 ls", "-k {value}"),
+        ("grep {X} f", "--regexp={value}"),
+        ("ls {X}", "--all"),
+        ("echo \"{X}\"", "x={value}"),
+    ] {
+        let compiled = compile(text, format);
+        assert!(compiled.is_ok(), "{text} with {format}: {compiled:?}");
+    }
 }

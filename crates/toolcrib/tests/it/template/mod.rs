@@ -1,5 +1,6 @@
 //! Templates: placeholders, what they become, and what they cannot do.
 
+mod channels;
 mod data;
 mod forms;
 mod languages;
@@ -37,6 +38,7 @@ pub(super) fn names(parameters: &str, steps: &str) -> Names {
             })
             .collect(),
         steps: steps.split_whitespace().map(str::to_owned).collect(),
+        ..Names::default()
     }
 }
 

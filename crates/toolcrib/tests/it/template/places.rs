@@ -136,6 +136,15 @@ const ORDINARY: &[&str] = &[
     "y={P}; echo \"${y//a/b}\" \"${y:0:3}\" \"${y,,}\"",
     "total=0; for f in {L}; do total=$((total + 1)); done; echo $total",
     "ls {DIR} | while read -r f; do echo \"$f\"; done",
+    "tar cf o.tar -C \"$(dirname {P})\" \"$(basename {P})\"",
+    "x={P}; gzip -k -- \"${x##*/}\"",
+    "[ \"${x##*.}\" = txt ] && cat {FILE}",
+    "printf '%s\\0' {L} | xargs -0 rm --",
+    "find {DIR} -name '*.rs' | xargs wc -l",
+    "wc -l $(find {DIR} -name x)",
+    "kill $(pgrep {P})",
+    "echo {P} > out.txt; chmod 600 out.txt; cat out.txt",
+    "docker exec {P} bash -lc 'ls'",
     "start=$(date +%s); make {P}; echo $(( $(date +%s) - start ))",
 ];
 
@@ -434,6 +443,46 @@ const REEVALUATED: &[(&str, &str)] = &[
     ("awk -v x={P} 'BEGIN { system(\"ls \" x) }'", ""),
     ("perl -e 'system($ARGV[0])' {P}", ""),
     ("f() { rm $1; }; f {P}", "template-unquoted"),
+    // A list may be long enough to reach the command or the code.
+    ("timeout -k {L} 5 ls", "template-command"),
+    ("timeout -k {L} ls", "template-command"),
+    ("flock -w {L} ls", "template-command"),
+    ("timeout -s {L} 5 ls {P}", "template-command"),
+    ("sqlite3 -separator {L}", "template-code"),
+    // What commands print is taken apart as well.
+    ("ls $(echo {P})", "template-unquoted"),
+    ("ls `echo {P}`", "template-unquoted"),
+    ("ls $(basename {P})", "template-unquoted"),
+    ("echo {P} | xargs ls", "template-unquoted"),
+    ("xargs ls <<< {P}", ""),
+    (
+        "for f in $(echo {P} | tr , ' '); do sort \"$f\"; done",
+        "template-unquoted",
+    ),
+    // Programs that run commands out of what they read.
+    ("m4 <<< {P}", "template-code"),
+    ("m4 <<EOF\n{P}\nEOF", "template-code"),
+    ("m4 < <(echo {P})", "template-code"),
+    ("dc <<< {P}", "template-code"),
+    ("dc -e {P}", "template-code"),
+    ("ftp <<< {P}", "template-code"),
+    ("socat - {P}", "template-code"),
+    ("nc -e {P} h 1", "template-code"),
+    ("rpm --eval {P}", "template-code"),
+    // Code behind programs that nobody knows.
+    (
+        "docker exec c bash --login -c \"echo {P}\"",
+        "template-code",
+    ),
+    ("docker exec c bash --norc -c \"echo {P}\"", "template-code"),
+    ("docker exec c bash -c --norc \"echo {P}\"", "template-code"),
+    ("docker exec c python3 -c'print(\"{P}\")'", "template-code"),
+    // A file that the text runs.
+    ("echo {P} > x.sh; . ./x.sh", ""),
+    ("echo {P} | tee x.sh; bash x.sh", "template-code"),
+    ("echo {P} > x; chmod +x x; ./x", "template-code"),
+    ("cat > x.sh <<EOF\n{P}\nEOF\nbash ./x.sh", "template-code"),
+    ("cat > Makefile <<EOF\n{P}\nEOF\nmake", "template-code"),
     ("cat <<EOF > x.sh; eval \"$(cat x.sh)\"\n{P}\nEOF", ""),
 ];
 

@@ -204,8 +204,8 @@ fn what_is_missing_is_said_with_what_to_do() {
             "install PowerShell",
         ),
         (
-            "{name: a, description: d, script: 'x', shell: no-such-shell}",
-            "`no-such-shell` is not in PATH",
+            "{name: a, description: d, script: 'x', shell: guile3.99}",
+            "`guile3.99` is not in PATH",
         ),
         (
             "{name: a, description: d, run: 'no-such-program x'}",
