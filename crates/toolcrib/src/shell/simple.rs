@@ -320,33 +320,46 @@ impl Walker {
 
     /// Doubts `declare -a x=$y`: bash reads `([…]=…)` in the value as a list, subscripts and all.
     fn check_lists(&mut self, raw: &[Raw<'_>]) {
-        let declares = raw.first().and_then(Raw::plain).is_some_and(|name| {
-            matches!(
-                name,
-                "declare" | "typeset" | "local" | "readonly" | "export"
-            )
-        });
-        if !declares {
+        // `\declare`, `builtin declare` and `command -p declare` are the same.
+        let before = |word: &&Raw<'_>| {
+            word.literal().is_some_and(|word| {
+                matches!(word.as_ref(), "command" | "builtin") || word.starts_with('-')
+            })
+        };
+        let skipped = raw.iter().take_while(before).count();
+        let Some((command, words)) = raw[skipped..].split_first() else {
+            return;
+        };
+        let Some(command) = command.literal() else {
+            return;
+        };
+        if !matches!(
+            command.as_ref(),
+            "declare" | "typeset" | "local" | "readonly" | "export"
+        ) {
             return;
         }
-        let makes_lists = raw[1..].iter().any(|word| {
-            word.literal()
-                .is_none_or(|option| option.starts_with('-') && option.contains(['a', 'A']))
-                && word.source.starts_with(['-', '"', '\'', '$'])
-                && !word.source.contains('=')
+        let makes_lists = words.iter().any(|word| match word.literal() {
+            Some(option) => option.starts_with('-') && option.contains(['a', 'A']),
+            // What cannot be told may be an option.
+            None => !word.source.contains('='),
         });
-        for word in &raw[1..] {
-            let Some((name, value)) = word.source.split_once('=') else {
+        // Only these look at what a variable is already.
+        let redeclares = matches!(command.as_ref(), "declare" | "typeset");
+        for word in words {
+            let Some((written, value)) = word.source.split_once('=') else {
                 continue;
             };
-            let name = name.trim_end_matches('+');
-            let named = name
-                .bytes()
-                .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-            if !named
-                || value.starts_with('(')
+            let name = written
+                .trim_matches(['"', '\'', '\\'])
+                .trim_end_matches('+');
+            let is_list = redeclares && (self.facts.anything || self.facts.is_list(name));
+            if value.starts_with('(') && written.trim_end_matches('+') == name
                 || word.literal().is_some()
-                || !(makes_lists || self.facts.is_list(name))
+                || !(makes_lists || is_list)
+                || !name
+                    .bytes()
+                    .all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
             {
                 continue;
             }
