@@ -342,7 +342,7 @@ pub(in crate::template) enum Forbidden {
 impl Forbidden {
     /// Whether it counts for a value that is not the beginning of its word.
     pub(super) fn is_everywhere(self) -> bool {
-        self == Forbidden::Recipe
+        matches!(self, Forbidden::Recipe | Forbidden::Pipe)
     }
 
     /// What is wrong with a word.

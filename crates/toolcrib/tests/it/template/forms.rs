@@ -328,6 +328,7 @@ fn words_that_mean_more_to_a_program_are_refused() {
         ("make {P}", "$(shell touch canary)"),
         ("make build-{P}", "; touch canary"),
         ("perl script.pl {P}", "touch canary|"),
+        ("perl -ne print a{P}", "; touch canary|"),
         ("vim {FILE}", "+!touch canary"),
         ("less {FILE}", "+!touch canary"),
     ] {

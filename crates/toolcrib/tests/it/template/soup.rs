@@ -275,7 +275,6 @@ const VALUES: &[&str] = &[
     "x=$(touch CANARY)",
     "-exec touch CANARY ;",
     "> CANARY",
-    "CANARY",
     "PATH",
     "x",
     "!",
@@ -315,9 +314,7 @@ fn no_value_does_anything_in_a_heap_of_signs() {
         for _ in 0..3 {
             let (p, q) = (draw(), draw());
             // A file of that name is the template's doing, not the value's.
-            if (p.contains("> ") || p == canary || q.contains("> ") || q == canary)
-                && text.contains('>')
-            {
+            if (p.contains("> ") || q.contains("> ")) && text.contains('>') {
                 continue;
             }
             let Ok(prepared) = code.prepare(&values(json!({"P": p, "Q": q}))) else {
