@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
-use toolcrib::template::{Code, Form};
+use toolcrib::template::{Code, Form, Invocation};
 
 use super::programs::Yard;
 use super::{names, property, values};
@@ -326,7 +326,16 @@ fn no_value_does_anything_in_a_heap_of_signs() {
                     "{text:?} with {p:?}, {q:?}"
                 );
             }
-            yard.run(&prepared);
+            // A heap may wait for ever or send signals to its group: it gets a group and a time of its own.
+            let mut arguments = ["-s", "KILL", "5", prepared.program.as_str()]
+                .map(str::to_owned)
+                .to_vec();
+            arguments.extend(prepared.arguments);
+            yard.run(&Invocation {
+                program: "timeout".to_owned(),
+                arguments,
+                ..prepared
+            });
             runs += 1;
             assert!(!yard.canary().exists(), "{text:?} with {p:?}, {q:?}");
         }
