@@ -143,6 +143,7 @@ impl Tool for DeleteFile {
             let workspace = cx.workspace()?.clone();
             let basis = cx.basis().cloned();
             let mut deleted = Deleted::new(cx.clone());
+            let call = cx.clone();
             cx.blocking_until_stopped(move || {
                 let path = workspace.path(&args.path)?;
                 let approved = basis.and_then(|basis| Identity::deserialize(basis).ok());
@@ -152,7 +153,14 @@ impl Tool for DeleteFile {
                     return Err(ToolError::new(ErrorCode::Conflict, message));
                 };
                 match workspace.remove(&path, &approved, &mut deleted) {
-                    Ok(()) => Ok(ToolOutput::value(deleted.into_value())),
+                    Ok(()) => {
+                        let value = deleted.into_value();
+                        // Cancelled at the last moment, the call still says what is gone.
+                        for (key, value) in &value {
+                            call.keep_partial(key.clone(), value.clone());
+                        }
+                        Ok(ToolOutput::value(value))
+                    }
                     Err(error) => Err(deleted
                         .into_value()
                         .into_iter()
