@@ -56,6 +56,8 @@ fn main() {
     for taken in [&plain, &sessions, &steps] {
         taken.print(&plain);
     }
+    println!("\nbeside one session for each command:");
+    steps.print(&sessions);
 }
 
 /// How long something took, round by round.
