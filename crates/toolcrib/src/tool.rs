@@ -52,6 +52,12 @@ pub trait Tool: Send + Sync + 'static {
         Ok(args)
     }
 
+    /// Why this call can never be made, whoever agrees: a host that is not allowed, an address that nothing reaches. Asked before
+    /// any person is.
+    fn refusal(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Option<ToolError> {
+        None
+    }
+
     /// Shell text that this call would run and that no argument shows, for the rules.
     fn commands(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Vec<ShellText> {
         Vec::new()

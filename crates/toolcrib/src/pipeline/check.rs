@@ -93,6 +93,9 @@ pub(super) fn check(
     if judgement.verdict == Verdict::Deny {
         return Err(blocked(&entry, &judgement));
     }
+    if let Some(refusal) = refusal(&entry, &args, call.inner)? {
+        return Err(refusal);
+    }
     Ok(Checked {
         entry,
         args,
@@ -111,6 +114,17 @@ pub(super) fn refine(
     refined
         .map_err(|panic| panicked(&*panic))?
         .map_err(|faults| invalid(entry, &faults))
+}
+
+/// Why the tool itself says that this call can never be made.
+pub(super) fn refusal(
+    entry: &Entry,
+    args: &JsonObject,
+    inner: &Inner,
+) -> Result<Option<ToolError>, ToolError> {
+    let workspace = inner.policy.workspace.as_deref();
+    std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.refusal(args, workspace)))
+        .map_err(|panic| panicked(&*panic))
 }
 
 /// What the rules say about valid arguments and the shell text that the tool makes of them.

@@ -337,7 +337,9 @@ async fn secrets_reach_the_tool_and_no_file() {
     assert_eq!(outcome.parameters["user"], "bob");
     assert_eq!(seen.lock().unwrap().expose(), "SENTINEL-7f3a");
     for name in place.files() {
-        let content = std::fs::read_to_string(place.path().join(&name)).unwrap();
+        // Some files are there for a moment only.
+        let content = std::fs::read(place.path().join(&name)).unwrap_or_default();
+        let content = String::from_utf8_lossy(&content);
         assert!(!content.contains("SENTINEL"), "{name}: {content}");
     }
 }

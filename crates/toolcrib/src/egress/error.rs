@@ -1,0 +1,44 @@
+//! Why something did not leave, or did not come back.
+
+use crate::model::error::ToolError;
+
+/// Why a target is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// In words, with what to do about it; never whether the port is open.
+    pub message: String,
+}
+
+/// Why an exchange failed. Texts are free of secrets: URLs are shown without query.
+#[derive(Debug, thiserror::Error)]
+pub enum EgressError {
+    /// The URL makes no sense (`INVALID_ARGUMENTS`).
+    #[error("{0}")]
+    BadUrl(String),
+    /// The target is refused (`HOST_NOT_ALLOWED`).
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    /// A header or body cannot be sent as it is (`INVALID_ARGUMENTS`).
+    #[error("{0}")]
+    BadRequest(String),
+    /// No connection, or one that broke (`NETWORK_ERROR`).
+    #[error("{message}")]
+    Network {
+        /// What happened.
+        message: String,
+        /// Whether nothing was sent yet, so that trying again repeats nothing.
+        unsent: bool,
+    },
+    /// The answer is none, or too much (`UPSTREAM_ERROR`).
+    #[error("{0}")]
+    Upstream(String),
+    /// The time is up (`TIMEOUT`).
+    #[error("{0}")]
+    Timeout(String),
+}
+
+impl From<EgressError> for ToolError {
+    fn from(_error: EgressError) -> Self {
+        unimplemented!()
+    }
+}

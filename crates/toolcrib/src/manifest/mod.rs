@@ -1,0 +1,196 @@
+//! Tools in S4's JSON as files: read with places, everything that is wrong said at once, and typed for `exec::http`.
+//!
+//! `.toolcrib/tools/weather.json` is S4's `tool.json`; comments are allowed. What is only of use in a store (`bundleID`,
+//! `createdAt`, …) may be left out.
+
+mod template;
+
+use std::time::Duration;
+
+use http::{HeaderName, Method};
+use serde_json::Value;
+
+pub use template::{Part, Template};
+
+use crate::definition::Problem;
+use crate::jsonpath::JsonPath;
+use crate::model::limits::LimitsPatch;
+use crate::model::names::{Slug, Version, WireName};
+
+/// An HTTP tool: what its file says, with every template compiled.
+#[derive(Debug, Clone)]
+pub struct HttpDefinition {
+    /// The wire name: `name`, or derived from the slug.
+    pub name: WireName,
+    /// `slug`, or the file's stem.
+    pub slug: Slug,
+    /// `version`; `v1` when the file does not say.
+    pub version: Version,
+    /// `displayName`.
+    pub display_name: String,
+    /// `description`.
+    pub description: String,
+    /// `isEnabled`.
+    pub is_enabled: bool,
+    /// `argSchema`.
+    pub arg_schema: Value,
+    /// `outputSchema`.
+    pub output_schema: Option<Value>,
+    /// `tags`.
+    pub tags: Vec<String>,
+    /// `keywords`.
+    pub keywords: Vec<String>,
+    /// `impl`: one request, or several in order.
+    pub requests: Vec<RequestTemplate>,
+    /// `limits`, as far as the pipeline keeps them (`maxCallsPerMinute`, `timeoutMs`, …).
+    pub limits: LimitsPatch,
+    /// `limits.maxSentBytes`: of all requests of a call together.
+    pub max_sent: Option<u64>,
+    /// `limits.maxReceivedBytes`: of all answers of a call together, unpacked.
+    pub max_received: Option<u64>,
+    /// SHA-256 of the file's bytes, in hex.
+    pub digest: String,
+}
+
+/// One request of `impl`.
+#[derive(Debug, Clone)]
+pub struct RequestTemplate {
+    /// `method`; GET if not said.
+    pub method: Method,
+    /// `urlTemplate`: scheme, host and port are fixed; placeholders stand in path and query only.
+    pub url: Template,
+    /// `headers`, in the order of the file.
+    pub headers: Vec<(HeaderName, Template)>,
+    /// `bodyTemplate`; none if empty.
+    pub body: Option<Template>,
+    /// `successCodes`; empty: 200 to 299.
+    pub success_codes: Vec<u16>,
+    /// `timeoutMs`: of one attempt.
+    pub timeout: Duration,
+    /// `responseEncoding`.
+    pub encoding: ResponseEncoding,
+    /// `extractExpr`.
+    pub extract: Option<Extract>,
+    /// `errorMode`.
+    pub error_mode: ErrorMode,
+    /// `auth`.
+    pub auth: Option<Auth>,
+    /// `retry`.
+    pub retry: Retry,
+}
+
+/// `responseEncoding`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseEncoding {
+    /// The body is JSON.
+    Json,
+    /// The body is text.
+    Text,
+}
+
+/// `extractExpr`.
+#[derive(Debug, Clone)]
+pub enum Extract {
+    /// JSONPath: starts with `$`.
+    Path(JsonPath),
+    /// `/regex/`: group 1, else the match.
+    Pattern(regex::Regex),
+}
+
+/// `errorMode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorMode {
+    /// A failure is an error of the call.
+    Fail,
+    /// A failure is the value `null`.
+    Empty,
+}
+
+/// `retry`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// How many times a request is sent again; 2 if not said.
+    pub max: u32,
+    /// Whether methods that are not idempotent are repeated too.
+    pub non_idempotent: bool,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Retry {
+            max: 2,
+            non_idempotent: false,
+        }
+    }
+}
+
+/// `auth`: how a request says who it is from. Every text is a template, and may name secrets.
+#[derive(Debug, Clone)]
+pub enum Auth {
+    /// `Authorization: Bearer TOKEN`.
+    Bearer {
+        /// `token`.
+        token: Template,
+    },
+    /// `Authorization: Basic …`.
+    Basic {
+        /// `username`.
+        username: Template,
+        /// `password`.
+        password: Template,
+    },
+    /// A signature over `METHOD\nPATH?QUERY\nTIMESTAMP\nSHA256(BODY)`.
+    Hmac {
+        /// `key`.
+        key: Template,
+        /// `keyId`, sent in `keyIdHeader` if given.
+        key_id: Option<(HeaderName, Template)>,
+        /// `signatureHeader`; `X-Signature` if not said.
+        signature_header: HeaderName,
+        /// `timestampHeader`; `X-Timestamp` if not said.
+        timestamp_header: HeaderName,
+    },
+    /// A token from a token server, kept until it expires.
+    Oauth2 {
+        /// `grant`: client credentials, or a refresh token.
+        grant: OauthGrant,
+        /// `tokenUrl`; without placeholders, and checked like every target.
+        token_url: url::Url,
+        /// `clientId`.
+        client_id: Template,
+        /// `clientSecret`; none for public clients.
+        client_secret: Option<Template>,
+        /// `scope`.
+        scope: Option<String>,
+    },
+}
+
+/// How an OAuth2 token is got.
+#[derive(Debug, Clone)]
+pub enum OauthGrant {
+    /// `client_credentials`.
+    ClientCredentials,
+    /// `refresh_token`, with this token.
+    Refresh(Template),
+}
+
+/// What came of reading a file.
+#[derive(Debug)]
+pub struct Reading {
+    /// The tool, unless a problem is an error.
+    pub definition: Option<HttpDefinition>,
+    /// Everything that is wrong or doubtful, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+impl HttpDefinition {
+    /// The names of the secrets that it uses, each once.
+    pub fn secrets(&self) -> Vec<&str> {
+        unimplemented!()
+    }
+}
+
+/// Reads a file's bytes; `stem` is its name without `.json`.
+pub fn read(_bytes: &[u8], _stem: &str) -> Reading {
+    unimplemented!()
+}
