@@ -164,7 +164,7 @@ impl<'a> Facts<'a> {
     pub(super) fn host_parameters(&self) -> &[String] {
         self.urls.get_or_init(|| {
             self.with_role(|role| (*role == Role::Url).then_some(()))
-                .filter_map(|(text, ())| super::host::of_url(text))
+                .flat_map(|(text, ())| super::host::of_url_to_anybody(text))
                 .collect()
         })
     }
