@@ -21,6 +21,7 @@ use crate::record::replay::Replay;
 use crate::registry::{Entry, RegisterError, Registry};
 use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
+use crate::secret::SecretStore;
 use crate::source::{Report, Review, SourceOptions, Sources};
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -30,6 +31,8 @@ const CALLS: &str = "calls";
 const APPROVALS: &str = "approvals";
 /// The directory of the home that holds grants.
 const GRANTS: &str = "grants";
+/// The directory of the home that holds secrets.
+const SECRETS: &str = "secrets";
 
 /// How to open a crib; every part has a default.
 pub struct CribOptions {
@@ -154,6 +157,7 @@ impl CribOptions {
         }
         let approvals = ApprovalQueue::at(home.join(APPROVALS), options);
         let grants = Grants::at(home.join(GRANTS));
+        let secrets = SecretStore::at(home.join(SECRETS));
         let approver: Arc<dyn Approver> = match self.approvals {
             Approvals::Ask(approver) => approver,
             Approvals::Given { why } => Arc::new(OnlyGiven::of(approvals.clone(), why)),
@@ -163,6 +167,7 @@ impl CribOptions {
             .rules(rules.clone())
             .shared_approver(approver)
             .grants(grants.clone())
+            .secrets(secrets.clone())
             .recorder(Arc::clone(&call_log) as _)
             .replay(Replay::in_directory(
                 home.join(CALLS).join("ids"),
@@ -202,6 +207,7 @@ impl CribOptions {
             call_log,
             approvals,
             grants,
+            secrets,
             sources,
             warnings,
         })
@@ -286,6 +292,7 @@ pub struct Crib {
     call_log: Arc<CallLog>,
     approvals: ApprovalQueue,
     grants: Grants,
+    secrets: SecretStore,
     sources: Arc<Sources>,
     warnings: Vec<String>,
 }
@@ -381,6 +388,11 @@ impl Crib {
     /// The grants of this home.
     pub fn grants(&self) -> &Grants {
         &self.grants
+    }
+
+    /// The secrets of this home.
+    pub fn secrets(&self) -> &SecretStore {
+        &self.secrets
     }
 
     /// Answers a question of [`approvals`](Self::approvals): edited arguments and a grant are checked by this crib's tools and rules

@@ -8,6 +8,7 @@ mod read_file;
 mod reference;
 mod run_code;
 mod shell;
+mod web_fetch;
 mod write_file;
 
 use std::sync::Arc;

@@ -5,17 +5,20 @@
 
 mod template;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderName, Method};
-use serde_json::Value;
 
-pub use template::{Part, Template};
+pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template, UrlTemplate};
 
 use crate::definition::Problem;
+use crate::egress::Target;
 use crate::jsonpath::JsonPath;
 use crate::model::limits::LimitsPatch;
 use crate::model::names::{Slug, Version, WireName};
+use crate::schema::Schema;
+use crate::secret::SecretName;
 
 /// An HTTP tool: what its file says, with every template compiled.
 #[derive(Debug, Clone)]
@@ -30,12 +33,12 @@ pub struct HttpDefinition {
     pub display_name: String,
     /// `description`.
     pub description: String,
-    /// `isEnabled`.
+    /// `isEnabled`; a tool that is not is switched off by its file.
     pub is_enabled: bool,
-    /// `argSchema`.
-    pub arg_schema: Value,
+    /// `argSchema`, bounded and without references to elsewhere.
+    pub arg_schema: Arc<Schema>,
     /// `outputSchema`.
-    pub output_schema: Option<Value>,
+    pub output_schema: Option<Arc<Schema>>,
     /// `tags`.
     pub tags: Vec<String>,
     /// `keywords`.
@@ -57,12 +60,12 @@ pub struct HttpDefinition {
 pub struct RequestTemplate {
     /// `method`; GET if not said.
     pub method: Method,
-    /// `urlTemplate`: scheme, host and port are fixed; placeholders stand in path and query only.
-    pub url: Template,
+    /// `urlTemplate`.
+    pub url: UrlTemplate,
     /// `headers`, in the order of the file.
     pub headers: Vec<(HeaderName, Template)>,
-    /// `bodyTemplate`; none if empty.
-    pub body: Option<Template>,
+    /// `bodyTemplate`; none if empty. Its `Content-Type` is among the headers only if the file says one.
+    pub body: Option<BodyTemplate>,
     /// `successCodes`; empty: 200 to 299.
     pub success_codes: Vec<u16>,
     /// `timeoutMs`: of one attempt.
@@ -124,7 +127,8 @@ impl Default for Retry {
     }
 }
 
-/// `auth`: how a request says who it is from. Every text is a template, and may name secrets.
+/// `auth`: how a request says who it is from. Every text is a template of secrets and literals: an argument never becomes a
+/// credential.
 #[derive(Debug, Clone)]
 pub enum Auth {
     /// `Authorization: Bearer TOKEN`.
@@ -156,6 +160,8 @@ pub enum Auth {
         grant: OauthGrant,
         /// `tokenUrl`; without placeholders, and checked like every target.
         token_url: url::Url,
+        /// Where that is.
+        token_target: Target,
         /// `clientId`.
         client_id: Template,
         /// `clientSecret`; none for public clients.
@@ -185,8 +191,94 @@ pub struct Reading {
 
 impl HttpDefinition {
     /// The names of the secrets that it uses, each once.
-    pub fn secrets(&self) -> Vec<&str> {
-        unimplemented!()
+    pub fn secrets(&self) -> Vec<&SecretName> {
+        let mut names: Vec<&SecretName> = Vec::new();
+        for placeholder in self.requests.iter().flat_map(RequestTemplate::placeholders) {
+            if let Placeholder::Secret(name) = placeholder
+                && !names.contains(&name)
+            {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The names of its arguments: the properties of `argSchema`.
+    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+        self.arg_schema.properties().map(|(name, _)| name)
+    }
+
+    /// The value of a built-in variable.
+    pub fn built_in(&self, variable: BuiltIn) -> &str {
+        match variable {
+            BuiltIn::Version => self.version.as_str(),
+            BuiltIn::Slug => self.slug.as_str(),
+            BuiltIn::DisplayName => &self.display_name,
+        }
+    }
+
+    /// Where its requests go, each once: those of `impl`, then those of token servers.
+    pub fn targets(&self) -> Vec<&Target> {
+        let tokens = self
+            .requests
+            .iter()
+            .filter_map(|request| match &request.auth {
+                Some(Auth::Oauth2 { token_target, .. }) => Some(token_target),
+                _ => None,
+            });
+        let mut targets: Vec<&Target> = Vec::new();
+        for target in self
+            .requests
+            .iter()
+            .map(|request| &request.url.target)
+            .chain(tokens)
+        {
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
+        }
+        targets
+    }
+}
+
+impl RequestTemplate {
+    /// Every placeholder, in the order of URL, headers, body, `auth`.
+    pub fn placeholders(&self) -> Vec<&Placeholder> {
+        let mut all: Vec<&Placeholder> = self.url.path.placeholders().collect();
+        all.extend(self.url.query.iter().flat_map(Template::placeholders));
+        let headers = self.headers.iter();
+        all.extend(headers.flat_map(|(_, value)| value.placeholders()));
+        all.extend(self.body.iter().flat_map(BodyTemplate::placeholders));
+        let texts = self.auth.iter().flat_map(Auth::texts);
+        all.extend(texts.flat_map(Template::placeholders));
+        all
+    }
+}
+
+impl Auth {
+    /// Its texts.
+    pub fn texts(&self) -> Vec<&Template> {
+        match self {
+            Auth::Bearer { token } => vec![token],
+            Auth::Basic { username, password } => vec![username, password],
+            Auth::Hmac { key, key_id, .. } => {
+                let id = key_id.iter().map(|(_, id)| id);
+                std::iter::once(key).chain(id).collect()
+            }
+            Auth::Oauth2 {
+                grant,
+                client_id,
+                client_secret,
+                ..
+            } => {
+                let refresh = match grant {
+                    OauthGrant::ClientCredentials => None,
+                    OauthGrant::Refresh(token) => Some(token),
+                };
+                let rest = client_secret.iter().chain(refresh);
+                std::iter::once(client_id).chain(rest).collect()
+            }
+        }
     }
 }
 

@@ -37,6 +37,7 @@ use crate::pipeline::{self, Plan};
 use crate::record::Recorder;
 use crate::record::replay::Replay;
 use crate::rules::Rules;
+use crate::secret::{Masker, SecretStore};
 use crate::tool::Tool;
 use crate::wire::{DefinitionOptions, Definitions, Provider, definitions};
 use crate::workspace::Workspace;
@@ -112,9 +113,20 @@ pub(crate) struct Policy {
     pub(crate) recorder: Arc<dyn Recorder>,
     pub(crate) replay: Replay,
     pub(crate) workspace: Option<Arc<Workspace>>,
+    /// What must not be in anything that leaves a call.
+    pub(crate) secrets: Option<SecretStore>,
     pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
     pub(crate) max_depth: u8,
+}
+
+impl Policy {
+    /// What takes secrets out of texts, as of now.
+    pub(crate) fn masker(&self) -> Masker {
+        self.secrets
+            .as_ref()
+            .map_or_else(Masker::default, SecretStore::masker)
+    }
 }
 
 /// Why a tool was not registered.

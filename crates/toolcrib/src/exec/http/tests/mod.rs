@@ -1,0 +1,1 @@
+//! HTTP tools through the whole pipeline, against real servers on loopback.
