@@ -256,7 +256,10 @@ mod tests {
             ("http://[::ffff:127.0.0.1]/", "127.0.0.1"),
         ] {
             let hosts = of_url_to_anybody(url);
-            assert!(hosts.iter().any(|host| host == expected), "{url}: {hosts:?}");
+            assert!(
+                hosts.iter().any(|host| host == expected),
+                "{url}: {hosts:?}"
+            );
         }
         assert_eq!(of_url_to_anybody("https://example.com/x"), ["example.com"]);
         assert_eq!(of_url_to_anybody("no url"), [""; 0]);
