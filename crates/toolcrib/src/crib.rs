@@ -196,6 +196,8 @@ impl CribOptions {
                 sudo: config.sudo(),
                 network: config.sandbox_network(),
             }),
+            http: None,
+            secrets: secrets.clone(),
         });
         sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));
