@@ -17,7 +17,7 @@ use crate::exec::command::{CommandSettings, CommandTool};
 use crate::exec::http::{self, HttpSettings};
 use crate::manifest::HttpDefinition;
 use crate::model::digest::Digester;
-use crate::model::error::{ErrorCode, ToolError};
+use crate::model::error::ToolError;
 use crate::model::names::WireName;
 use crate::registry::{Entry, Lookup, Registration, Registry, Source, Switch};
 use crate::tool::Tool;
@@ -45,7 +45,7 @@ pub(super) struct Materials<'a> {
     /// The setting `disabledTools`.
     pub(super) disabled: &'a [String],
     pub(super) settings: &'a Arc<CommandSettings>,
-    pub(super) http: Option<&'a Arc<HttpSettings>>,
+    pub(super) http: &'a Arc<HttpSettings>,
     /// The names of the secrets that are kept.
     pub(super) secrets: Vec<String>,
     /// What is odd about pins and flags.
@@ -326,13 +326,9 @@ fn tool_of(
             CommandTool::linked(Arc::clone(definition), bundle, settings, &lookup)
                 .map(|tool| Arc::new(tool) as _)
         }
-        FileDefinition::Http(definition) => match materials.http {
-            Some(settings) => http::tool(Arc::clone(definition), bundle, Arc::clone(settings)),
-            None => {
-                let message = "requests cannot be sent from here";
-                Err(ToolError::new(ErrorCode::ToolUnavailable, message))
-            }
-        },
+        FileDefinition::Http(definition) => {
+            http::tool(Arc::clone(definition), bundle, Arc::clone(materials.http))
+        }
     };
     match made {
         Ok(tool) => (tool, fault),

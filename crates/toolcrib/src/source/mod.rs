@@ -87,7 +87,7 @@ pub(crate) struct SourceOptions {
     /// What all YAML tools share.
     pub(crate) settings: Arc<CommandSettings>,
     /// What all HTTP tools share.
-    pub(crate) http: Option<Arc<HttpSettings>>,
+    pub(crate) http: Arc<HttpSettings>,
     /// Where secrets are: no argument may have the name of one.
     pub(crate) secrets: SecretStore,
 }
@@ -272,7 +272,7 @@ impl Sources {
             workspace: self.workspace_path(),
             disabled: &self.options.disabled,
             settings: &self.options.settings,
-            http: self.options.http.as_ref(),
+            http: &self.options.http,
             secrets: self.secret_names(),
             notes,
         };
