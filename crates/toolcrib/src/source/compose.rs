@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::broken::BrokenTool;
 use super::content::Content;
-use super::definition::FileDefinition;
+use super::definition::{FileDefinition, named_like_secrets};
 use super::flags::Flags;
 use super::link::{self, Links, Node, Target};
 use super::pins::Pins;
@@ -15,11 +15,11 @@ use super::survey::{KnownDir, KnownFile};
 use crate::definition::LinkFault;
 use crate::exec::command::{CommandSettings, CommandTool};
 use crate::exec::http::{self, HttpSettings};
-use crate::manifest::HttpDefinition;
 use crate::model::digest::Digester;
 use crate::model::error::ToolError;
 use crate::model::names::WireName;
 use crate::registry::{Entry, Lookup, Registration, Registry, Source, Switch};
+use crate::secret::SecretEntry;
 use crate::tool::Tool;
 
 /// How many files may have one name; all but the first are shadowed.
@@ -46,8 +46,8 @@ pub(super) struct Materials<'a> {
     pub(super) disabled: &'a [String],
     pub(super) settings: &'a Arc<CommandSettings>,
     pub(super) http: &'a Arc<HttpSettings>,
-    /// The names of the secrets that are kept.
-    pub(super) secrets: Vec<String>,
+    /// The secrets that are kept.
+    pub(super) secrets: Vec<SecretEntry>,
     /// What is odd about pins and flags.
     pub(super) notes: Vec<String>,
 }
@@ -252,7 +252,7 @@ fn link_faults(
     drafts: &[Draft<'_>],
     links: &Links,
     made: &[Option<(Made, Option<String>)>],
-    secrets: &[String],
+    secrets: &[SecretEntry],
 ) -> Vec<Vec<LinkFault>> {
     let mut entries: HashMap<usize, &Arc<Entry>> = HashMap::new();
     for (draft, made) in drafts.iter().zip(made) {
@@ -281,20 +281,6 @@ fn link_faults(
     };
     let faults = drafts.iter().map(|draft| of(draft).unwrap_or_default());
     faults.collect()
-}
-
-/// The arguments of a tool that have the name of a secret: the two are apart, so that an argument can never stand for a secret.
-fn named_like_secrets(definition: &HttpDefinition, secrets: &[String]) -> Vec<LinkFault> {
-    let arguments = definition.arguments_at.iter();
-    let same = arguments.filter(|(argument, _)| secrets.contains(argument));
-    same.map(|(argument, span)| LinkFault {
-        code: "argument-is-secret",
-        span: span.clone(),
-        message: format!(
-            "the argument `{argument}` has the name of a secret that is kept here, and an argument can never stand for a secret: rename the argument, or the secret"
-        ),
-    })
-    .collect()
 }
 
 /// Switches off what its own file says is off.

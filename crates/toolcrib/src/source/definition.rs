@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::definition::{self, Definition, Problem, UseAt};
+use crate::definition::{self, Definition, LinkFault, Problem, UseAt};
 use crate::manifest::{self, HttpDefinition};
 use crate::model::names::{Slug, Version, WireName};
+use crate::secret::SecretEntry;
 
 /// The kinds of files, by how their names end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,4 +192,19 @@ impl FileDefinition {
             .and_then(|definition| definition.uses_at.get(number));
         at.cloned().unwrap_or_default()
     }
+}
+
+/// The arguments of a tool that have the name of a secret: the two are apart, so that an argument can never stand for a secret.
+pub fn named_like_secrets(definition: &HttpDefinition, secrets: &[SecretEntry]) -> Vec<LinkFault> {
+    let arguments = definition.arguments_at.iter();
+    let is_secret = |name: &str| secrets.iter().any(|secret| secret.name.as_str() == name);
+    let same = arguments.filter(|(argument, _)| is_secret(argument));
+    same.map(|(argument, span)| LinkFault {
+        code: "argument-is-secret",
+        span: span.clone(),
+        message: format!(
+            "the argument `{argument}` has the name of a secret that is kept here, and an argument can never stand for a secret: rename the argument, or the secret"
+        ),
+    })
+    .collect()
 }

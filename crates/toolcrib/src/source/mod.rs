@@ -40,7 +40,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 
-pub use definition::{FileDefinition, FileKind, FileReading};
+pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
 pub use files::read_file;
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
@@ -52,7 +52,7 @@ use crate::exec::http::HttpSettings;
 use crate::model::error::ToolError;
 use crate::model::spec::ToolSpec;
 use crate::registry::{Follow, Registry};
-use crate::secret::SecretStore;
+use crate::secret::{SecretEntry, SecretStore};
 use crate::workspace::Workspace;
 use compose::{FileId, Made, Materials};
 use files::Stamp;
@@ -180,11 +180,9 @@ impl Sources {
         Some(Stamp::of(&stat))
     }
 
-    /// The names of the secrets that are kept. Where they cannot be read no tool gets one, so there is nothing to keep apart.
-    fn secret_names(&self) -> Vec<String> {
-        let entries = self.options.secrets.list().unwrap_or_default();
-        let names = entries.iter().map(|entry| entry.name.as_str().to_owned());
-        names.collect()
+    /// The secrets that are kept. Where they cannot be read no tool gets one, so there is nothing to keep apart.
+    fn kept_secrets(&self) -> Vec<SecretEntry> {
+        self.options.secrets.list().unwrap_or_default()
     }
 
     fn workspace_path(&self) -> Option<&Path> {
@@ -273,7 +271,7 @@ impl Sources {
             disabled: &self.options.disabled,
             settings: &self.options.settings,
             http: &self.options.http,
-            secrets: self.secret_names(),
+            secrets: self.kept_secrets(),
             notes,
         };
         let report = compose::compose(registry, materials, made);
