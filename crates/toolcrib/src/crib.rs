@@ -16,6 +16,7 @@ use crate::exec::command::CommandSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::spec::ToolSpec;
+use crate::pipeline;
 use crate::process::{Runner, keep_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
@@ -212,6 +213,7 @@ impl CribOptions {
                 runner: Arc::new(Runner::new(sandbox)),
                 sudo: config.sudo(),
                 network: config.sandbox_network(),
+                secrets: Some(secrets.clone()),
             }),
         });
         sources.attach(&registry);
@@ -430,8 +432,9 @@ impl Crib {
         &self,
         id: &str,
         digest: Option<&str>,
-        response: ApprovalResponse,
+        mut response: ApprovalResponse,
     ) -> Result<Queued, AnswerError> {
+        pipeline::mask_answer(&self.secrets.masker(), &mut response);
         self.approvals
             .answer(id, digest, response, |asked, answer| {
                 self.registry.check_answer(asked, answer)

@@ -166,7 +166,7 @@ impl<'a> Facts<'a> {
             self.with_role(|role| (*role == Role::Url).then_some(()))
                 .map(|(text, ())| text)
                 .chain(self.tool.urls.iter().map(String::as_str))
-                .filter_map(super::host::of_url)
+                .flat_map(super::host::of_url_to_anybody)
                 .collect()
         })
     }
