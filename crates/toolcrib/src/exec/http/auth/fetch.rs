@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::answer::{self, Answer};
 use super::grant::{Grant, Place};
-use crate::egress::{Egress, EgressError, Exchange, Response};
+use crate::egress::{Egress, EgressError, ExchangeLog, Response};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::secret::Secret;
 use crate::secret::SecretError;
@@ -25,15 +25,15 @@ pub(super) struct Fetched {
     pub(super) unkept: Option<Secret>,
     /// What somebody should know.
     pub(super) notice: Option<String>,
-    /// What went over the wire.
-    pub(super) exchanges: Vec<Exchange>,
 }
 
-/// Gets a token. `remembered` is a refresh token that came last time and is kept nowhere else.
+/// Gets a token. `remembered` is a refresh token that came last time and is kept nowhere else; `log` is the record of the call that
+/// has it fetched.
 pub(super) async fn fetch(
     grant: Grant,
     remembered: Option<Secret>,
     egress: Egress,
+    log: ExchangeLog,
 ) -> Result<Fetched, ToolError> {
     let refresh_token = match &grant.refresh {
         None => None,
@@ -42,7 +42,7 @@ pub(super) async fn fetch(
             .or_else(|| refresh.place.as_ref().and_then(Place::reveal))
             .or_else(|| Some(refresh.token.clone())),
     };
-    let (used, response) = exchange(&grant, refresh_token, &egress).await?;
+    let (used, response) = exchange(&grant, refresh_token, &egress, log).await?;
     let answer = answer::read(&response).map_err(|refusal| refusal.into_error(&grant))?;
     if let Some(store) = &grant.store {
         store.also_mask(&answer.token);
@@ -50,7 +50,7 @@ pub(super) async fn fetch(
             store.also_mask(next);
         }
     }
-    Ok(keep(&grant, used, answer, response.exchanges).await)
+    Ok(keep(&grant, used, answer).await)
 }
 
 /// Asks, a second time if that may help: because nothing had been sent, or because another process was faster in using a refresh
@@ -59,10 +59,12 @@ async fn exchange(
     grant: &Grant,
     mut refresh_token: Option<Secret>,
     egress: &Egress,
+    log: ExchangeLog,
 ) -> Result<(Option<Secret>, Response), ToolError> {
     let mut first = true;
     loop {
-        let request = grant.request(refresh_token.as_ref())?;
+        let mut request = grant.request(refresh_token.as_ref())?;
+        request.log = log.clone();
         let again = std::mem::replace(&mut first, false);
         match egress.send(request).await {
             Err(EgressError::Network { unsent: true, .. }) if again => {}
@@ -85,19 +87,13 @@ async fn exchange(
 }
 
 /// Keeps what the server gave for next time.
-async fn keep(
-    grant: &Grant,
-    used: Option<Secret>,
-    answer: Answer,
-    exchanges: Vec<Exchange>,
-) -> Fetched {
+async fn keep(grant: &Grant, used: Option<Secret>, answer: Answer) -> Fetched {
     let mut fetched = Fetched {
         token: answer.token,
         lasts: answer.lasts,
         refresh_tokens: used.into_iter().collect(),
         unkept: None,
         notice: None,
-        exchanges,
     };
     let Some(refresh) = &grant.refresh else {
         return fetched;

@@ -61,8 +61,8 @@ impl Tokens {
     ) -> Result<Secret, ToolError> {
         let server = grant.server();
         let refreshes = grant.refresh.is_some();
-        let egress = cx.egress.clone();
-        let begin = |grant, remembered| fetch(grant, remembered, egress);
+        let (egress, log) = (cx.egress.clone(), cx.call.exchanges());
+        let begin = |grant, remembered| fetch(grant, remembered, egress, log);
         let (mut flight, leads) = match self.kept_or_flight(grant, cx.call.call_id(), begin) {
             Ok(token) => return Ok(token),
             Err(flight) => flight,
