@@ -33,7 +33,10 @@ impl Param {
             (Some((name, text)), _) => (name, Finds::Text(text.to_owned())),
             (None, Some(field)) => {
                 let path: Vec<String> = field.split('.').map(str::to_owned).collect();
-                let last = path.iter().rev().find(|part| part.parse::<usize>().is_err());
+                let last = path
+                    .iter()
+                    .rev()
+                    .find(|part| part.parse::<usize>().is_err());
                 let name = last.map_or(field, String::as_str);
                 return Param {
                     typed: typed.to_owned(),
@@ -103,6 +106,16 @@ pub(crate) struct Argument {
 }
 
 impl Argument {
+    /// One that stands for nothing yet.
+    pub(crate) fn new(name: &str, kind: &'static str, place: &str) -> Self {
+        Argument {
+            name: name.to_owned(),
+            kind,
+            place: place.to_owned(),
+            example: None,
+        }
+    }
+
     /// One with the text that stood there: a whole number stays one.
     pub(super) fn of_text(name: &str, place: &str, text: &str) -> Self {
         let number = text.parse::<i64>().ok();

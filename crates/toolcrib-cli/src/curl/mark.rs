@@ -106,9 +106,9 @@ pub(super) fn find(text: &str, spellings: Spellings) -> String {
     while let Some(at) = rest.find(['{', OPEN]) {
         if rest[at..].starts_with(OPEN) {
             // A mark stays whole.
-            let end = rest[at..].find([CLOSE, CLOSE_WHOLE]).map_or(rest.len(), |end| {
-                at + end + CLOSE.len_utf8()
-            });
+            let end = rest[at..]
+                .find([CLOSE, CLOSE_WHOLE])
+                .map_or(rest.len(), |end| at + end + CLOSE.len_utf8());
             found.push_str(&rest[..end]);
             rest = &rest[end..];
             continue;

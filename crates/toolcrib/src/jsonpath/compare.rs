@@ -148,14 +148,25 @@ mod tests {
             (json!(1), Less, json!(1.5)),
             (json!(-1), Greater, json!(-1.5)),
             (json!(2), Greater, json!(1.5)),
-            (json!(9007199254740993_i64), NotEqual, json!(9007199254740992.0)),
-            (json!(9007199254740993_i64), Greater, json!(9007199254740992.0)),
+            (
+                json!(9007199254740993_i64),
+                NotEqual,
+                json!(9007199254740992.0),
+            ),
+            (
+                json!(9007199254740993_i64),
+                Greater,
+                json!(9007199254740992.0),
+            ),
             (json!(u64::MAX), Less, json!(1e300)),
             (json!(i64::MIN), Greater, json!(-1e300)),
             (json!(u64::MAX), Greater, json!(i64::MIN)),
             (json!(0.1), Less, json!(0.2)),
         ] {
-            assert!(relates(left.clone(), relation, right.clone()), "{left} {relation:?} {right}");
+            assert!(
+                relates(left.clone(), relation, right.clone()),
+                "{left} {relation:?} {right}"
+            );
         }
     }
 
@@ -176,7 +187,11 @@ mod tests {
             json!({"c": null, "a": [1.0, {"b": 2}]})
         ));
         assert!(relates(json!([1, 2]), Relation::NotEqual, json!([2, 1])));
-        assert!(relates(json!({"a": 1}), Relation::NotEqual, json!({"b": 1})));
+        assert!(relates(
+            json!({"a": 1}),
+            Relation::NotEqual,
+            json!({"b": 1})
+        ));
         assert!(!relates(json!([1]), Relation::Less, json!([2])));
         assert!(relates(json!([1]), Relation::LessOrEqual, json!([1])));
     }
@@ -184,7 +199,12 @@ mod tests {
     #[test]
     fn long_texts_are_charged_for() {
         let text = json!("x".repeat(100_000));
-        let judged = holds(Some(&text), Relation::Equal, Some(&text.clone()), &mut Meter::new(1000));
+        let judged = holds(
+            Some(&text),
+            Relation::Equal,
+            Some(&text.clone()),
+            &mut Meter::new(1000),
+        );
         assert_eq!(judged, Err(TooMuchWork));
     }
 }

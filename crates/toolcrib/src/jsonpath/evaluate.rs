@@ -192,7 +192,12 @@ impl<'a> Evaluation<'a> {
             } => {
                 let left = self.value(left, current)?;
                 let right = self.value(right, current)?;
-                compare::holds(left.as_deref(), *relation, right.as_deref(), &mut self.meter)
+                compare::holds(
+                    left.as_deref(),
+                    *relation,
+                    right.as_deref(),
+                    &mut self.meter,
+                )
             }
             Expression::Matches {
                 text,

@@ -127,12 +127,14 @@ impl Parser {
                 self.lexer.at += 1;
                 self.query(Root::Document).map(Operand::Query)
             }
-            Some('=') => self.lexer.fault("a comparison needs a left side; equality is `==`"),
+            Some('=') => self
+                .lexer
+                .fault("a comparison needs a left side; equality is `==`"),
             Some(_) | None => {
                 let Some(word) = self.lexer.name() else {
-                    return self
-                        .lexer
-                        .expected("`@`, `$`, a string, a number, `true`, `false`, `null` or a function");
+                    return self.lexer.expected(
+                        "`@`, `$`, a string, a number, `true`, `false`, `null` or a function",
+                    );
                 };
                 if self.lexer.peek() == Some('(') {
                     return self.nested(|parser| parser.function(start, &word));
@@ -175,9 +177,10 @@ impl Parser {
         let mut arguments = arguments.into_iter();
         let mut wanted = |parser: &Self, what: &str| match arguments.next() {
             Some(argument) => Ok(argument),
-            None => parser
-                .lexer
-                .fault_at(start, format!("`{name}` has an argument too few: {what} is missing")),
+            None => parser.lexer.fault_at(
+                start,
+                format!("`{name}` has an argument too few: {what} is missing"),
+            ),
         };
         let operand = match name {
             "length" => {

@@ -169,7 +169,10 @@ impl Lexer {
         let mut text = String::new();
         loop {
             let Some(next) = self.peek() else {
-                return self.fault_at(start, "this string has no end; its closing quote is missing");
+                return self.fault_at(
+                    start,
+                    "this string has no end; its closing quote is missing",
+                );
             };
             match next {
                 _ if next == quote => {
@@ -228,11 +231,13 @@ impl Lexer {
         let code = match first {
             0xd800..=0xdbff => {
                 if !self.take("\\u") {
-                    return self.fault_at(start, "half a surrogate pair; the second half is missing");
+                    return self
+                        .fault_at(start, "half a surrogate pair; the second half is missing");
                 }
                 let second = self.four_digits()?;
                 if !(0xdc00..=0xdfff).contains(&second) {
-                    return self.fault_at(start, "half a surrogate pair; the second half is missing");
+                    return self
+                        .fault_at(start, "half a surrogate pair; the second half is missing");
                 }
                 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
             }

@@ -160,7 +160,9 @@ impl Translation<'_> {
     fn quantified(&mut self, quantifier: char) -> Result<u64, Fault> {
         match self.last.take() {
             Some(weight) => Ok(weight),
-            None => malformed(&format!("`{quantifier}` has nothing in front of it to repeat")),
+            None => malformed(&format!(
+                "`{quantifier}` has nothing in front of it to repeat"
+            )),
         }
     }
 
@@ -178,7 +180,9 @@ impl Translation<'_> {
             }
         }
         if self.rest.next() != Some('}') {
-            return malformed("a `{` is never closed; a repetition is written `{2}`, `{2,}` or `{2,5}`");
+            return malformed(
+                "a `{` is never closed; a repetition is written `{2}`, `{2,}` or `{2,5}`",
+            );
         }
         self.out.push('}');
         if most < least {
@@ -272,7 +276,9 @@ impl Translation<'_> {
                 Some('-') => {
                     // The last one stands for itself.
                     if self.rest.next() != Some(']') {
-                        return malformed(r"`-` in `[…]` stands between two characters, first or last; else it is `\-`");
+                        return malformed(
+                            r"`-` in `[…]` stands between two characters, first or last; else it is `\-`",
+                        );
                     }
                     self.out.push_str(r"\-");
                     break;
@@ -402,12 +408,42 @@ mod tests {
     #[test]
     fn what_is_no_i_regexp_is_none_and_says_why() {
         for pattern in [
-            "(", ")", "a)", "*", "a**", "a{", "a{x}", "a{3,2}", "[", "[]", "[a", "[^]", "]", "}", r"\d", r"\w", r"\b", r"\1",
-            "(?i)a", "(?:a)", "a+?", r"\p{Greek}", r"\p{Cs}", r"\pL", r"[z-a]", r"[a-\p{L}]", r"\", "[a-c-e]", "[[:alpha:]]",
+            "(",
+            ")",
+            "a)",
+            "*",
+            "a**",
+            "a{",
+            "a{x}",
+            "a{3,2}",
+            "[",
+            "[]",
+            "[a",
+            "[^]",
+            "]",
+            "}",
+            r"\d",
+            r"\w",
+            r"\b",
+            r"\1",
+            "(?i)a",
+            "(?:a)",
+            "a+?",
+            r"\p{Greek}",
+            r"\p{Cs}",
+            r"\pL",
+            r"[z-a]",
+            r"[a-\p{L}]",
+            r"\",
+            "[a-c-e]",
+            "[[:alpha:]]",
             "[a[b]]",
         ] {
             let fault = Pattern::compile(pattern, Extent::Part);
-            assert!(matches!(fault, Err(Fault::Malformed(_))), "{pattern}: {fault:?}");
+            assert!(
+                matches!(fault, Err(Fault::Malformed(_))),
+                "{pattern}: {fault:?}"
+            );
         }
     }
 
@@ -422,7 +458,10 @@ mod tests {
             "a{99999999999999999999999999}".to_owned(),
         ] {
             let fault = Pattern::compile(&pattern, Extent::Part);
-            assert!(matches!(fault, Err(Fault::TooLarge)), "{pattern}: {fault:?}");
+            assert!(
+                matches!(fault, Err(Fault::TooLarge)),
+                "{pattern}: {fault:?}"
+            );
         }
     }
 }
