@@ -116,13 +116,16 @@ impl Argument {
         }
     }
 
-    /// One with the text that stood there: a whole number stays one.
+    /// One with the text that stood there: a number stays one.
     pub(super) fn of_text(name: &str, place: &str, text: &str) -> Self {
-        let number = text.parse::<i64>().ok();
-        let number = number.filter(|number| number.to_string() == text);
-        let (kind, example) = match number {
-            Some(number) => ("integer", json!(number)),
-            None => ("string", json!(text)),
+        let whole = text.parse::<i64>().ok();
+        let whole = whole.filter(|number| number.to_string() == text);
+        let decimal = text.parse::<f64>().ok();
+        let decimal = decimal.filter(|number| number.to_string() == text && number.is_finite());
+        let (kind, example) = match (whole, decimal) {
+            (Some(number), _) => ("integer", json!(number)),
+            (None, Some(number)) => ("number", json!(number)),
+            (None, None) => ("string", json!(text)),
         };
         Argument {
             name: name.to_owned(),

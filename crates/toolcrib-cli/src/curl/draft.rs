@@ -381,6 +381,12 @@ impl Making<'_> {
 
     /// The names in a text that stands here: secrets by their case, or arguments.
     fn claim(&mut self, text: &str, place: Place, words: &str) {
+        if mark::is_behind_dollar(text) {
+            self.why.push(Why::new(
+                "a `$` stands right before a placeholder, which templates cannot say",
+                "let the argument hold the `$`, too",
+            ));
+        }
         for name in mark::names(text) {
             let is_upper = name.bytes().all(|byte| !byte.is_ascii_lowercase());
             let tells = matches!(place, Place::Header | Place::Query) || credential::is_name(name);
