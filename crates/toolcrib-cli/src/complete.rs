@@ -230,6 +230,22 @@ pub(crate) fn grants(current: &OsStr) -> Vec<CompletionCandidate> {
     ids(current, grants.map(|grant| (grant.id, grant.tool)))
 }
 
+/// Names of secrets.
+pub(crate) fn secrets(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(Ok(entries)) = Crib::open().map(|crib| crib.secrets().list()) else {
+        return Vec::new();
+    };
+    let matching = entries
+        .iter()
+        .filter(|entry| entry.name.as_str().starts_with(current));
+    matching
+        .map(|entry| candidate(entry.name.as_str(), &entry.binding.hosts().join(", ")))
+        .collect()
+}
+
 /// Short ids, and whole ones for who began to type one.
 fn ids(current: &OsStr, all: impl Iterator<Item = (String, String)>) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else {

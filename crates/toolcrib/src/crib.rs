@@ -11,10 +11,12 @@ use crate::approval::queue::OnlyGiven;
 use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
+use crate::egress::Egress;
 use crate::exec::command::CommandSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::spec::ToolSpec;
+use crate::pipeline;
 use crate::process::{Runner, keep_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
@@ -41,6 +43,7 @@ pub struct CribOptions {
     workspace: Option<PathBuf>,
     approvals: Approvals,
     session: Option<String>,
+    egress: Option<Egress>,
 }
 
 /// Who decides what needs approval.
@@ -74,6 +77,7 @@ impl Default for CribOptions {
             workspace: None,
             approvals: Approvals::default(),
             session: None,
+            egress: None,
         }
     }
 }
@@ -117,6 +121,13 @@ impl CribOptions {
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session = Some(id.into());
+        self
+    }
+
+    /// Sends what leaves for other machines this way, instead of the one the settings describe.
+    #[must_use]
+    pub fn egress(mut self, egress: Egress) -> Self {
+        self.egress = Some(egress);
         self
     }
 
@@ -182,7 +193,14 @@ impl CribOptions {
             builder = builder.workspace(workspace);
         }
         let registry = builder.build();
-        let builtins = builtin_options(&config, no_workspace);
+        let egress = match self.egress {
+            Some(egress) => egress,
+            None => Egress::new(config.egress()?).map_err(|error| ConfigError::Value {
+                place: "config.toml".to_owned(),
+                problem: error.to_string(),
+            })?,
+        };
+        let builtins = builtin_options(&config, no_workspace, Some(egress.clone()));
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
         let sources = Sources::new(SourceOptions {
@@ -195,6 +213,7 @@ impl CribOptions {
                 runner: Arc::new(Runner::new(sandbox)),
                 sudo: config.sudo(),
                 network: config.sandbox_network(),
+                secrets: Some(secrets.clone()),
             }),
         });
         sources.attach(&registry);
@@ -209,13 +228,18 @@ impl CribOptions {
             grants,
             secrets,
             sources,
+            egress,
             warnings,
         })
     }
 }
 
 /// What the settings say about the built-in tools.
-pub(crate) fn builtin_options(config: &Config, no_workspace: Option<String>) -> BuiltinOptions {
+pub(crate) fn builtin_options(
+    config: &Config,
+    no_workspace: Option<String>,
+    egress: Option<Egress>,
+) -> BuiltinOptions {
     BuiltinOptions {
         read: ReadOptions {
             extensions: config.read_extensions(),
@@ -234,6 +258,7 @@ pub(crate) fn builtin_options(config: &Config, no_workspace: Option<String>) -> 
                 sandbox: None,
             },
         },
+        egress,
         no_workspace,
     }
 }
@@ -294,6 +319,7 @@ pub struct Crib {
     grants: Grants,
     secrets: SecretStore,
     sources: Arc<Sources>,
+    egress: Egress,
     warnings: Vec<String>,
 }
 
@@ -375,6 +401,11 @@ impl Crib {
         Ok(())
     }
 
+    /// The way out for everything that leaves for other machines.
+    pub fn egress(&self) -> &Egress {
+        &self.egress
+    }
+
     /// Where Toolcrib keeps its data.
     pub fn home(&self) -> &Path {
         &self.home
@@ -401,8 +432,9 @@ impl Crib {
         &self,
         id: &str,
         digest: Option<&str>,
-        response: ApprovalResponse,
+        mut response: ApprovalResponse,
     ) -> Result<Queued, AnswerError> {
+        pipeline::mask_answer(&self.secrets.masker(), &mut response);
         self.approvals
             .answer(id, digest, response, |asked, answer| {
                 self.registry.check_answer(asked, answer)

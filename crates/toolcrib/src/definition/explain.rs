@@ -95,6 +95,13 @@ impl Kind {
             ),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
             Kind::Choices(words) => format!("a list of {}", words.join(", ")),
+            Kind::Integers { least, most } => {
+                format!("a list of whole numbers from {least} to {most}")
+            }
+            Kind::Schema => "a JSON Schema".to_owned(),
+            Kind::FieldsOrList => {
+                "an object with the fields below, or a list of such objects".to_owned()
+            }
             Kind::Texts => "a list of texts".to_owned(),
             Kind::TextOrTexts => "a text or a list of texts".to_owned(),
             Kind::Value => "any value".to_owned(),

@@ -183,6 +183,16 @@ pub(super) fn clean(page: &str) -> Clean {
     cleaner.clean
 }
 
+/// Whether a text has tags in it that mean something in HTML; `Vec<String>` has none.
+pub(in super::super) fn has_markup(text: &str) -> bool {
+    let means = |name: &str| KEPT.contains(&name) || DROPPED.contains(&name);
+    Scanner::new(text).any(|token| match token {
+        Token::Start(tag) => means(&tag.name),
+        Token::End(name) => means(&name),
+        Token::Text(_) | Token::Sign => false,
+    })
+}
+
 impl Cleaner {
     fn text(&mut self, text: &str) {
         if self.open.last().is_some_and(|open| open.name == "title")

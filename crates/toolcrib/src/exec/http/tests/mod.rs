@@ -1,1 +1,3 @@
-//! HTTP tools through the whole pipeline, against real servers on loopback.
+//! HTTP tools: what becomes of values, and calls through the whole pipeline against real servers on loopback.
+
+mod building;
