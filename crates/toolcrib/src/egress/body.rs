@@ -222,8 +222,12 @@ pub(super) fn broken(error: &hyper::Error, target: &Target) -> EgressError {
     if error.is_parse() {
         return EgressError::Upstream(format!("`{target}` did not answer in HTTP/1.1"));
     }
-    let message = match std::error::Error::source(error) {
-        _ if error.is_incomplete_message() => {
+    let cause = std::error::Error::source(error);
+    let is_cut_off = cause
+        .and_then(|cause| cause.downcast_ref::<std::io::Error>())
+        .is_some_and(|cause| cause.kind() == std::io::ErrorKind::UnexpectedEof);
+    let message = match cause {
+        _ if is_cut_off || error.is_incomplete_message() => {
             format!("`{target}` closed the connection before its answer was whole")
         }
         Some(cause) => format!("the connection to `{target}` broke: {cause}"),

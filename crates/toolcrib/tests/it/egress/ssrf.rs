@@ -121,7 +121,8 @@ async fn a_name_nobody_agreed_to_is_not_even_looked_up() {
 #[tokio::test]
 async fn a_name_that_changes_its_address_is_never_dialled_at_the_wrong_one() {
     let trap = ScriptedServer::start(|_| Reply::ok("secret"));
-    let public = ScriptedServer::start(|_| Reply::ok("public").close());
+    let public =
+        ScriptedServer::start(|_| Reply::ok("public").header("Connection", "close").close());
     let port = trap.port();
     let names = NameTable::new().name_in_turn("rebind.test", &[&["93.184.216.34"], &["127.0.0.1"]]);
     let dialler = RecordingDialler::to(public.address());

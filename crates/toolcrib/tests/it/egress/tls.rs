@@ -10,6 +10,10 @@ pub(super) struct Authority(CertifiedIssuer<'static, KeyPair>);
 impl Authority {
     pub(super) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(
+            rcgen::DnType::CommonName,
+            toolcrib::CallId::generate().to_string(),
+        );
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Authority(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
