@@ -189,7 +189,6 @@ impl CribOptions {
             settings: Arc::new(CommandSettings {
                 runner: Arc::new(Runner::new(sandbox)),
                 sudo: config.sudo(),
-                network: config.sandbox_network(),
             }),
         });
         sources.attach(&registry);
@@ -225,6 +224,7 @@ pub(crate) fn builtin_options(config: &Config, no_workspace: Option<String>) -> 
                 readable: readable(config),
                 memory: config.sandbox_memory(),
                 pids: config.sandbox_processes(),
+                egress: None,
                 sandbox: None,
             },
         },

@@ -122,6 +122,11 @@ impl Egress {
         unimplemented!()
     }
 
+    /// Lets a target pass that is within reach and that nothing speaks against before its addresses are known.
+    pub(crate) fn admit(&self, _target: &Target, _reach: &Reach) -> Result<(), EgressError> {
+        unimplemented!()
+    }
+
     /// Opens a connection for somebody else's bytes, judged like any other: what the sandbox's proxy needs.
     pub(crate) async fn connect(
         &self,

@@ -13,11 +13,13 @@
 mod client;
 mod error;
 mod hosts;
+mod proxy;
 mod resolve;
 mod target;
 
 pub use client::{Egress, EgressOptions, Exchange, Request, Response};
 pub use error::{EgressError, Refusal};
 pub use hosts::{AllowedHosts, Reach, Standing};
+pub use proxy::Proxy;
 pub use resolve::{Dial, Dialled, Resolve};
 pub use target::{Host, Target};

@@ -76,7 +76,6 @@ impl Materials {
             // Of its own: what a runner keeps for the next call is made for one workspace.
             runner: Arc::new(Runner::new(self.builtins.sandbox.options.clone())),
             sudo: self.sudo.clone(),
-            network: self.builtins.sandbox.network,
         });
         let bundle = self
             .tools

@@ -60,7 +60,6 @@ impl Real {
         let settings = CommandSettings {
             runner: Arc::new(Runner::new(SandboxOptions::default())),
             sudo: None,
-            network: false,
         };
         let bundle = Slug::parse("local").unwrap();
         let lookup = |name: &str| Some(Arc::clone(self.registry.find(name).ok()?.spec()));
