@@ -11,6 +11,7 @@ use crate::approval::queue::OnlyGiven;
 use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
+use crate::egress::Egress;
 use crate::exec::command::CommandSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
@@ -38,6 +39,7 @@ pub struct CribOptions {
     workspace: Option<PathBuf>,
     approvals: Approvals,
     session: Option<String>,
+    egress: Option<Egress>,
 }
 
 /// Who decides what needs approval.
@@ -71,6 +73,7 @@ impl Default for CribOptions {
             workspace: None,
             approvals: Approvals::default(),
             session: None,
+            egress: None,
         }
     }
 }
@@ -114,6 +117,13 @@ impl CribOptions {
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session = Some(id.into());
+        self
+    }
+
+    /// Sends what leaves for other machines this way, instead of the one the settings describe.
+    #[must_use]
+    pub fn egress(mut self, egress: Egress) -> Self {
+        self.egress = Some(egress);
         self
     }
 
@@ -177,7 +187,14 @@ impl CribOptions {
             builder = builder.workspace(workspace);
         }
         let registry = builder.build();
-        let builtins = builtin_options(&config, no_workspace);
+        let egress = match self.egress {
+            Some(egress) => egress,
+            None => Egress::new(config.egress()?).map_err(|error| ConfigError::Value {
+                place: "config.toml".to_owned(),
+                problem: error.to_string(),
+            })?,
+        };
+        let builtins = builtin_options(&config, no_workspace, Some(egress.clone()));
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
         let sources = Sources::new(SourceOptions {
@@ -202,13 +219,18 @@ impl CribOptions {
             approvals,
             grants,
             sources,
+            egress,
             warnings,
         })
     }
 }
 
 /// What the settings say about the built-in tools.
-pub(crate) fn builtin_options(config: &Config, no_workspace: Option<String>) -> BuiltinOptions {
+pub(crate) fn builtin_options(
+    config: &Config,
+    no_workspace: Option<String>,
+    egress: Option<Egress>,
+) -> BuiltinOptions {
     BuiltinOptions {
         read: ReadOptions {
             extensions: config.read_extensions(),
@@ -224,10 +246,11 @@ pub(crate) fn builtin_options(config: &Config, no_workspace: Option<String>) -> 
                 readable: readable(config),
                 memory: config.sandbox_memory(),
                 pids: config.sandbox_processes(),
-                egress: None,
+                egress: egress.clone(),
                 sandbox: None,
             },
         },
+        egress,
         no_workspace,
     }
 }
@@ -287,6 +310,7 @@ pub struct Crib {
     approvals: ApprovalQueue,
     grants: Grants,
     sources: Arc<Sources>,
+    egress: Egress,
     warnings: Vec<String>,
 }
 
@@ -366,6 +390,11 @@ impl Crib {
         self.sources.set_enabled(&specs, enabled)?;
         self.sources.reload(&self.registry);
         Ok(())
+    }
+
+    /// The way out for everything that leaves for other machines.
+    pub fn egress(&self) -> &Egress {
+        &self.egress
     }
 
     /// Where Toolcrib keeps its data.

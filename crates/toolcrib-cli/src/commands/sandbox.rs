@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::{Value, json};
-use toolcrib::egress::{AllowedHosts, Proxy, Reach};
+use toolcrib::egress::{AllowedHosts, ExchangeLog, Proxy, Reach};
 use toolcrib::sandbox::{
     Cancel, Command, EndedBy, Level, Network, Policy, Report, Sandbox, SandboxError, Status, Stdin,
     Stream, User,

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::Begun;
+use crate::egress::ExchangeLog;
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::context::Notes;
@@ -38,6 +39,7 @@ pub(super) struct Trace<'a> {
     approval: Option<ApprovalTrail>,
     sandbox: Option<SandboxUse>,
     truncated: bool,
+    exchanges: ExchangeLog,
     started_at: Timestamp,
     started: Instant,
     execution: Option<(Instant, Option<Instant>)>,
@@ -79,6 +81,7 @@ impl<'a> Trace<'a> {
             approval: None,
             sandbox: None,
             truncated: false,
+            exchanges: ExchangeLog::default(),
             started_at: Timestamp::now(),
             started: Instant::now(),
             execution: None,
@@ -111,6 +114,12 @@ impl<'a> Trace<'a> {
     pub(super) fn notes(&mut self, notes: Notes) {
         self.truncated |= notes.truncated;
         self.sandbox = notes.sandbox;
+    }
+
+    /// Where the tool notes what leaves for other machines. Read when the record is made, so that it is complete also when the caller
+    /// goes away.
+    pub(super) fn exchanges(&self) -> ExchangeLog {
+        self.exchanges.clone()
     }
 
     pub(super) fn execution_starts(&mut self) {
@@ -192,6 +201,7 @@ impl<'a> Trace<'a> {
             message: error.map(|error| error.message().to_owned()),
             approval: self.approval.clone(),
             truncated: self.truncated,
+            network: self.exchanges.exchanges(),
             parameters: self.parameters.clone(),
         };
         // A recorder is somebody's code; a call never panics.

@@ -18,7 +18,6 @@ mod tests;
 mod wall;
 mod way_out;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,7 +36,7 @@ pub(crate) use way_out::no_egress;
 pub(crate) const MAX_ARGUMENT: usize = 131_071;
 
 /// What the operator sets about sandboxes.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SandboxOptions {
     /// What commands may read besides the workspace, programs and libraries (`readable`).
     pub readable: Vec<PathBuf>,
@@ -49,18 +48,6 @@ pub struct SandboxOptions {
     pub egress: Option<Egress>,
     /// Another sandbox than the one that this machine has, for trying how things go where layers are missing.
     pub sandbox: Option<Sandbox>,
-}
-
-impl fmt::Debug for SandboxOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SandboxOptions")
-            .field("readable", &self.readable)
-            .field("memory", &self.memory)
-            .field("pids", &self.pids)
-            .field("egress", &self.egress.is_some())
-            .field("sandbox", &self.sandbox)
-            .finish()
-    }
 }
 
 /// What programs of `shell` and `run_code` can reach (`sandbox.network`).

@@ -88,7 +88,8 @@ impl Runner {
                 .map_err(no_descriptor)?,
             None => (command, None),
         };
-        let (command, way_out) = WayOut::open(wall, self.options.egress.as_ref(), command)?;
+        let (command, way_out) =
+            WayOut::open(wall, self.options.egress.as_ref(), cx.exchanges(), command)?;
         let closing = way_out.as_ref().map(WayOut::closing);
         let cancel = Cancel::new().map_err(no_descriptor)?;
         let late = Arc::new(AtomicBool::new(false));

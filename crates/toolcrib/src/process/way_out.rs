@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::wall::{Reachable, Wall};
-use crate::egress::{AllowedHosts, Egress, Exchange, Proxy, Reach};
+use crate::egress::{AllowedHosts, Egress, ExchangeLog, Proxy, Reach};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::sandbox::{Command, Level};
 
@@ -21,6 +21,7 @@ impl WayOut {
     pub(super) fn open(
         wall: &Wall,
         egress: Option<&Egress>,
+        log: ExchangeLog,
         command: Command,
     ) -> Result<(Command, Option<Self>), ToolError> {
         let reach = match (&wall.network, wall.level) {
@@ -35,7 +36,7 @@ impl WayOut {
             (Reachable::Listed, _) => Reach::Listed,
         };
         let egress = egress.cloned().ok_or_else(no_egress)?;
-        let proxy = Proxy::new(egress, reach);
+        let proxy = Proxy::new(egress, reach, log);
         let serving = Arc::new(Semaphore::new(1));
         let way_out = WayOut {
             proxy: proxy.clone(),
@@ -61,11 +62,10 @@ impl WayOut {
         CloseWhenDropped(self.proxy.clone())
     }
 
-    /// Closes the way, waits until nothing is left of it, and says what went over it.
-    pub(super) async fn end(self) -> Vec<Exchange> {
+    /// Closes the way, and waits until nothing is left of it.
+    pub(super) async fn end(self) {
         self.proxy.close();
         let _ = self.serving.acquire().await;
-        self.proxy.exchanges()
     }
 }
 

@@ -7,7 +7,7 @@
 //! ```text
 //! mod       accepting, and the end of everything           request   plain HTTP: what is passed on, and how it is framed
 //! tunnel    CONNECT: bytes both ways                       hello     the name a TLS client asks for
-//! activity  what has been still for too long               ledger    what went over, for the record of the call
+//! activity  what has been still for too long
 //! ```
 //!
 //! The invariant: nothing lives longer than [`Proxy::close`] and nothing is held whole. Bodies pass through in pieces, a head has 64 KB
@@ -16,7 +16,6 @@
 
 mod activity;
 mod hello;
-mod ledger;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -36,9 +35,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::activity::{Activity, Watched};
-use self::ledger::Ledger;
 use self::tunnel::Tunnel;
-use super::client::{Egress, Exchange};
+use super::client::Egress;
+use super::exchange::ExchangeLog;
 use super::hosts::Reach;
 
 /// Connections that are served at once.
@@ -61,7 +60,7 @@ struct Inner {
     reach: Reach,
     closing: CancellationToken,
     places: Arc<Semaphore>,
-    ledger: Ledger,
+    log: ExchangeLog,
 }
 
 impl std::fmt::Debug for Proxy {
@@ -73,14 +72,14 @@ impl std::fmt::Debug for Proxy {
 }
 
 impl Proxy {
-    /// A way out to these targets.
-    pub fn new(egress: Egress, reach: Reach) -> Self {
+    /// A way out to these targets. What goes over is noted in the log while it does; what is refused is not, since nothing leaves.
+    pub fn new(egress: Egress, reach: Reach, log: ExchangeLog) -> Self {
         Proxy(Arc::new(Inner {
             egress,
             reach,
             closing: CancellationToken::new(),
             places: Arc::new(Semaphore::new(MOST_CONNECTIONS)),
-            ledger: Ledger::default(),
+            log,
         }))
     }
 
@@ -117,11 +116,6 @@ impl Proxy {
     /// Ends [`serve`](Self::serve), and with it every connection. Nothing is served after that.
     pub fn close(&self) {
         self.0.closing.cancel();
-    }
-
-    /// What went out and came back so far; what was refused is not among it, since nothing left.
-    pub fn exchanges(&self) -> Vec<Exchange> {
-        self.0.ledger.exchanges()
     }
 }
 

@@ -13,15 +13,16 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Frame, Incoming};
 use hyper_util::rt::TokioIo;
+use url::Url;
 
 use super::activity::Watched;
-use super::ledger::Entry;
 use super::tunnel::Tunnel;
 use super::{Client, MAX_HEAD, MAX_HEADERS};
 use crate::egress::error::EgressError;
-use crate::egress::target::{Host, Target};
+use crate::egress::exchange::Noted;
+use crate::egress::target::Target;
 
 /// How long a connection to a server may take, names looked up included.
 const CONNECT_TIME: Duration = Duration::from_secs(30);
@@ -78,17 +79,16 @@ async fn open_tunnel(
     {
         return Err(bad("CONNECT has no body"));
     }
-    let target = target("https", authority)?;
+    let (url, target) = target("https", authority)?;
     check_host(request.headers(), "https", &target)?;
     let upstream = connect(client, &target).await?;
-    let shown = format!("{}:{}", host(&target), target.port);
-    let entry = client.proxy.ledger.open("CONNECT", &shown, authority);
-    entry.answered(StatusCode::OK);
+    let noted = client.proxy.log.begin(&Method::CONNECT, &url, &target, 0);
+    noted.answered(StatusCode::OK.as_u16());
     let tunnel = Tunnel {
         upgrade: hyper::upgrade::on(request),
         upstream: Watched::new(upstream, &client.activity),
         target,
-        entry,
+        noted,
     };
     *client.tunnel() = Some(tunnel);
     Ok(Response::new(text(String::new())))
@@ -107,23 +107,17 @@ async fn pass_on(client: &Client, request: Request<Incoming>) -> Result<Response
             "only `http` is passed on by its URL; everything else goes through CONNECT",
         ));
     }
-    let target = target("http", authority.as_str())?;
+    let (url, target) = target("http", authority.as_str())?;
     check_host(request.headers(), "http", &target)?;
     check_framing(&request)?;
     let upstream = connect(client, &target).await?;
-    let entry = client.proxy.ledger.open(
-        request.method().as_str(),
-        &format!("{}:{}", host(&target), target.port),
-        &uri.to_string(),
-    );
-    let answered = exchange(client, request, &target, upstream, &entry).await;
+    let whole = Url::parse(&uri.to_string()).unwrap_or(url);
+    let noted = client.proxy.log.begin(request.method(), &whole, &target, 0);
+    let answered = exchange(client, request, &target, upstream, &noted).await;
     answered.map_err(|error| Refused {
         status: StatusCode::BAD_GATEWAY,
         forbidden: false,
-        message: format!(
-            "`{}` did not answer as a server does: {error}",
-            host(&target)
-        ),
+        message: format!("`{}` did not answer as a server does: {error}", target),
     })
 }
 
@@ -133,7 +127,7 @@ async fn exchange(
     request: Request<Incoming>,
     target: &Target,
     upstream: Box<dyn crate::egress::Dialled>,
-    entry: &Arc<Entry>,
+    noted: &Noted,
 ) -> Result<Response<Body>, hyper::Error> {
     let io = TokioIo::new(Watched::new(upstream, &client.activity));
     let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
@@ -147,28 +141,33 @@ async fn exchange(
         let _ = connection.await;
     });
     let (mut head, body) = request.into_parts();
-    let sent = Arc::clone(entry);
+    let sent = noted.clone();
     head.uri = origin_form(&head.uri);
     head.version = Version::HTTP_11;
     strip(&mut head.headers);
-    // Written anew from the body itself.
-    head.headers.remove(header::CONTENT_LENGTH);
+    // Written anew: as long as the body is, where that is known, and in chunks otherwise.
+    let said = head.headers.remove(header::CONTENT_LENGTH);
+    if let (Some(_), Some(length)) = (said, body.size_hint().exact()) {
+        head.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
     // Answered here, when the body is asked for.
     head.headers.remove(header::EXPECT);
-    head.headers.insert(header::HOST, host_header(target));
+    if let Ok(host) = HeaderValue::try_from(target.authority()) {
+        head.headers.insert(header::HOST, host);
+    }
     head.headers
         .insert(header::CONNECTION, HeaderValue::from_static("close"));
     let body = body.map_frame(move |frame| {
-        sent.sent(frame.data_ref().map_or(0, Bytes::len));
+        sent.sent(length(&frame));
         frame
     });
     let response = sender.send_request(Request::from_parts(head, body)).await?;
-    entry.answered(response.status());
-    let received = Arc::clone(entry);
+    noted.answered(response.status().as_u16());
+    let received = noted.clone();
     let (mut head, body) = response.into_parts();
     strip(&mut head.headers);
     let body = body.map_frame(move |frame| {
-        received.received(frame.data_ref().map_or(0, Bytes::len));
+        received.received(length(&frame));
         frame
     });
     let mut response = Response::new(body.boxed_unsync());
@@ -190,7 +189,7 @@ async fn connect(
             forbidden: false,
             message: format!(
                 "`{}` did not take a connection within {} seconds",
-                host(target),
+                target,
                 CONNECT_TIME.as_secs()
             ),
         });
@@ -213,13 +212,11 @@ async fn connect(
 }
 
 /// Reads who is meant. Only the authority is read, so that no path can change what it means.
-fn target(scheme: &str, authority: &str) -> Result<Target, Refused> {
+fn target(scheme: &str, authority: &str) -> Result<(Url, Target), Refused> {
     if authority.contains('@') {
         return Err(bad("a host has no user name here"));
     }
-    let (_, target) = Target::parse(&format!("{scheme}://{authority}/"))
-        .map_err(|error| bad(&error.to_string()))?;
-    Ok(target)
+    Target::parse(&format!("{scheme}://{authority}/")).map_err(|error| bad(&error.to_string()))
 }
 
 /// The header `Host`, where there is one, names whom the request is for.
@@ -231,7 +228,7 @@ fn check_host(headers: &HeaderMap, scheme: &str, meant: &Target) -> Result<(), R
     let said = said
         .to_str()
         .map_err(|_| bad("the header Host is no text"))?;
-    if hosts.next().is_some() || target(scheme, said)? != *meant {
+    if hosts.next().is_some() || target(scheme, said)?.1 != *meant {
         return Err(bad(
             "the header Host names another host than the request is for",
         ));
@@ -272,21 +269,8 @@ fn origin_form(uri: &Uri) -> Uri {
     path.map_or_else(Uri::default, Uri::from)
 }
 
-fn host(target: &Target) -> String {
-    match &target.host {
-        Host::Name(name) => name.clone(),
-        Host::Address(std::net::IpAddr::V4(address)) => address.to_string(),
-        Host::Address(std::net::IpAddr::V6(address)) => format!("[{address}]"),
-    }
-}
-
-fn host_header(target: &Target) -> HeaderValue {
-    let host = match target.port {
-        80 => host(target),
-        port => format!("{}:{port}", host(target)),
-    };
-    // Names and addresses in their one spelling are ASCII.
-    HeaderValue::try_from(host).unwrap_or_else(|_| HeaderValue::from_static(""))
+fn length(frame: &Frame<Bytes>) -> u64 {
+    frame.data_ref().map_or(0, |data| data.len() as u64)
 }
 
 fn bad(message: &str) -> Refused {

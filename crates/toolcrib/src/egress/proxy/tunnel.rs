@@ -1,7 +1,6 @@
 //! [`Tunnel`]: bytes both ways, once CONNECT was answered.
 
 use std::io;
-use std::sync::Arc;
 
 use futures_util::future::try_join;
 use hyper::upgrade::OnUpgrade;
@@ -10,8 +9,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::activity::Watched;
 use super::hello::{self, Hello, MAX_HELLO};
-use super::ledger::Entry;
 use crate::egress::Dialled;
+use crate::egress::exchange::Noted;
 use crate::egress::target::{Host, Target};
 
 /// How much is on its way in one direction.
@@ -22,7 +21,7 @@ pub(super) struct Tunnel {
     pub(super) upgrade: OnUpgrade,
     pub(super) upstream: Watched<Box<dyn Dialled>>,
     pub(super) target: Target,
-    pub(super) entry: Arc<Entry>,
+    pub(super) noted: Noted,
 }
 
 impl Tunnel {
@@ -33,12 +32,12 @@ impl Tunnel {
         };
         let (from_inside, to_inside) = tokio::io::split(TokioIo::new(inside));
         let (from_outside, to_outside) = tokio::io::split(self.upstream);
-        let entry = &self.entry;
+        let noted = &self.noted;
         let out = send_out(&self.target, from_inside, to_outside, |bytes| {
-            entry.sent(bytes);
+            noted.sent(bytes);
         });
         let back = pump(from_outside, to_inside, Vec::new(), |bytes| {
-            entry.received(bytes);
+            noted.received(bytes);
         });
         // An error of one direction ends the other.
         let _ = try_join(out, back).await;
@@ -50,7 +49,7 @@ async fn send_out(
     target: &Target,
     mut from: impl AsyncRead + Unpin,
     to: impl AsyncWrite + Unpin,
-    count: impl Fn(usize),
+    count: impl Fn(u64),
 ) -> io::Result<()> {
     let mut first = Vec::new();
     loop {
@@ -83,13 +82,13 @@ async fn pump(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     mut bytes: Vec<u8>,
-    count: impl Fn(usize),
+    count: impl Fn(u64),
 ) -> io::Result<()> {
     loop {
         if !bytes.is_empty() {
             to.write_all(&bytes).await?;
             to.flush().await?;
-            count(bytes.len());
+            count(bytes.len() as u64);
             bytes.clear();
         }
         bytes.reserve(PIECE);

@@ -68,7 +68,7 @@ async fn a_large_answer_passes_through_in_pieces() {
         assert!(more > 0);
         read += more;
     }
-    let received = scene.proxy.exchanges()[0].received;
+    let received = scene.log.exchanges()[0].received;
     assert!(
         received >= 49_000_000,
         "counted while it goes on: {received}"

@@ -4,80 +4,49 @@ mod limits;
 mod requests;
 mod tunnels;
 
-use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::Proxy;
-use crate::egress::{AllowedHosts, Dial, Dialled, Egress, EgressOptions, Reach, Resolve};
+use crate::egress::{AllowedHosts, Egress, EgressOptions, ExchangeLog, Reach};
+use crate::testing::{NameTable, RecordingDialler};
 
 /// An address that is nobody's business of ours.
 const PUBLIC: &str = "93.184.216.34";
 
-/// Names by table.
-struct Names(HashMap<&'static str, Vec<IpAddr>>);
-
-impl Resolve for Names {
-    fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
-        let found = self.0.get(name).cloned();
-        Box::pin(async move { found.ok_or_else(|| io::ErrorKind::NotFound.into()) })
-    }
-}
-
-/// Notes who is dialled, and connects to one server whoever it is.
-struct Elsewhere {
-    to: SocketAddr,
-    dialled: Arc<Mutex<Vec<SocketAddr>>>,
-}
-
-impl Dial for Elsewhere {
-    fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Box<dyn Dialled>>> {
-        self.dialled.lock().unwrap().push(to);
-        let server = self.to;
-        Box::pin(async move {
-            let stream = TcpStream::connect(server).await?;
-            Ok(Box::new(stream) as Box<dyn Dialled>)
-        })
-    }
-}
-
 /// A proxy at work, with one server behind every address.
 struct Scene {
     proxy: Proxy,
+    log: ExchangeLog,
     address: SocketAddr,
-    dialled: Arc<Mutex<Vec<SocketAddr>>>,
+    dialler: RecordingDialler,
     serving: tokio::task::JoinHandle<io::Result<()>>,
 }
 
 impl Scene {
     /// Permits these hosts, and answers whoever is let through with the server.
     async fn new(hosts: &[&'static str], server: TcpListener) -> Self {
-        let dialled = Arc::<Mutex<Vec<SocketAddr>>>::default();
-        let public: IpAddr = PUBLIC.parse().unwrap();
-        let names = HashMap::from([
-            ("api.test", vec![public]),
-            ("other.test", vec![public]),
-            ("a.wide.test", vec![public]),
-            ("inside.test", vec![IpAddr::from([127, 0, 0, 1])]),
-            ("both.test", vec![public, IpAddr::from([10, 0, 0, 1])]),
-        ]);
+        let names = NameTable::new()
+            .name("api.test", &[PUBLIC])
+            .name("other.test", &[PUBLIC])
+            .name("a.wide.test", &[PUBLIC])
+            .name("inside.test", &["127.0.0.1"])
+            .name("both.test", &[PUBLIC, "10.0.0.1"]);
+        let dialler = RecordingDialler::to(server.local_addr().unwrap());
         let egress = Egress::new(EgressOptions {
-            resolver: Some(Arc::new(Names(names))),
-            dialler: Some(Arc::new(Elsewhere {
-                to: server.local_addr().unwrap(),
-                dialled: Arc::clone(&dialled),
-            })),
+            resolver: Some(Arc::new(names)),
+            dialler: Some(Arc::new(dialler.clone())),
             ..EgressOptions::default()
         })
         .unwrap();
         let hosts = AllowedHosts::parse(hosts.iter().copied()).unwrap();
-        let proxy = Proxy::new(egress, Reach::Only(hosts));
+        let log = ExchangeLog::default();
+        let proxy = Proxy::new(egress, Reach::Only(hosts), log.clone());
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn({
@@ -88,8 +57,9 @@ impl Scene {
         std::mem::forget(server);
         Scene {
             proxy,
+            log,
             address,
-            dialled,
+            dialler,
             serving,
         }
     }
@@ -113,7 +83,7 @@ impl Scene {
     }
 
     fn dialled(&self) -> usize {
-        self.dialled.lock().unwrap().len()
+        self.dialler.dialled().len()
     }
 }
 

@@ -15,7 +15,7 @@ async fn a_permitted_host_is_reached_at_its_judged_address_and_another_is_not() 
     assert_eq!(status(&answer), "200", "{answer}");
     assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
     assert_eq!(
-        *scene.dialled.lock().unwrap(),
+        scene.dialler.dialled(),
         [format!("{PUBLIC}:80").parse().unwrap()]
     );
     assert_eq!(status(&scene.ask(&get("API.Test:443")).await), "200");
@@ -50,7 +50,7 @@ async fn a_permitted_host_is_reached_at_its_judged_address_and_another_is_not() 
     }
     assert_eq!(scene.dialled(), reached, "nobody else was dialled");
     assert_eq!(
-        scene.proxy.exchanges().len(),
+        scene.log.exchanges().len(),
         3,
         "what did not leave is not on record"
     );
@@ -138,7 +138,7 @@ async fn bodies_go_both_ways_and_are_counted() {
         "{heard:?}"
     );
     assert!(heard[2].ends_with("ok"), "{heard:?}");
-    let exchanges = scene.proxy.exchanges();
+    let exchanges = scene.log.exchanges();
     let bytes: Vec<(&str, u64, u64)> = exchanges
         .iter()
         .map(|exchange| (exchange.method.as_str(), exchange.sent, exchange.received))

@@ -42,7 +42,7 @@ async fn a_tunnel_passes_bytes_both_ways_and_ends_side_by_side() {
         "and the rest",
         "the other side is still open"
     );
-    let [exchange] = &scene.proxy.exchanges()[..] else {
+    let [exchange] = &scene.log.exchanges()[..] else {
         panic!("one exchange");
     };
     assert_eq!(
@@ -55,7 +55,7 @@ async fn a_tunnel_passes_bytes_both_ways_and_ends_side_by_side() {
         ("CONNECT", "api.test:443", 17, 17)
     );
     assert_eq!(
-        *scene.dialled.lock().unwrap(),
+        scene.dialler.dialled(),
         [format!("{PUBLIC}:443").parse().unwrap()]
     );
 }
@@ -119,7 +119,7 @@ async fn tls_for_another_name_than_the_tunnels_does_not_leave() {
         let read = client.0.read_exact(&mut back).await;
         assert_eq!(read.is_ok(), passes, "{name}");
     }
-    let exchanges = scene.proxy.exchanges();
+    let exchanges = scene.log.exchanges();
     assert!(
         exchanges[0].sent > 0 && exchanges[1].sent == 0,
         "{exchanges:?}"
