@@ -213,7 +213,6 @@ impl CribOptions {
             settings: Arc::new(CommandSettings {
                 runner: Arc::new(Runner::new(sandbox)),
                 sudo: config.sudo(),
-                network: config.sandbox_network(),
                 secrets: Some(secrets.clone()),
             }),
             http: Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone()))),
@@ -258,6 +257,7 @@ pub(crate) fn builtin_options(
                 readable: readable(config),
                 memory: config.sandbox_memory(),
                 pids: config.sandbox_processes(),
+                egress: egress.clone(),
                 sandbox: None,
             },
         },

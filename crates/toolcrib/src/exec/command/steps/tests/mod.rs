@@ -191,6 +191,7 @@ impl Bench {
             depth: 0,
             basis: None,
             partial: Mutex::default(),
+            exchanges: Default::default(),
             notes: Mutex::default(),
             endings: Arc::default(),
             exchanges: Default::default(),
