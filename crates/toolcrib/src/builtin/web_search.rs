@@ -171,6 +171,7 @@ impl Tool for WebSearch {
             };
             let mut request = service.request(&asked)?;
             request.timeout = TIMEOUT.min(cx.remaining());
+            request.log = cx.exchanges();
             let response = self.egress.send(request).await?;
             if response.status != StatusCode::OK {
                 return Err(refused(service, &response));

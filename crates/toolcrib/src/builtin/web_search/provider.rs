@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
@@ -193,9 +193,7 @@ impl Service {
         request.reach = Reach::Configured(self.target.clone());
         request.max_redirects = 0;
         request.max_received = MAX_RECEIVED;
-        let agent = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
         let headers = &mut request.headers;
-        headers.insert(USER_AGENT, HeaderValue::from_static(agent));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         if let Some(body) = body {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
