@@ -83,10 +83,9 @@ impl Registry {
             ),
         };
         let runner = Arc::new(Runner::new(options.sandbox.options.clone()));
-        let egress = match options.egress {
-            Some(egress) => Ok(egress),
-            None => Egress::new(EgressOptions::default()),
-        };
+        let egress = options.egress.unwrap_or_else(|| {
+            Egress::new(EgressOptions::default()).expect("nothing is set that could be wrong")
+        });
         let on_files: [Arc<dyn Tool>; 7] = [
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(ReadFile::new(options.read)),
@@ -96,16 +95,12 @@ impl Registry {
             Arc::new(Shell::new(&options.sandbox, Arc::clone(&runner))),
             Arc::new(RunCode::new(&options.sandbox, runner)),
         ];
-        let mut tools: Vec<(Arc<dyn Tool>, Option<String>)> = on_files
-            .map(|tool| (tool, no_workspace.clone()))
-            .into();
-        // Without certificates to trust there is no way out, and the program says so at its start.
-        if let Ok(egress) = egress {
-            let search = WebSearch::new(options.search.as_ref(), options.secrets, egress.clone());
-            let no_provider = search.unavailable();
-            tools.push((Arc::new(WebFetch::new(egress)), None));
-            tools.push((Arc::new(search), no_provider));
-        }
+        let mut tools: Vec<(Arc<dyn Tool>, Option<String>)> =
+            on_files.map(|tool| (tool, no_workspace.clone())).into();
+        let search = WebSearch::new(options.search.as_ref(), options.secrets, egress.clone());
+        let no_provider = search.unavailable();
+        tools.push((Arc::new(WebFetch::new(egress)), None));
+        tools.push((Arc::new(search), no_provider));
         let unavailable = |(tool, unavailable)| {
             (
                 tool,

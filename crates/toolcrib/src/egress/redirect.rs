@@ -49,7 +49,10 @@ pub(super) fn led_to(url: &Url, error: EgressError) -> EgressError {
             shown.set_query(None);
             shown.set_fragment(None);
             let shown = crate::model::text::shorten(shown.as_str(), 300);
-            refused(&format!("the server redirects to `{shown}`: {}", refusal.message))
+            refused(&format!(
+                "the server redirects to `{shown}`: {}",
+                refusal.message
+            ))
         }
         error => error,
     }

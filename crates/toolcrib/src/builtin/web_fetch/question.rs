@@ -67,7 +67,10 @@ pub(super) fn reach(basis: Option<&Value>, target: &Target) -> Reach {
 /// An error with what to do about it: a redirection to another host can be asked for by itself.
 pub(super) fn explained(error: EgressError, left: &ExchangeLog) -> ToolError {
     // A first hop that was answered, and a refusal after it.
-    let was_redirected = left.exchanges().iter().any(|exchange| exchange.status.is_some());
+    let was_redirected = left
+        .exchanges()
+        .iter()
+        .any(|exchange| exchange.status.is_some());
     match error {
         EgressError::Refused(refusal) if was_redirected => {
             let message = format!(

@@ -138,9 +138,15 @@ impl Service {
         let (mut endpoint, target) = Target::parse(base)
             .map_err(|error| format!("the setting `search.url` is no address: {error}"))?;
         if endpoint.query().is_some() || endpoint.fragment().is_some() {
-            return Err("the setting `search.url` is an address without query and fragment".to_owned());
+            return Err(
+                "the setting `search.url` is an address without query and fragment".to_owned(),
+            );
         }
-        let path = format!("{}/{}", endpoint.path().trim_end_matches('/'), provider.path());
+        let path = format!(
+            "{}/{}",
+            endpoint.path().trim_end_matches('/'),
+            provider.path()
+        );
         endpoint.set_path(&path);
         let name = settings.secret.as_deref().or(provider.secret());
         let secret = name
@@ -212,7 +218,9 @@ impl Service {
                 }
             };
             let mut value = HeaderValue::from_str(&value).map_err(|_| {
-                let message = format!("the key for {self} holds a character that no header can carry; set it again");
+                let message = format!(
+                    "the key for {self} holds a character that no header can carry; set it again"
+                );
                 ToolError::new(ErrorCode::ToolUnavailable, message)
             })?;
             value.set_sensitive(true);
@@ -229,11 +237,16 @@ impl Service {
         };
         match (self.provider, status.as_u16()) {
             (SearchProvider::SearXng, 403) => Some(
-                "it does not answer in JSON: add `json` to `search.formats` in its settings.yml".to_owned(),
+                "it does not answer in JSON: add `json` to `search.formats` in its settings.yml"
+                    .to_owned(),
             ),
             (SearchProvider::SearXng, _) => None,
-            (SearchProvider::Brave, 422) if said.is_some_and(|said| said.contains("token")) => Some(bad_key()),
-            (SearchProvider::Tavily, 432 | 433) => Some("the plan of this key is used up".to_owned()),
+            (SearchProvider::Brave, 422) if said.is_some_and(|said| said.contains("token")) => {
+                Some(bad_key())
+            }
+            (SearchProvider::Tavily, 432 | 433) => {
+                Some("the plan of this key is used up".to_owned())
+            }
             (_, 401 | 403) => Some(bad_key()),
             _ => None,
         }
