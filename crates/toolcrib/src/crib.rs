@@ -13,9 +13,11 @@ use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, S
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::egress::Egress;
 use crate::exec::command::CommandSettings;
+use crate::exec::http::HttpSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::spec::ToolSpec;
+use crate::pipeline;
 use crate::process::{Runner, keep_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
@@ -212,7 +214,10 @@ impl CribOptions {
                 runner: Arc::new(Runner::new(sandbox)),
                 sudo: config.sudo(),
                 network: config.sandbox_network(),
+                secrets: Some(secrets.clone()),
             }),
+            http: Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone()))),
+            secrets: secrets.clone(),
         });
         sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));
@@ -433,8 +438,9 @@ impl Crib {
         &self,
         id: &str,
         digest: Option<&str>,
-        response: ApprovalResponse,
+        mut response: ApprovalResponse,
     ) -> Result<Queued, AnswerError> {
+        pipeline::mask_answer(&self.secrets.masker(), &mut response);
         self.approvals
             .answer(id, digest, response, |asked, answer| {
                 self.registry.check_answer(asked, answer)

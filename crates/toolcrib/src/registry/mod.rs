@@ -393,6 +393,11 @@ impl Registry {
         };
         let (args, call) = (JsonObject::new(), CallId::generate());
         let subject = pipeline::subject_of(&self.0, &entry, &args, caller, &call);
+        let shape = serde_json::to_value(&wanted.shape).unwrap_or_default();
+        if policy.masker().finds_in(&shape) {
+            let message = "the shape has a secret in it, which a grant, being a file, cannot hold; write a `*` in its place";
+            return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+        }
         grants.check(wanted, &subject)?;
         Ok(grants.add(grants.draft(wanted, &subject, by))?)
     }

@@ -6,6 +6,7 @@
 
 mod binding;
 mod error;
+mod events;
 mod file;
 mod forms;
 mod mask;
@@ -16,6 +17,7 @@ mod stream;
 
 pub use binding::Binding;
 pub use error::SecretError;
+pub(crate) use events::EventMask;
 pub use mask::{Masker, REDACTED};
 pub use name::SecretName;
 pub use reading::SecretProblem;

@@ -26,6 +26,10 @@ impl MaskStream {
         }
     }
 
+    pub(super) fn masker(&self) -> &Masker {
+        &self.masker
+    }
+
     /// Takes a piece; returns what can be shown by now.
     pub fn push(&mut self, piece: &str) -> String {
         if self.masker.is_empty() && self.held.is_empty() {
@@ -75,8 +79,14 @@ mod tests {
     use super::*;
     use crate::model::secret::Secret;
     use proptest::prelude::*;
+    use std::sync::LazyLock;
 
     fn masker() -> Masker {
+        static MASKER: LazyLock<Masker> = LazyLock::new(overlapping);
+        MASKER.clone()
+    }
+
+    fn overlapping() -> Masker {
         // Forms that overlap: one is the beginning, the end or the middle of another.
         Masker::of(&[
             Secret::new("abcabd"),

@@ -45,6 +45,7 @@ use crate::model::spec::ToolSpec;
 use crate::model::text;
 use crate::process::Runner;
 use crate::schema::Fault;
+use crate::secret::SecretStore;
 use crate::tool::{ShellText, Tool};
 use crate::workspace::Workspace;
 use alias::Alias;
@@ -92,6 +93,8 @@ pub(crate) struct CommandSettings {
     pub(crate) sudo: Option<PathBuf>,
     /// Whether the setting `sandbox.network` lets programs use the network.
     pub(crate) network: bool,
+    /// What programs do not inherit, by name and by value.
+    pub(crate) secrets: Option<SecretStore>,
 }
 
 /// A YAML command tool.

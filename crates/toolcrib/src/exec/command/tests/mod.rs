@@ -66,6 +66,7 @@ impl Scene {
             runner: Arc::new(Runner::new(self.options.clone())),
             sudo: self.sudo.clone(),
             network: self.network,
+            secrets: None,
         })
     }
 
