@@ -275,6 +275,10 @@ impl Config {
         };
         let (allowed, private) = (hosts("allowedHosts"), hosts("network.privateHosts"));
         let certificates = match self.value("network.certificates").as_str() {
+            Some(file) if !Path::new(file).is_absolute() => {
+                let why = "must be an absolute path".to_owned();
+                return Err(problem("network.certificates", why));
+            }
             Some(file) => open_regular(Path::new(file))
                 .and_then(read_capped)
                 .map_err(|source| ConfigError::Unreadable {

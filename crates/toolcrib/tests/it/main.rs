@@ -4,6 +4,7 @@
 mod approvals;
 mod call_log;
 mod definition;
+mod egress;
 mod endings;
 mod files;
 mod golden;
