@@ -201,7 +201,7 @@ impl CribOptions {
                 problem: error.to_string(),
             })?,
         };
-        let builtins = builtin_options(&config, no_workspace, Some(egress.clone()));
+        let builtins = builtin_options(&config, no_workspace, &egress, &secrets);
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
         let sources = Sources::new(SourceOptions {
@@ -240,7 +240,8 @@ impl CribOptions {
 pub(crate) fn builtin_options(
     config: &Config,
     no_workspace: Option<String>,
-    egress: Option<Egress>,
+    egress: &Egress,
+    secrets: &SecretStore,
 ) -> BuiltinOptions {
     BuiltinOptions {
         read: ReadOptions {
@@ -261,7 +262,9 @@ pub(crate) fn builtin_options(
                 sandbox: None,
             },
         },
-        egress,
+        egress: Some(egress.clone()),
+        search: config.search(),
+        secrets: Some(secrets.clone()),
         no_workspace,
     }
 }

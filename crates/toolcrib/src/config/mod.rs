@@ -20,6 +20,7 @@ pub use rules::load_rules;
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
 use crate::approval::QueueOptions;
+use crate::builtin::{SearchProvider, SearchSettings};
 use crate::egress::{AllowedHosts, EgressOptions};
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
@@ -303,6 +304,16 @@ impl Config {
             certificates,
             resolver: None,
             dialler: None,
+        })
+    }
+
+    /// `search.*`; `None` without a provider.
+    pub fn search(&self) -> Option<SearchSettings> {
+        let text = |key: &str| self.value(key).as_str().map(str::to_owned);
+        Some(SearchSettings {
+            provider: SearchProvider::from_word(self.value("search.provider").as_str()?)?,
+            url: text("search.url"),
+            secret: text("search.secret"),
         })
     }
 

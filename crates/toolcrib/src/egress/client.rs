@@ -148,7 +148,11 @@ impl Egress {
         let mut hops = Vec::new();
         let (mut url, mut target) = Target::parse(request.url.as_str())?;
         loop {
-            self.0.connector.guard.admit(&target, &request.reach)?;
+            let admitted = self.0.connector.guard.admit(&target, &request.reach);
+            admitted.map_err(|error| match hops.len() {
+                0 => error,
+                _ => redirect::led_to(&url, error),
+            })?;
             let noted =
                 request
                     .log

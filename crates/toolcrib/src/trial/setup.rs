@@ -54,7 +54,7 @@ impl Crib {
         let materials = Materials {
             rules: self.rules().clone(),
             limits: self.config().limits(),
-            builtins: builtin_options(self.config(), None, Some(self.egress().clone())),
+            builtins: builtin_options(self.config(), None, self.egress(), self.secrets()),
             disabled: self.config().disabled_tools(),
             secrets: self.secrets().clone(),
             sudo: self.config().sudo(),

@@ -25,4 +25,5 @@ mod syscalls;
 mod template;
 mod tools;
 mod unicode;
+mod web;
 mod wire;
