@@ -33,7 +33,10 @@ impl Param {
             (Some((name, text)), _) => (name, Finds::Text(text.to_owned())),
             (None, Some(field)) => {
                 let path: Vec<String> = field.split('.').map(str::to_owned).collect();
-                let last = path.iter().rev().find(|part| part.parse::<usize>().is_err());
+                let last = path
+                    .iter()
+                    .rev()
+                    .find(|part| part.parse::<usize>().is_err());
                 let name = last.map_or(field, String::as_str);
                 return Param {
                     typed: typed.to_owned(),
@@ -103,13 +106,26 @@ pub(crate) struct Argument {
 }
 
 impl Argument {
-    /// One with the text that stood there: a whole number stays one.
+    /// One that stands for nothing yet.
+    pub(crate) fn new(name: &str, kind: &'static str, place: &str) -> Self {
+        Argument {
+            name: name.to_owned(),
+            kind,
+            place: place.to_owned(),
+            example: None,
+        }
+    }
+
+    /// One with the text that stood there: a number stays one.
     pub(super) fn of_text(name: &str, place: &str, text: &str) -> Self {
-        let number = text.parse::<i64>().ok();
-        let number = number.filter(|number| number.to_string() == text);
-        let (kind, example) = match number {
-            Some(number) => ("integer", json!(number)),
-            None => ("string", json!(text)),
+        let whole = text.parse::<i64>().ok();
+        let whole = whole.filter(|number| number.to_string() == text);
+        let decimal = text.parse::<f64>().ok();
+        let decimal = decimal.filter(|number| number.to_string() == text && number.is_finite());
+        let (kind, example) = match (whole, decimal) {
+            (Some(number), _) => ("integer", json!(number)),
+            (None, Some(number)) => ("number", json!(number)),
+            (None, None) => ("string", json!(text)),
         };
         Argument {
             name: name.to_owned(),

@@ -85,7 +85,9 @@ impl Body {
 
 /// `${name}` and `{{name}}` anywhere, `{name}` where nothing else stands: braces are common in bodies.
 fn placeholders(text: &str) -> String {
-    let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    let inside = text
+        .strip_prefix('{')
+        .and_then(|text| text.strip_suffix('}'));
     match inside {
         Some(name) if mark::is_name(name) => mark::of(name),
         _ => mark::find(text, Spellings::Doubled),
@@ -96,7 +98,9 @@ fn each_text(value: &mut Value, change: &impl Fn(&str) -> String) {
     match value {
         Value::String(text) => *text = change(text),
         Value::Array(values) => values.iter_mut().for_each(|value| each_text(value, change)),
-        Value::Object(fields) => fields.values_mut().for_each(|value| each_text(value, change)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|value| each_text(value, change)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

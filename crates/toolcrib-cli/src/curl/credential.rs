@@ -3,24 +3,91 @@
 
 /// Words in names of headers, parameters and fields whose values are credentials.
 const WORDS: &[&str] = &[
-    "apikey", "appid", "appkey", "auth", "authorization", "bearer", "cookie", "credential", "credentials", "csrf", "jwt", "key",
-    "pass", "passphrase", "passwd", "password", "pat", "pin", "pwd", "secret", "session", "sessionid", "sid", "sig", "signature",
-    "token", "xsrf",
+    "apikey",
+    "appid",
+    "appkey",
+    "auth",
+    "authorization",
+    "bearer",
+    "cookie",
+    "credential",
+    "credentials",
+    "csrf",
+    "jwt",
+    "key",
+    "pass",
+    "passphrase",
+    "passwd",
+    "password",
+    "pat",
+    "pin",
+    "pwd",
+    "secret",
+    "session",
+    "sessionid",
+    "sid",
+    "sig",
+    "signature",
+    "token",
+    "xsrf",
 ];
 
 /// How the credentials of well-known services begin.
 const PREFIXES: &[&str] = &[
-    "AIza", "AKIA", "ASIA", "EAAC", "GOCSPX-", "SG.", "dckr_pat_", "dop_v1_", "eyJ", "ghp_", "gho_", "ghr_", "ghs_", "ghu_",
-    "github_pat_", "glpat-", "hf_", "key-", "lin_api_", "npm_", "ntn_", "pk_live_", "pk_test_", "pypi-", "r8_", "rk_live_",
-    "rk_test_", "secret_", "shpat_", "sk-", "sk_live_", "sk_test_", "sq0", "whsec_", "xapp-", "xox", "ya29.",
+    "AIza",
+    "AKIA",
+    "ASIA",
+    "EAAC",
+    "GOCSPX-",
+    "SG.",
+    "dckr_pat_",
+    "dop_v1_",
+    "eyJ",
+    "ghp_",
+    "gho_",
+    "ghr_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "hf_",
+    "key-",
+    "lin_api_",
+    "npm_",
+    "ntn_",
+    "pk_live_",
+    "pk_test_",
+    "pypi-",
+    "r8_",
+    "rk_live_",
+    "rk_test_",
+    "secret_",
+    "shpat_",
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "sq0",
+    "whsec_",
+    "xapp-",
+    "xox",
+    "ya29.",
 ];
 
 /// Names with one of the words whose values are none.
-const HARMLESS: &[&str] = &["idempotency-key", "x-idempotency-key", "sec-websocket-key", "max_tokens", "tokens"];
+const HARMLESS: &[&str] = &[
+    "idempotency-key",
+    "x-idempotency-key",
+    "sec-websocket-key",
+    "max_tokens",
+    "tokens",
+];
 
 /// Whether what has this name is a credential: `X-Api-Key`, `access_token`, `apiKey`, `appid`.
 pub(super) fn is_name(name: &str) -> bool {
-    if HARMLESS.iter().any(|harmless| name.eq_ignore_ascii_case(harmless)) {
+    if HARMLESS
+        .iter()
+        .any(|harmless| name.eq_ignore_ascii_case(harmless))
+    {
         return false;
     }
     let whole: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -40,7 +107,8 @@ fn words(name: &str) -> Vec<String> {
         }
         if char.is_ascii_alphanumeric() {
             let last = words.last_mut();
-            last.into_iter().for_each(|word| word.push(char.to_ascii_lowercase()));
+            last.into_iter()
+                .for_each(|word| word.push(char.to_ascii_lowercase()));
         }
         before = char;
     }
@@ -57,7 +125,9 @@ pub(super) fn is_value(value: &str) -> bool {
 
 /// `bot123456789:AAF…`, as it stands in Telegram's paths.
 fn is_bot(value: &str) -> bool {
-    let parts = value.strip_prefix("bot").and_then(|rest| rest.split_once(':'));
+    let parts = value
+        .strip_prefix("bot")
+        .and_then(|rest| rest.split_once(':'));
     parts.is_some_and(|(id, token)| {
         id.len() >= 5 && id.bytes().all(|byte| byte.is_ascii_digit()) && token.len() >= 20
     })
@@ -83,8 +153,13 @@ fn has_words(value: &str) -> bool {
     let words = value.split(['-', '_', '/', '+', '=']);
     let is_written = |word: &&str| {
         let mut letters = word.chars();
-        letters.next().is_some_and(|first| first.is_ascii_alphanumeric())
-            && (letters.as_str().bytes().all(|byte| byte.is_ascii_lowercase())
+        letters
+            .next()
+            .is_some_and(|first| first.is_ascii_alphanumeric())
+            && (letters
+                .as_str()
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase())
                 || word.bytes().all(|byte| byte.is_ascii_digit()))
     };
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -101,7 +176,11 @@ pub(super) fn prefix_of_host(host: &str) -> Option<String> {
     }
     const SECOND: &[&str] = &["ac", "co", "com", "edu", "gov", "net", "or", "org"];
     let rest = match rest.split_last() {
-        Some((second, before)) if last.len() == 2 && SECOND.contains(second) && !before.is_empty() => before,
+        Some((second, before))
+            if last.len() == 2 && SECOND.contains(second) && !before.is_empty() =>
+        {
+            before
+        }
         _ => rest,
     };
     rest.last().map(|label| upper(label))
@@ -130,15 +209,46 @@ mod tests {
     #[test]
     fn names_of_credentials_are_known_in_every_spelling() {
         for name in [
-            "X-Api-Key", "api_key", "apiKey", "APIKEY", "key", "access_token", "PRIVATE-TOKEN", "x-goog-api-key", "xi-api-key",
-            "client_secret", "password", "appid", "X-Auth-Key", "X-CSRF-Token", "x-xsrf-token", "sig", "OPENAI_API_KEY",
-            "Ocp-Apim-Subscription-Key", "X-Amz-Security-Token", "ApiKey", "DD-APPLICATION-KEY", "sessionId",
+            "X-Api-Key",
+            "api_key",
+            "apiKey",
+            "APIKEY",
+            "key",
+            "access_token",
+            "PRIVATE-TOKEN",
+            "x-goog-api-key",
+            "xi-api-key",
+            "client_secret",
+            "password",
+            "appid",
+            "X-Auth-Key",
+            "X-CSRF-Token",
+            "x-xsrf-token",
+            "sig",
+            "OPENAI_API_KEY",
+            "Ocp-Apim-Subscription-Key",
+            "X-Amz-Security-Token",
+            "ApiKey",
+            "DD-APPLICATION-KEY",
+            "sessionId",
         ] {
             assert!(is_name(name), "{name}");
         }
         for name in [
-            "q", "keyword", "keywords", "monkey", "author", "Accept", "Idempotency-Key", "max_tokens", "passenger", "tokenize",
-            "design", "assignee", "X-GitHub-Api-Version", "sort",
+            "q",
+            "keyword",
+            "keywords",
+            "monkey",
+            "author",
+            "Accept",
+            "Idempotency-Key",
+            "max_tokens",
+            "passenger",
+            "tokenize",
+            "design",
+            "assignee",
+            "X-GitHub-Api-Version",
+            "sort",
         ] {
             assert!(!is_name(name), "{name}");
         }
@@ -147,14 +257,24 @@ mod tests {
     #[test]
     fn values_of_credentials_are_known_by_their_shape() {
         for value in [
-            "ghp_0123456789abcdefghij", "sk-proj-abcdefghijkl", "xoxb-123456789012-abc", "AIzaSyA-1234567890abcdef",
-            "bot123456789:AAF0123456789abcdefghij", "XXXXXXXXXXXX1234abcdXYZW", "eyJhbGciOiJIUzI1NiJ9.e30.x",
+            "ghp_0123456789abcdefghij",
+            "sk-proj-abcdefghijkl",
+            "xoxb-123456789012-abc",
+            "AIzaSyA-1234567890abcdef",
+            "bot123456789:AAF0123456789abcdefghij",
+            "XXXXXXXXXXXX1234abcdXYZW",
+            "eyJhbGciOiJIUzI1NiJ9.e30.x",
         ] {
             assert!(is_value(value), "{value}");
         }
         for value in [
-            "rust-lang", "018faf50-b7b6-7a01-9a05-a22a6e0af101", "da39a3ee5e6b4b0d3255bfef95601890afd80709", "application/json",
-            "How-To-Build-A-Tool-In-2024", "current.json", "Paris",
+            "rust-lang",
+            "018faf50-b7b6-7a01-9a05-a22a6e0af101",
+            "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+            "application/json",
+            "How-To-Build-A-Tool-In-2024",
+            "current.json",
+            "Paris",
         ] {
             assert!(!is_value(value), "{value}");
         }

@@ -32,6 +32,7 @@ pub(super) struct Draft {
     pub(super) is_json: bool,
     pub(super) arguments: Vec<Argument>,
     pub(super) secrets: Vec<SecretUse>,
+    pub(super) has_typed_credentials: bool,
     pub(super) left_out: Vec<(String, String)>,
     pub(super) notes: Vec<String>,
 }
@@ -88,7 +89,11 @@ impl Making<'_> {
         self.pairs(&mut query, Place::Query);
         self.url.query = query;
         for (name, value) in &headers.kept {
-            self.claim(value, Place::Header, &format!("Part of the header `{name}`"));
+            self.claim(
+                value,
+                Place::Header,
+                &format!("Part of the header `{name}`"),
+            );
         }
         self.finish_params();
         let is_json = is_json(&method, &self.url.path, &headers);
@@ -111,6 +116,7 @@ impl Making<'_> {
             retries: command.retries,
             max_received: command.max_received,
             is_json,
+            has_typed_credentials: self.secrets.has_typed(),
             arguments: std::mem::take(&mut self.arguments),
             secrets: std::mem::replace(&mut self.secrets, Secrets::of("", "")).into_uses(),
             left_out,
@@ -127,9 +133,15 @@ impl Making<'_> {
         let Some(method) = &command.method else {
             return implied.to_owned();
         };
-        let is_plain = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+        let is_plain = !method.is_empty()
+            && method
+                .bytes()
+                .all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
         if !is_plain || method.len() > 20 {
-            self.why.push(Why::new("the method is no word of letters", "write -X POST"));
+            self.why.push(Why::new(
+                "the method is no word of letters",
+                "write -X POST",
+            ));
         }
         method.to_ascii_uppercase()
     }
@@ -152,13 +164,15 @@ impl Making<'_> {
             headers.push("Accept", JSON.to_owned());
         }
         let said = headers.get("Content-Type").map(str::to_owned);
-        let as_json = Body::json(&text).filter(|body| matches!(body, Body::Json(Value::Object(_) | Value::Array(_))));
+        let as_json = Body::json(&text)
+            .filter(|body| matches!(body, Body::Json(Value::Object(_) | Value::Array(_))));
         let content_type = match (said, command.json, as_json.is_some()) {
             (Some(said), _, _) => said,
             (None, true, _) => JSON.to_owned(),
             (None, false, true) => {
                 self.notes.push(
-                    "the body is JSON and is sent as such; curl would have called it a form".to_owned(),
+                    "the body is JSON and is sent as such; curl would have called it a form"
+                        .to_owned(),
                 );
                 JSON.to_owned()
             }
@@ -206,7 +220,9 @@ impl Making<'_> {
         }
         if !command.cookies.is_empty() {
             let cookies = mark::find(&command.cookies.join("; "), Spellings::Doubled);
-            let cookies = self.secrets.conceal(&cookies, "COOKIE", "the header `Cookie`");
+            let cookies = self
+                .secrets
+                .conceal(&cookies, "COOKIE", "the header `Cookie`");
             headers.push("Cookie", cookies);
         }
     }
@@ -267,7 +283,10 @@ impl Making<'_> {
             }
         }
         let place = "the path";
-        if let Some(token) = segment.strip_prefix("bot").filter(|_| credential::is_value(&segment)) {
+        if let Some(token) = segment
+            .strip_prefix("bot")
+            .filter(|_| credential::is_value(&segment))
+        {
             let token = self.secrets.conceal(token, "TOKEN", place);
             return format!("bot{token}");
         }
@@ -288,12 +307,16 @@ impl Making<'_> {
             };
             let (words, is_credential) = match place {
                 Place::Body => (format!("Field `{name}` of the body"), is_field_name(&name)),
-                Place::Path | Place::Query | Place::Header => {
-                    (format!("Query parameter `{name}`"), credential::is_name(&name))
-                }
+                Place::Path | Place::Query | Place::Header => (
+                    format!("Query parameter `{name}`"),
+                    credential::is_name(&name),
+                ),
             };
             let text = decoded(value).unwrap_or_default();
-            if let Some(at) = params.iter().position(|param| param.is_pair(&pair.name, value)) {
+            if let Some(at) = params
+                .iter()
+                .position(|param| param.is_pair(&pair.name, value))
+            {
                 self.found[at] = true;
                 if is_credential {
                     self.no_argument(&params[at]);
@@ -315,7 +338,8 @@ impl Making<'_> {
         let params = self.params;
         let words = format!("Field `{}` of the body", path.join("."));
         let name = path.last().cloned().unwrap_or_default();
-        let is_credential = is_field_name(&name) && value.as_str().is_some_and(|text| !text.is_empty());
+        let is_credential =
+            is_field_name(&name) && value.as_str().is_some_and(|text| !text.is_empty());
         if let Some(at) = params.iter().position(|param| param.is_field(path, value)) {
             self.found[at] = true;
             if is_credential {
@@ -357,10 +381,17 @@ impl Making<'_> {
 
     /// The names in a text that stands here: secrets by their case, or arguments.
     fn claim(&mut self, text: &str, place: Place, words: &str) {
+        if mark::is_behind_dollar(text) {
+            self.why.push(Why::new(
+                "a `$` stands right before a placeholder, which templates cannot say",
+                "let the argument hold the `$`, too",
+            ));
+        }
         for name in mark::names(text) {
             let is_upper = name.bytes().all(|byte| !byte.is_ascii_lowercase());
             let tells = matches!(place, Place::Header | Place::Query) || credential::is_name(name);
-            let is_known = self.secrets.has(name) || self.arguments.iter().any(|argument| argument.name == name);
+            let is_known = self.secrets.has(name)
+                || self.arguments.iter().any(|argument| argument.name == name);
             if is_known {
                 continue;
             }
@@ -380,7 +411,11 @@ impl Making<'_> {
     }
 
     fn argue(&mut self, argument: Argument) {
-        if !self.arguments.iter().any(|other| other.name == argument.name) {
+        if !self
+            .arguments
+            .iter()
+            .any(|other| other.name == argument.name)
+        {
             self.arguments.push(argument);
         }
     }
@@ -399,13 +434,27 @@ impl Making<'_> {
             }
             // A text that was not found may be a slip in a credential: it is not quoted.
             let what = match &param.finds {
-                Finds::Named(_) | Finds::Field(_) => format!("`--param {}` names nothing in the request", param.typed),
-                Finds::Text(_) => format!("the text of `--param {}=…` is nowhere in the request", param.name),
+                Finds::Named(_) | Finds::Field(_) => {
+                    format!("`--param {}` names nothing in the request", param.typed)
+                }
+                Finds::Text(_) => format!(
+                    "the text of `--param {}=…` is nowhere in the request",
+                    param.name
+                ),
             };
-            let names: Vec<&str> = self.url.query.iter().map(|pair| pair.name.as_str()).collect();
-            let names: Vec<&str> = names.into_iter().filter(|name| !mark::is_in(name)).collect();
+            let names: Vec<&str> = self
+                .url
+                .query
+                .iter()
+                .map(|pair| pair.name.as_str())
+                .collect();
+            let names: Vec<&str> = names
+                .into_iter()
+                .filter(|name| !mark::is_in(name))
+                .collect();
             let instead = match names.is_empty() {
-                true => "name a query parameter, `body.FIELD`, or NAME=TEXT for a text of the path".to_owned(),
+                true => "name a query parameter, `body.FIELD`, or NAME=TEXT for a text of the path"
+                    .to_owned(),
                 false => format!("its query has {}", names.join(", ")),
             };
             self.why.push(Why::new(what, instead));
@@ -413,7 +462,8 @@ impl Making<'_> {
     }
 
     fn settle_names(&mut self) {
-        self.arguments.retain(|argument| !self.secrets.has(&argument.name));
+        self.arguments
+            .retain(|argument| !self.secrets.has(&argument.name));
         let names = self.arguments.iter().map(|argument| argument.name.as_str());
         for name in names.filter(|name| RESERVED.contains(name)) {
             self.why.push(Why::new(
@@ -426,7 +476,8 @@ impl Making<'_> {
 
 /// Fields of bodies are called `key` and `pass` for many reasons.
 fn is_field_name(name: &str) -> bool {
-    let is_common = ["key", "pass", "pin", "auth", "session"].contains(&name.to_ascii_lowercase().as_str());
+    let is_common =
+        ["key", "pass", "pin", "auth", "session"].contains(&name.to_ascii_lowercase().as_str());
     credential::is_name(name) && !is_common
 }
 
@@ -450,6 +501,8 @@ fn is_json(method: &str, path: &str, headers: &Headers) -> bool {
             return false;
         }
     }
-    const TEXTS: [&str; 8] = [".txt", ".csv", ".html", ".htm", ".xml", ".md", ".rss", ".yaml"];
+    const TEXTS: [&str; 8] = [
+        ".txt", ".csv", ".html", ".htm", ".xml", ".md", ".rss", ".yaml",
+    ];
     !TEXTS.iter().any(|end| path.ends_with(end))
 }

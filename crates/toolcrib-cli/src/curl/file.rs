@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Import;
+use super::arguments::Argument;
 use super::draft::Draft;
 use super::headers::Auth;
 use super::mark;
@@ -26,7 +27,9 @@ pub(super) fn finish(draft: Draft, tool: &str, description: Option<&str>) -> Imp
         text,
         method: draft.method,
         url,
+        origin: draft.url.origin(),
         host: entry(&draft.url),
+        has_typed_credentials: draft.has_typed_credentials,
         arguments: draft.arguments,
         secrets: draft.secrets,
         left_out: draft.left_out,
@@ -41,7 +44,8 @@ fn entry(url: &Url) -> String {
         _ => (url.host.as_str(), None),
     };
     let usual = if url.scheme == "https" { "443" } else { "80" };
-    let is_address = name == "localhost" || name.starts_with('[') || name.parse::<std::net::Ipv4Addr>().is_ok();
+    let is_address =
+        name == "localhost" || name.starts_with('[') || name.parse::<std::net::Ipv4Addr>().is_ok();
     match port {
         None if is_address => format!("{name}:{usual}"),
         Some("80" | "443") if !is_address => name.to_owned(),
@@ -51,7 +55,7 @@ fn entry(url: &Url) -> String {
 }
 
 /// What calls do, by the method; a tool without tags asks every time.
-fn tags(method: &str) -> Vec<&'static str> {
+pub(crate) fn tags(method: &str) -> Vec<&'static str> {
     match method {
         "GET" | "HEAD" | "OPTIONS" => vec!["read"],
         "POST" | "PUT" | "PATCH" => vec!["write"],
@@ -62,10 +66,7 @@ fn tags(method: &str) -> Vec<&'static str> {
 fn text(draft: &Draft, tool: &str, description: Option<&str>) -> String {
     let description = match description {
         Some(description) => description.to_owned(),
-        None => {
-            let path = mark::shown(&draft.url.path);
-            format!("{} {}{path}", draft.method, draft.url.host)
-        }
+        None => described(&draft.method, &draft.url.template()),
     };
     let mut file = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -78,7 +79,7 @@ fn text(draft: &Draft, tool: &str, description: Option<&str>) -> String {
     put("type", json!("http"));
     put("isEnabled", json!(true));
     put("tags", json!(tags(&draft.method)));
-    put("argSchema", arg_schema(draft));
+    put("argSchema", arg_schema(&draft.arguments));
     put("impl", request(draft));
     if let Some(bytes) = draft.max_received {
         put("limits", json!({"maxReceivedBytes": bytes}));
@@ -87,16 +88,32 @@ fn text(draft: &Draft, tool: &str, description: Option<&str>) -> String {
     format!("// Made from a curl command; docs/http-tools.md says what each field means.\n{json}\n")
 }
 
-fn title(tool: &str) -> String {
+/// What can be said of a request without knowing what it is good for.
+pub(crate) fn plain_description(request: &Import) -> String {
+    described(&request.method, &request.url)
+}
+
+fn described(method: &str, url: &str) -> String {
+    let page = url.split('?').next().unwrap_or_default();
+    let page = page.split_once("://").map_or(page, |(_, page)| page);
+    format!("{method} {page}")
+}
+
+/// A name as a title.
+pub(crate) fn title(tool: &str) -> String {
     let words = tool.replace(['-', '_'], " ");
     let mut chars = words.chars();
     let first = chars.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(chars).collect()
 }
 
-fn arg_schema(draft: &Draft) -> Value {
-    let names: Vec<&str> = draft.arguments.iter().map(|argument| argument.name.as_str()).collect();
-    let properties = draft.arguments.iter();
+/// `argSchema` of these arguments, all of them required.
+pub(crate) fn arg_schema(arguments: &[Argument]) -> Value {
+    let names: Vec<&str> = arguments
+        .iter()
+        .map(|argument| argument.name.as_str())
+        .collect();
+    let properties = arguments.iter();
     let properties: Map<String, Value> = properties
         .map(|argument| (argument.name.clone(), argument.schema()))
         .collect();
@@ -125,7 +142,10 @@ fn request(draft: &Draft) -> Value {
     }
     match &draft.auth {
         Some(Auth::Bearer { token }) => {
-            put("auth", json!({"type": "bearer", "token": mark::template(token)}));
+            put(
+                "auth",
+                json!({"type": "bearer", "token": mark::template(token)}),
+            );
         }
         Some(Auth::Basic { username, password }) => {
             put(
@@ -143,7 +163,10 @@ fn request(draft: &Draft) -> Value {
     if let Some(max) = draft.retries {
         put("retry", json!({"max": max}));
     }
-    put("responseEncoding", json!(if draft.is_json { "json" } else { "text" }));
+    put(
+        "responseEncoding",
+        json!(if draft.is_json { "json" } else { "text" }),
+    );
     put("errorMode", json!("fail"));
     Value::Object(request)
 }

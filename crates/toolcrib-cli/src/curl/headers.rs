@@ -158,7 +158,8 @@ impl Headers {
         let page = page.strip_suffix(";auto").unwrap_or(page);
         if page != value {
             let why = "it may hold credentials, and no server needs it";
-            self.left_out.push(("the query of `Referer`".to_owned(), why));
+            self.left_out
+                .push(("the query of `Referer`".to_owned(), why));
         }
         if !page.is_empty() && !page.contains('@') {
             self.push("Referer", page.to_owned());
@@ -186,11 +187,17 @@ impl Headers {
                 ));
             }
             "basic" => {
-                let rest = secrets.conceal(rest, "BASIC", "the header `Authorization`, behind `Basic`");
+                let rest =
+                    secrets.conceal(rest, "BASIC", "the header `Authorization`, behind `Basic`");
                 self.push("Authorization", format!("{scheme} {rest}"));
             }
             // A scheme is a word of letters: anything else may be the credential itself.
-            known if known.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-') && known.len() <= 16 => {
+            known
+                if known
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+                    && known.len() <= 16 =>
+            {
                 let place = format!("the header `Authorization`, behind `{scheme}`");
                 let rest = secrets.conceal(rest, "TOKEN", &place);
                 self.push("Authorization", format!("{scheme} {rest}"));

@@ -88,6 +88,11 @@ pub(super) fn names(text: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Whether a `$` stands right before a mark: no template can say that, since `$${` is the escape.
+pub(super) fn is_behind_dollar(text: &str) -> bool {
+    text.contains(&format!("${OPEN}"))
+}
+
 /// A text as a template: marks as `${NAME}`, and what would be read as one escaped.
 pub(super) fn template(text: &str) -> String {
     let escaped = text.replace("${", "$${");
@@ -106,14 +111,21 @@ pub(super) fn find(text: &str, spellings: Spellings) -> String {
     while let Some(at) = rest.find(['{', OPEN]) {
         if rest[at..].starts_with(OPEN) {
             // A mark stays whole.
-            let end = rest[at..].find([CLOSE, CLOSE_WHOLE]).map_or(rest.len(), |end| {
-                at + end + CLOSE.len_utf8()
-            });
+            let end = rest[at..]
+                .find([CLOSE, CLOSE_WHOLE])
+                .map_or(rest.len(), |end| at + end + CLOSE.len_utf8());
             found.push_str(&rest[..end]);
             rest = &rest[end..];
             continue;
         }
         let (before, brace) = rest.split_at(at);
+        if let Some(kept) = before.strip_suffix("$$") {
+            // S4's escape: `$${` is `${`, as it stands.
+            found.push_str(kept);
+            found.push_str("${");
+            rest = &brace[1..];
+            continue;
+        }
         let dollar = before.strip_suffix('$');
         let (kept, inside, close) = match (dollar, brace.strip_prefix("{{")) {
             (Some(kept), _) => (kept, &brace[1..], "}"),
@@ -172,7 +184,7 @@ mod tests {
             (Spellings::Doubled, "{id}${q}{{ x }}", "{id}<q><x>"),
             (Spellings::Dollar, "{id}${q}{{x}}", "{id}<q>{{x}}"),
             (Spellings::All, "{a b} {} {1} {a", "{a b} {} {1} {a"),
-            (Spellings::All, "$${q}", "$<q>"),
+            (Spellings::All, "$${q}", "${q}"),
         ] {
             let found = find(text, spellings);
             let shown = found.replace(OPEN, "<").replace(CLOSE, ">");

@@ -24,7 +24,11 @@ mod url;
 mod why;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use arguments::Argument;
+pub(crate) use file::{arg_schema, plain_description, tags, title};
 pub(crate) use secrets::SecretUse;
 
 use arguments::Param;
@@ -39,12 +43,16 @@ pub(crate) struct Import {
     pub(crate) method: String,
     /// The URL, with placeholders.
     pub(crate) url: String,
+    /// Scheme, host and port.
+    pub(crate) origin: String,
     /// The host, as `allowedHosts` and the binding of a secret name it.
     pub(crate) host: String,
     /// What callers give.
     pub(crate) arguments: Vec<Argument>,
     /// What is to be kept with `toolcrib secret set`.
     pub(crate) secrets: Vec<SecretUse>,
+    /// Whether the value of one of them was in the command.
+    pub(crate) has_typed_credentials: bool,
     /// What of the command has no place in a tool, and why.
     pub(crate) left_out: Vec<(String, String)>,
     /// What else there is to know.
@@ -65,9 +73,34 @@ pub(crate) fn import(
         .map_err(|why| vec![why])
         .and_then(options::read)
         .and_then(|command| draft::draft(command, tool, &params));
-    let reason = |why: Why| (why.what, why.instead);
-    match made {
-        Ok(draft) => Ok(file::finish(draft, tool, description)),
-        Err(whys) => Err(whys.into_iter().map(reason).collect()),
+    made.map(|draft| file::finish(draft, tool, description))
+        .map_err(reasons)
+}
+
+/// Makes a tool of a URL and a method.
+pub(crate) fn request(
+    url: &str,
+    method: &str,
+    tool: &str,
+) -> Result<Import, Vec<(String, String)>> {
+    // Typed apart from any command: the characters that marks are made of are refused here as there.
+    if mark::is_in(url) || url.contains(|char: char| char.is_control()) {
+        return Err(reasons(vec![Why::new(
+            "the URL has characters that no URL can have",
+            "remove them",
+        )]));
     }
+    let command = options::Command {
+        url: url.to_owned(),
+        method: Some(method.to_owned()),
+        ..options::Command::default()
+    };
+    let made = draft::draft(command, tool, &[]);
+    made.map(|draft| file::finish(draft, tool, None))
+        .map_err(reasons)
+}
+
+fn reasons(whys: Vec<Why>) -> Vec<(String, String)> {
+    let reason = |why: Why| (why.what, why.instead);
+    whys.into_iter().map(reason).collect()
 }

@@ -97,6 +97,11 @@ impl Secrets {
         self.kept.iter().any(|kept| kept.name == name)
     }
 
+    /// Whether the value of one was in the command.
+    pub(super) fn has_typed(&self) -> bool {
+        self.kept.iter().any(|kept| kept.value.is_some())
+    }
+
     /// What can be told about them.
     pub(super) fn into_uses(self) -> Vec<SecretUse> {
         let uses = self.kept.into_iter().map(|kept| SecretUse {

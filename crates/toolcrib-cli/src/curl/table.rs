@@ -44,8 +44,9 @@ const PRINTING: Does = Does::Ignored("it is about what curl prints");
 const TO_FILE: Does =
     Does::Ignored("a tool's value goes to its caller, and nothing is written to files");
 const PROTOCOL: Does = Does::Ignored("tools speak HTTP/1.1, and TLS 1.2 or newer");
-const RETRYING: Does =
-    Does::Ignored("how long to wait between attempts is not a tool's to say; `Retry-After` is honoured");
+const RETRYING: Does = Does::Ignored(
+    "how long to wait between attempts is not a tool's to say; `Retry-After` is honoured",
+);
 const REDIRECTS: Does =
     Does::Ignored("up to five redirections are followed, each within `allowedHosts`");
 const NO_PROXY: Does = Does::Refused(
@@ -130,7 +131,9 @@ pub(super) const OPTIONS: &[Opt] = &[
     flag('L', "location", REDIRECTS),
     long_flag(
         "location-trusted",
-        Does::Ignored("redirections are followed, but credentials are never sent on to another origin"),
+        Does::Ignored(
+            "redirections are followed, but credentials are never sent on to another origin",
+        ),
     ),
     long_value("max-redirs", REDIRECTS),
     long_flag("post301", REDIRECTS),
@@ -140,7 +143,10 @@ pub(super) const OPTIONS: &[Opt] = &[
         "compressed",
         Does::Ignored("answers are unpacked without asking, up to the limits"),
     ),
-    long_flag("tr-encoding", Does::Ignored("answers are unpacked without asking, up to the limits")),
+    long_flag(
+        "tr-encoding",
+        Does::Ignored("answers are unpacked without asking, up to the limits"),
+    ),
     flag('s', "silent", PRINTING),
     flag('S', "show-error", PRINTING),
     flag('v', "verbose", PRINTING),
@@ -175,7 +181,11 @@ pub(super) const OPTIONS: &[Opt] = &[
     value('c', "cookie-jar", TO_FILE),
     value('C', "continue-at", TO_FILE),
     flag('j', "junk-session-cookies", TO_FILE),
-    flag('q', "disable", Does::Ignored("curl's own settings are not read")),
+    flag(
+        'q',
+        "disable",
+        Does::Ignored("curl's own settings are not read"),
+    ),
     flag('0', "http1.0", PROTOCOL),
     long_flag("http1.1", PROTOCOL),
     long_flag("http2", PROTOCOL),
@@ -196,15 +206,34 @@ pub(super) const OPTIONS: &[Opt] = &[
     long_value("proto", PROTOCOL),
     long_value("proto-default", PROTOCOL),
     long_value("proto-redir", PROTOCOL),
-    flag('4', "ipv4", Does::Ignored("whichever address of a host is reached first is used")),
-    flag('6', "ipv6", Does::Ignored("whichever address of a host is reached first is used")),
-    long_flag("basic", Does::Ignored("it is what a user and a password mean anyway")),
+    flag(
+        '4',
+        "ipv4",
+        Does::Ignored("whichever address of a host is reached first is used"),
+    ),
+    flag(
+        '6',
+        "ipv6",
+        Does::Ignored("whichever address of a host is reached first is used"),
+    ),
+    long_flag(
+        "basic",
+        Does::Ignored("it is what a user and a password mean anyway"),
+    ),
     long_value(
         "connect-timeout",
         Does::Ignored("`timeoutMs` bounds the whole request, the connection included"),
     ),
-    value('y', "speed-time", Does::Ignored("`timeoutMs` bounds the whole request")),
-    value('Y', "speed-limit", Does::Ignored("`timeoutMs` bounds the whole request")),
+    value(
+        'y',
+        "speed-time",
+        Does::Ignored("`timeoutMs` bounds the whole request"),
+    ),
+    value(
+        'Y',
+        "speed-limit",
+        Does::Ignored("`timeoutMs` bounds the whole request"),
+    ),
     long_value("limit-rate", Does::Ignored("tools have no limit on speed")),
     long_value("retry-delay", RETRYING),
     long_value("retry-max-time", RETRYING),
@@ -281,16 +310,45 @@ pub(super) const OPTIONS: &[Opt] = &[
             "tools have bearer, basic, HMAC and OAuth2; a YAML tool can run `aws`",
         ),
     ),
-    flag('n', "netrc", Does::Refused("no file with passwords is read", "write -u USER:PASSWORD")),
-    long_flag("netrc-optional", Does::Refused("no file with passwords is read", "write -u USER:PASSWORD")),
-    long_value("netrc-file", Does::Refused("no file with passwords is read", "write -u USER:PASSWORD")),
-    value('K', "config", Does::Refused("no file of options is read", "write the options themselves")),
-    long_value("variable", Does::Refused("curl's own variables are not read", "write `${NAME}`")),
+    flag(
+        'n',
+        "netrc",
+        Does::Refused("no file with passwords is read", "write -u USER:PASSWORD"),
+    ),
+    long_flag(
+        "netrc-optional",
+        Does::Refused("no file with passwords is read", "write -u USER:PASSWORD"),
+    ),
+    long_value(
+        "netrc-file",
+        Does::Refused("no file with passwords is read", "write -u USER:PASSWORD"),
+    ),
+    value(
+        'K',
+        "config",
+        Does::Refused("no file of options is read", "write the options themselves"),
+    ),
+    long_value(
+        "variable",
+        Does::Refused("curl's own variables are not read", "write `${NAME}`"),
+    ),
     flag(':', "next", ONE_REQUEST),
     flag('Z', "parallel", ONE_REQUEST),
-    value('t', "telnet-option", Does::Refused("tools speak HTTP only", "leave it out")),
-    value('z', "time-cond", Does::Refused("a tool has nothing to compare times with", "leave it out")),
-    value('Q', "quote", Does::Refused("tools speak HTTP only", "leave it out")),
+    value(
+        't',
+        "telnet-option",
+        Does::Refused("tools speak HTTP only", "leave it out"),
+    ),
+    value(
+        'z',
+        "time-cond",
+        Does::Refused("a tool has nothing to compare times with", "leave it out"),
+    ),
+    value(
+        'Q',
+        "quote",
+        Does::Refused("tools speak HTTP only", "leave it out"),
+    ),
 ];
 
 /// An option by its letter.
@@ -312,7 +370,10 @@ mod tests {
         for (at, option) in OPTIONS.iter().enumerate() {
             for other in &OPTIONS[at + 1..] {
                 assert_ne!(option.long, other.long);
-                assert!(option.short.is_none() || option.short != other.short, "{option:?}");
+                assert!(
+                    option.short.is_none() || option.short != other.short,
+                    "{option:?}"
+                );
             }
         }
     }

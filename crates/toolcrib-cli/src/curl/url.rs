@@ -138,12 +138,18 @@ impl Url {
 fn is_glob(text: &str) -> bool {
     let sets = text.split('{').skip(1);
     let ranges = text.split('[').skip(1);
-    let is_set = |rest: &str| rest.split_once('}').is_some_and(|(set, _)| set.contains(','));
+    let is_set = |rest: &str| {
+        rest.split_once('}')
+            .is_some_and(|(set, _)| set.contains(','))
+    };
     let is_range = |rest: &str| {
         rest.split_once(']').is_some_and(|(range, _)| {
             range.split_once('-').is_some_and(|(from, to)| {
                 let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-                !from.is_empty() && plain(from) && !to.is_empty() && plain(to.split(':').next().unwrap_or_default())
+                !from.is_empty()
+                    && plain(from)
+                    && !to.is_empty()
+                    && plain(to.split(':').next().unwrap_or_default())
             })
         })
     };
@@ -231,7 +237,10 @@ mod tests {
             ("https://a.test/é?x=%26", "https://a.test/%C3%A9?x=%26"),
             ("http://[::1]:8080/x", "http://[::1]:8080/x"),
             ("https://a.test/x#top", "https://a.test/x"),
-            ("https://a.test/?ids[]=1&flag", "https://a.test/?ids[]=1&flag"),
+            (
+                "https://a.test/?ids[]=1&flag",
+                "https://a.test/?ids[]=1&flag",
+            ),
         ] {
             assert_eq!(template(text).as_deref(), Ok(expected), "{text}");
         }

@@ -176,12 +176,10 @@ impl<'a> Reader<'a> {
                 mark::push(word, &name);
                 Ok(())
             }
-            (Some(char), _) if char.is_ascii_digit() || "?@*#!$-".contains(char) => {
-                Err(Why::new(
-                    format!("the command has the shell's own variable `${char}`"),
-                    "put the value there, or quote it with '…' if it is meant as it stands",
-                ))
-            }
+            (Some(char), _) if char.is_ascii_digit() || "?@*#!$-".contains(char) => Err(Why::new(
+                format!("the command has the shell's own variable `${char}`"),
+                "put the value there, or quote it with '…' if it is meant as it stands",
+            )),
             _ => {
                 word.push('$');
                 Ok(())
