@@ -46,10 +46,7 @@ impl Scene {
 
     /// A secret for these hosts only.
     fn bound(self, name: &str, value: &str, hosts: &[&str]) -> Self {
-        let binding = Binding {
-            hosts: AllowedHosts::parse(hosts.iter().copied()).unwrap(),
-            ..Binding::default()
-        };
+        let binding = Binding::new(hosts.iter().copied(), []).unwrap();
         set(&self.store, name, value, &binding);
         self
     }

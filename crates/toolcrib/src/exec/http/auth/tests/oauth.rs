@@ -88,10 +88,7 @@ async fn the_clients_secret_is_told_the_token_server_and_nobody_else() {
         &scene.store,
         "CLIENT_SECRET",
         "an0ther-s3cret",
-        &Binding {
-            hosts: AllowedHosts::parse([elsewhere.as_str()]).unwrap(),
-            ..Binding::default()
-        },
+        &Binding::new([elsewhere.as_str()], []).unwrap(),
     );
     assert_eq!(scene.error().await.code(), ErrorCode::ToolUnavailable);
     assert_eq!(issuer.asked().len(), 1);
@@ -117,10 +114,7 @@ async fn a_new_refresh_token_replaces_the_secret_and_keeps_its_binding() {
     assert_eq!(issuer.asked().len(), 3);
     let kept = scene.other_process().list().unwrap();
     assert_eq!(kept.len(), 1);
-    assert_eq!(
-        kept[0].binding.hosts,
-        AllowedHosts::parse([host.as_str()]).unwrap()
-    );
+    assert_eq!(kept[0].binding.hosts(), [host]);
     let (_, target) = crate::egress::Target::parse(&issuer.server.url("/token")).unwrap();
     let value =
         scene
