@@ -14,6 +14,7 @@ mod pipeline;
 mod programs;
 mod properties;
 mod rules;
+mod secrets;
 mod seeds;
 mod shell;
 mod shell_cases;
