@@ -640,9 +640,17 @@ pub(crate) struct CheckArgs {
     /// Also report what this provider's format cannot say about a tool
     #[arg(long = "for", value_name = "PROVIDER", value_parser = providers())]
     pub(crate) provider: Option<String>,
-    /// Print the JSON Schema of the format and check nothing
-    #[arg(long, conflicts_with_all = ["paths", "fix", "strict", "provider"])]
-    pub(crate) schema: bool,
+    /// Print the JSON Schema of the format (yaml, or http for .json files) and check nothing
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "yaml",
+        value_parser = ["yaml", "http"],
+        conflicts_with_all = ["paths", "fix", "strict", "provider"]
+    )]
+    pub(crate) schema: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -676,9 +684,16 @@ Examples:
   toolcrib new release --kind steps          several commands, one after the other
   toolcrib new todo --kind alias             another tool with preset arguments
   toolcrib new greet --scope user            for all your projects, in ~/.toolcrib/tools
+  toolcrib new weather --http --url 'https://api.example.com/v1/now?q=${city}'
+  toolcrib new issues --from-curl 'curl https://api.github.com/repos/{owner}/{repo}/issues'
+  pbpaste | toolcrib new search --from-curl - --param q
 
 Each template works as it is: it checks, and its own tests pass. It is trusted, since you wrote it.
-Change it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.")]
+Change it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.
+
+--from-curl runs and sends nothing. What looks like a credential becomes a secret, and its value is
+written nowhere; `${name}` and `{name}` in the URL become arguments, and so does what --param names.
+See docs/http-tools.md.")]
 pub(crate) struct NewArgs {
     /// The tool's name: letters, digits, dashes and underscores
     pub(crate) name: String,
@@ -691,6 +706,36 @@ pub(crate) struct NewArgs {
     /// What it does, for people and models
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
+    /// Make an HTTP tool from a curl command; @FILE reads it from a file, - from stdin
+    #[arg(long, value_name = "CURL|@FILE|-", conflicts_with_all = ["kind", "http"], help_heading = "HTTP tools")]
+    pub(crate) from_curl: Option<String>,
+    /// With --from-curl: what callers give. A query parameter, body.FIELD, or NAME=TEXT for a text of the path
+    #[arg(
+        long = "param",
+        value_name = "NAME|body.FIELD|NAME=TEXT",
+        requires = "from_curl",
+        help_heading = "HTTP tools"
+    )]
+    pub(crate) params: Vec<String>,
+    /// Make an HTTP tool from a template with comments
+    #[arg(long, conflicts_with = "kind", help_heading = "HTTP tools")]
+    pub(crate) http: bool,
+    /// With --http: where it goes; ${name} in path and query is an argument
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "http",
+        help_heading = "HTTP tools"
+    )]
+    pub(crate) url: Option<String>,
+    /// With --http: GET, POST, … [default: GET]
+    #[arg(
+        long,
+        value_name = "METHOD",
+        requires = "http",
+        help_heading = "HTTP tools"
+    )]
+    pub(crate) method: Option<String>,
     /// Replace the file if there is one
     #[arg(long)]
     pub(crate) force: bool,

@@ -11,7 +11,9 @@ use crate::approval::queue::OnlyGiven;
 use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
+use crate::egress::Egress;
 use crate::exec::command::CommandSettings;
+use crate::exec::http::HttpSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::spec::ToolSpec;
@@ -42,6 +44,7 @@ pub struct CribOptions {
     workspace: Option<PathBuf>,
     approvals: Approvals,
     session: Option<String>,
+    egress: Option<Egress>,
 }
 
 /// Who decides what needs approval.
@@ -75,6 +78,7 @@ impl Default for CribOptions {
             workspace: None,
             approvals: Approvals::default(),
             session: None,
+            egress: None,
         }
     }
 }
@@ -118,6 +122,13 @@ impl CribOptions {
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session = Some(id.into());
+        self
+    }
+
+    /// Sends what leaves for other machines this way, instead of the one the settings describe.
+    #[must_use]
+    pub fn egress(mut self, egress: Egress) -> Self {
+        self.egress = Some(egress);
         self
     }
 
@@ -183,7 +194,14 @@ impl CribOptions {
             builder = builder.workspace(workspace);
         }
         let registry = builder.build();
-        let builtins = builtin_options(&config, no_workspace);
+        let egress = match self.egress {
+            Some(egress) => egress,
+            None => Egress::new(config.egress()?).map_err(|error| ConfigError::Value {
+                place: "config.toml".to_owned(),
+                problem: error.to_string(),
+            })?,
+        };
+        let builtins = builtin_options(&config, no_workspace, Some(egress.clone()));
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
         let sources = Sources::new(SourceOptions {
@@ -198,6 +216,8 @@ impl CribOptions {
                 network: config.sandbox_network(),
                 secrets: Some(secrets.clone()),
             }),
+            http: Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone()))),
+            secrets: secrets.clone(),
         });
         sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));
@@ -211,13 +231,18 @@ impl CribOptions {
             grants,
             secrets,
             sources,
+            egress,
             warnings,
         })
     }
 }
 
 /// What the settings say about the built-in tools.
-pub(crate) fn builtin_options(config: &Config, no_workspace: Option<String>) -> BuiltinOptions {
+pub(crate) fn builtin_options(
+    config: &Config,
+    no_workspace: Option<String>,
+    egress: Option<Egress>,
+) -> BuiltinOptions {
     BuiltinOptions {
         read: ReadOptions {
             extensions: config.read_extensions(),
@@ -236,6 +261,7 @@ pub(crate) fn builtin_options(config: &Config, no_workspace: Option<String>) -> 
                 sandbox: None,
             },
         },
+        egress,
         no_workspace,
     }
 }
@@ -296,6 +322,7 @@ pub struct Crib {
     grants: Grants,
     secrets: SecretStore,
     sources: Arc<Sources>,
+    egress: Egress,
     warnings: Vec<String>,
 }
 
@@ -375,6 +402,11 @@ impl Crib {
         self.sources.set_enabled(&specs, enabled)?;
         self.sources.reload(&self.registry);
         Ok(())
+    }
+
+    /// The way out for everything that leaves for other machines.
+    pub fn egress(&self) -> &Egress {
+        &self.egress
     }
 
     /// Where Toolcrib keeps its data.

@@ -17,12 +17,18 @@
 //! # });
 //! ```
 
+mod network;
+mod server;
+
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
 use tempfile::TempDir;
+
+pub use network::{NameTable, RecordingDialler};
+pub use server::{Received, Reply, ScriptedServer};
 
 use crate::approval::{ApprovalRequest, ApprovalResponse, Approver, NoAnswer};
 use crate::record::{CallRecord, Recorder};

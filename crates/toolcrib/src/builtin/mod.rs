@@ -22,6 +22,7 @@ pub use programs::SandboxSettings;
 pub use read_file::ReadOptions;
 pub use reference::reference;
 
+use crate::egress::Egress;
 use crate::model::JsonObject;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
@@ -50,6 +51,8 @@ pub struct BuiltinOptions {
     pub list: ListOptions,
     /// For `shell` and `run_code`.
     pub sandbox: SandboxSettings,
+    /// The way out, for tools that fetch; without one they cannot be called.
+    pub egress: Option<Egress>,
     /// Why there is no workspace, which file tools need.
     pub no_workspace: Option<String>,
 }

@@ -19,6 +19,7 @@ mod question;
 mod scan;
 mod visible;
 
+pub(super) use clean::has_markup;
 pub(super) use markdown::text_of;
 
 use std::sync::Arc;

@@ -20,6 +20,7 @@ pub use rules::load_rules;
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
 use crate::approval::QueueOptions;
+use crate::egress::{AllowedHosts, EgressOptions};
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
@@ -262,6 +263,42 @@ impl Config {
     /// `readable`.
     pub fn readable(&self) -> Vec<String> {
         self.words("readable")
+    }
+
+    /// How the way out is set up: `allowedHosts` and `network.*`. The file of certificates is read here.
+    pub fn egress(&self) -> Result<EgressOptions, ConfigError> {
+        let hosts = |key: &str| self.words(key);
+        let problem = |key: &str, problem: String| ConfigError::Value {
+            place: format!("`{key}`"),
+            problem,
+        };
+        let (allowed, private) = (hosts("allowedHosts"), hosts("network.privateHosts"));
+        let certificates = match self.value("network.certificates").as_str() {
+            Some(file) => open_regular(Path::new(file))
+                .and_then(read_capped)
+                .map_err(|source| ConfigError::Unreadable {
+                    file: format!("{file} (`network.certificates`)"),
+                    source,
+                })?
+                .into_bytes(),
+            None => Vec::new(),
+        };
+        let proxy = match self.value("network.proxy").as_str() {
+            Some(url) => {
+                Some(EgressOptions::parse_proxy(url).map_err(|why| problem("network.proxy", why))?)
+            }
+            None => None,
+        };
+        Ok(EgressOptions {
+            allowed_hosts: AllowedHosts::parse(allowed.iter().map(String::as_str))
+                .map_err(|why| problem("allowedHosts", why))?,
+            private_hosts: AllowedHosts::parse_names(private.iter().map(String::as_str))
+                .map_err(|why| problem("network.privateHosts", why))?,
+            proxy,
+            certificates,
+            resolver: None,
+            dialler: None,
+        })
     }
 
     /// `sandbox.shell`.

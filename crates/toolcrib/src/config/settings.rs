@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::egress::{AllowedHosts, EgressOptions};
 use crate::model::limits::{Limits, MB};
 use crate::model::text;
 
@@ -37,6 +38,12 @@ pub enum Kind {
     Words,
     /// One of these words, loosest first, or nothing.
     Choice(&'static [&'static str]),
+    /// A list of hosts; in the environment separated by commas.
+    Hosts,
+    /// A list of hosts by name.
+    HostNames,
+    /// The address of a proxy, or nothing.
+    Proxy,
 }
 
 /// What a project's own file may do: a cloned repository must not loosen anything.
@@ -52,6 +59,8 @@ pub enum ProjectMay {
     Extend,
     /// Take from the list; an empty list means everything, so the first list narrows.
     Narrow,
+    /// Keep of a list of hosts what it has too; an empty list means nothing.
+    Keep,
 }
 
 const MILLISECONDS: Kind = Kind::Integer {
@@ -91,6 +100,34 @@ pub static SETTINGS: &[Setting] = &[
         default: || json!([]),
         project: ProjectMay::NotSet,
         effect: "Paths outside the workspace that sandboxed commands may read, besides programs, libraries and the toolchains that are found by themselves; `~/` is the home directory. See docs/security.md.",
+    },
+    Setting {
+        key: "allowedHosts",
+        kind: Kind::Hosts,
+        default: || json!([]),
+        project: ProjectMay::Keep,
+        effect: "Hosts that HTTP tools and `web_fetch` reach without asking: `api.example.com`, `*.example.com` (the names beneath it), `api.example.com:8443`. Without a port, 80 and 443 are meant. An address of this machine or a private network, or `localhost`, is permitted with its port: `127.0.0.1:8080`. Empty: none. See docs/security.md.",
+    },
+    Setting {
+        key: "network.privateHosts",
+        kind: Kind::HostNames,
+        default: || json!([]),
+        project: ProjectMay::Keep,
+        effect: "Names that may have addresses of a private network, for servers of your own; never addresses of this machine, of the local link or of a cloud's metadata service. A name still has to be in `allowedHosts`, or approved.",
+    },
+    Setting {
+        key: "network.proxy",
+        kind: Kind::Proxy,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "A proxy that everything goes through, such as `http://proxy.example.com:3128`; it resolves the names then. The variables `HTTP_PROXY`, `ALL_PROXY` and the like are ignored.",
+    },
+    Setting {
+        key: "network.certificates",
+        kind: Kind::Path,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "A file with certificates (PEM) to trust besides those of the system.",
     },
     Setting {
         key: "sandbox.shell",
@@ -324,6 +361,20 @@ impl Setting {
                 Ok(value)
             }
             (Kind::Choice(words), _) => Err(format!("must be {}", text::or_list(words))),
+            (Kind::Hosts | Kind::HostNames, Value::Array(words)) if words.len() > MAX_WORDS => {
+                Err(format!("may have {MAX_WORDS} hosts at most"))
+            }
+            (Kind::Hosts | Kind::HostNames, Value::Array(_)) => {
+                let hosts = self.hosts(&value)?;
+                Ok(hosts.entries().collect::<Vec<_>>().into())
+            }
+            (Kind::Hosts | Kind::HostNames, _) => Err("must be a list of hosts".to_owned()),
+            (Kind::Proxy, Value::String(url)) => {
+                EgressOptions::parse_proxy(url).map(|url| json!(url.as_str()))
+            }
+            (Kind::Proxy, _) => {
+                Err("must be a proxy like `http://proxy.example.com:3128`".to_owned())
+            }
         }
     }
 
@@ -334,14 +385,25 @@ impl Setting {
                 Ok(number) => json!(number),
                 Err(_) => json!(text),
             },
-            Kind::Path | Kind::Choice(_) => json!(text),
-            Kind::Words => text
+            Kind::Path | Kind::Choice(_) | Kind::Proxy => json!(text),
+            Kind::Words | Kind::Hosts | Kind::HostNames => text
                 .split(',')
                 .map(str::trim)
                 .filter(|word| !word.is_empty())
                 .collect(),
         };
         self.accept(value)
+    }
+
+    /// Reads a list of hosts; the error says which one is wrong and what to write.
+    fn hosts(&self, value: &Value) -> Result<AllowedHosts, String> {
+        let words = value.as_array().map(Vec::as_slice).unwrap_or_default();
+        let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+        let words = words.ok_or_else(|| "must be a list of hosts".to_owned())?;
+        match self.kind {
+            Kind::HostNames => AllowedHosts::parse_names(words),
+            _ => AllowedHosts::parse(words),
+        }
     }
 
     /// What a project's value makes of the value in force; the error says why it may not.
@@ -374,6 +436,11 @@ impl Setting {
                     }
                 }
                 Ok(Value::Array(words))
+            }
+            ProjectMay::Keep => {
+                let read = |value: &Value| self.hosts(value).unwrap_or_default();
+                let both = read(current).narrowed_by(&read(&wanted));
+                Ok(both.entries().collect::<Vec<_>>().into())
             }
             ProjectMay::Narrow => {
                 let current = current.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -425,6 +492,9 @@ pub fn reference() -> String {
             Kind::Path => "path".to_owned(),
             Kind::Words => "list of words".to_owned(),
             Kind::Choice(words) => text::or_list(words),
+            Kind::Hosts => "list of hosts".to_owned(),
+            Kind::HostNames => "list of names".to_owned(),
+            Kind::Proxy => "address".to_owned(),
         };
         let default = match (setting.default)() {
             Value::Null => "unset".to_owned(),
@@ -435,7 +505,7 @@ pub fn reference() -> String {
             ProjectMay::Lower => "lower it",
             ProjectMay::Tighten => "make it stricter",
             ProjectMay::Extend => "add to it",
-            ProjectMay::Narrow => "take from it",
+            ProjectMay::Narrow | ProjectMay::Keep => "take from it",
         };
         page.push_str(&format!(
             "| `{}` | {kind} | {default} | `{}` | {project} | {} |\n",

@@ -1,16 +1,50 @@
-//! The client: one exchange from a judged target to an answer within its limits.
+//! The client: from a request to an answer within its limits, hop by hop.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode, Uri, Version, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::time::Instant;
 use url::Url;
 
+use super::body;
+use super::dial::{Connector, Way, within};
 use super::error::EgressError;
+use super::exchange::Noted;
+use super::guard::Guard;
 use super::hosts::{AllowedHosts, Reach, Standing};
-use super::resolve::{Dial, Resolve};
+use super::pool::{Pool, Speaking};
+use super::redirect;
+use super::request::{Request, Response};
+use super::resolve::{Dial, Dialled, Resolve, System, Tcp};
 use super::target::Target;
+use super::tls::Tls;
+
+/// The longest head of an answer, and the most headers in it.
+pub(super) const MAX_HEAD: usize = 64 * 1024;
+pub(super) const MAX_HEADERS: usize = 100;
+
+/// The most hops that are followed.
+const MAX_REDIRECTS: u8 = 5;
+
+/// How much of the body of a redirection is read so that its connection can be kept.
+const MAX_REDIRECTION: u64 = 64 * 1024;
+
+/// How long a connection for somebody else's bytes may take.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+
+/// The longest time that is waited for anything.
+const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
+
+/// What we say we are, unless a caller says otherwise.
+const USER_AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("toolcrib/", env!("CARGO_PKG_VERSION")));
 
 /// How the way out is set up.
 #[derive(Clone, Default)]
@@ -19,7 +53,8 @@ pub struct EgressOptions {
     pub allowed_hosts: AllowedHosts,
     /// Names that may have addresses of a private network (the setting `network.privateHosts`).
     pub private_hosts: AllowedHosts,
-    /// A proxy that every request goes through (the setting `network.proxy`); the environment's are ignored.
+    /// A proxy that every request goes through (the setting `network.proxy`); the environment's are ignored. It resolves the names: only
+    /// literal addresses are judged before it gets them.
     pub proxy: Option<Url>,
     /// Certificates to trust besides the system's, as PEM (the setting `network.certificates`).
     pub certificates: Vec<u8>,
@@ -29,105 +64,294 @@ pub struct EgressOptions {
     pub dialler: Option<Arc<dyn Dial>>,
 }
 
-/// One request. Made with [`Request::get`] and changed by field.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// GET, POST, …
-    pub method: Method,
-    /// Where to; judged anew when it is sent.
-    pub url: Url,
-    /// Headers. Those marked sensitive, and the well-known ones for credentials, are dropped when a hop leaves the origin.
-    pub headers: HeaderMap,
-    /// The body; empty for none.
-    pub body: Bytes,
-    /// Which targets it, and every hop, may go to.
-    pub reach: Reach,
-    /// How long everything may take together, bodies included.
-    pub timeout: Duration,
-    /// How many bytes may come back, unpacked; more is an error.
-    pub max_received: u64,
-    /// How many hops are followed; 0 for none, and the answer is the redirection itself.
-    pub max_redirects: u8,
-}
-
-impl Request {
-    /// A plain GET to what the setting `allowedHosts` names: 30 s, 5 MB, five hops.
-    pub fn get(url: Url) -> Self {
-        Request {
-            method: Method::GET,
-            url,
-            headers: HeaderMap::new(),
-            body: Bytes::new(),
-            reach: Reach::Listed,
-            timeout: Duration::from_secs(30),
-            max_received: 5 * 1024 * 1024,
-            max_redirects: 5,
+impl EgressOptions {
+    /// Reads the address of a proxy: `http://host:port`, and nothing else.
+    pub fn parse_proxy(text: &str) -> Result<Url, String> {
+        let (url, target) = Target::parse(text).map_err(|error| error.to_string())?;
+        if target.https {
+            return Err("must be a proxy that is spoken to by `http`".to_owned());
         }
+        if url.path() != "/" || url.query().is_some() {
+            return Err(
+                "must be a proxy like `http://proxy.example.com:3128`, without a path".to_owned(),
+            );
+        }
+        Ok(url)
     }
-}
-
-/// An answer, whole and unpacked.
-#[derive(Debug, Clone)]
-pub struct Response {
-    /// The status.
-    pub status: StatusCode,
-    /// The headers of the last hop.
-    pub headers: HeaderMap,
-    /// The URL of the last hop.
-    pub url: Url,
-    /// The body, unpacked.
-    pub body: Bytes,
-    /// What went over the wire, hop by hop, for the record of the call.
-    pub exchanges: Vec<Exchange>,
-}
-
-/// What the record of a call says about one hop: enough to see that something left, without what it was.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Exchange {
-    /// The method.
-    pub method: String,
-    /// The host and port.
-    pub host: String,
-    /// How long the URL was, in bytes.
-    pub url_bytes: usize,
-    /// SHA-256 of the URL, in hex.
-    pub url_digest: String,
-    /// The status, if an answer came.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
-    /// Bytes of the body that were sent.
-    pub sent: u64,
-    /// Bytes of the body that came, as they came.
-    pub received: u64,
 }
 
 /// The way out. Cloning is cheap; clones share connections.
 #[derive(Clone)]
-pub struct Egress {}
+pub struct Egress(Arc<Inner>);
+
+struct Inner {
+    connector: Connector,
+    tls: Tls,
+    pool: Pool,
+}
+
+impl fmt::Debug for Egress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Egress")
+            .field("allowed_hosts", &self.0.connector.guard.allowed)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An answer as it came, before anybody looked at its body.
+struct Answer {
+    status: StatusCode,
+    headers: http::HeaderMap,
+    body: Incoming,
+    speaking: Speaking,
+}
 
 impl Egress {
     /// Sets the way out up.
-    pub fn new(_options: EgressOptions) -> Result<Self, EgressError> {
-        unimplemented!()
+    pub fn new(options: EgressOptions) -> Result<Self, EgressError> {
+        let proxy = match options.proxy {
+            Some(url) => {
+                let checked = EgressOptions::parse_proxy(url.as_str()).map_err(|problem| {
+                    EgressError::BadRequest(format!("the setting `network.proxy` {problem}"))
+                })?;
+                Some(Target::parse(checked.as_str())?.1)
+            }
+            None => None,
+        };
+        Ok(Egress(Arc::new(Inner {
+            connector: Connector {
+                guard: Guard {
+                    allowed: options.allowed_hosts,
+                    private: options.private_hosts,
+                },
+                resolver: options
+                    .resolver
+                    .unwrap_or_else(|| Arc::new(System::default())),
+                dialler: options.dialler.unwrap_or_else(|| Arc::new(Tcp)),
+                proxy,
+            },
+            tls: Tls::new(&options.certificates)?,
+            pool: Pool::default(),
+        })))
     }
 
     /// What can be said about a target without asking anybody for its addresses.
-    pub fn standing(&self, _target: &Target) -> Standing {
-        unimplemented!()
+    pub fn standing(&self, target: &Target) -> Standing {
+        self.0.connector.guard.standing(target)
     }
 
     /// Sends a request and takes the whole answer. Redirections are followed hop by hop, each judged like the first.
-    pub async fn send(&self, _request: Request) -> Result<Response, EgressError> {
-        unimplemented!()
+    pub async fn send(&self, mut request: Request) -> Result<Response, EgressError> {
+        request.check()?;
+        let deadline = Instant::now() + request.timeout.min(MAX_TIME);
+        let max_redirects = request.max_redirects.min(MAX_REDIRECTS);
+        let mut hops = Vec::new();
+        let (mut url, mut target) = Target::parse(request.url.as_str())?;
+        loop {
+            self.0.connector.guard.admit(&target, &request.reach)?;
+            let noted =
+                request
+                    .log
+                    .begin(&request.method, &url, &target, request.body.len() as u64);
+            hops.push(noted.clone());
+            let exchange = self.exchange(&request, &url, &target, deadline, &noted);
+            let answer = within(deadline, &target, exchange).await??;
+            let (status, headers) = (answer.status, answer.headers);
+            if max_redirects > 0
+                && let Some(location) = redirect::location(status, &headers)
+            {
+                let location = location?;
+                if hops.len() > usize::from(max_redirects) {
+                    return Err(EgressError::Upstream(format!(
+                        "`{target}` redirects once more after {max_redirects} redirections"
+                    )));
+                }
+                let from = target;
+                (url, target) = redirect::follow(&mut request, &from, status, location)?;
+                let drained = body::read(answer.body, MAX_REDIRECTION, &from, &noted);
+                if let Ok(Ok(_)) = within(deadline, &from, drained).await {
+                    self.0.pool.put(from, answer.speaking);
+                }
+                continue;
+            }
+            let read = self.read(answer.body, &headers, &request, &target, &noted);
+            let body = within(deadline, &target, read).await??;
+            self.0.pool.put(target, answer.speaking);
+            return Ok(Response {
+                status,
+                headers: without_packing(headers),
+                url,
+                body,
+                exchanges: hops.iter().map(Noted::exchange).collect(),
+            });
+        }
     }
 
     /// Opens a connection for somebody else's bytes, judged like any other: what the sandbox's proxy needs.
     pub(crate) async fn connect(
         &self,
-        _target: &Target,
-        _reach: &Reach,
-    ) -> Result<Box<dyn super::Dialled>, EgressError> {
-        unimplemented!()
+        target: &Target,
+        reach: &Reach,
+    ) -> Result<Box<dyn Dialled>, EgressError> {
+        let connector = &self.0.connector;
+        connector.guard.admit(target, reach)?;
+        let deadline = Instant::now() + CONNECT_TIME;
+        let opened = connector.open(target, reach, false, deadline).await?;
+        Ok(opened.stream)
     }
+
+    /// One request and the head of its answer, on a kept connection or a new one.
+    async fn exchange(
+        &self,
+        request: &Request,
+        url: &Url,
+        target: &Target,
+        deadline: Instant,
+        noted: &Noted,
+    ) -> Result<Answer, EgressError> {
+        let way = self.0.connector.way_to(target);
+        let mut message = message(request, url, target, way)?;
+        loop {
+            let kept = self.0.pool.take(target, |address| {
+                address.is_none_or(|address| {
+                    let guard = &self.0.connector.guard;
+                    guard.judge_address(target, &request.reach, address).is_ok()
+                })
+            });
+            let is_new = kept.is_none();
+            let mut speaking = match kept {
+                Some(speaking) => speaking,
+                None => self.open(request, target, deadline).await?,
+            };
+            let mut failed = match speaking.sender.try_send_request(message).await {
+                Ok(answer) => {
+                    let (head, body) = answer.into_parts();
+                    noted.answered(head.status.as_u16());
+                    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+                        return Err(EgressError::Upstream(format!(
+                            "`{target}` changed the protocol without being asked"
+                        )));
+                    }
+                    return Ok(Answer {
+                        status: head.status,
+                        headers: head.headers,
+                        body,
+                        speaking,
+                    });
+                }
+                Err(failed) => failed,
+            };
+            match failed.take_message() {
+                // The server closed the kept connection; nothing of this request was sent on it.
+                Some(unsent) if !is_new => message = unsent,
+                Some(_) => {
+                    return Err(EgressError::unsent(format!(
+                        "`{target}` closed the connection before the request was sent"
+                    )));
+                }
+                None => return Err(body::broken(failed.error(), target)),
+            }
+        }
+    }
+
+    async fn open(
+        &self,
+        request: &Request,
+        target: &Target,
+        deadline: Instant,
+    ) -> Result<Speaking, EgressError> {
+        let connector = &self.0.connector;
+        let opened = connector
+            .open(target, &request.reach, !target.https, deadline)
+            .await?;
+        let stream = match target.https {
+            true => self.0.tls.encrypt(opened.stream, target).await?,
+            false => opened.stream,
+        };
+        let handshake = http1::Builder::new()
+            .max_buf_size(MAX_HEAD)
+            .max_header_size(MAX_HEAD)
+            .handshake(TokioIo::new(stream))
+            .await;
+        let (sender, connection) = handshake.map_err(|error| body::broken(&error, target))?;
+        // Ends when the sender is dropped, or the server closes; what went wrong reaches whoever waits for an answer.
+        tokio::spawn(async move {
+            let _ = connection.await;
+        });
+        Ok(Speaking {
+            sender,
+            address: opened.address,
+        })
+    }
+
+    async fn read(
+        &self,
+        body: Incoming,
+        headers: &http::HeaderMap,
+        request: &Request,
+        target: &Target,
+        noted: &Noted,
+    ) -> Result<Bytes, EgressError> {
+        let packings = match request.method {
+            Method::HEAD => Vec::new(),
+            _ => body::packings(headers)?,
+        };
+        let packed = body::read(body, request.max_received, target, noted).await?;
+        body::unpack(packings, packed, request.max_received).await
+    }
+}
+
+/// The request as it goes over the wire.
+fn message(
+    request: &Request,
+    url: &Url,
+    target: &Target,
+    way: Way,
+) -> Result<http::Request<Full<Bytes>>, EgressError> {
+    let bad = |what: &str| {
+        EgressError::BadUrl(format!(
+            "{what} of the URL cannot be sent as it is; percent-encode it"
+        ))
+    };
+    let path = match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    };
+    let uri = match way {
+        Way::Proxy if !target.https => Uri::builder()
+            .scheme("http")
+            .authority(target.authority())
+            .path_and_query(path)
+            .build(),
+        Way::Proxy | Way::Direct => Uri::builder().path_and_query(path).build(),
+    };
+    let mut message = http::Request::new(Full::new(request.body.clone()));
+    *message.method_mut() = request.method.clone();
+    *message.uri_mut() = uri.map_err(|_| bad("the path"))?;
+    *message.version_mut() = Version::HTTP_11;
+    let host = HeaderValue::try_from(target.authority()).map_err(|_| bad("the host"))?;
+    let headers = message.headers_mut();
+    headers.reserve(request.headers.len() + 4);
+    // First, as servers expect it.
+    headers.insert(header::HOST, host);
+    headers.extend(request.headers.clone());
+    headers.entry(header::USER_AGENT).or_insert(USER_AGENT);
+    headers
+        .entry(header::ACCEPT)
+        .or_insert(HeaderValue::from_static("*/*"));
+    // A part of something packed cannot be unpacked.
+    if !headers.contains_key(header::RANGE) {
+        headers
+            .entry(header::ACCEPT_ENCODING)
+            .or_insert(HeaderValue::from_static(body::ACCEPTED));
+    }
+    Ok(message)
+}
+
+/// The headers without what was true of the body only as it came.
+fn without_packing(mut headers: http::HeaderMap) -> http::HeaderMap {
+    if headers.remove(header::CONTENT_ENCODING).is_some() {
+        headers.remove(header::CONTENT_LENGTH);
+    }
+    headers
 }

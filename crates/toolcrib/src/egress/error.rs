@@ -1,6 +1,6 @@
 //! Why something did not leave, or did not come back.
 
-use crate::model::error::ToolError;
+use crate::model::error::{ErrorCode, ToolError};
 
 /// Why a target is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +37,29 @@ pub enum EgressError {
     Timeout(String),
 }
 
+impl EgressError {
+    /// Nothing was sent, for this reason.
+    pub(super) fn unsent(message: impl Into<String>) -> Self {
+        EgressError::Network {
+            message: message.into(),
+            unsent: true,
+        }
+    }
+
+    /// The code of the call that ends with this.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            EgressError::BadUrl(_) | EgressError::BadRequest(_) => ErrorCode::InvalidArguments,
+            EgressError::Refused(_) => ErrorCode::HostNotAllowed,
+            EgressError::Network { .. } => ErrorCode::NetworkError,
+            EgressError::Upstream(_) => ErrorCode::UpstreamError,
+            EgressError::Timeout(_) => ErrorCode::Timeout,
+        }
+    }
+}
+
 impl From<EgressError> for ToolError {
-    fn from(_error: EgressError) -> Self {
-        unimplemented!()
+    fn from(error: EgressError) -> Self {
+        ToolError::new(error.code(), error.to_string())
     }
 }

@@ -2,22 +2,37 @@
 //! sandboxed program sends it.
 //!
 //! ```text
-//! address   which addresses are nobody's business        hosts    the setting `allowedHosts`, and who may be reached
-//! target    a URL, read once and in one spelling          resolve  names to addresses, checked; the checked one is dialled
-//! client    one exchange: hops, time, sizes               body     unpacking, to a limit
-//! error     why not, in words and codes                   proxy    the same guard for programs in the sandbox
+//! target    a URL, read once and in one spelling          address   which addresses are nobody's business
+//! hosts     the setting `allowedHosts`, who may be reached guard     the decisions, pure
+//! resolve   who answers for names, who dials              dial      resolve, judge, dial what was judged
+//! tls       encryption                                    pool      connections kept for the next request
+//! request   what is sent and what comes back              client    one request: hops, time, sizes
+//! redirect  where a hop leads, what goes along            body      reading and unpacking, to a limit
+//! exchange  what the record of a call says of it          error     why not, in words and codes
 //! ```
 //!
-//! The invariant: no connection is opened to an address that was not judged, and what was judged is what is dialled.
+//! The invariant: no connection is opened to an address that was not judged, and what was judged is what is dialled. It is why redirects,
+//! the pool and the resolver are our own: a general client follows, resolves and reuses by itself.
 
+mod address;
+mod body;
 mod client;
+mod dial;
 mod error;
+mod exchange;
+mod guard;
 mod hosts;
+mod pool;
+mod redirect;
+mod request;
 mod resolve;
 mod target;
+mod tls;
 
-pub use client::{Egress, EgressOptions, Exchange, Request, Response};
+pub use client::{Egress, EgressOptions};
 pub use error::{EgressError, Refusal};
+pub use exchange::{Exchange, ExchangeLog};
 pub use hosts::{AllowedHosts, Reach, Standing};
+pub use request::{Request, Response};
 pub use resolve::{Dial, Dialled, Resolve};
 pub use target::{Host, Target};

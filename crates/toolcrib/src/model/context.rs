@@ -17,6 +17,7 @@ use super::ids::CallId;
 use super::limits::Limits;
 use super::outcome::{Outcome, SandboxUse};
 use super::spec::ToolSpec;
+use crate::egress::{Exchange, ExchangeLog};
 use crate::workspace::Workspace;
 
 /// Runs a nested call; handed in by the pipeline, so that this layer need not know the registry.
@@ -47,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) after: Mutex<Vec<BoxFuture<'static, ()>>>,
     /// What this call, the calls around it and those in it have yet to clean up.
     pub(crate) cleanups: Arc<Endings>,
+    /// What left for other machines. The record of the call reads it, also when the caller went away.
+    pub(crate) exchanges: ExchangeLog,
 }
 
 /// What a tool says about its own run, for the outcome's metadata.
@@ -217,6 +220,18 @@ impl CallContext {
     /// Says that something was left behind, or may have been.
     pub(crate) fn note_cleanup(&self, problem: impl Into<String>) {
         self.notes().cleanup.push(problem.into());
+    }
+
+    /// Where it is noted what leaves for other machines, for the record of the call: the `log` of every request a tool makes.
+    pub(crate) fn exchanges(&self) -> ExchangeLog {
+        self.0.exchanges.clone()
+    }
+
+    /// Notes what left for other machines, where a request's own `log` was not the call's.
+    pub(crate) fn note_exchanges(&self, exchanges: Vec<Exchange>) {
+        for exchange in exchanges {
+            self.0.exchanges.push(exchange);
+        }
     }
 
     /// What a person types, if one is there.

@@ -58,6 +58,7 @@ pub(super) async fn finish(
         typed: call.typed.clone(),
         after: Mutex::default(),
         cleanups: Arc::clone(&call.cleanups),
+        exchanges: trace.exchanges(),
     });
     let afterwards = Afterwards(cx.clone());
     // `call` itself is the tool's code too: it may panic before it returns a future.

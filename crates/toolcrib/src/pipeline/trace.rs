@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Begun;
 use super::masking::{mask_result, mask_sandbox, mask_trail};
+use crate::egress::ExchangeLog;
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::context::Notes;
@@ -40,6 +41,7 @@ pub(super) struct Trace<'a> {
     approval: Option<ApprovalTrail>,
     sandbox: Option<SandboxUse>,
     truncated: bool,
+    exchanges: ExchangeLog,
     started_at: Timestamp,
     started: Instant,
     execution: Option<(Instant, Option<Instant>)>,
@@ -81,6 +83,7 @@ impl<'a> Trace<'a> {
             approval: None,
             sandbox: None,
             truncated: false,
+            exchanges: ExchangeLog::default(),
             started_at: Timestamp::now(),
             started: Instant::now(),
             execution: None,
@@ -113,6 +116,12 @@ impl<'a> Trace<'a> {
     pub(super) fn notes(&mut self, notes: Notes) {
         self.truncated |= notes.truncated;
         self.sandbox = notes.sandbox;
+    }
+
+    /// Where the tool notes what leaves for other machines. Read when the record is made, so that it is complete also when the caller
+    /// goes away.
+    pub(super) fn exchanges(&self) -> ExchangeLog {
+        self.exchanges.clone()
     }
 
     pub(super) fn execution_starts(&mut self) {
@@ -212,6 +221,7 @@ impl<'a> Trace<'a> {
             message: error.map(|error| error.message().to_owned()),
             approval: self.approval.clone(),
             truncated: self.truncated,
+            network: self.exchanges.exchanges(),
             parameters: self.parameters.clone(),
         };
         // A recorder is somebody's code; a call never panics.

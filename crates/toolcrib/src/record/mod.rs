@@ -9,6 +9,7 @@ pub mod replay;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::egress::Exchange;
 use crate::model::JsonObject;
 use crate::model::call::Caller;
 use crate::model::error::ErrorCode;
@@ -76,6 +77,9 @@ pub struct CallRecord {
     /// Whether the output was cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// What left for other machines: whom it was for and how much it was, never what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<Exchange>,
     /// The arguments, secrets masked, long texts shortened.
     pub parameters: JsonObject,
 }

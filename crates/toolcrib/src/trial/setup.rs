@@ -47,13 +47,14 @@ impl Crib {
         let known = |file: &ToolFile| {
             Some(Known {
                 bundle: file.scope.bundle(),
-                definition: Arc::clone(file.definition.as_ref()?),
+                // Tests run without a network, so HTTP tools are not among them.
+                definition: Arc::clone(file.definition.as_ref()?.command()?),
             })
         };
         let materials = Materials {
             rules: self.rules().clone(),
             limits: self.config().limits(),
-            builtins: builtin_options(self.config(), None),
+            builtins: builtin_options(self.config(), None, Some(self.egress().clone())),
             disabled: self.config().disabled_tools(),
             secrets: self.secrets().clone(),
             sudo: self.config().sudo(),

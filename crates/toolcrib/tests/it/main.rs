@@ -8,6 +8,7 @@ mod endings;
 mod files;
 mod golden;
 mod grants;
+mod jsonpath;
 mod layers;
 mod paths;
 mod pipeline;

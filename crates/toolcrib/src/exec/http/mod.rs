@@ -97,6 +97,7 @@ pub(crate) fn spec_of(definition: &HttpDefinition, bundle: Slug) -> ToolSpec {
     spec.tags = definition.tags.clone();
     spec.keywords = definition.keywords.clone();
     spec.asks = question::asks(spec.effects);
+    spec.urls = question::urls(definition);
     spec.content_digest = Some(definition.digest.clone());
     spec.limits = definition.limits;
     spec

@@ -32,6 +32,23 @@ pub(super) fn asks(effects: Effects) -> Option<String> {
         .then(|| format!("every time: {UNTAGGED}"))
 }
 
+/// Where its requests go, token servers included, for rules about hosts.
+pub(super) fn urls(definition: &HttpDefinition) -> Vec<String> {
+    let mut urls: Vec<String> = Vec::new();
+    for request in &definition.requests {
+        let token = match &request.auth {
+            Some(Auth::Oauth2 { token_url, .. }) => Some(token_url.origin().ascii_serialization()),
+            _ => None,
+        };
+        for url in std::iter::once(request.url.origin.clone()).chain(token) {
+            if !urls.contains(&url) {
+                urls.push(url);
+            }
+        }
+    }
+    urls
+}
+
 /// Why the call can never be made: a host that the setting does not name, an address that nothing reaches.
 pub(super) fn refusal(tool: &HttpTool) -> Option<ToolError> {
     let egress = &tool.settings.egress;

@@ -168,6 +168,7 @@ mod tests {
             message: None,
             approval: None,
             truncated: false,
+            network: Vec::new(),
             parameters,
         }
     }

@@ -35,6 +35,7 @@ fn record(id: &str) -> CallRecord {
         message: None,
         approval: None,
         truncated: false,
+        network: Vec::new(),
         parameters: json!({"path": "notes.md"}).as_object().unwrap().clone(),
     }
 }

@@ -1,0 +1,124 @@
+//! Connections that are kept for the next request to the same target.
+//!
+//! A kept connection remembers the address it was dialled to, and is handed out only where that address would be dialled now: the
+//! permission of one request does not outlive it.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1::SendRequest;
+use tokio::time::Instant;
+
+use super::target::Target;
+
+/// How long a connection is kept. Many servers close theirs after five seconds or more, and an address should not outlive its name by much.
+const MAX_IDLE: Duration = Duration::from_secs(20);
+
+/// How many connections are kept for one target, and for all of them.
+const MAX_PER_TARGET: usize = 64;
+const MAX_TOTAL: usize = 256;
+
+/// A connection that speaks HTTP/1.1.
+pub(super) struct Speaking {
+    pub(super) sender: SendRequest<Full<Bytes>>,
+    /// The address it was dialled to; none behind a proxy.
+    pub(super) address: Option<IpAddr>,
+}
+
+/// Kept connections. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Pool(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    connections: HashMap<Target, Vec<(Instant, Speaking)>>,
+    total: usize,
+}
+
+impl Pool {
+    /// Takes a connection to the target whose address is permitted, the one used last.
+    pub(super) fn take(
+        &self,
+        target: &Target,
+        is_permitted: impl Fn(Option<IpAddr>) -> bool,
+    ) -> Option<Speaking> {
+        let mut kept = self.lock();
+        let found = kept.connections.get_mut(target)?;
+        let now = Instant::now();
+        let before = found.len();
+        let mut taken = None;
+        while let Some((since, speaking)) = found.pop() {
+            if now - since > MAX_IDLE {
+                // Those before it are older still.
+                found.clear();
+                break;
+            }
+            if speaking.sender.is_ready() && is_permitted(speaking.address) {
+                taken = Some(speaking);
+                break;
+            }
+        }
+        let gone = before - found.len();
+        if found.is_empty() {
+            kept.connections.remove(target);
+        }
+        kept.total -= gone;
+        taken
+    }
+
+    /// Keeps a connection whose answer was read to its end.
+    pub(super) fn put(&self, target: Target, mut speaking: Speaking) {
+        if speaking.sender.is_ready() {
+            self.keep(target, speaking);
+            return;
+        }
+        if speaking.sender.is_closed() {
+            return;
+        }
+        // The other half has yet to notice that the answer is over.
+        let pool = self.clone();
+        tokio::spawn(async move {
+            let ready = tokio::time::timeout(Duration::from_secs(1), speaking.sender.ready()).await;
+            if let Ok(Ok(())) = ready {
+                pool.keep(target, speaking);
+            }
+        });
+    }
+
+    fn keep(&self, target: Target, speaking: Speaking) {
+        let mut kept = self.lock();
+        let now = Instant::now();
+        if kept.total >= MAX_TOTAL {
+            kept.drop_old(now);
+        }
+        if kept.total >= MAX_TOTAL {
+            return;
+        }
+        let of_target = kept.connections.entry(target).or_default();
+        if of_target.len() >= MAX_PER_TARGET {
+            return;
+        }
+        of_target.push((now, speaking));
+        kept.total += 1;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn drop_old(&mut self, now: Instant) {
+        self.connections.retain(|_, found| {
+            found.retain(|(since, speaking)| {
+                now - *since <= MAX_IDLE && !speaking.sender.is_closed()
+            });
+            !found.is_empty()
+        });
+        self.total = self.connections.values().map(Vec::len).sum();
+    }
+}
