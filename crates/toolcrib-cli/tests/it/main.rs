@@ -21,6 +21,7 @@ mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod secrets;
 mod seed_fields;
 mod seed_yaml;
 mod steps;
