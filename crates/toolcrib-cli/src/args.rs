@@ -640,9 +640,17 @@ pub(crate) struct CheckArgs {
     /// Also report what this provider's format cannot say about a tool
     #[arg(long = "for", value_name = "PROVIDER", value_parser = providers())]
     pub(crate) provider: Option<String>,
-    /// Print the JSON Schema of the format and check nothing
-    #[arg(long, conflicts_with_all = ["paths", "fix", "strict", "provider"])]
-    pub(crate) schema: bool,
+    /// Print the JSON Schema of the format (yaml, or http for .json files) and check nothing
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "yaml",
+        value_parser = ["yaml", "http"],
+        conflicts_with_all = ["paths", "fix", "strict", "provider"]
+    )]
+    pub(crate) schema: Option<String>,
 }
 
 #[derive(Debug, Args)]

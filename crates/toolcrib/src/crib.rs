@@ -13,6 +13,7 @@ use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, S
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::egress::Egress;
 use crate::exec::command::CommandSettings;
+use crate::exec::http::HttpSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::spec::ToolSpec;
@@ -215,6 +216,8 @@ impl CribOptions {
                 network: config.sandbox_network(),
                 secrets: Some(secrets.clone()),
             }),
+            http: Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone()))),
+            secrets: secrets.clone(),
         });
         sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));

@@ -14,6 +14,7 @@ mod format;
 mod grants;
 mod list;
 mod new;
+mod outbound;
 mod rules;
 mod run;
 mod sandbox;

@@ -11,6 +11,7 @@ mod json;
 mod read;
 mod template;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,8 +62,10 @@ pub struct HttpDefinition {
     pub max_sent: Option<u64>,
     /// `limits.maxReceivedBytes`: of all answers of a call together, unpacked.
     pub max_received: Option<u64>,
-    /// SHA-256 of the file's bytes, in hex.
+    /// SHA-256 of the file's bytes, in hex: what trust is pinned to.
     pub digest: String,
+    /// Where each argument is declared, in bytes of the file.
+    pub arguments_at: Vec<(String, Range<usize>)>,
 }
 
 /// One request of `impl`.
@@ -338,7 +341,13 @@ fn look(bytes: &[u8], stem: &str, how: Look) -> Reading {
         }
     };
     let mut found = Findings::of(decoded.text, &fields::DIALECT);
-    let definition = read_text(bytes, stem, how, &mut found);
+    let mut definition = read_text(bytes, stem, how, &mut found);
+    for (_, span) in definition
+        .iter_mut()
+        .flat_map(|read| &mut read.arguments_at)
+    {
+        *span = span.start + decoded.skipped..span.end + decoded.skipped;
+    }
     Reading {
         definition,
         problems: problem::placed(found.into_list(), decoded.text, decoded.skipped),

@@ -146,6 +146,9 @@ struct Cleaner {
     beyond: usize,
     /// How many of the open ones are left out with all that is in them.
     dropped: usize,
+    /// How many of the open ones indent their lines in Markdown, and how many keep line breaks.
+    indenting: usize,
+    keeping: usize,
     /// What Markdown will add.
     indentation: usize,
     is_full: bool,
@@ -164,6 +167,8 @@ pub(super) fn clean(page: &str) -> Clean {
         open: Vec::new(),
         beyond: 0,
         dropped: 0,
+        indenting: 0,
+        keeping: 0,
         indentation: 0,
         is_full: false,
     };
@@ -181,6 +186,11 @@ pub(super) fn clean(page: &str) -> Clean {
     }
     cleaner.close_to(0);
     cleaner.clean
+}
+
+/// Whether an element indents its lines in Markdown.
+fn indents(written: Option<&str>) -> bool {
+    matches!(written, Some("ul" | "ol" | "blockquote"))
 }
 
 /// Whether a text has tags in it that mean something in HTML; `Vec<String>` has none.
@@ -204,9 +214,8 @@ impl Cleaner {
         if self.dropped > 0 {
             return;
         }
-        let depth = self.indented();
-        if depth > 0 && self.is_open("pre") {
-            self.indentation += text.matches('\n').count() * depth * INDENT;
+        if self.indenting > 0 && self.keeping > 0 {
+            self.indentation += text.matches('\n').count() * self.indenting * INDENT;
         }
         let room = self.room();
         let kept = &text[..text.floor_char_boundary(room)];
@@ -214,7 +223,8 @@ impl Cleaner {
             match c {
                 '<' => self.clean.html.push_str("&lt;"),
                 '>' => self.clean.html.push_str("&gt;"),
-                '\0' => {}
+                // What is no character may stand for something behind here.
+                '\0' | '\u{fdd0}' => {}
                 c => self.clean.html.push(c),
             }
         }
@@ -223,16 +233,6 @@ impl Cleaner {
 
     fn room(&self) -> usize {
         MAX_SIZE.saturating_sub(self.clean.html.len() + self.indentation)
-    }
-
-    fn is_open(&self, name: &str) -> bool {
-        self.open.iter().any(|open| open.written == Some(name))
-    }
-
-    /// How many lists and quotes are open.
-    fn indented(&self) -> usize {
-        let indents = |open: &&Open| matches!(open.written, Some("ul" | "ol" | "blockquote"));
-        self.open.iter().filter(indents).count()
     }
 
     fn start(&mut self, tag: &Tag<'_>) {
@@ -244,12 +244,13 @@ impl Cleaner {
             self.clean.base = href.map(|(_, value)| (*value).to_owned());
         }
         let is_void = is_void(name);
-        if self.open.len() >= MAX_DEPTH {
-            // Deeper still, so that its end tag ends nothing else. What is dropped is dropped here too.
-            if DROPPED.contains(&name) && !is_void {
+        if self.open.len() >= MAX_DEPTH && !is_void {
+            if DROPPED.contains(&name) {
                 self.push(name, None);
-            } else if !is_void {
+            } else {
+                // Deeper still, so that its end tag ends nothing else.
                 self.beyond += 1;
+                self.text(" ");
             }
             return;
         }
@@ -259,9 +260,9 @@ impl Cleaner {
             }
             return;
         }
-        let indents = matches!(name, "ul" | "ol" | "menu" | "blockquote");
+        let would_indent = matches!(name, "ul" | "ol" | "menu" | "blockquote");
         let written = match name {
-            _ if indents && self.indented() >= MAX_INDENTED => "span",
+            _ if would_indent && self.indenting >= MAX_INDENTED => "span",
             "menu" => "ul",
             "html" | "head" | "body" => "",
             name => KEPT
@@ -280,6 +281,8 @@ impl Cleaner {
 
     fn push(&mut self, name: &str, written: Option<&'static str>) {
         self.dropped += usize::from(written.is_none());
+        self.indenting += usize::from(indents(written));
+        self.keeping += usize::from(written == Some("pre"));
         self.open.push(Open {
             name: name.to_owned(),
             written,
@@ -295,7 +298,7 @@ impl Cleaner {
             self.is_full = true;
         }
         if written == "br" {
-            self.indentation += self.indented() * INDENT;
+            self.indentation += self.indenting * INDENT;
         }
         let html = &mut self.clean.html;
         html.push('<');

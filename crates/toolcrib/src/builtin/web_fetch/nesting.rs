@@ -52,7 +52,8 @@ pub(super) fn is_void(name: &str) -> bool {
     VOID.contains(&name)
 }
 
-/// How many of the open elements stay open when an element starts.
+/// How many of the open elements stay open when an element starts. Each look upwards ends at what it closes or at a wall, so that many
+/// of them cost no more than the elements did.
 pub(super) fn kept<'a>(
     starts: &str,
     open: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator + Clone,
@@ -62,10 +63,8 @@ pub(super) fn kept<'a>(
         let found = open
             .clone()
             .enumerate()
-            .take(kept)
-            .collect::<Vec<_>>()
-            .into_iter()
             .rev()
+            .skip(open.len() - kept)
             .take_while(|(_, name)| !walls.iter().any(|walls| walls.contains(name)))
             .filter(|(_, name)| what.contains(name))
             .last();
@@ -87,7 +86,7 @@ pub(super) fn kept<'a>(
     if HEADINGS.contains(&starts) {
         close(HEADINGS, &[WALLS, BLOCKS_BUT_HEADINGS]);
     }
-    if BLOCKS.contains(&starts) {
+    if BLOCKS.contains(&starts) && open.clone().any(|name| name == "p") {
         close(&["p"], &[WALLS]);
     }
     kept

@@ -113,6 +113,10 @@ impl Draft {
         request.headers = headers(self.headers)?;
         request.method = template.method.clone();
         request.body = Bytes::from(self.body);
+        request.body_is_plain = match &template.body {
+            Some(body) => !body.placeholders().into_iter().any(is_confidential),
+            None => true,
+        };
         request.reach = Reach::Listed;
         request.timeout = template.timeout;
         request.max_redirects = MAX_REDIRECTS;

@@ -154,6 +154,7 @@ impl<'a> Run<'a> {
     ) -> Result<Value, Failure> {
         let max = self.tool.definition.max_received.unwrap_or(MAX_RECEIVED);
         request.max_received = max.saturating_sub(self.received);
+        request.log = self.cx.exchanges();
         let response = match self.tool.settings.egress.send(request).await {
             Ok(response) => response,
             Err(error) => return Err(unanswered(error)),

@@ -72,6 +72,7 @@ pub(super) fn definition(
     }
     let tags = reader.tags(root);
     let limits = general::limits(root);
+    let arguments = reader.arguments;
     let ((name, slug), version) = (names?, version?);
     let (arg_schema, output_schema, requests) = (arg_schema?, output_schema?, requests?);
     if found.errors() > 0 {
@@ -96,6 +97,10 @@ pub(super) fn definition(
         max_sent: limits.max_sent,
         max_received: limits.max_received,
         digest,
+        arguments_at: arguments
+            .into_iter()
+            .map(|argument| (argument.name, argument.span))
+            .collect(),
     })
 }
 

@@ -193,6 +193,7 @@ impl Bench {
             partial: Mutex::default(),
             notes: Mutex::default(),
             endings: Arc::default(),
+            exchanges: Default::default(),
             typed: None,
             after: Mutex::default(),
             cleanups: Arc::default(),
