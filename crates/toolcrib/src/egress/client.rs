@@ -148,7 +148,11 @@ impl Egress {
         let mut hops = Vec::new();
         let (mut url, mut target) = Target::parse(request.url.as_str())?;
         loop {
-            self.0.connector.guard.admit(&target, &request.reach)?;
+            let admitted = self.0.connector.guard.admit(&target, &request.reach);
+            admitted.map_err(|error| match hops.len() {
+                0 => error,
+                _ => redirect::led_to(&url, error),
+            })?;
             let noted =
                 request
                     .log
@@ -185,6 +189,11 @@ impl Egress {
                 exchanges: hops.iter().map(Noted::exchange).collect(),
             });
         }
+    }
+
+    /// Lets a target pass that is within reach and that nothing speaks against before its addresses are known.
+    pub(crate) fn admit(&self, target: &Target, reach: &Reach) -> Result<(), EgressError> {
+        self.0.connector.guard.admit(target, reach)
     }
 
     /// Opens a connection for somebody else's bytes, judged like any other: what the sandbox's proxy needs.

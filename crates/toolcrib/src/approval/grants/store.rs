@@ -1,4 +1,12 @@
 //! [`Grants`]: the grants of a home, one file each.
+//!
+//! ```text
+//! <id>.json   a grant; one that came with an answer has the id of the question
+//! <id>.over   that there was one: used up, ended or revoked, and never made again
+//! ```
+//!
+//! Several identical calls share an answer, and each of them makes the grant that came with it. The slowest may come when
+//! others have used the grant up and its file is gone; what is left then keeps it from coming back to life.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +29,8 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// The most grants of a home: each is read for every call that would be asked about.
 const MAX_GRANTS: usize = 1000;
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
+/// How long it is known that a grant is over: longer than any answer can wait to be used.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// Up to here a grant ends by the boot clock, too.
 const SHORT: Duration = Duration::from_secs(24 * 3600);
 
@@ -139,7 +149,12 @@ impl Grants {
         }
         let id = grant.id.clone();
         match self.add(grant) {
-            Err(GrantError::Storage(StorageError::Exists { .. })) => self.find(&id),
+            Err(GrantError::Storage(StorageError::Exists { .. })) => match self.find(&id) {
+                Err(GrantError::NotFound { .. }) => Err(GrantError::Unusable(
+                    "the grant of this answer was made before and is over".to_owned(),
+                )),
+                found => found,
+            },
             made => made,
         }
     }
@@ -194,7 +209,7 @@ impl Grants {
         }
     }
 
-    /// Keeps a grant, and removes those that are over.
+    /// Keeps a grant, and removes those that are over. An id serves once: not again when its grant is over.
     pub fn add(&self, grant: Grant) -> Result<Grant, GrantError> {
         let bytes = serde_json::to_vec_pretty(&grant).unwrap_or_default();
         if bytes.len() as u64 > MAX_BYTES {
@@ -205,12 +220,18 @@ impl Grants {
         let dir = DurableDir::create(&self.0.path)?;
         let lock = dir.lock()?;
         self.sweep(&dir, &lock)?;
-        if dir.list()?.len() >= MAX_GRANTS {
+        let name = file_name(&grant.id)?;
+        let names = dir.list()?;
+        let over = over_name(&name);
+        if names.contains(&over) {
+            return Err(StorageError::Exists { name: over }.into());
+        }
+        if names.iter().filter(|name| !is_over_name(name)).count() >= MAX_GRANTS {
             return Err(GrantError::Unusable(format!(
                 "there are {MAX_GRANTS} grants already; revoke some"
             )));
         }
-        dir.create_new(&lock, &file_name(&grant.id)?, &bytes)?;
+        dir.create_new(&lock, &name, &bytes)?;
         Ok(grant)
     }
 
@@ -232,7 +253,7 @@ impl Grants {
         let dir = DurableDir::open(&self.0.path)?.ok_or_else(not_found)?;
         let lock = dir.lock()?;
         let found = self.find(id)?;
-        dir.remove(&lock, &file_name(&found.id)?)?;
+        bury(&dir, &lock, &file_name(&found.id)?)?;
         Ok(found)
     }
 
@@ -293,6 +314,9 @@ impl Grants {
             return Ok(list);
         };
         for name in dir.list()? {
+            if is_over_name(&name) {
+                continue;
+            }
             let problem = match dir.read(&name, MAX_BYTES) {
                 Ok(None) => continue,
                 Ok(Some(bytes)) => match serde_json::from_slice::<Grant>(&bytes) {
@@ -313,16 +337,48 @@ impl Grants {
         Ok(list)
     }
 
-    /// Removes grants that are over, under the lock.
+    /// Removes grants that are over, under the lock, and what is left of those whose answers are long forgotten.
     fn sweep(&self, dir: &DurableDir, lock: &DirLock) -> Result<(), StorageError> {
         dir.sweep(lock)?;
         for grant in self.read_all()?.grants {
             if self.is_over(&grant) {
-                dir.remove(lock, &file_name(&grant.id)?)?;
+                bury(dir, lock, &file_name(&grant.id)?)?;
+            }
+        }
+        for name in dir.list()? {
+            if is_over_name(&name) && is_forgotten(&name) {
+                dir.remove(lock, &name)?;
             }
         }
         Ok(())
     }
+}
+
+/// Removes the file of a grant, and leaves word that it was there: that first, so that dying between the two brings nothing back.
+fn bury(dir: &DurableDir, lock: &DirLock, name: &str) -> Result<(), StorageError> {
+    dir.write(lock, &over_name(name), b"")?;
+    dir.remove(lock, name)?;
+    Ok(())
+}
+
+/// What is left of the grant in this file.
+fn over_name(name: &str) -> String {
+    format!("{}.over", name.trim_end_matches(".json"))
+}
+
+fn is_over_name(name: &str) -> bool {
+    name.strip_suffix(".over")
+        .is_some_and(|id| uuid::Uuid::try_parse(id).is_ok())
+}
+
+/// Whether the id is so old that no answer with it can be used any more.
+fn is_forgotten(name: &str) -> bool {
+    let made = name
+        .strip_suffix(".over")
+        .and_then(|id| uuid::Uuid::try_parse(id).ok())
+        .and_then(|id| id.get_timestamp())
+        .and_then(|made| Timestamp::from_second(i64::try_from(made.to_unix().0).ok()?).ok());
+    made.is_none_or(|made| Timestamp::now().duration_since(made) > REMEMBERED)
 }
 
 /// The file of a grant. Ids are ours; a text that is none names no file.

@@ -50,6 +50,49 @@ fn grants_are_private_files_with_names_of_our_own() {
     assert_eq!((left.len(), left[0].uses), (1, 1));
 }
 
+/// What the slowest of several identical calls does, when others have used up the grant of the answer they share and a third
+/// party has had what is over removed.
+#[tokio::test]
+async fn a_grant_that_is_over_is_not_made_again_by_the_same_answer() {
+    for end in ["used up", "revoked"] {
+        let scene = Scene::new();
+        let grants = scene.grants();
+        let registry = scene.registry();
+        let question = uuid::Uuid::now_v7().to_string();
+        scene.grant_next(in_docs(), |grant| grant.uses(1));
+        let first = registry.execute(saving("docs/a")).await;
+        let made = first.approval.unwrap().grant.unwrap();
+        let answered = Grant {
+            id: question.clone(),
+            ..grants.find(&made).unwrap()
+        };
+        grants.revoke(&made).unwrap();
+
+        grants.add(answered.clone()).unwrap();
+        match end {
+            "used up" => assert!(is_covered(&registry, saving("docs/b")).await),
+            _ => drop(grants.revoke(&question).unwrap()),
+        }
+        grants.add(grant(FIRST, None)).unwrap();
+        assert!(grants.add(answered).is_err(), "{end}");
+        assert!(!is_covered(&registry, saving("docs/c")).await, "{end}");
+        let list = grants.list_all().unwrap();
+        assert_eq!((list.grants.len(), list.damaged.len()), (1, 0), "{end}");
+    }
+}
+
+#[test]
+fn what_is_left_of_a_grant_goes_with_the_time_its_answer_had() {
+    let scene = Scene::new();
+    let grants = scene.grants();
+    grants.add(grant(FIRST, None)).unwrap();
+    grants.revoke(FIRST).unwrap();
+    let left = scene.home.path().join(format!("grants/{FIRST}.over"));
+    assert!(left.exists());
+    grants.add(grant(SECOND, None)).unwrap();
+    assert!(!left.exists(), "its id is of long ago");
+}
+
 #[tokio::test]
 async fn damaged_grants_cover_nothing_and_concern_nobody_else() {
     let scene = Scene::new();
