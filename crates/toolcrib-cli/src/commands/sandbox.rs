@@ -81,10 +81,8 @@ fn way_out(args: &SandboxArgs, crib: &Crib) -> Result<Option<WayOut>, CliError> 
     }
     let hosts = AllowedHosts::parse(args.host.iter().map(String::as_str))
         .map_err(|why| CliError::usage(format!("--host: {why}")).exiting(SET_UP_FAILED))?;
-    let egress = crib
-        .egress()
-        .map_err(|error| CliError::from(ToolError::from(error)).exiting(SET_UP_FAILED))?;
-    let proxy = Proxy::new(egress, Reach::Only(hosts));
+    let egress = crib.egress().clone();
+    let proxy = Proxy::new(egress, Reach::Only(hosts), ExchangeLog::default());
     Ok(Some(WayOut::Hosts(proxy)))
 }
 
