@@ -102,6 +102,9 @@ pub(crate) enum Command {
     /// Look at, take back or make what is allowed without asking
     #[command(subcommand)]
     Grants(GrantsCommand),
+    /// Keep keys and passwords for tools, where no tool, model or log sees them
+    #[command(subcommand)]
+    Secret(SecretCommand),
     /// Look at past calls
     #[command(subcommand)]
     Calls(CallsCommand),
@@ -491,6 +494,62 @@ pub(crate) struct GrantArgs {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  toolcrib secret set WEATHER_API_KEY --host api.weather.example   asks for the value
+  pass show github | toolcrib secret set GITHUB_TOKEN --host api.github.com
+  toolcrib secret list
+  toolcrib secret rm WEATHER_API_KEY
+
+HTTP tools name a secret as `${WEATHER_API_KEY}`; an argument can never stand for one. Values are
+kept in files that only you can read, are sent to the hosts they are bound to, and are replaced by
+`[REDACTED]` in results, errors, events, questions and logs, also in base64, URL-encoded and escaped.
+That is for accidents; a tool that turns a value around is not caught.")]
+pub(crate) enum SecretCommand {
+    /// Keep a secret, or replace one
+    Set(SecretSetArgs),
+    /// List names, whom they are for, and a short hash of each value
+    #[command(after_help = "\
+The hash is the last four digits of the value's SHA-256: enough to tell two values apart, too little
+to find one. To compare: printf %s \"$VALUE\" | sha256sum")]
+    List,
+    /// Remove secrets
+    Rm {
+        /// Their names
+        #[arg(required = true, value_name = "NAME", add = ArgValueCompleter::new(complete::secrets))]
+        names: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib secret set WEATHER_API_KEY --host api.weather.example
+  toolcrib secret set DEPLOY_KEY < ~/.keys/deploy.pem
+  toolcrib secret set GITHUB_TOKEN --from-env GH_TOKEN --host api.github.com --bundle github
+
+The value is asked for on a terminal, without showing it; elsewhere it is read from stdin, and one
+newline at its end is dropped. It is never taken from the command line. It has 4 bytes at least,
+64 KB at most. Setting a secret again replaces value, hosts and bundles.")]
+pub(crate) struct SecretSetArgs {
+    /// Its name: letters, digits and `_`
+    #[arg(add = ArgValueCompleter::new(complete::secrets))]
+    pub(crate) name: String,
+    /// Refused: see above
+    #[arg(hide = true)]
+    pub(crate) value: Vec<OsString>,
+    /// Send it to this host only, written as in `allowedHosts`; may be repeated [default: any of them]
+    #[arg(long = "host", value_name = "HOST")]
+    pub(crate) hosts: Vec<String>,
+    /// Let only tools of this bundle use it; may be repeated [default: any bundle]
+    #[arg(long = "bundle", value_name = "BUNDLE")]
+    pub(crate) bundles: Vec<String>,
+    /// Take the value from this variable of the environment
+    #[arg(long, value_name = "VAR")]
+    pub(crate) from_env: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum CallsCommand {
     /// List the latest calls, newest first
     List {
@@ -589,9 +648,17 @@ pub(crate) struct CheckArgs {
     /// Also report what this provider's format cannot say about a tool
     #[arg(long = "for", value_name = "PROVIDER", value_parser = providers())]
     pub(crate) provider: Option<String>,
-    /// Print the JSON Schema of the format and check nothing
-    #[arg(long, conflicts_with_all = ["paths", "fix", "strict", "provider"])]
-    pub(crate) schema: bool,
+    /// Print the JSON Schema of the format (yaml, or http for .json files) and check nothing
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "yaml",
+        value_parser = ["yaml", "http"],
+        conflicts_with_all = ["paths", "fix", "strict", "provider"]
+    )]
+    pub(crate) schema: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -625,9 +692,16 @@ Examples:
   toolcrib new release --kind steps          several commands, one after the other
   toolcrib new todo --kind alias             another tool with preset arguments
   toolcrib new greet --scope user            for all your projects, in ~/.toolcrib/tools
+  toolcrib new weather --http --url 'https://api.example.com/v1/now?q=${city}'
+  toolcrib new issues --from-curl 'curl https://api.github.com/repos/{owner}/{repo}/issues'
+  pbpaste | toolcrib new search --from-curl - --param q
 
 Each template works as it is: it checks, and its own tests pass. It is trusted, since you wrote it.
-Change it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.")]
+Change it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.
+
+--from-curl runs and sends nothing. What looks like a credential becomes a secret, and its value is
+written nowhere; `${name}` and `{name}` in the URL become arguments, and so does what --param names.
+See docs/http-tools.md.")]
 pub(crate) struct NewArgs {
     /// The tool's name: letters, digits, dashes and underscores
     pub(crate) name: String,
@@ -640,6 +714,36 @@ pub(crate) struct NewArgs {
     /// What it does, for people and models
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
+    /// Make an HTTP tool from a curl command; @FILE reads it from a file, - from stdin
+    #[arg(long, value_name = "CURL|@FILE|-", conflicts_with_all = ["kind", "http"], help_heading = "HTTP tools")]
+    pub(crate) from_curl: Option<String>,
+    /// With --from-curl: what callers give. A query parameter, body.FIELD, or NAME=TEXT for a text of the path
+    #[arg(
+        long = "param",
+        value_name = "NAME|body.FIELD|NAME=TEXT",
+        requires = "from_curl",
+        help_heading = "HTTP tools"
+    )]
+    pub(crate) params: Vec<String>,
+    /// Make an HTTP tool from a template with comments
+    #[arg(long, conflicts_with = "kind", help_heading = "HTTP tools")]
+    pub(crate) http: bool,
+    /// With --http: where it goes; ${name} in path and query is an argument
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "http",
+        help_heading = "HTTP tools"
+    )]
+    pub(crate) url: Option<String>,
+    /// With --http: GET, POST, … [default: GET]
+    #[arg(
+        long,
+        value_name = "METHOD",
+        requires = "http",
+        help_heading = "HTTP tools"
+    )]
+    pub(crate) method: Option<String>,
     /// Replace the file if there is one
     #[arg(long)]
     pub(crate) force: bool,

@@ -10,6 +10,7 @@ use serde_json::Value;
 use toolcrib::approval::Status;
 use toolcrib::definition::CODES;
 use toolcrib::definition::fields::FIELDS;
+use toolcrib::manifest::fields::HTTP_FIELDS;
 use toolcrib::model::text;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
@@ -70,8 +71,8 @@ pub(crate) fn file_tools(current: &OsStr) -> Vec<CompletionCandidate> {
         .filter(|file| file.name.starts_with(current));
     matching
         .map(|file| {
-            let about = file.definition.as_deref();
-            let about = about.map_or("its file cannot be loaded", |tool| &tool.description);
+            let about = file.definition.as_ref();
+            let about = about.map_or("its file cannot be loaded", |tool| tool.description());
             candidate(&file.name, about)
         })
         .collect()
@@ -89,7 +90,7 @@ pub(crate) fn trials(current: &OsStr) -> Vec<CompletionCandidate> {
     let report = crib.tool_files();
     let file = report.files.iter().find(|file| file.name == tool);
     let tests = file
-        .and_then(|file| file.definition.as_deref())
+        .and_then(|file| file.definition.as_ref()?.command())
         .map_or(&[][..], |definition| &definition.tests);
     tests
         .iter()
@@ -115,6 +116,7 @@ pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
     all.extend(problems.map(|code| candidate(code.name, code.meaning)));
     let fields = FIELDS
         .iter()
+        .chain(HTTP_FIELDS)
         .filter(|field| field.path.starts_with(current));
     all.extend(fields.map(|field| candidate(field.path, field.meaning)));
     all
@@ -228,6 +230,22 @@ pub(crate) fn grants(current: &OsStr) -> Vec<CompletionCandidate> {
     };
     let grants = list.grants.into_iter().rev();
     ids(current, grants.map(|grant| (grant.id, grant.tool)))
+}
+
+/// Names of secrets.
+pub(crate) fn secrets(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(Ok(entries)) = Crib::open().map(|crib| crib.secrets().list()) else {
+        return Vec::new();
+    };
+    let matching = entries
+        .iter()
+        .filter(|entry| entry.name.as_str().starts_with(current));
+    matching
+        .map(|entry| candidate(entry.name.as_str(), &entry.binding.hosts().join(", ")))
+        .collect()
 }
 
 /// Short ids, and whole ones for who began to type one.

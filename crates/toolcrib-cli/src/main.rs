@@ -5,6 +5,7 @@ mod args;
 mod coerce;
 mod commands;
 mod complete;
+mod curl;
 mod duration;
 mod failure;
 mod output;

@@ -13,15 +13,18 @@ use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, S
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::egress::Egress;
 use crate::exec::command::CommandSettings;
+use crate::exec::http::HttpSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::spec::ToolSpec;
+use crate::pipeline;
 use crate::process::{Runner, keep_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
 use crate::registry::{Entry, RegisterError, Registry};
 use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
+use crate::secret::SecretStore;
 use crate::source::{Report, Review, SourceOptions, Sources};
 use crate::workspace::{Workspace, WorkspaceError};
 
@@ -31,6 +34,8 @@ const CALLS: &str = "calls";
 const APPROVALS: &str = "approvals";
 /// The directory of the home that holds grants.
 const GRANTS: &str = "grants";
+/// The directory of the home that holds secrets.
+const SECRETS: &str = "secrets";
 
 /// How to open a crib; every part has a default.
 pub struct CribOptions {
@@ -164,6 +169,7 @@ impl CribOptions {
         }
         let approvals = ApprovalQueue::at(home.join(APPROVALS), options);
         let grants = Grants::at(home.join(GRANTS));
+        let secrets = SecretStore::at(home.join(SECRETS));
         let approver: Arc<dyn Approver> = match self.approvals {
             Approvals::Ask(approver) => approver,
             Approvals::Given { why } => Arc::new(OnlyGiven::of(approvals.clone(), why)),
@@ -173,6 +179,7 @@ impl CribOptions {
             .rules(rules.clone())
             .shared_approver(approver)
             .grants(grants.clone())
+            .secrets(secrets.clone())
             .recorder(Arc::clone(&call_log) as _)
             .replay(Replay::in_directory(
                 home.join(CALLS).join("ids"),
@@ -194,7 +201,7 @@ impl CribOptions {
                 problem: error.to_string(),
             })?,
         };
-        let builtins = builtin_options(&config, no_workspace, Some(egress.clone()));
+        let builtins = builtin_options(&config, no_workspace, &egress, &secrets);
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
         let sources = Sources::new(SourceOptions {
@@ -206,7 +213,10 @@ impl CribOptions {
             settings: Arc::new(CommandSettings {
                 runner: Arc::new(Runner::new(sandbox)),
                 sudo: config.sudo(),
+                secrets: Some(secrets.clone()),
             }),
+            http: Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone()))),
+            secrets: secrets.clone(),
         });
         sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));
@@ -218,6 +228,7 @@ impl CribOptions {
             call_log,
             approvals,
             grants,
+            secrets,
             sources,
             egress,
             warnings,
@@ -229,7 +240,8 @@ impl CribOptions {
 pub(crate) fn builtin_options(
     config: &Config,
     no_workspace: Option<String>,
-    egress: Option<Egress>,
+    egress: &Egress,
+    secrets: &SecretStore,
 ) -> BuiltinOptions {
     BuiltinOptions {
         read: ReadOptions {
@@ -250,7 +262,9 @@ pub(crate) fn builtin_options(
                 sandbox: None,
             },
         },
-        egress,
+        egress: Some(egress.clone()),
+        search: config.search(),
+        secrets: Some(secrets.clone()),
         no_workspace,
     }
 }
@@ -309,6 +323,7 @@ pub struct Crib {
     call_log: Arc<CallLog>,
     approvals: ApprovalQueue,
     grants: Grants,
+    secrets: SecretStore,
     sources: Arc<Sources>,
     egress: Egress,
     warnings: Vec<String>,
@@ -412,14 +427,20 @@ impl Crib {
         &self.grants
     }
 
+    /// The secrets of this home.
+    pub fn secrets(&self) -> &SecretStore {
+        &self.secrets
+    }
+
     /// Answers a question of [`approvals`](Self::approvals): edited arguments and a grant are checked by this crib's tools and rules
     /// first, and the question stays open if they cannot be used.
     pub fn answer(
         &self,
         id: &str,
         digest: Option<&str>,
-        response: ApprovalResponse,
+        mut response: ApprovalResponse,
     ) -> Result<Queued, AnswerError> {
+        pipeline::mask_answer(&self.secrets.masker(), &mut response);
         self.approvals
             .answer(id, digest, response, |asked, answer| {
                 self.registry.check_answer(asked, answer)

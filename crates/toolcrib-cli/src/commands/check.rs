@@ -6,12 +6,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib::definition::{
-    self, Definition, MAX_FILE_BYTES, Part, Problem, Severity, json_schema, render,
-};
-use toolcrib::exec::spec_of;
+use toolcrib::definition::{self, MAX_FILE_BYTES, Part, Problem, Severity, render};
+use toolcrib::exec::{http_spec_of, spec_of};
+use toolcrib::manifest;
 use toolcrib::model::text;
-use toolcrib::source::{self, Standing};
+use toolcrib::source::{self, FileDefinition, FileKind, Standing};
 use toolcrib::wire::{self, DefinitionOptions, Provider};
 use toolcrib::{ErrorCode, ToolError};
 
@@ -22,8 +21,12 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done {
-    if args.schema {
-        output.line(&format!("{:#}", json_schema()));
+    if let Some(format) = &args.schema {
+        let schema = match format.as_str() {
+            "http" => manifest::json_schema(),
+            _ => definition::json_schema(),
+        };
+        output.line(&format!("{schema:#}"));
         return Ok(ExitCode::SUCCESS);
     }
     let mut files = match args.paths.as_slice() {
@@ -68,8 +71,9 @@ struct Checked {
     /// What people know it by.
     shown: String,
     stem: String,
+    kind: FileKind,
     bytes: Vec<u8>,
-    definition: Option<Definition>,
+    definition: Option<FileDefinition>,
     problems: Vec<Problem>,
     /// What was put right.
     fixed: Vec<Problem>,
@@ -77,15 +81,20 @@ struct Checked {
 
 impl Checked {
     fn new(path: Option<PathBuf>, shown: String, stem: String, bytes: Vec<u8>) -> Self {
-        let reading = definition::read(&bytes, &stem);
+        let name = path.as_deref().and_then(name_of);
+        let odd = name.and_then(FileKind::misnamed).map(|(kind, _)| kind);
+        let known = name.and_then(FileKind::of).map(|(kind, _)| kind);
+        let kind = known.or(odd).unwrap_or_else(|| looks_like(&bytes));
+        let reading = kind.read(&bytes, &stem);
         let mut problems = reading.problems;
-        if path.as_deref().is_some_and(is_misnamed) {
-            problems.insert(0, yml(&stem));
+        if let Some(kind) = odd {
+            problems.insert(0, odd_name(&stem, kind));
         }
         Checked {
             path,
             shown,
             stem,
+            kind,
             bytes,
             definition: reading.definition,
             problems,
@@ -100,6 +109,17 @@ impl Checked {
             .split_once("/properties/")
             .map(|(_, rest)| rest.split(['/', '`']).next().unwrap_or_default())
             .filter(|name| !name.is_empty());
+        if let Some(FileDefinition::Http(definition)) = &self.definition {
+            let mut arguments = definition.arguments_at.iter();
+            let at = arguments.find(|(argument, _)| Some(argument.as_str()) == name);
+            return at.map_or((0..0, 1, 1), |(_, span)| {
+                let before = text.get(..span.start).unwrap_or_default();
+                let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+                let line = before.matches('\n').count() + 1;
+                let column = before[line_start..].chars().count() + 1;
+                (span.clone(), line, column)
+            });
+        }
         let mut start = 0;
         for (index, line) in text.split_inclusive('\n').enumerate() {
             let key = line.trim_start();
@@ -124,6 +144,7 @@ impl Checked {
             path: Some(path),
             shown,
             stem: String::new(),
+            kind: FileKind::Yaml,
             bytes: Vec::new(),
             definition: None,
             problems: vec![problem],
@@ -146,16 +167,28 @@ fn whole(code: &'static str, severity: Severity, message: String, help: Option<S
     }
 }
 
-/// Whether a file would be a tool under another name.
-fn is_misnamed(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| source::misnamed(name).is_some())
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name().and_then(|name| name.to_str())
 }
 
-fn yml(stem: &str) -> Problem {
-    let help = format!("rename it to `{}.yaml`", text::shorten(stem, 100));
-    let message = "the file is not loaded: tools are `.yaml` files".to_owned();
-    whole("yml-extension", Severity::Warning, message, Some(help))
+/// What a text without a name is: JSON begins with a brace or a comment.
+fn looks_like(bytes: &[u8]) -> FileKind {
+    match bytes.trim_ascii_start().first() {
+        Some(b'{' | b'/') => FileKind::Json,
+        _ => FileKind::Yaml,
+    }
+}
+
+/// A file that would be a tool under another name.
+fn odd_name(stem: &str, kind: FileKind) -> Problem {
+    let end = kind.end();
+    let help = format!("rename it to `{}{end}`", text::shorten(stem, 100));
+    let message = format!("the file is not loaded: tools are `{end}` files");
+    let code = match kind {
+        FileKind::Yaml => "yml-extension",
+        FileKind::Json => "json-extension",
+    };
+    whole(code, Severity::Warning, message, Some(help))
 }
 
 /// The files of every scope, with what is wrong between them.
@@ -206,10 +239,11 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
     }
     for directory in tool_directories(&crib) {
         for path in names(&directory).unwrap_or_default() {
-            if is_misnamed(&path) {
+            let odd = name_of(&path).and_then(FileKind::misnamed);
+            if let Some((kind, _)) = odd {
                 let shown = tool_file::shown(&path, &crib);
                 let stem = stem(&path);
-                files.push(Checked::broken(path, shown, yml(&stem)));
+                files.push(Checked::broken(path, shown, odd_name(&stem, kind)));
             }
         }
     }
@@ -273,7 +307,7 @@ fn named(paths: &[PathBuf]) -> Result<Vec<Checked>, CliError> {
         } else {
             let message = format!("there is no file `{}`", text::shorten(&shown, 200));
             return Err(CliError::usage(message)
-                .with_hint("name a `.yaml` file, a directory of them, or `-`"));
+                .with_hint("name a `.yaml` or `.json` file, a directory of them, or `-`"));
         }
     }
     Ok(files)
@@ -301,7 +335,7 @@ fn names(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     for entry in std::fs::read_dir(directory)? {
         let name = entry?.file_name();
         let shown = name.to_string_lossy();
-        let is_tool = shown.ends_with(".yaml") || source::misnamed(&shown).is_some();
+        let is_tool = FileKind::of(&shown).is_some() || FileKind::misnamed(&shown).is_some();
         // Hidden files are what editors keep beside a file.
         if is_tool && !shown.starts_with('.') {
             paths.push(directory.join(name));
@@ -333,7 +367,7 @@ fn fix(file: &mut Checked) -> Result<(), CliError> {
     if path.is_symlink() {
         return Ok(());
     }
-    let fixed = definition::fix(&file.bytes, &file.stem);
+    let fixed = file.kind.fix(&file.bytes, &file.stem);
     if fixed.done.is_empty() {
         return Ok(());
     }
@@ -355,7 +389,8 @@ fn fix(file: &mut Checked) -> Result<(), CliError> {
 fn add_links(files: &mut [Checked], global: &Global) {
     let uses = |file: &Checked| {
         let definition = file.definition.as_ref();
-        definition.is_some_and(|definition| !definition.uses().is_empty())
+        definition
+            .is_some_and(|definition| !definition.uses().is_empty() || definition.http().is_some())
     };
     if !files.iter().any(uses) {
         return;
@@ -365,7 +400,14 @@ fn add_links(files: &mut [Checked], global: &Global) {
         return;
     };
     let report = crib.tool_files();
+    let secrets = crib.secrets().list().unwrap_or_default();
     for file in files.iter_mut().filter(|file| uses(file)) {
+        if let Some(FileDefinition::Http(definition)) = &file.definition {
+            let faults = source::named_like_secrets(definition, &secrets);
+            let problems = faults.iter().map(|fault| fault.problem(&file.bytes));
+            file.problems.extend(problems);
+            continue;
+        }
         let Some(path) = file.path.as_ref().and_then(|path| path.canonicalize().ok()) else {
             continue;
         };
@@ -395,8 +437,12 @@ fn add_losses(files: &mut [Checked], provider: Provider, global: &Global) {
         let Some(definition) = &file.definition else {
             continue;
         };
-        let made = spec_of(definition, &lookup)
-            .map(|spec| wire::definition(&spec, provider, &DefinitionOptions::default()));
+        let made = match definition {
+            FileDefinition::Command(definition) => spec_of(definition, &lookup),
+            FileDefinition::Http(definition) => Ok(http_spec_of(definition)),
+        };
+        let made =
+            made.map(|spec| wire::definition(&spec, provider, &DefinitionOptions::default()));
         let (code, severity, said) = match made {
             Err(error) => (
                 "not-expressible",
@@ -433,7 +479,7 @@ fn add_losses(files: &mut [Checked], provider: Provider, global: &Global) {
 fn is_whole(problem: &Problem) -> bool {
     matches!(
         problem.code,
-        "yml-extension" | "not-loaded" | "shadowed" | "unreadable"
+        "yml-extension" | "json-extension" | "not-loaded" | "shadowed" | "unreadable"
     )
 }
 
@@ -519,7 +565,7 @@ fn print_json(files: &[Checked], errors: usize, warnings: usize, fails: bool, ou
             let fixed: Vec<&str> = file.fixed.iter().map(|problem| problem.code).collect();
             json!({
                 "file": file.shown,
-                "tool": file.definition.as_ref().map(|definition| definition.name.as_str()),
+                "tool": file.definition.as_ref().map(|definition| definition.name().as_str()),
                 "problems": file.problems,
                 "fixed": fixed,
             })

@@ -97,6 +97,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     });
     findings.push(home(crib.home()));
     findings.push(call_log(crib));
+    secrets(crib, findings);
     match crib.workspace_path() {
         Some(path) => findings.push(Finding::ok("workspace", path.display().to_string())),
         None => {
@@ -141,6 +142,28 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
         Finding::broken("tools", unusable.join("; "), "mend the schemas named")
     });
     tool_files(crib, findings);
+}
+
+/// The files of secrets: those that are damaged, or that others may read.
+fn secrets(crib: &Crib, findings: &mut Vec<Finding>) {
+    let store = crib.secrets();
+    let directory = store.directory().display();
+    match (store.list(), store.problems()) {
+        (Ok(entries), Ok(problems)) => {
+            if problems.is_empty() && !entries.is_empty() {
+                let message = format!("{} kept, for your eyes only", entries.len());
+                findings.push(Finding::ok("secrets", message));
+            }
+            for problem in problems {
+                let fix = format!("the file is {directory}/{}", problem.file);
+                findings.push(Finding::broken("secrets", problem.why, fix));
+            }
+        }
+        (Err(error), _) | (_, Err(error)) => {
+            let fix = format!("check owner and mode of {directory}");
+            findings.push(Finding::broken("secrets", error.to_string(), fix));
+        }
+    }
 }
 
 /// The files of tools: those that are none, or not trusted, or have lost their name.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
-use toolcrib::definition::{self, Severity};
-use toolcrib::source::ToolFile;
+use toolcrib::definition::Severity;
+use toolcrib::source::{FileKind, ToolFile};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::tool_file::{self, Overwrite, find, no_such};
@@ -24,7 +24,11 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
     let Some(file) = find(&args.tool, &report.files) else {
         return Err(not_a_file(&args.tool, &report.files, &crib));
     };
-    let (before, stem) = (tool_file::read(file)?, tool_file::stem(file));
+    let (before, stem, kind) = (
+        tool_file::read(file)?,
+        tool_file::stem(file),
+        tool_file::kind(file),
+    );
     let Some(editor) = editor() else {
         let message = "there is no editor: neither VISUAL nor EDITOR is set";
         return Err(CliError::usage(message).with_hint(format!(
@@ -36,7 +40,7 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
         .then(|| Terminal::find(output.colours_terminal()))
         .flatten();
     let desk = Desk::new(editor, terminal)?;
-    let copy = Copy::of(&before, &stem)?;
+    let copy = Copy::of(&before, &stem, kind)?;
     let saved = loop {
         if let Err(error) = desk.run_editor(&copy.path) {
             copy.keep_if_changed(&before);
@@ -46,7 +50,7 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
         if saved == before {
             return unchanged(file, output);
         }
-        let problems = definition::read(saved.as_bytes(), &stem).problems;
+        let problems = kind.read(saved.as_bytes(), &stem).problems;
         tool_file::print_problems(&file.shown, &saved, &problems, output);
         let is_wrong = problems
             .iter()
@@ -76,19 +80,21 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
     }
     tool_file::write(&file.path, &saved, Overwrite::Yes)?;
     crib.pin(&file.path, saved.as_bytes())?;
-    let name = definition::read(saved.as_bytes(), &stem)
+    let name = kind
+        .read(saved.as_bytes(), &stem)
         .definition
-        .map_or(stem, |definition| definition.name.to_string());
+        .map_or(stem, |definition| definition.name().to_string());
     if output.json() {
         output.document(
             &json!({"ok": true, "value": {"tool": name, "file": file.path, "changed": true}}),
         );
     } else {
         output.line(&format!("saved {}", file.shown));
-        output.say(&format!(
-            "  toolcrib test {name}   {}",
-            output.dim("run its tests")
-        ));
+        let (next, why) = match kind {
+            FileKind::Yaml => ("test", "run its tests"),
+            FileKind::Json => ("explain", "whether it can be called, and what is missing"),
+        };
+        output.say(&format!("  toolcrib {next} {name}   {}", output.dim(why)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -131,7 +137,7 @@ struct Copy {
 }
 
 impl Copy {
-    fn of(text: &str, stem: &str) -> Result<Self, CliError> {
+    fn of(text: &str, stem: &str, kind: FileKind) -> Result<Self, CliError> {
         let failed = |error: std::io::Error| {
             let message = format!("cannot make a copy to edit: {error}");
             CliError::from(ToolError::new(ErrorCode::StorageError, message))
@@ -141,7 +147,7 @@ impl Copy {
             .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir()
             .map_err(failed)?;
-        let path = directory.path().join(format!("{stem}.yaml"));
+        let path = directory.path().join(format!("{stem}{}", kind.end()));
         std::fs::write(&path, text).map_err(failed)?;
         Ok(Copy { directory, path })
     }

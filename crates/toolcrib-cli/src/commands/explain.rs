@@ -10,6 +10,7 @@ use toolcrib::source::{Standing, ToolFile};
 use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
 use super::list::state;
+use super::outbound::{hosts, secrets};
 use super::{Done, format, in_words, open_to_look, source, standing};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
@@ -97,9 +98,12 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
         None => "runs without asking unless the tool or a rule says otherwise".to_owned(),
     };
     let limits = entry.limits();
+    let http = file.and_then(|file| file.definition.as_ref()?.http());
+    let hosts = http.map(|http| hosts(http, crib)).unwrap_or_default();
+    let secrets = http.map(|http| secrets(http, crib)).unwrap_or_default();
     if output.json() {
         output.document(&json!({
-            "tool": spec.name, "reference": spec.reference(), "source": source(entry),
+            "tool": spec.name, "hosts": hosts, "secrets": secrets, "reference": spec.reference(), "source": source(entry),
             "offered": reason.is_none(), "state": state, "reason": reason,
             "approval": approval, "effects": spec.effects,
             "timeoutMs": u64::try_from(limits.timeout.as_millis()).unwrap_or(u64::MAX),
@@ -132,6 +136,12 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
         limits.max_concurrent
     ));
     output.line(&format!("digest    {}", entry.digest()));
+    for host in &hosts {
+        output.line(&format!("host      {}", text::visible(&host.in_words())));
+    }
+    for secret in &secrets {
+        output.line(&format!("secret    {}", secret.in_words()));
+    }
     if let Some(plan) = plan {
         output.line("");
         output.line(&output.bold("its programs"));

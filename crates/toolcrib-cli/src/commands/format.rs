@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use toolcrib::definition::fields::Field;
 use toolcrib::definition::{ProblemCode, code, explain};
+use toolcrib::manifest::fields::is_http;
 use toolcrib::model::text;
+use toolcrib::source::FileKind;
 
 use crate::args::Global;
 use crate::output::Output;
@@ -79,19 +81,30 @@ fn explain_problem(code: &ProblemCode, output: &Output) {
     }
 }
 
+/// How files end that have a field.
+fn file_of(field: &Field) -> &'static str {
+    match is_http(field) {
+        true => FileKind::Json.end(),
+        false => FileKind::Yaml.end(),
+    }
+}
+
 fn as_json(field: &Field) -> Value {
-    let below: Vec<&str> = explain::below(field.path)
+    let below: Vec<&str> = explain::below(field)
         .iter()
         .map(|field| field.path)
         .collect();
     json!({
-        "field": field.path, "holds": field.kind.in_words(), "default": field.default,
+        "field": field.path, "file": file_of(field), "holds": field.kind.in_words(), "default": field.default,
         "meaning": field.meaning, "example": field.example, "enforced": field.enforced, "fields": below,
     })
 }
 
 fn explain_field(field: &Field, output: &Output) {
     output.line(&output.heading(field.path));
+    if is_http(field) {
+        output.line("a field of HTTP tools (`.json` files)");
+    }
     output.line(field.meaning);
     output.line("");
     output.line(&format!("holds     {}", field.kind.in_words()));
@@ -104,6 +117,12 @@ fn explain_field(field: &Field, output: &Output) {
         "*" => "NAME",
         name => name,
     };
+    if is_http(field) {
+        let name = name.trim_matches('"');
+        output.line(&format!("example   \"{name}\": {}", field.example));
+        print_below(field, output);
+        return;
+    }
     let mut example = field.example.lines();
     let first = example.next().unwrap_or_default();
     let rest: Vec<&str> = example.collect();
@@ -122,7 +141,11 @@ fn explain_field(field: &Field, output: &Output) {
             }
         }
     }
-    let below = explain::below(field.path);
+    print_below(field, output);
+}
+
+fn print_below(field: &Field, output: &Output) {
+    let below = explain::below(field);
     if !below.is_empty() {
         output.line("");
         let rows: Vec<Vec<String>> = below

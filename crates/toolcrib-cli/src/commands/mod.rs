@@ -14,10 +14,12 @@ mod format;
 mod grants;
 mod list;
 mod new;
+mod outbound;
 mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod secret;
 mod show;
 mod test;
 mod tool_file;
@@ -51,6 +53,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
         Command::Approvals(command) => approvals::approvals(command, global, output),
         Command::Grants(command) => grants::grants(command, global, output),
+        Command::Secret(command) => secret::secret(command, global, output),
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),

@@ -1,5 +1,7 @@
 //! `toolcrib new` and `toolcrib init`: files that work as they are, checked before they are written.
 
+mod http;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,30 +29,59 @@ pub(super) fn new(args: &NewArgs, global: &Global, output: &Output) -> Done {
     let name = WireName::parse(&args.name).map_err(|error| {
         CliError::usage(format!("`{}` is no name for a tool: {error}", args.name))
     })?;
+    if let Some(command) = &args.from_curl {
+        return http::from_curl(command, args, &name, global, output);
+    }
+    if args.http {
+        return http::template(args, &name, global, output);
+    }
     let text = fill(args, name.as_str())?;
+    checked(&text, name.as_str())?;
     let crib = open(global, output)?;
-    refuse_built_in(name.as_str(), &crib)?;
+    let place = place(args, &name, "yaml", &crib)?;
+    write_and_pin(&place, &text, &crib)?;
+    report(name.as_str(), &place.path, &crib, output);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where a tool's file goes.
+struct Place {
+    name: String,
+    path: PathBuf,
+    overwrite: Overwrite,
+}
+
+/// Where the file of a tool with this name goes, and whether one that is there gives way.
+fn place(args: &NewArgs, name: &WireName, extension: &str, crib: &Crib) -> Result<Place, CliError> {
+    refuse_built_in(name.as_str(), crib)?;
     let directory = match args.scope.as_str() {
         "user" => tool_file::user_directory()?,
-        _ => tool_file::local_directory(&crib)?,
+        _ => tool_file::local_directory(crib)?,
     };
     let overwrite = match args.force {
         true => Overwrite::Yes,
         false => Overwrite::No,
     };
-    checked(&text, name.as_str())?;
-    let path = directory.join(format!("{name}.yaml"));
-    if tool_file::write(&path, &text, overwrite)? == Written::WasThere {
-        let message = format!("`{}` is there already", tool_file::shown(&path, &crib));
-        return Err(
-            CliError::from(ToolError::new(ErrorCode::FileExists, message)).with_hint(format!(
-                "`toolcrib edit {name}` changes it, `--force` replaces it"
-            )),
+    Ok(Place {
+        name: name.to_string(),
+        path: directory.join(format!("{name}.{extension}")),
+        overwrite,
+    })
+}
+
+/// Writes the file and trusts it: whoever asked for it wrote it.
+fn write_and_pin(place: &Place, text: &str, crib: &Crib) -> Result<(), CliError> {
+    let path = &place.path;
+    if tool_file::write(path, text, place.overwrite)? == Written::WasThere {
+        let message = format!("`{}` is there already", tool_file::shown(path, crib));
+        let hint = format!(
+            "`toolcrib edit {}` changes it, `--force` replaces it",
+            place.name
         );
+        return Err(CliError::from(ToolError::new(ErrorCode::FileExists, message)).with_hint(hint));
     }
-    crib.pin(&path, text.as_bytes())?;
-    report(name.as_str(), &path, &crib, output);
-    Ok(ExitCode::SUCCESS)
+    crib.pin(path, text.as_bytes())?;
+    Ok(())
 }
 
 pub(super) fn init(global: &Global, output: &Output) -> Done {
@@ -123,20 +154,26 @@ fn fill(args: &NewArgs, name: &str) -> Result<String, CliError> {
         ),
         _ => (SHELL, "Greets somebody"),
     };
-    let description = match args.description.as_deref().map(str::trim) {
-        None => description.to_owned(),
-        Some("") => return Err(CliError::usage("`--description` says nothing")),
-        Some(text) if text.len() > MAX_DESCRIPTION || text.chars().any(char::is_control) => {
-            return Err(CliError::usage(format!(
-                "`--description` is one line of at most {MAX_DESCRIPTION} bytes"
-            )));
-        }
-        // As JSON: whatever it holds, YAML reads it as this text.
-        Some(text) => json!(text).to_string(),
-    };
+    // As JSON: whatever it holds, YAML reads it as this text.
+    let own = self::description(args)?.map(|text| json!(text).to_string());
+    let description = own.unwrap_or_else(|| description.to_owned());
     Ok(template
         .replace("{{name}}", name)
         .replace("{{description}}", &description))
+}
+
+/// What `--description` says.
+fn description(args: &NewArgs) -> Result<Option<String>, CliError> {
+    match args.description.as_deref().map(str::trim) {
+        None => Ok(None),
+        Some("") => Err(CliError::usage("`--description` says nothing")),
+        Some(text) if text.len() > MAX_DESCRIPTION || text.chars().any(char::is_control) => {
+            Err(CliError::usage(format!(
+                "`--description` is one line of at most {MAX_DESCRIPTION} bytes"
+            )))
+        }
+        Some(text) => Ok(Some(text.to_owned())),
+    }
 }
 
 /// What is written works: anything else is a mistake of the template, or of the name in it.

@@ -96,6 +96,9 @@ fn definition(file: &ToolFile) -> Map<String, Value> {
         .map(|(what, text)| json!({"what": what, "text": text}))
         .collect();
     fields.insert("runs".to_owned(), runs.into());
+    let Some(definition) = definition.command() else {
+        return fields;
+    };
     let help: Map<String, Value> = definition
         .parameters
         .iter()
@@ -137,6 +140,9 @@ fn print_definition(file: &ToolFile, output: &Output) {
             .iter()
             .for_each(|line| output.line(line));
     }
+    let Some(definition) = definition.command() else {
+        return;
+    };
     for parameter in &definition.parameters {
         let examples: Vec<String> = parameter
             .examples

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use toolcrib::definition::{Part, Problem, render};
 use toolcrib::model::text;
-use toolcrib::source::{ToolFile, Trust};
+use toolcrib::source::{FileDefinition, FileKind, ToolFile, Trust};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use crate::failure::CliError;
@@ -61,10 +61,17 @@ pub(super) fn shown(path: &Path, crib: &Crib) -> String {
     text::visible(&shown).into_owned()
 }
 
-/// The name of a file without `.yaml`.
+/// The name of a file without its end.
 pub(super) fn stem(file: &ToolFile) -> String {
     let stem = file.path.file_stem().unwrap_or_default();
     stem.to_string_lossy().into_owned()
+}
+
+/// Which kind of file it is.
+pub(super) fn kind(file: &ToolFile) -> FileKind {
+    let name = file.path.file_name().and_then(|name| name.to_str());
+    let kind = name.and_then(FileKind::of);
+    kind.map_or(FileKind::Yaml, |(kind, _)| kind)
 }
 
 /// The text of a tool's file as it is now.
@@ -95,10 +102,11 @@ pub(super) fn find<'f>(word: &str, files: &'f [ToolFile]) -> Option<&'f ToolFile
     let slug = word.strip_prefix('+').unwrap_or(word);
     let matches = |file: &&ToolFile| {
         let whole = file.reference();
-        let is_version = |definition: &toolcrib::definition::Definition| {
-            definition.slug.as_str() == slug || format!("{whole}@{}", definition.version) == word
+        let is_version = |definition: &FileDefinition| {
+            definition.slug().as_str() == slug
+                || format!("{whole}@{}", definition.version()) == word
         };
-        file.name == word || whole == word || file.definition.as_deref().is_some_and(is_version)
+        file.name == word || whole == word || file.definition.as_ref().is_some_and(is_version)
     };
     files.iter().find(matches)
 }

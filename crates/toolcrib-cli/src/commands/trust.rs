@@ -141,7 +141,7 @@ fn entry(reviewed: &ReviewedFile, output: &Output) -> Vec<String> {
     };
     let mut lines = vec![format!("{name}  {state}")];
     if let Some(definition) = &file.definition {
-        let first = definition.description.lines().next().unwrap_or_default();
+        let first = definition.description().lines().next().unwrap_or_default();
         lines.push(text::visible(first).into_owned());
     }
     lines.push(format!("file      {}", file.shown));
@@ -201,7 +201,7 @@ fn document(review: &Review, workspace: &str, trusted: bool) -> Value {
         .iter()
         .map(|reviewed| {
             let file = &reviewed.file;
-            let runs = file.definition.as_deref().map(runs).unwrap_or_default();
+            let runs = file.definition.as_ref().map(runs).unwrap_or_default();
             let runs: Vec<Value> = runs
                 .into_iter()
                 .map(|(what, text)| json!({"what": what, "text": text}))

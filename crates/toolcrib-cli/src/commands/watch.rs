@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib::definition::Severity;
 use toolcrib::model::text;
-use toolcrib::source::ToolFile;
+use toolcrib::source::{FileDefinition, ToolFile};
 use toolcrib::trial::{TestReport, TestStatus, Trial};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
@@ -97,10 +97,7 @@ impl Watch<'_> {
         let bench = bench(&self.crib, self.args.yes);
         for file in files {
             let uses_one = || {
-                let uses = file
-                    .definition
-                    .as_deref()
-                    .map(|definition| definition.uses());
+                let uses = file.definition.as_ref().map(|definition| definition.uses());
                 let mut uses = uses.into_iter().flatten();
                 uses.any(|used| changed.contains(&used.trim_start_matches('+')))
             };
@@ -108,7 +105,8 @@ impl Watch<'_> {
                 continue;
             }
             let started = Instant::now();
-            let trials = file.definition.as_ref().map_or(Vec::new(), Trial::all);
+            let commands = file.definition.as_ref().and_then(FileDefinition::command);
+            let trials = commands.map_or(Vec::new(), Trial::all);
             let reports = run_tests(&bench, trials, cores(), cancel, self.output, |_, _| {}).await;
             if cancel.is_cancelled() {
                 break;

@@ -25,7 +25,7 @@ use toolcrib::approval::queue::Subscription;
 
 pub(crate) use screen::Screen;
 pub(crate) use talk::{Ended, Talk, Whose, settled_in_words};
-pub(crate) use terminal::{Edited, Line, Terminal, Wake};
+pub(crate) use terminal::{Edited, Hidden, Line, Terminal, Wake};
 pub(crate) use who::{session, whoami};
 pub(crate) use words::{Extent, Page, Paint, arguments, describe_under, facts, item, short};
 

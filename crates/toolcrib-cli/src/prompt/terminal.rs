@@ -218,6 +218,39 @@ impl Terminal {
         }
     }
 
+    /// Asks for a line that is not shown. Keys are read one by one: a line that the terminal itself edits ends at 4096 bytes,
+    /// and a signal in the middle would leave the terminal without echo.
+    pub(crate) fn ask_hidden(&self, question: &str) -> Hidden {
+        let found = tcgetattr(&self.input).ok();
+        let _attention = Attention {
+            terminal: self,
+            found: found.clone(),
+        };
+        if let Some(mut modes) = found {
+            modes.local_modes -=
+                LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+            modes.input_modes -= InputModes::IXON;
+            let _ = tcsetattr(&self.input, OptionalActions::Now, &modes);
+        }
+        self.forget_typed();
+        let _ = write!(&self.output, "{question}");
+        let mut typed: Vec<u8> = Vec::new();
+        let ended = loop {
+            let mut bytes = [0; 4096];
+            let read = match rustix::io::read(&self.input, &mut bytes) {
+                Ok(0) => break Hidden::Cancelled,
+                Ok(read) => read,
+                Err(Errno::INTR) => continue,
+                Err(_) => break Hidden::Cancelled,
+            };
+            if let Some(ended) = take_keys(&mut typed, &bytes[..read]) {
+                break ended;
+            }
+        };
+        self.say("");
+        ended
+    }
+
     /// Runs the person's editor on a file and waits until it is closed. When the question is no more, it is closed from here.
     pub(crate) fn edit(&self, editor: &str, file: &Path, wake: &Wake) -> io::Result<Edited> {
         let modes = tcgetattr(&self.input).ok();
@@ -262,6 +295,37 @@ impl Terminal {
             false => Edited::Failed(status.to_string()),
         })
     }
+}
+
+/// What comes of asking for a line that is not shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// What was typed, without the end of the line.
+    Text(String),
+    /// Ctrl-C, Ctrl-D, or the terminal is gone.
+    Cancelled,
+}
+
+/// Takes keys as a line editor would; something once the line is over.
+fn take_keys(typed: &mut Vec<u8>, keys: &[u8]) -> Option<Hidden> {
+    for key in keys {
+        match key {
+            b'\n' | b'\r' => {
+                let text = String::from_utf8_lossy(typed).into_owned();
+                return Some(Hidden::Text(text));
+            }
+            // Ctrl-C, Ctrl-D, Ctrl-\.
+            0x03 | 0x04 | 0x1c => return Some(Hidden::Cancelled),
+            // Backspace takes a whole character.
+            0x08 | 0x7f => while typed.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
+            // Ctrl-U.
+            0x15 => typed.clear(),
+            b'\t' | 0x20.. if typed.len() <= 2 * MAX_LINE => typed.push(*key),
+            // Other keys are no characters.
+            _ => {}
+        }
+    }
+    None
 }
 
 fn text_of(typed: &[u8]) -> Line {

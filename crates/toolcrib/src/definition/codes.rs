@@ -725,4 +725,577 @@ pub static CODES: &[ProblemCode] = &[
         remedy: "Do what the message says.",
         example: None,
     },
+    // Of HTTP tools' files.
+    ProblemCode {
+        name: "json-syntax",
+        severity: Error,
+        meaning: "The text is not JSON. Comments (`//`, `/* */`) and a comma at the end are accepted; everything else is as RFC 8259 has it.",
+        remedy: "Look at the place and what stands before it. `check --fix` puts in quotes and commas that were left out.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": ["read"]
+  "impl": {"urlTemplate": "https://example.com/"}
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "not-http",
+        severity: Error,
+        meaning: "A `.json` file of tools holds an HTTP tool that its user wrote; other kinds of tools, and built-in ones, are not such files.",
+        remedy: "Do what the message says: a command is a `.yaml` file, a function is compiled in.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "type": "command",
+  "impl": {
+    "urlTemplate": "https://example.com/"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "bad-schema",
+        severity: Error,
+        meaning: "`argSchema` or `outputSchema` is no JSON Schema that can be used: not valid, larger or deeper than the bounds, or with a reference to somewhere else (which would be a request nobody asked for).",
+        remedy: "Correct it at the place that the message names; references lead to `#/…` of the same schema.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "outputSchema": {
+    "$ref": "https://example.com/schema.json"
+  },
+  "impl": {
+    "urlTemplate": "https://example.com/"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "undescribed-argument",
+        severity: Warning,
+        meaning: "A property of `argSchema` has no description, so a model has only its name to go by.",
+        remedy: "Describe it in a sentence.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "argSchema": {
+    "type": "object",
+    "properties": {
+      "city": {
+        "type": "string"
+      }
+    },
+    "required": [
+      "city"
+    ]
+  },
+  "impl": {
+    "urlTemplate": "https://example.com/?q=${city}"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "url-scheme",
+        severity: Error,
+        meaning: "`urlTemplate` does not start with `http://` or `https://`; nothing else is ever sent for.",
+        remedy: "Write the URL out, from the scheme on.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "ftp://example.com/"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "url-host",
+        severity: Error,
+        meaning: "Host or port of the URL cannot be used: they are no host and no port, hold a user or password, or are read differently by different programs.",
+        remedy: "Write the host as in `https://api.example.com`; credentials belong into `auth`.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://user@example.com/"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "url-placeholder",
+        severity: Error,
+        meaning: "A placeholder stands in the scheme, the user, the host or the port. Where a tool sends its requests, and what secrets it tells there, is fixed by its file.",
+        remedy: "Write the host out; placeholders stand in path and query.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "argSchema": {
+    "type": "object",
+    "properties": {
+      "city": {
+        "type": "string",
+        "description": "A city"
+      }
+    },
+    "required": [
+      "city"
+    ]
+  },
+  "impl": {
+    "urlTemplate": "https://${city}.example.com/"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "url-fragment",
+        severity: Error,
+        meaning: "The URL has a fragment (`#…`), which is never sent.",
+        remedy: "Remove it; a `#` that belongs to the path or the query is written `%23`.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/#top"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "url-character",
+        severity: Error,
+        meaning: "The URL holds a character that no URL has, such as a space.",
+        remedy: "Write it percent-encoded, as in `%20`.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/a b"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "control-character",
+        severity: Error,
+        meaning: "A text holds a character that would end a line or a text of the protocol (a line end, U+0000).",
+        remedy: "Remove it.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/",
+    "headers": {
+      "X-Note": "a\r\nb"
+    }
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "unclosed-placeholder",
+        severity: Error,
+        meaning: "A `${` has no `}` behind it.",
+        remedy: "Close it; a literal `${` is written `$${`.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/?q=${city"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "bad-placeholder",
+        severity: Error,
+        meaning: "A placeholder names nothing that it could stand for: it is empty, no name of a secret, or `${prev.value}` where no request stands before.",
+        remedy: "Name a property of `argSchema`, a secret, or `version`, `slug`, `displayName`.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/?q=${the city}"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "argument-as-credential",
+        severity: Error,
+        meaning: "`auth` names an argument. A model could then say who a request is from.",
+        remedy: "Name a secret, and give it a name that no argument has.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "argSchema": {
+    "type": "object",
+    "properties": {
+      "city": {
+        "type": "string",
+        "description": "A city"
+      }
+    },
+    "required": [
+      "city"
+    ]
+  },
+  "impl": {
+    "urlTemplate": "https://example.com/?q=${city}",
+    "auth": {
+      "type": "bearer",
+      "token": "${city}"
+    }
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "optional-placeholder",
+        severity: Warning,
+        meaning: "A placeholder stands for an argument that a call may leave out, and a call that does is refused: nothing is sent with a hole in it.",
+        remedy: "Require the argument, or give it a `default`.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "argSchema": {
+    "type": "object",
+    "properties": {
+      "city": {
+        "type": "string",
+        "description": "A city"
+      }
+    }
+  },
+  "impl": {
+    "urlTemplate": "https://example.com/?q=${city}"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "secret-or-argument",
+        severity: Warning,
+        meaning: "A placeholder is no argument and therefore a secret, but one letter away from an argument.",
+        remedy: "Correct the name, or rename the secret if it is one.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "argSchema": {
+    "type": "object",
+    "properties": {
+      "city": {
+        "type": "string",
+        "description": "A city"
+      }
+    },
+    "required": [
+      "city"
+    ]
+  },
+  "impl": {
+    "urlTemplate": "https://example.com/?q=${city}",
+    "headers": {
+      "X-City": "${ciy}"
+    }
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "secret-in-url",
+        severity: Warning,
+        meaning: "A secret is part of the URL. Servers and proxies write URLs to their logs.",
+        remedy: "Send it in a header or with `auth`, if the server takes it there.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/?key=${API_KEY}"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "secret-over-http",
+        severity: Warning,
+        meaning: "A secret is sent without encryption: anybody on the way can read it.",
+        remedy: "Write `https://`, if the server has it.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "http://example.com/",
+    "headers": {
+      "X-Key": "${API_KEY}"
+    }
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "credential-in-file",
+        severity: Warning,
+        meaning: "A credential stands in the file as it is, where everybody who has the file can read it, and where nothing masks it.",
+        remedy: "`toolcrib secret set NAME` keeps it; write `${NAME}` in its place.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/",
+    "auth": {
+      "type": "bearer",
+      "token": "abc123"
+    }
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "bad-header",
+        severity: Error,
+        meaning: "A header cannot be set: its name is none, it says where a message ends or whom it is for, or `auth` sends it already.",
+        remedy: "Remove it, or correct its name.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/",
+    "headers": {
+      "Host": "other.example"
+    }
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "body-not-allowed",
+        severity: Error,
+        meaning: "A GET or HEAD request has a body. Servers ignore it, or take it for the beginning of another request.",
+        remedy: "Write `\"method\": \"POST\"`, or leave the body out.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/",
+    "bodyTemplate": "x"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "body-json",
+        severity: Error,
+        meaning: "The body is not JSON, whatever its placeholders stand for, or a placeholder stands in a key.",
+        remedy: "Inside quotes a placeholder is a text, without quotes a whole value; keys are written out.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "argSchema": {
+    "type": "object",
+    "properties": {
+      "city": {
+        "type": "string",
+        "description": "A city"
+      }
+    },
+    "required": [
+      "city"
+    ]
+  },
+  "impl": {
+    "method": "POST",
+    "urlTemplate": "https://example.com/",
+    "bodyTemplate": "{\"a\": 1${city}}"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "body-type",
+        severity: Error,
+        meaning: "What the body is depends on a value, or is a form in which a value could end its part and begin another.",
+        remedy: "Write `Content-Type` out; send JSON or `application/x-www-form-urlencoded`.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "argSchema": {
+    "type": "object",
+    "properties": {
+      "city": {
+        "type": "string",
+        "description": "A city"
+      }
+    },
+    "required": [
+      "city"
+    ]
+  },
+  "impl": {
+    "method": "POST",
+    "urlTemplate": "https://example.com/",
+    "headers": {
+      "Content-Type": "multipart/form-data; boundary=x"
+    },
+    "bodyTemplate": "--x ${city} --x--"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "raw-body",
+        severity: Warning,
+        meaning: "Values stand in the body as they are, since nobody here knows its form: one may change what the rest of it means.",
+        remedy: "Send JSON or a form, or let `argSchema` admit harmless values only.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "argSchema": {
+    "type": "object",
+    "properties": {
+      "city": {
+        "type": "string",
+        "description": "A city"
+      }
+    },
+    "required": [
+      "city"
+    ]
+  },
+  "impl": {
+    "method": "POST",
+    "urlTemplate": "https://example.com/",
+    "headers": {
+      "Content-Type": "application/xml"
+    },
+    "bodyTemplate": "<a>${city}</a>"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "bad-extract",
+        severity: Error,
+        meaning: "`extractExpr` is neither JSONPath (RFC 9535) nor a regular expression between slashes, or does not fit `responseEncoding`.",
+        remedy: "Write `$.path.to.it`, or `/pattern/`.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/",
+    "extractExpr": "current.text"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
+        name: "argument-is-secret",
+        severity: Error,
+        meaning: "An argument has the name of a secret that is kept here. The two are apart, so that an argument can never stand for a secret.",
+        remedy: "Rename the argument, or the secret (`toolcrib secret list`).",
+        example: None,
+    },
+    ProblemCode {
+        name: "json-extension",
+        severity: Warning,
+        meaning: "The file's name does not end in `.json`, so it is not loaded as a tool.",
+        remedy: "Rename it.",
+        example: None,
+    },
 ];

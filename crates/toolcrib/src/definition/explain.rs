@@ -2,7 +2,13 @@
 
 use super::fields::{FIELDS, Field, Kind};
 use super::values::{size_in_words, time_in_words};
+use crate::manifest::fields::{HTTP_FIELDS, is_http};
 use crate::model::text::nearest;
+
+/// The fields of both kinds of files.
+fn all() -> impl Iterator<Item = &'static Field> + Clone {
+    FIELDS.iter().chain(HTTP_FIELDS)
+}
 
 /// The fields that a topic means: `security.isolation`, `steps.retry`, `retry.attempts`, `parameters.NAME.type`. Parts may be
 /// left out from the start and between; the shortest paths come first. Empty when there are none.
@@ -11,10 +17,7 @@ pub fn fields(topic: &str) -> Vec<&'static Field> {
     if wanted.is_empty() || wanted.len() > 16 {
         return Vec::new();
     }
-    let exact: Vec<&Field> = FIELDS
-        .iter()
-        .filter(|field| parts(field.path) == wanted)
-        .collect();
+    let exact: Vec<&Field> = all().filter(|field| parts(field.path) == wanted).collect();
     // `steps` is the list and its entry: both say something.
     if !exact.is_empty() {
         return exact;
@@ -32,14 +35,14 @@ pub fn fields(topic: &str) -> Vec<&'static Field> {
             .filter(|part| !free || is_part(part))
             .all(|part| has.any(|own| own == part))
     };
-    let mut found: Vec<&Field> = FIELDS.iter().filter(matches).collect();
+    let mut found: Vec<&Field> = all().filter(matches).collect();
     found.sort_by_key(|field| parts(field.path).len());
     found
 }
 
 /// Paths near to a topic that means none.
 pub fn near(topic: &str) -> Vec<&'static str> {
-    let paths = FIELDS.iter().map(|field| field.path);
+    let paths = all().map(|field| field.path);
     let last = |path: &'static str| path.rsplit('.').next().unwrap_or(path);
     let by_path = nearest(topic, paths.clone());
     if !by_path.is_empty() {
@@ -55,9 +58,7 @@ pub fn near(topic: &str) -> Vec<&'static str> {
 
 /// Whether some field is called so; what is not is a name of the author's.
 fn is_part(word: &str) -> bool {
-    FIELDS
-        .iter()
-        .any(|field| parts(field.path).iter().any(|part| part == word))
+    all().any(|field| parts(field.path).iter().any(|part| part == word))
 }
 
 /// The names in a path, without marks for lists and free keys.
@@ -95,6 +96,13 @@ impl Kind {
             ),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
             Kind::Choices(words) => format!("a list of {}", words.join(", ")),
+            Kind::Integers { least, most } => {
+                format!("a list of whole numbers from {least} to {most}")
+            }
+            Kind::Schema => "a JSON Schema".to_owned(),
+            Kind::FieldsOrList => {
+                "an object with the fields below, or a list of such objects".to_owned()
+            }
             Kind::Texts => "a list of texts".to_owned(),
             Kind::TextOrTexts => "a text or a list of texts".to_owned(),
             Kind::Value => "any value".to_owned(),
@@ -106,9 +114,10 @@ impl Kind {
     }
 }
 
-/// The fields right below a path.
-pub fn below(path: &str) -> Vec<&'static Field> {
-    FIELDS
+/// The fields right below a field.
+pub fn below(field: &Field) -> Vec<&'static Field> {
+    let (path, table) = (field.path, table_of(field));
+    table
         .iter()
         .filter(|field| {
             field.path.strip_prefix(path).is_some_and(|rest| {
@@ -120,11 +129,28 @@ pub fn below(path: &str) -> Vec<&'static Field> {
         .collect()
 }
 
-/// All fields as a table in Markdown: the last part of docs/yaml-tools.md.
+/// The table that a field is of.
+fn table_of(field: &Field) -> &'static [Field] {
+    match is_http(field) {
+        true => HTTP_FIELDS,
+        false => FIELDS,
+    }
+}
+
+/// All fields of HTTP tools as a table in Markdown: the last part of docs/http-tools.md.
+pub fn http_reference() -> String {
+    table(HTTP_FIELDS)
+}
+
+/// All fields of YAML tools as a table in Markdown: the last part of docs/yaml-tools.md.
 pub fn reference() -> String {
+    table(FIELDS)
+}
+
+fn table(fields: &[Field]) -> String {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     let mut page = String::from("| field | holds | default | meaning |\n|---|---|---|---|\n");
-    for field in FIELDS {
+    for field in fields {
         let default = match field.default {
             Some(words) if words.contains([' ', '`']) => cell(words),
             Some(value) => format!("`{}`", cell(value)),
@@ -168,12 +194,23 @@ mod tests {
 
     #[test]
     fn what_is_below_a_field_is_listed() {
-        let below: Vec<&str> = below("security").iter().map(|field| field.path).collect();
-        assert_eq!(below.len(), 4, "{below:?}");
-        assert!(
-            super::below("steps")
-                .iter()
-                .any(|field| field.path == "steps[].name")
-        );
+        let below = |topic: &str| -> Vec<&str> {
+            let field = fields(topic)[0];
+            super::below(field).iter().map(|field| field.path).collect()
+        };
+        assert_eq!(below("security").len(), 4, "{:?}", below("security"));
+        assert!(below("steps").contains(&"steps[].name"));
+        assert!(below("impl").contains(&"impl.urlTemplate"));
+        assert!(!below("impl").contains(&"impl.auth.token"));
+    }
+
+    #[test]
+    fn fields_of_http_tools_are_found_too() {
+        assert_eq!(paths("impl.urlTemplate"), ["impl.urlTemplate"]);
+        assert_eq!(paths("urlTemplate"), ["impl.urlTemplate"]);
+        assert_eq!(paths("retry.max"), ["retry.max"]);
+        // Both kinds of files have it.
+        assert_eq!(paths("description"), ["description", "description"]);
+        assert_eq!(near("impl.urlTempalte"), ["impl.urlTemplate"]);
     }
 }

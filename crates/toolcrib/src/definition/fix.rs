@@ -11,22 +11,38 @@ const MAX_ROUNDS: usize = 8;
 
 /// What fixing came to.
 #[derive(Debug)]
-pub struct Fixed {
+pub struct Fixed<R = Reading> {
     /// The file afterwards.
     pub bytes: Vec<u8>,
     /// What was put right, in order; the places are those of the moment.
     pub done: Vec<Problem>,
     /// What is left.
-    pub reading: Reading,
+    pub reading: R,
 }
 
 /// Applies every safe fix, as often as one leads to another. Without any the bytes are those given.
 pub fn fix(bytes: &[u8], stem: &str) -> Fixed {
+    fix_by(bytes, &|bytes| read(bytes, stem), &|reading| {
+        &reading.problems
+    })
+}
+
+/// Fixes what a reader reads.
+pub(crate) fn fix_by<R>(
+    bytes: &[u8],
+    read: &dyn Fn(&[u8]) -> R,
+    problems: &dyn Fn(&R) -> &[Problem],
+) -> Fixed<R> {
     let mut bytes = bytes.to_vec();
-    let mut reading = read(&bytes, stem);
+    let mut reading = read(&bytes);
     let mut done = Vec::new();
     for _ in 0..MAX_ROUNDS {
-        let Some((better, next, applied)) = round(&bytes, &reading, stem) else {
+        let try_it = |edited: &[u8]| {
+            let next = read(edited);
+            let after = problems(&next).to_vec();
+            (next, after)
+        };
+        let Some((better, next, applied)) = round(&bytes, problems(&reading), &try_it) else {
             break;
         };
         bytes = better;
@@ -41,9 +57,12 @@ pub fn fix(bytes: &[u8], stem: &str) -> Fixed {
 }
 
 /// One round: all fixes that do not touch each other or, if they make the file worse together, the first that alone does not.
-fn round(bytes: &[u8], reading: &Reading, stem: &str) -> Option<(Vec<u8>, Reading, Vec<Problem>)> {
-    let fixable: Vec<&Problem> = reading
-        .problems
+fn round<R>(
+    bytes: &[u8],
+    before: &[Problem],
+    read: &dyn Fn(&[u8]) -> (R, Vec<Problem>),
+) -> Option<(Vec<u8>, R, Vec<Problem>)> {
+    let fixable: Vec<&Problem> = before
         .iter()
         .filter(|problem| problem.fix.is_some())
         .collect();
@@ -59,8 +78,8 @@ fn round(bytes: &[u8], reading: &Reading, stem: &str) -> Option<(Vec<u8>, Readin
     };
     attempts.into_iter().find_map(|problems| {
         let (edited, applied) = apply(bytes, &problems)?;
-        let next = read(&edited, stem);
-        (is_better(reading, &next) && !breaks(reading, &next, &applied))
+        let (next, after) = read(&edited);
+        (is_better(before, &after) && !breaks(before, &after, &applied))
             .then_some((edited, next, applied))
     })
 }
@@ -90,7 +109,7 @@ fn apply(bytes: &[u8], problems: &[&Problem]) -> Option<(Vec<u8>, Vec<Problem>)>
 
 /// Whether fixes made an error of a kind that was not there. Names of fields and quotes only bring to light what was wrong in their
 /// values; any other fix is a guess that was wrong then.
-fn breaks(before: &Reading, after: &Reading, applied: &[Problem]) -> bool {
+fn breaks(before: &[Problem], after: &[Problem], applied: &[Problem]) -> bool {
     let brings_to_light = |problem: &Problem| {
         matches!(
             problem.code,
@@ -99,36 +118,36 @@ fn breaks(before: &Reading, after: &Reading, applied: &[Problem]) -> bool {
                 | "wrong-type"
                 | "needs-quotes"
                 | "yaml-syntax"
+                | "json-syntax"
                 | "indentation"
                 | "tab-indentation"
         )
     };
-    let errors = |reading: &Reading, code: &str| {
-        let problems = reading.problems.iter();
+    let errors = |problems: &[Problem], code: &str| {
         problems
+            .iter()
             .filter(|problem| problem.severity == Severity::Error && problem.code == code)
             .count()
     };
     let grew = |code: &str| errors(after, code) > errors(before, code);
     let guesses_steps = applied.iter().any(|problem| problem.code == "unknown-step");
     (guesses_steps && grew("wait-circle"))
-        || (!applied.iter().any(brings_to_light)
-            && after.problems.iter().any(|problem| grew(problem.code)))
+        || (!applied.iter().any(brings_to_light) && after.iter().any(|problem| grew(problem.code)))
 }
 
 /// Whether a file got better. Where it could not be parsed before, more can be seen now, and any file that parses is better.
-fn is_better(before: &Reading, after: &Reading) -> bool {
-    let count = |reading: &Reading, severity| {
-        let problems = reading.problems.iter();
+fn is_better(before: &[Problem], after: &[Problem]) -> bool {
+    let count = |problems: &[Problem], severity| {
         problems
+            .iter()
             .filter(|problem| problem.severity == severity)
             .count()
     };
-    let unreadable = |reading: &Reading| {
-        reading.problems.iter().any(|problem| {
+    let unreadable = |problems: &[Problem]| {
+        problems.iter().any(|problem| {
             matches!(
                 problem.code,
-                "needs-quotes" | "yaml-syntax" | "indentation" | "tab-indentation"
+                "needs-quotes" | "yaml-syntax" | "json-syntax" | "indentation" | "tab-indentation"
             )
         })
     };
@@ -137,11 +156,13 @@ fn is_better(before: &Reading, after: &Reading) -> bool {
         (false, true) => return false,
         (true, true) | (false, false) => {}
     }
-    let errors = |reading| count(reading, Severity::Error);
-    let warnings = |reading| count(reading, Severity::Warning);
-    let fixable = |reading: &Reading| {
-        let problems = reading.problems.iter();
-        problems.filter(|problem| problem.fix.is_some()).count()
+    let errors = |problems| count(problems, Severity::Error);
+    let warnings = |problems| count(problems, Severity::Warning);
+    let fixable = |problems: &[Problem]| {
+        problems
+            .iter()
+            .filter(|problem| problem.fix.is_some())
+            .count()
     };
     // A misspelt key hid the problems of its value.
     errors(after) < errors(before)

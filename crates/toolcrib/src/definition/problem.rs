@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use super::fields::{Dialect, YAML};
+
 /// Something wrong or doubtful in a tool's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
@@ -58,17 +60,17 @@ pub struct Fix {
 
 /// A problem whose line and column nobody has counted yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) code: &'static str,
-    pub(super) severity: Severity,
-    pub(super) span: Range<usize>,
-    pub(super) message: String,
-    pub(super) help: Option<String>,
-    pub(super) fix: Option<Fix>,
+pub(crate) struct Found {
+    pub(crate) code: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) span: Range<usize>,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    pub(crate) fix: Option<Fix>,
 }
 
 impl Found {
-    pub(super) fn error(
+    pub(crate) fn error(
         code: &'static str,
         span: Range<usize>,
         message: impl Into<String>,
@@ -83,7 +85,7 @@ impl Found {
         }
     }
 
-    pub(super) fn warning(
+    pub(crate) fn warning(
         code: &'static str,
         span: Range<usize>,
         message: impl Into<String>,
@@ -95,13 +97,13 @@ impl Found {
     }
 
     #[must_use]
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
     #[must_use]
-    pub(super) fn fix(mut self, span: Range<usize>, text: impl Into<String>) -> Self {
+    pub(crate) fn fix(mut self, span: Range<usize>, text: impl Into<String>) -> Self {
         self.fix = Some(Fix {
             span,
             text: text.into(),
@@ -112,7 +114,7 @@ impl Found {
 
 impl Fix {
     /// A text with this change.
-    pub(super) fn applied(&self, text: &str) -> String {
+    pub(crate) fn applied(&self, text: &str) -> String {
         let (before, after) = (&text[..self.span.start], &text[self.span.end..]);
         format!("{before}{}{after}", self.text)
     }
@@ -121,7 +123,7 @@ impl Fix {
 impl Found {
     /// The same problem in the text that a fix was applied to, in places of the text before. What would touch the same bytes
     /// again has no fix of its own.
-    pub(super) fn before(mut self, fix: &Fix) -> Self {
+    pub(crate) fn before(mut self, fix: &Fix) -> Self {
         let new_end = fix.span.start + fix.text.len();
         let place = |at: usize| match at {
             at if at <= fix.span.start => at,
@@ -146,28 +148,36 @@ const MAX_PROBLEMS: usize = 200;
 
 /// What has been found in a file so far.
 #[derive(Debug)]
-pub(super) struct Findings<'a> {
+pub(crate) struct Findings<'a> {
     /// The file's text.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
+    /// What kind of file it is.
+    pub(crate) dialect: &'static Dialect,
     list: Vec<Found>,
     errors: usize,
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    /// For a YAML tool.
+    pub(crate) fn new(text: &'a str) -> Self {
+        Findings::of(text, &YAML)
+    }
+
+    pub(crate) fn of(text: &'a str, dialect: &'static Dialect) -> Self {
         Findings {
             text,
+            dialect,
             list: Vec::new(),
             errors: 0,
         }
     }
 
     /// Whether nothing more is kept, so that there is no use in looking for more.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= MAX_PROBLEMS
     }
 
-    pub(super) fn push(&mut self, found: Found) {
+    pub(crate) fn push(&mut self, found: Found) {
         self.errors += usize::from(found.severity == Severity::Error);
         if self.list.len() < MAX_PROBLEMS {
             self.list.push(found);
@@ -175,31 +185,31 @@ impl<'a> Findings<'a> {
     }
 
     /// Whether a misspelt field was found that probably means this one.
-    pub(super) fn suggests(&self, field: &str) -> bool {
+    pub(crate) fn suggests(&self, field: &str) -> bool {
         self.list.iter().any(|found| {
             found.code == "unknown-key" && found.fix.as_ref().is_some_and(|fix| fix.text == field)
         })
     }
 
     /// What would make the file readable: quotes around the value that the parser stumbled over.
-    pub(super) fn repair(&self) -> Option<Fix> {
+    pub(crate) fn repair(&self) -> Option<Fix> {
         let last = self.list.last()?;
         let fix = last.fix.as_ref().filter(|_| last.code == "needs-quotes")?;
         Some(fix.clone())
     }
 
     /// How many of them are errors.
-    pub(super) fn errors(&self) -> usize {
+    pub(crate) fn errors(&self) -> usize {
         self.errors
     }
 
-    pub(super) fn into_list(self) -> Vec<Found> {
+    pub(crate) fn into_list(self) -> Vec<Found> {
         self.list
     }
 }
 
 /// The problems in the order of the file, with lines and columns, each said once.
-pub(super) fn placed(mut found: Vec<Found>, text: &str, skipped: usize) -> Vec<Problem> {
+pub(crate) fn placed(mut found: Vec<Found>, text: &str, skipped: usize) -> Vec<Problem> {
     // Of what stands at one place, the errors first.
     found.sort_by_key(|one| (one.span.start, std::cmp::Reverse(one.severity)));
     found.dedup();

@@ -5,11 +5,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fields::{FORMAT, Kind, Shape};
+use super::fields::{FORMAT, Kind, Shape, Syntax};
 
 /// The JSON Schema (draft 2020-12) of a tool's file.
 pub fn json_schema() -> Value {
-    let mut schema = of(&FORMAT);
+    let mut schema = of(&FORMAT, Syntax::Yaml);
     let mut root = Map::new();
     root.insert(
         "$schema".to_owned(),
@@ -34,8 +34,9 @@ pub fn json_schema() -> Value {
     Value::Object(root)
 }
 
-fn of(shape: &Shape) -> Value {
-    let mut schema = kind(shape);
+/// The schema of a field and what is below it.
+pub(crate) fn of(shape: &Shape, syntax: Syntax) -> Value {
+    let mut schema = kind(shape, syntax);
     if let Some(field) = shape.field {
         schema.insert("description".to_owned(), field.meaning.into());
         if let Some(default) = default(field.kind, field.default) {
@@ -58,11 +59,31 @@ fn default(kind: Kind, default: Option<&str>) -> Option<Value> {
 }
 
 /// What holds a text.
-fn text() -> Value {
-    json!(["string", "number", "boolean"])
+fn text(syntax: Syntax) -> Value {
+    match syntax {
+        Syntax::Yaml => json!(["string", "number", "boolean"]),
+        Syntax::Json => json!("string"),
+    }
 }
 
-fn kind(shape: &Shape) -> Map<String, Value> {
+fn kind(shape: &Shape, syntax: Syntax) -> Map<String, Value> {
+    let text = || text(syntax);
+    let of = |shape: &Shape| of(shape, syntax);
+    let object = || {
+        let properties: Map<String, Value> = shape
+            .fields
+            .iter()
+            .map(|(name, below)| ((*name).to_owned(), of(below)))
+            .collect();
+        let mut schema = json!({
+            "type": "object", "properties": properties, "additionalProperties": false,
+        });
+        let required = required(shape, syntax);
+        if !required.is_empty() {
+            schema["required"] = required.into();
+        }
+        schema
+    };
     let schema = match shape.kind {
         Kind::Text | Kind::Template | Kind::Program | Kind::Expression | Kind::Pattern => {
             json!({"type": text()})
@@ -89,28 +110,22 @@ fn kind(shape: &Shape) -> Map<String, Value> {
         ]}),
         Kind::Value => json!({}),
         Kind::Values => json!({"type": "array"}),
-        Kind::Fields => {
-            let properties: Map<String, Value> = shape
-                .fields
-                .iter()
-                .map(|(name, below)| ((*name).to_owned(), of(below)))
-                .collect();
-            let mut schema = json!({
-                "type": "object", "properties": properties, "additionalProperties": false,
-            });
-            let required = required(shape);
-            if !required.is_empty() {
-                schema["required"] = required.into();
-            }
-            schema
+        Kind::Integers { least, most } => json!({
+            "type": "array", "items": {"type": "integer", "minimum": least, "maximum": most},
+        }),
+        Kind::Schema => json!({"type": "object"}),
+        Kind::Fields => object(),
+        Kind::FieldsOrList => {
+            let one = object();
+            json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]})
         }
         Kind::Map => json!({
             "type": "object",
-            "additionalProperties": shape.entry.as_deref().map_or(json!(true), of),
+            "additionalProperties": shape.entry.as_deref().map_or(json!(true), &of),
         }),
         Kind::List => json!({
             "type": "array",
-            "items": shape.entry.as_deref().map_or(json!({}), of),
+            "items": shape.entry.as_deref().map_or(json!({}), &of),
         }),
     };
     match schema {
@@ -120,9 +135,15 @@ fn kind(shape: &Shape) -> Map<String, Value> {
 }
 
 /// The fields that must be there.
-fn required(shape: &Shape) -> Vec<&'static str> {
+fn required(shape: &Shape, syntax: Syntax) -> Vec<&'static str> {
     let path = shape.field.map_or("", |field| field.path);
     match path {
+        _ if syntax == Syntax::Json => match path {
+            "" => vec!["description", "impl"],
+            "impl" => vec!["urlTemplate"],
+            "auth" | "impl.auth" => vec!["type"],
+            _ => Vec::new(),
+        },
         "steps[]" | "tests[]" => vec!["name"],
         "parameters.*" => vec!["description"],
         "steps[].error-handling.retry" => vec!["attempts"],

@@ -2,14 +2,14 @@
 //!
 //! What passes can be read without asking again; what does not has been reported and is nothing to the reader.
 
-use super::fields::{Kind, Shape};
+use super::fields::{Kind, Shape, Syntax};
 use super::problem::{Findings, Found};
 use super::values::{self, Unfit, Why};
-use super::yaml::{Content, Entry, Node, quoted};
+use super::yaml::{Content, Entry, Node, Style, quoted};
 use crate::model::text::{nearest, or_list, shorten};
 
-/// Keys that other formats have, and what they are here.
-const FOREIGN: &[(&str, &str)] = &[
+/// Keys that other formats have, and what they are in a YAML tool.
+pub(crate) const FOREIGN: &[(&str, &str)] = &[
     (
         "enabled",
         "a tool is switched with `toolcrib enable` and `toolcrib disable`",
@@ -56,12 +56,29 @@ const FOREIGN: &[(&str, &str)] = &[
 ];
 
 /// Checks a value and everything below it.
-pub(super) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) {
+pub(crate) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) {
     if matches!(node.content, Content::Refused) || found.is_full() {
+        return;
+    }
+    // `null` in JSON is what is not said; programs write it for every field they have.
+    if found.dialect.syntax == Syntax::Json && node.is_empty() && !path.is_empty() {
         return;
     }
     match shape.kind {
         Kind::Fields => fields(node, shape, path, found),
+        Kind::FieldsOrList => match &node.content {
+            Content::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    fields(item, shape, &format!("{path}[{index}]"), found);
+                }
+            }
+            Content::Scalar(_) | Content::Map(_) | Content::Refused => {
+                fields(node, shape, path, found);
+            }
+        },
+        Kind::Schema => {
+            wants_map(node, path, found);
+        }
         Kind::Map => {
             let Some(entries) = wants_map(node, path, found) else {
                 return;
@@ -82,7 +99,10 @@ pub(super) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Find
                 }
             }
             _ if node.is_empty() => {}
-            _ => found.push(wrong(node, path, "a list: lines that begin with `- `")),
+            _ if found.dialect.syntax == Syntax::Yaml => {
+                found.push(wrong(node, path, "a list: lines that begin with `- `"));
+            }
+            _ => found.push(wrong(node, path, "a list: `[…]`")),
         },
         Kind::Text | Kind::Template | Kind::Program | Kind::Expression | Kind::Pattern => {
             text(node, path, shape.kind, found);
@@ -110,12 +130,24 @@ pub(super) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Find
                 }
             }
             _ if node.is_empty() => {}
-            _ => found.push(wants_list(node, path)),
+            _ => found.push(wants_list(node, path, found)),
+        },
+        Kind::Integers { least, most } => match &node.content {
+            Content::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let path = format!("{path}[{index}]");
+                    scalar(item, &path, found, "a whole number", |s| {
+                        values::integer(s, least, most).map(drop)
+                    });
+                }
+            }
+            _ if node.is_empty() => {}
+            _ => found.push(wants_list(node, path, found)),
         },
         Kind::Texts => match &node.content {
             Content::List(items) => texts(items, path, found),
             _ if node.is_empty() => {}
-            _ => found.push(wants_list(node, path)),
+            _ => found.push(wants_list(node, path, found)),
         },
         Kind::TextOrTexts => match &node.content {
             Content::List(items) => texts(items, path, found),
@@ -127,7 +159,7 @@ pub(super) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Find
         Kind::Values => match &node.content {
             Content::List(_) => {}
             _ if node.is_empty() => {}
-            _ => found.push(wants_list(node, path)),
+            _ => found.push(wants_list(node, path, found)),
         },
     }
 }
@@ -155,12 +187,21 @@ fn fields(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) 
             // Reported where it was found.
             None if name == "<<" || name.is_empty() => {}
             None if found.is_full() => return,
-            None => found.push(unknown(entry, entries, shape, path)),
+            None => {
+                let problem = unknown(entry, entries, shape, path, found);
+                found.push(problem);
+            }
         }
     }
 }
 
-fn unknown(entry: &Entry<'_>, entries: &[Entry<'_>], shape: &Shape, path: &str) -> Found {
+fn unknown(
+    entry: &Entry<'_>,
+    entries: &[Entry<'_>],
+    shape: &Shape,
+    path: &str,
+    found: &Findings<'_>,
+) -> Found {
     let name = &*entry.key.text;
     let whose = match path {
         "" => "a tool".to_owned(),
@@ -169,12 +210,13 @@ fn unknown(entry: &Entry<'_>, entries: &[Entry<'_>], shape: &Shape, path: &str) 
     let message = format!("`{}` is not a field of {whose}", shorten(name, 60));
     let problem = Found::error("unknown-key", entry.key.span.clone(), message);
     let near = nearest(name, shape.names());
-    let foreign = FOREIGN.iter().find(|(key, _)| *key == name);
+    let mut foreign = found.dialect.foreign.iter();
+    let foreign = foreign.find(|(key, _)| *key == name);
     match (near.as_slice(), foreign) {
         // A field that other formats have is no misspelling.
         (_, Some((_, advice))) => problem.help(*advice),
         ([], None) => {
-            let elsewhere = elsewhere(name, path);
+            let elsewhere = elsewhere(name, path, found);
             match elsewhere {
                 Some(place) => problem.help(format!("it belongs beneath `{place}`")),
                 None => {
@@ -196,8 +238,8 @@ fn unknown(entry: &Entry<'_>, entries: &[Entry<'_>], shape: &Shape, path: &str) 
 }
 
 /// The one place where a field of this name belongs, if there is exactly one.
-fn elsewhere(name: &str, path: &str) -> Option<String> {
-    let mut places = super::fields::FIELDS.iter().filter_map(|field| {
+fn elsewhere(name: &str, path: &str, found: &Findings<'_>) -> Option<String> {
+    let mut places = found.dialect.fields.iter().filter_map(|field| {
         let (place, last) = field.path.rsplit_once('.').unwrap_or(("", field.path));
         (last == name && place != path).then_some(place)
     });
@@ -217,11 +259,11 @@ fn wants_map<'n, 'a>(
         Content::Map(entries) => Some(entries),
         _ if node.is_empty() => None,
         _ => {
-            found.push(wrong(
-                node,
-                path,
-                "a mapping: lines of `key: value` beneath it",
-            ));
+            let wanted = match found.dialect.syntax {
+                Syntax::Yaml => "a mapping: lines of `key: value` beneath it",
+                Syntax::Json => "an object: `{…}`",
+            };
+            found.push(wrong(node, path, wanted));
             None
         }
     }
@@ -236,8 +278,17 @@ fn wrong(node: &Node<'_>, path: &str, wanted: &str) -> Found {
     Found::error("wrong-type", node.span.clone(), message)
 }
 
-fn wants_list(node: &Node<'_>, path: &str) -> Found {
+fn wants_list(node: &Node<'_>, path: &str, found: &Findings<'_>) -> Found {
     let problem = wrong(node, path, "a list");
+    if found.dialect.syntax == Syntax::Json {
+        if node.scalar().is_none() {
+            return problem;
+        }
+        let list = format!("[{}]", &found.text[node.span.clone()]);
+        return problem
+            .help(format!("write `{}`", shorten(&list, 60)))
+            .fix(node.span.clone(), list);
+    }
     match node.scalar() {
         Some(scalar)
             if !scalar.text.contains([
@@ -297,11 +348,31 @@ fn text(node: &Node<'_>, path: &str, kind: Kind, found: &mut Findings<'_>) {
         Kind::Pattern => "a regular expression",
         _ => "a text",
     };
+    if found.dialect.syntax == Syntax::Json {
+        json_text(node, path, wanted, found);
+        return;
+    }
     match &node.content {
         Content::Scalar(_) if node.is_empty() => found.push(missing(node, path, wanted)),
         Content::Scalar(_) => {}
         Content::Refused => {}
         Content::Map(_) | Content::List(_) => found.push(braces(node, path, wanted, found.text)),
+    }
+}
+
+/// In JSON a text has quotes.
+fn json_text(node: &Node<'_>, path: &str, wanted: &str, found: &mut Findings<'_>) {
+    match &node.content {
+        Content::Scalar(scalar) if scalar.style == Style::Plain => {
+            let instead = format!("\"{}\"", scalar.text);
+            found.push(
+                wrong(node, path, &format!("{wanted} in quotes"))
+                    .help(format!("write `{}`", shorten(&instead, 60)))
+                    .fix(node.span.clone(), instead),
+            );
+        }
+        Content::Scalar(_) | Content::Refused => {}
+        Content::Map(_) | Content::List(_) => found.push(wrong(node, path, wanted)),
     }
 }
 
@@ -345,15 +416,20 @@ fn choice(node: &Node<'_>, path: &str, words: &[&'static str], found: &mut Findi
         shorten(&scalar.text, 40)
     );
     let problem = Found::error("unknown-value", node.span.clone(), message);
+    let is_json = found.dialect.syntax == Syntax::Json;
+    let written = |word: &str| match is_json {
+        true => format!("\"{word}\""),
+        false => word.to_owned(),
+    };
     found.push(
         match nearest(&scalar.text, words.iter().copied()).as_slice() {
             [one] => problem
                 .help(format!("did you mean `{one}`?"))
-                .fix(node.span.clone(), *one),
+                .fix(node.span.clone(), written(one)),
             [] => match synonym(&scalar.text).filter(|word| words.contains(word)) {
                 Some(word) => problem
                     .help(format!("did you mean `{word}`?"))
-                    .fix(node.span.clone(), word),
+                    .fix(node.span.clone(), written(word)),
                 None => problem,
             },
             several => problem.help(format!("did you mean {}?", or_list(several))),

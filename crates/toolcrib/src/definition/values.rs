@@ -12,14 +12,14 @@ use crate::model::text::shorten;
 
 /// Why a text is not what a field wants, and what to write instead of it, where that is certain.
 #[derive(Debug, PartialEq)]
-pub(super) struct Unfit {
-    pub(super) why: Why,
-    pub(super) instead: Option<String>,
+pub(crate) struct Unfit {
+    pub(crate) why: Why,
+    pub(crate) instead: Option<String>,
 }
 
 /// Why a text is not what a field wants; each is the end of a sentence.
 #[derive(Debug, PartialEq)]
-pub(super) enum Why {
+pub(crate) enum Why {
     /// "…: `soon` is not a time"
     Type(String),
     /// "… from 1 to 100, not 0"
@@ -42,7 +42,7 @@ impl Unfit {
     }
 
     /// The whole sentence about a field that wants something.
-    pub(super) fn sentence(&self, whose: &str, wanted: &str) -> String {
+    pub(crate) fn sentence(&self, whose: &str, wanted: &str) -> String {
         match &self.why {
             Why::Type(why) => format!("{whose} must be {wanted}: {why}"),
             Why::Range(why) => format!("{whose} must be {why}"),
@@ -58,7 +58,7 @@ fn shown(scalar: &Scalar<'_>) -> String {
 }
 
 /// `true` or `false`, without quotes.
-pub(super) fn boolean(scalar: &Scalar<'_>) -> Result<bool, Unfit> {
+pub(crate) fn boolean(scalar: &Scalar<'_>) -> Result<bool, Unfit> {
     let text = &*scalar.text;
     match (scalar.style, text) {
         (Style::Plain, "true") => return Ok(true),
@@ -87,7 +87,7 @@ pub(super) fn boolean(scalar: &Scalar<'_>) -> Result<bool, Unfit> {
 }
 
 /// A number as JSON writes one, without quotes.
-pub(super) fn number(scalar: &Scalar<'_>) -> Result<Number, Unfit> {
+pub(crate) fn number(scalar: &Scalar<'_>) -> Result<Number, Unfit> {
     let text = &*scalar.text;
     if scalar.style != Style::Plain {
         let instead = is_json_number(text).then(|| text.to_owned());
@@ -110,7 +110,7 @@ pub(super) fn number(scalar: &Scalar<'_>) -> Result<Number, Unfit> {
 }
 
 /// A whole number between two others.
-pub(super) fn integer(scalar: &Scalar<'_>, least: i64, most: i64) -> Result<i64, Unfit> {
+pub(crate) fn integer(scalar: &Scalar<'_>, least: i64, most: i64) -> Result<i64, Unfit> {
     let number = number(scalar)?;
     #[expect(
         clippy::cast_possible_truncation,
@@ -136,7 +136,7 @@ pub(super) fn integer(scalar: &Scalar<'_>, least: i64, most: i64) -> Result<i64,
 }
 
 /// A time between two others in milliseconds.
-pub(super) fn time(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<Duration, Unfit> {
+pub(crate) fn time(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<Duration, Unfit> {
     let text = scalar.text.trim();
     let how = "write milliseconds (60000) or a time as 500ms, 5s or 2m";
     let unfit = || Unfit::new(format!("`{}` is not a time; {how}", shown(scalar)));
@@ -167,7 +167,7 @@ pub(super) fn time(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<Duratio
     Duration::try_from_secs_f64(millis / 1000.0).map_err(|_| unfit())
 }
 
-pub(super) fn time_in_words(millis: u64) -> String {
+pub(crate) fn time_in_words(millis: u64) -> String {
     match millis {
         0 => "0".to_owned(),
         hours if hours % 3_600_000 == 0 => format!("{}h", hours / 3_600_000),
@@ -178,7 +178,7 @@ pub(super) fn time_in_words(millis: u64) -> String {
 }
 
 /// A size between two others in bytes.
-pub(super) fn size(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<u64, Unfit> {
+pub(crate) fn size(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<u64, Unfit> {
     let text = scalar.text.trim();
     let unfit = || {
         Unfit::new(format!(
@@ -214,7 +214,7 @@ pub(super) fn size(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<u64, Un
     }
 }
 
-pub(super) fn size_in_words(bytes: u64) -> String {
+pub(crate) fn size_in_words(bytes: u64) -> String {
     match bytes {
         tera if tera >= 1 << 40 => format!("{}TB", tera >> 40),
         giga if giga >= 1 << 30 => format!("{}GB", giga >> 30),
@@ -252,7 +252,7 @@ fn json_number(text: &str) -> Option<Number> {
 }
 
 /// A value where any type may stand: what YAML 1.2 calls `true`, `null` and numbers without quotes, texts otherwise.
-pub(super) fn json(node: &Node<'_>) -> Value {
+pub(crate) fn json(node: &Node<'_>) -> Value {
     match &node.content {
         Content::Scalar(scalar) => json_scalar(scalar),
         Content::List(items) => items.iter().map(json).collect(),
@@ -264,7 +264,7 @@ pub(super) fn json(node: &Node<'_>) -> Value {
     }
 }
 
-pub(super) fn json_scalar(scalar: &Scalar<'_>) -> Value {
+pub(crate) fn json_scalar(scalar: &Scalar<'_>) -> Value {
     if scalar.style != Style::Plain {
         return Value::String(scalar.text.clone().into_owned());
     }

@@ -4,5 +4,13 @@ pub(crate) mod command;
 mod function;
 pub(crate) mod http;
 
+use crate::manifest::HttpDefinition;
+use crate::model::spec::ToolSpec;
+
 pub use command::spec_of;
 pub use function::{DefineError, FnTool};
+
+/// What models and people see of an HTTP tool that is in no bundle yet.
+pub fn http_spec_of(definition: &HttpDefinition) -> ToolSpec {
+    http::spec_of(definition, definition.slug.clone())
+}

@@ -1,10 +1,47 @@
 //! JSONPath (RFC 9535), with bounded work: an expression of a tool's author meets whatever an upstream server sends.
+//!
+//! ```text
+//! syntax   what an expression consists of          parse    from text to that, with the place of what is wrong
+//! lexer    characters, names, numbers, strings     filter   the part of an expression behind `?`
+//! pattern  I-Regexp (RFC 9485) for `match`         evaluate the nodes that an expression selects
+//! compare  which values are equal or less
+//! ```
+//!
+//! Our own, and no crate's: none of them stops when the work becomes too much, and `$..*..*..*` on a few kilobytes is more
+//! than a machine can do. The invariant: reading is linear in the text, and [`JsonPath::query`] takes at most [`MAX_STEPS`]
+//! steps, keeps at most [`MAX_NODES`] nodes at a time, and never recurses into a document, however deep it is.
+
+mod compare;
+mod evaluate;
+mod filter;
+mod lexer;
+mod parse;
+mod pattern;
+mod syntax;
+
+use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-/// A compiled expression.
-#[derive(Debug, Clone)]
-pub struct JsonPath {}
+use syntax::Query;
+
+/// How many characters an expression may have.
+pub const MAX_CHARACTERS: usize = 4096;
+
+/// How many steps a query may take: a node looked at, sixteen bytes of a text compared, a byte matched against a small pattern.
+pub const MAX_STEPS: u64 = 10_000_000;
+
+/// How many nodes a query, or a part of one, may select.
+pub const MAX_NODES: usize = 1_000_000;
+
+/// A compiled expression. Cloning is cheap.
+#[derive(Clone)]
+pub struct JsonPath {
+    text: Arc<str>,
+    query: Arc<Query>,
+    doubts: Arc<[PathError]>,
+}
 
 /// Why an expression is none, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,12 +60,56 @@ pub struct TooMuchWork;
 
 impl JsonPath {
     /// Reads an expression.
-    pub fn parse(_text: &str) -> Result<Self, PathError> {
-        unimplemented!()
+    ///
+    /// ```
+    /// # use toolcrib::jsonpath::JsonPath;
+    /// let path = JsonPath::parse("$.items[?@.price < 10].name").unwrap();
+    /// let document = serde_json::json!({"items": [{"name": "pen", "price": 2}, {"name": "desk", "price": 90}]});
+    /// assert_eq!(path.query(&document).unwrap(), ["pen"]);
+    /// assert_eq!(JsonPath::parse("$.items[").unwrap_err().at, 8);
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        let (query, doubts) = parse::expression(text)?;
+        Ok(JsonPath {
+            text: text.into(),
+            query: Arc::new(query),
+            doubts: doubts.into(),
+        })
     }
 
-    /// The nodes it selects, in order.
-    pub fn query<'a>(&self, _document: &'a Value) -> Result<Vec<&'a Value>, TooMuchWork> {
-        unimplemented!()
+    /// The nodes it selects, in order; one that is selected twice is there twice. Runs on the caller's thread, for some tenths
+    /// of a second at worst.
+    pub fn query<'a>(&self, document: &'a Value) -> Result<Vec<&'a Value>, TooMuchWork> {
+        evaluate::query(&self.query, document, MAX_STEPS)
+    }
+
+    /// What is no error by the RFC and yet never what its author wants: patterns that are no I-Regexp and so match nothing.
+    pub fn doubts(&self) -> &[PathError] {
+        &self.doubts
+    }
+
+    /// The expression as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 }
+
+impl fmt::Debug for JsonPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JsonPath({})", self.text)
+    }
+}
+
+impl fmt::Display for JsonPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl PartialEq for JsonPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for JsonPath {}

@@ -1,21 +1,35 @@
 //! Tools in S4's JSON as files: read with places, everything that is wrong said at once, and typed for `exec::http`.
 //!
 //! `.toolcrib/tools/weather.json` is S4's `tool.json`; comments are allowed. What is only of use in a store (`bundleID`,
-//! `createdAt`, …) may be left out.
+//! `createdAt`, …) may be left out. [`read`] makes an [`HttpDefinition`] of a file's bytes; what it takes to send its requests is in
+//! `exec::http`, where files come from is in `source`.
+//!
+//! The invariant: where a request goes, and which secrets it tells, is fixed by the file. Arguments fill in values and nothing else.
 
+pub mod fields;
+mod json;
+mod read;
 mod template;
 
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderName, Method};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
-pub use template::{Part, Template};
+pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template, UrlTemplate};
 
-use crate::definition::Problem;
+use crate::definition::fields::Syntax;
+use crate::definition::problem::{self, Findings, Found};
+use crate::definition::{Fixed, Problem, fix_by, schema, shape, yaml};
+use crate::egress::Target;
 use crate::jsonpath::JsonPath;
 use crate::model::limits::LimitsPatch;
 use crate::model::names::{Slug, Version, WireName};
+use crate::schema::Schema;
+use crate::secret::SecretName;
 
 /// An HTTP tool: what its file says, with every template compiled.
 #[derive(Debug, Clone)]
@@ -30,12 +44,12 @@ pub struct HttpDefinition {
     pub display_name: String,
     /// `description`.
     pub description: String,
-    /// `isEnabled`.
+    /// `isEnabled`; a tool that is not is switched off by its file.
     pub is_enabled: bool,
-    /// `argSchema`.
-    pub arg_schema: Value,
+    /// `argSchema`, bounded and without references to elsewhere.
+    pub arg_schema: Arc<Schema>,
     /// `outputSchema`.
-    pub output_schema: Option<Value>,
+    pub output_schema: Option<Arc<Schema>>,
     /// `tags`.
     pub tags: Vec<String>,
     /// `keywords`.
@@ -48,8 +62,10 @@ pub struct HttpDefinition {
     pub max_sent: Option<u64>,
     /// `limits.maxReceivedBytes`: of all answers of a call together, unpacked.
     pub max_received: Option<u64>,
-    /// SHA-256 of the file's bytes, in hex.
+    /// SHA-256 of the file's bytes, in hex: what trust is pinned to.
     pub digest: String,
+    /// Where each argument is declared, in bytes of the file.
+    pub arguments_at: Vec<(String, Range<usize>)>,
 }
 
 /// One request of `impl`.
@@ -57,12 +73,12 @@ pub struct HttpDefinition {
 pub struct RequestTemplate {
     /// `method`; GET if not said.
     pub method: Method,
-    /// `urlTemplate`: scheme, host and port are fixed; placeholders stand in path and query only.
-    pub url: Template,
+    /// `urlTemplate`.
+    pub url: UrlTemplate,
     /// `headers`, in the order of the file.
     pub headers: Vec<(HeaderName, Template)>,
-    /// `bodyTemplate`; none if empty.
-    pub body: Option<Template>,
+    /// `bodyTemplate`; none if empty. Its `Content-Type` is among the headers only if the file says one.
+    pub body: Option<BodyTemplate>,
     /// `successCodes`; empty: 200 to 299.
     pub success_codes: Vec<u16>,
     /// `timeoutMs`: of one attempt.
@@ -124,7 +140,8 @@ impl Default for Retry {
     }
 }
 
-/// `auth`: how a request says who it is from. Every text is a template, and may name secrets.
+/// `auth`: how a request says who it is from. Every text is a template of secrets and literals: an argument never becomes a
+/// credential.
 #[derive(Debug, Clone)]
 pub enum Auth {
     /// `Authorization: Bearer TOKEN`.
@@ -156,6 +173,8 @@ pub enum Auth {
         grant: OauthGrant,
         /// `tokenUrl`; without placeholders, and checked like every target.
         token_url: url::Url,
+        /// Where that is.
+        token_target: Target,
         /// `clientId`.
         client_id: Template,
         /// `clientSecret`; none for public clients.
@@ -185,12 +204,196 @@ pub struct Reading {
 
 impl HttpDefinition {
     /// The names of the secrets that it uses, each once.
-    pub fn secrets(&self) -> Vec<&str> {
-        unimplemented!()
+    pub fn secrets(&self) -> Vec<&SecretName> {
+        let mut names: Vec<&SecretName> = Vec::new();
+        for placeholder in self.requests.iter().flat_map(RequestTemplate::placeholders) {
+            if let Placeholder::Secret(name) = placeholder
+                && !names.contains(&name)
+            {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The names of its arguments: the properties of `argSchema`.
+    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+        self.arg_schema.properties().map(|(name, _)| name)
+    }
+
+    /// The value of a built-in variable.
+    pub fn built_in(&self, variable: BuiltIn) -> &str {
+        match variable {
+            BuiltIn::Version => self.version.as_str(),
+            BuiltIn::Slug => self.slug.as_str(),
+            BuiltIn::DisplayName => &self.display_name,
+        }
+    }
+
+    /// Where its requests go, each once: those of `impl`, then those of token servers.
+    pub fn targets(&self) -> Vec<&Target> {
+        let tokens = self
+            .requests
+            .iter()
+            .filter_map(|request| match &request.auth {
+                Some(Auth::Oauth2 { token_target, .. }) => Some(token_target),
+                _ => None,
+            });
+        let mut targets: Vec<&Target> = Vec::new();
+        for target in self
+            .requests
+            .iter()
+            .map(|request| &request.url.target)
+            .chain(tokens)
+        {
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
+        }
+        targets
     }
 }
 
-/// Reads a file's bytes; `stem` is its name without `.json`.
-pub fn read(_bytes: &[u8], _stem: &str) -> Reading {
-    unimplemented!()
+impl RequestTemplate {
+    /// Every placeholder, in the order of URL, headers, body, `auth`.
+    pub fn placeholders(&self) -> Vec<&Placeholder> {
+        let mut all: Vec<&Placeholder> = self.url.path.placeholders().collect();
+        all.extend(self.url.query.iter().flat_map(Template::placeholders));
+        let headers = self.headers.iter();
+        all.extend(headers.flat_map(|(_, value)| value.placeholders()));
+        all.extend(self.body.iter().flat_map(BodyTemplate::placeholders));
+        let texts = self.auth.iter().flat_map(Auth::texts);
+        all.extend(texts.flat_map(Template::placeholders));
+        all
+    }
+}
+
+impl Auth {
+    /// Its texts.
+    pub fn texts(&self) -> Vec<&Template> {
+        match self {
+            Auth::Bearer { token } => vec![token],
+            Auth::Basic { username, password } => vec![username, password],
+            Auth::Hmac { key, key_id, .. } => {
+                let id = key_id.iter().map(|(_, id)| id);
+                std::iter::once(key).chain(id).collect()
+            }
+            Auth::Oauth2 {
+                grant,
+                client_id,
+                client_secret,
+                ..
+            } => {
+                let refresh = match grant {
+                    OauthGrant::ClientCredentials => None,
+                    OauthGrant::Refresh(token) => Some(token),
+                };
+                let rest = client_secret.iter().chain(refresh);
+                std::iter::once(client_id).chain(rest).collect()
+            }
+        }
+    }
+}
+
+/// How closely a file is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// As far as it takes to load it: schemas are bounded, and compiled at the first call.
+    Load,
+    /// Schemas are compiled, too.
+    Thorough,
+}
+
+/// Reads a file's bytes; `stem` is its name without `.json`, the tool's name when the file does not say one.
+///
+/// ```
+/// use toolcrib::manifest::read;
+/// let file = br#"{"description": "Says hello", "impl": {"urlTempalte": "https://example.com/"}}"#;
+/// let reading = read(file, "hello");
+/// assert!(reading.definition.is_none());
+/// assert!(reading.problems.iter().any(|one| one.help.as_deref() == Some("did you mean `urlTemplate`?")));
+/// ```
+pub fn read(bytes: &[u8], stem: &str) -> Reading {
+    look(bytes, stem, Look::Thorough)
+}
+
+/// Reads a file that is to be loaded: like [`read`], but schemas are compiled when they are first needed.
+pub(crate) fn load(bytes: &[u8], stem: &str) -> Reading {
+    look(bytes, stem, Look::Load)
+}
+
+/// Applies every safe fix, as often as one leads to another. Without any the bytes are those given.
+pub fn fix(bytes: &[u8], stem: &str) -> Fixed<Reading> {
+    fix_by(bytes, &|bytes| read(bytes, stem), &|reading| {
+        &reading.problems
+    })
+}
+
+fn look(bytes: &[u8], stem: &str, how: Look) -> Reading {
+    let decoded = match yaml::decode(bytes) {
+        Ok(decoded) => decoded,
+        Err(found) => {
+            let readable = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            return Reading {
+                definition: None,
+                problems: problem::placed(vec![*found], readable, 0),
+            };
+        }
+    };
+    let mut found = Findings::of(decoded.text, &fields::DIALECT);
+    let mut definition = read_text(bytes, stem, how, &mut found);
+    for (_, span) in definition
+        .iter_mut()
+        .flat_map(|read| &mut read.arguments_at)
+    {
+        *span = span.start + decoded.skipped..span.end + decoded.skipped;
+    }
+    Reading {
+        definition,
+        problems: problem::placed(found.into_list(), decoded.text, decoded.skipped),
+    }
+}
+
+fn read_text(
+    bytes: &[u8],
+    stem: &str,
+    how: Look,
+    found: &mut Findings<'_>,
+) -> Option<HttpDefinition> {
+    yaml::odd_characters(found);
+    let parsed = json::parse(found, json::Rigour::File);
+    let Some(root) = parsed.root else {
+        if parsed.whole {
+            found.push(Found::error("empty-file", 0..0, "the file is empty").help(
+                "an HTTP tool needs a `description` and an `impl` with a `urlTemplate`: `toolcrib new NAME --http URL` makes one",
+            ));
+        }
+        return None;
+    };
+    shape::check(&root, &fields::FORMAT, "", found);
+    if !parsed.whole || root.map().is_none() {
+        return None;
+    }
+    let digest = crate::model::names::hex(&Sha256::digest(bytes));
+    read::definition(&root, stem, digest, how == Look::Thorough, found)
+}
+
+/// The JSON Schema (draft 2020-12) of an HTTP tool's file, for editors.
+pub fn json_schema() -> Value {
+    let mut root = Map::new();
+    for (key, value) in [
+        ("$schema", "https://json-schema.org/draft/2020-12/schema"),
+        ("$id", "toolcrib-http-tool.schema.json"),
+        ("title", "A Toolcrib HTTP tool"),
+        (
+            "description",
+            "A tool that sends requests: where they go, what they are made of, and what is taken of the answers.",
+        ),
+    ] {
+        root.insert(key.to_owned(), value.into());
+    }
+    if let Value::Object(mut fields) = schema::of(&fields::FORMAT, Syntax::Json) {
+        root.append(&mut fields);
+    }
+    Value::Object(root)
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::JsonObject;
+use crate::secret::Masker;
 
 /// How an error reaches an MCP client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,6 +234,22 @@ impl ToolError {
             cut |= shorten_value(value, &mut shorten);
         }
         (self, cut)
+    }
+
+    /// Takes secrets out of everything the error says. A cause that has one in it goes.
+    pub(crate) fn mask(&mut self, masker: &Masker) {
+        if masker.is_empty() {
+            return;
+        }
+        masker.mask_text(&mut self.message);
+        if let Some(details) = &mut self.details {
+            masker.mask_object(details);
+        }
+        if let Some(cause) = &self.cause
+            && masker.finds(&format!("{cause} {cause:?}"))
+        {
+            self.cause = None;
+        }
     }
 
     /// The code.

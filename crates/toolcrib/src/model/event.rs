@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use super::ids::CallId;
+use crate::secret::{EventMask, SecretStore};
 
 /// Something that happened during a call.
 #[derive(Debug, Clone, Serialize)]
@@ -114,6 +115,8 @@ pub struct EventLog {
     ring: Mutex<Ring>,
     changed: Notify,
     watch: Option<OutputWatch>,
+    /// Held while an event is written, so that pieces of output stay in their order.
+    mask: Option<Mutex<EventMask>>,
 }
 
 /// Sees the output of a call as it comes, for the call around it.
@@ -151,12 +154,20 @@ impl EventLog {
             ring: Mutex::default(),
             changed: Notify::new(),
             watch: None,
+            mask: None,
         }
     }
 
     /// Lets somebody see the output as it comes.
     pub(crate) fn watched_by(mut self, watch: Option<OutputWatch>) -> Self {
         self.watch = watch;
+        self
+    }
+
+    /// Takes these secrets out of every event. Whoever watches sees the output as it is: it is for another call, which has
+    /// events of its own.
+    pub(crate) fn without_secrets(mut self, secrets: Option<SecretStore>) -> Self {
+        self.mask = secrets.map(|secrets| Mutex::new(EventMask::new(secrets)));
         self
     }
 
@@ -167,6 +178,16 @@ impl EventLog {
         {
             see(*stream, chunk);
         }
+        let Some(mask) = &self.mask else {
+            return self.write(kind);
+        };
+        let mut mask = mask.lock().unwrap_or_else(PoisonError::into_inner);
+        for told in mask.filter(kind) {
+            self.write(told);
+        }
+    }
+
+    fn write(&self, kind: EventKind) {
         let time = Timestamp::now();
         let last = matches!(kind, EventKind::Finished { .. });
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);

@@ -39,6 +39,9 @@ pub struct ToolSpec {
     /// What parameters are about, as (published name, role), for rules, approvals and grants; a parameter without a role is
     /// plain data to them.
     pub roles: Vec<(String, Role)>,
+    /// Where its requests go whatever its arguments are (`https://api.example.com`); rules judge their hosts like those that
+    /// arguments name.
+    pub urls: Vec<String>,
     /// When the tool itself has a person asked, in words; `None`: never.
     pub asks: Option<String>,
     /// Arguments that show how it is used.
@@ -97,6 +100,7 @@ impl ToolSpec {
             effects: Effects::UNKNOWN,
             synonyms: Vec::new(),
             roles: Vec::new(),
+            urls: Vec::new(),
             asks: None,
             examples: Vec::new(),
             tags: Vec::new(),

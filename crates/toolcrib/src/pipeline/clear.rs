@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::check::{Checked, check};
 use super::find::Found;
+use super::masking::check_masks;
 use super::question::{check_whole, question, reasons, subject_of, unmasked};
 use super::trace::Trace;
 use super::{Call, panic_text};
@@ -145,7 +146,8 @@ pub(super) async fn clear(
     let (entry, args, limits, own) = match response.modified_args {
         None => (entry, args, limits, own),
         Some(edited) => {
-            let whole = check_whole(&edited, &request.args);
+            let whole = check_whole(&edited, &request.args)
+                .and_then(|()| check_masks(&edited, &request.args));
             let edited = unmasked(edited, &request.args, &args);
             let found = Found::edited(entry, edited, limits);
             let judged = match whole {

@@ -19,6 +19,7 @@ use crate::model::limits::Limits;
 use crate::model::outcome::ToolOutput;
 use crate::model::text::left_out;
 use crate::registry::{Entry, Inner};
+use crate::schema::Schema;
 
 /// How long a call that is over waits for what it started to end.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -103,7 +104,12 @@ pub(super) async fn finish(
             if let (Value::Object(fields), false) = (&mut output.value, left_behind.is_empty()) {
                 fields.insert("cleanup".to_owned(), left_behind.into());
             }
-            return check_output(output, &entry, &limits, trace);
+            // `null` in the place of a failure is what the tool's file wants, whatever its output is otherwise.
+            let schema = match output.failure.is_some() && output.value.is_null() {
+                true => None,
+                false => entry.spec().output_schema.as_deref(),
+            };
+            return check_output(output, schema, &entry, &limits, trace);
         }
         (Err(error), left_behind) if left_behind.is_empty() => error,
         (Err(error), left_behind) => error.with_detail("cleanup", left_behind),
@@ -189,6 +195,7 @@ fn nested_calls(inner: &Arc<Inner>) -> NestedCall {
 
 fn check_output(
     mut output: ToolOutput,
+    schema: Option<&Schema>,
     entry: &Entry,
     limits: &Limits,
     trace: &mut Trace<'_>,
@@ -200,7 +207,7 @@ fn check_output(
             "`{name}` returned a value that is nested too deep"
         )));
     };
-    if let Some(schema) = &entry.spec().output_schema {
+    if let Some(schema) = schema {
         match schema.check_output(&output.value) {
             Ok(faults) if faults.is_empty() => {}
             Ok(faults) => {

@@ -14,6 +14,7 @@ mod check;
 mod clear;
 mod find;
 mod finish;
+mod masking;
 mod plan;
 mod question;
 mod trace;
@@ -25,6 +26,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use masking::mask_answer;
 pub use plan::Plan;
 pub(crate) use plan::{check_answer, offers_for, plan};
 pub(crate) use question::subject_of;
@@ -55,9 +57,11 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    pub(crate) fn of(request: &CallRequest) -> Self {
+    pub(crate) fn of(inner: &Inner, request: &CallRequest) -> Self {
         let id = request.call_id.clone().unwrap_or_else(CallId::generate);
-        let events = EventLog::new(id.clone()).watched_by(request.watch.clone());
+        let events = EventLog::new(id.clone())
+            .watched_by(request.watch.clone())
+            .without_secrets(inner.policy.secrets.clone());
         let events = Arc::new(events);
         Begun { id, events }
     }
@@ -105,7 +109,7 @@ impl<'a> Call<'a> {
 }
 
 pub(crate) async fn run(inner: &Arc<Inner>, request: CallRequest) -> Outcome {
-    let begun = Begun::of(&request);
+    let begun = Begun::of(inner, &request);
     run_begun(inner, request, begun).await
 }
 
@@ -155,7 +159,8 @@ pub(crate) async fn run_begun(
             }
             outcome
         }
-        Some(Ok(Claim::Stored(outcome))) => {
+        Some(Ok(Claim::Stored(mut outcome))) => {
+            masking::mask_outcome(&inner.policy.masker(), &mut outcome);
             begun.events.push(trace::finished(outcome.error()));
             *outcome
         }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::masking::{NO_GRANT, check_masks, mask_option};
 use super::question::subject_of;
 use super::trace::Trace;
 use super::{Begun, Call, check, clear, find, question};
@@ -20,6 +21,7 @@ use crate::model::secret::MASK;
 use crate::model::spec::{Role, ToolSpec};
 use crate::registry::{Entry, Inner};
 use crate::schema::Rejected;
+use crate::secret::{Masker, REDACTED};
 use crate::workspace::Workspace;
 
 /// What a call would do: the answer to a dry run. Made by the same stages that a call goes through,
@@ -55,7 +57,27 @@ pub struct Plan {
 }
 
 pub(crate) fn plan(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError> {
-    let begun = Begun::of(&request);
+    let masker = inner.policy.masker();
+    let mut planned = plan_call(inner, request);
+    match &mut planned {
+        Ok(plan) => plan.mask(&masker),
+        Err(error) => error.mask(&masker),
+    }
+    planned
+}
+
+impl Plan {
+    /// Takes secrets out of everything it says.
+    fn mask(&mut self, masker: &Masker) {
+        masker.mask_object(&mut self.parameters);
+        masker.mask_text(&mut self.effect);
+        mask_option(masker, &mut self.reason);
+        mask_option(masker, &mut self.diff);
+    }
+}
+
+fn plan_call(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError> {
+    let begun = Begun::of(inner, &request);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let mut trace = Trace::unlisted(inner, &request, &begun);
     // Nothing runs, so there is nothing to record.
@@ -95,7 +117,19 @@ pub(crate) fn offers_for(
     inner: &Arc<Inner>,
     request: CallRequest,
 ) -> Result<Vec<Offer>, ToolError> {
-    let begun = Begun::of(&request);
+    let masker = inner.policy.masker();
+    offers_of_call(inner, request, &masker).map_err(|mut error| {
+        error.mask(&masker);
+        error
+    })
+}
+
+fn offers_of_call(
+    inner: &Arc<Inner>,
+    request: CallRequest,
+    masker: &Masker,
+) -> Result<Vec<Offer>, ToolError> {
+    let begun = Begun::of(inner, &request);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let mut trace = Trace::unlisted(inner, &request, &begun);
     trace.forget();
@@ -104,6 +138,8 @@ pub(crate) fn offers_for(
     let own = clear::ask_tool(&entry, &args, inner)?;
     let why = if own.every_time {
         "the tool is to be asked about every time"
+    } else if has_secret(&args, masker) {
+        NO_GRANT
     } else {
         match offers(&subject_of(inner, &entry, &args, &call.caller, &call.root)) {
             Ok(offers) => return Ok(offers),
@@ -137,11 +173,12 @@ pub(crate) fn check_answer(
         return Err(ToolError::new(ErrorCode::Conflict, message));
     }
     let request = CallRequest::new(&asked.tool).caller(asked.caller.clone());
-    let begun = Begun::of(&request);
+    let begun = Begun::of(inner, &request);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let args = match &response.modified_args {
         Some(edited) => {
             question::check_whole(edited, &asked.args)?;
+            check_masks(edited, &asked.args)?;
             check_edit(edited, asked, &entry, &call)?
         }
         None => asked.args.clone(),
@@ -157,6 +194,11 @@ pub(crate) fn check_answer(
         )),
         (Some(_), None) => Ok(()),
         (Some(wanted), Some(grants)) => {
+            let shape = serde_json::to_value(&wanted.shape).unwrap_or_default();
+            if call.inner.policy.masker().finds_in(&shape) {
+                let message = format!("the grant cannot be made: {NO_GRANT}");
+                return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+            }
             let root = &asked.step_id;
             let subject = subject_of(inner, &entry, &args, &asked.caller, root);
             grants.check(wanted, &subject)?;
@@ -177,7 +219,7 @@ fn check_edit(
     call: &Call<'_>,
 ) -> Result<JsonObject, ToolError> {
     let spec = entry.spec();
-    check_secrets(entry, edited)?;
+    check_secrets(entry, edited, &call.inner.policy.masker())?;
     let args = match spec
         .input_schema
         .check_arguments(edited.clone(), &spec.synonyms)
@@ -208,9 +250,12 @@ fn check_edit(
 }
 
 /// Refuses a secret that somebody typed: answers are files, and secrets are in none.
-fn check_secrets(entry: &Entry, edited: &JsonObject) -> Result<(), ToolError> {
+fn check_secrets(entry: &Entry, edited: &JsonObject, masker: &Masker) -> Result<(), ToolError> {
     let spec = entry.spec();
-    let masked = spec.input_schema.masked(edited, &spec.synonyms);
+    let mut masked = spec.input_schema.masked(edited, &spec.synonyms);
+    for value in masked.values_mut() {
+        masker.mask_value(value);
+    }
     let typed = |(name, value): &(&String, &Value)| edited.get(*name) != Some(*value);
     match masked.iter().find(typed) {
         None => Ok(()),
@@ -252,10 +297,16 @@ fn check_paths(spec: &ToolSpec, args: &JsonObject, call: &Call<'_>) -> Result<()
     Ok(())
 }
 
+/// Whether arguments have a secret of the store in them.
+fn has_secret(args: &JsonObject, masker: &Masker) -> bool {
+    args.iter()
+        .any(|(key, value)| masker.finds(key) || masker.finds_in(value))
+}
+
 fn has_mask(args: &JsonObject) -> bool {
     fn holds_mask(value: &Value) -> bool {
         match value {
-            Value::String(text) => text == MASK,
+            Value::String(text) => text == MASK || text.contains(REDACTED),
             Value::Array(items) => items.iter().any(holds_mask),
             Value::Object(fields) => fields.values().any(holds_mask),
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
@@ -268,5 +319,10 @@ fn has_mask(args: &JsonObject) -> bool {
 fn is_masked(pointer: &str, edited: &JsonObject, shown: &JsonObject) -> bool {
     let at = |object: &JsonObject| Value::Object(object.clone()).pointer(pointer).cloned();
     let (edited, shown) = (at(edited), at(shown));
-    edited == shown && edited.is_some_and(|value| value == MASK)
+    let holds = |value: Value| {
+        value
+            .as_str()
+            .is_some_and(|text| text == MASK || text.contains(REDACTED))
+    };
+    edited == shown && edited.is_some_and(holds)
 }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::Call;
+use super::masking::mask_question;
 use crate::approval::grants::{Subject, offers, place};
 use crate::approval::{Announce, ApprovalRequest};
 use crate::model::JsonObject;
@@ -83,7 +84,7 @@ pub(super) fn question(
             Err(why) => (Vec::new(), Some(why.to_owned())),
         }
     };
-    ApprovalRequest {
+    let mut question = ApprovalRequest {
         id: CallId::generate().to_string(),
         step_id: call.id.clone(),
         tool: spec.name.to_string(),
@@ -104,7 +105,9 @@ pub(super) fn question(
         wait: call.approval_wait,
         announce: announcement(call, reason.clone()),
         reason,
-    }
+    };
+    mask_question(&call.inner.policy.masker(), &mut question);
+    question
 }
 
 /// The longest text of an argument that is shown whole; the digest is of the whole.

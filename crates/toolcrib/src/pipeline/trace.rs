@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::Begun;
+use super::masking::{mask_result, mask_sandbox, mask_trail};
 use crate::egress::ExchangeLog;
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
@@ -21,6 +22,7 @@ use crate::model::outcome::{
 use crate::model::text;
 use crate::record::CallRecord;
 use crate::registry::{Entry, Inner};
+use crate::secret::Masker;
 
 /// Collects what the stages learn. Whatever happens to the call, [`finish`](Trace::finish) or, when
 /// the caller drops the future, `drop` makes exactly one record.
@@ -137,7 +139,13 @@ impl<'a> Trace<'a> {
         }
     }
 
-    pub(super) fn finish(mut self, result: Result<ToolOutput, ToolError>) -> Outcome {
+    pub(super) fn finish(mut self, mut result: Result<ToolOutput, ToolError>) -> Outcome {
+        // As of now: the call itself may have learned a secret.
+        let masker = self.inner.policy.masker();
+        if !masker.is_empty() {
+            mask_result(&masker, &mut result);
+            self.mask(&masker);
+        }
         let timing = self.timing();
         self.record(&timing, result.as_ref().err());
         Outcome {
@@ -150,6 +158,18 @@ impl<'a> Trace<'a> {
             approval: self.approval.take(),
             sandbox: self.sandbox.take(),
             truncated: self.truncated,
+        }
+    }
+
+    /// Takes secrets out of what is known about the call.
+    fn mask(&mut self, masker: &Masker) {
+        masker.mask_text(&mut self.tool);
+        masker.mask_object(&mut self.parameters);
+        if let Some(trail) = &mut self.approval {
+            mask_trail(masker, trail);
+        }
+        if let Some(sandbox) = &mut self.sandbox {
+            mask_sandbox(masker, sandbox);
         }
     }
 
@@ -225,6 +245,7 @@ impl Drop for Trace<'_> {
             // The caller went away. What the tool left running learns of it.
             self.cancel.cancel();
             let error = ToolError::new(ErrorCode::Cancelled, "the caller went away");
+            self.mask(&self.inner.policy.masker());
             let timing = self.timing();
             self.record(&timing, Some(&error));
         }

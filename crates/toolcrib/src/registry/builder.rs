@@ -11,6 +11,7 @@ use crate::model::limits::LimitsPatch;
 use crate::record::replay::Replay;
 use crate::record::{NoRecord, Recorder};
 use crate::rules::{RuleSet, Rules};
+use crate::secret::SecretStore;
 use crate::workspace::Workspace;
 
 /// How deep tools may call tools.
@@ -25,6 +26,7 @@ pub struct RegistryBuilder {
     recorder: Arc<dyn Recorder>,
     replay: Replay,
     workspace: Option<Arc<Workspace>>,
+    secrets: Option<SecretStore>,
     limits: LimitsPatch,
     max_concurrent: usize,
 }
@@ -39,6 +41,7 @@ impl Default for RegistryBuilder {
             recorder: Arc::new(NoRecord),
             replay: Replay::in_memory(),
             workspace: None,
+            secrets: None,
             limits: LimitsPatch::default(),
             max_concurrent: DEFAULT_MAX_CONCURRENT,
         }
@@ -101,6 +104,14 @@ impl RegistryBuilder {
         self
     }
 
+    /// Takes these secrets out of everything that calls give back, tell, ask or leave on record; without a store nothing is
+    /// looked for.
+    #[must_use]
+    pub fn secrets(mut self, secrets: SecretStore) -> Self {
+        self.secrets = Some(secrets);
+        self
+    }
+
     /// Sets the limits of calls. A tool may set tighter ones of its own, not wider.
     #[must_use]
     pub fn limits(mut self, patch: &LimitsPatch) -> Self {
@@ -127,6 +138,7 @@ impl RegistryBuilder {
             recorder: self.recorder,
             replay: self.replay,
             workspace: self.workspace,
+            secrets: self.secrets,
             limits: self.limits,
             gate: Gate::new(self.max_concurrent),
             max_depth: DEFAULT_MAX_DEPTH,

@@ -61,6 +61,8 @@ pub(crate) enum Switch {
     Setting = 4,
     /// Nobody knows whether the user did: the record of it is damaged.
     Unknown = 8,
+    /// The author, by `isEnabled` in the tool's file.
+    File = 16,
 }
 
 /// Whether a tool can run here, computed and never stored.
@@ -190,6 +192,13 @@ impl Entry {
         if by(Switch::Flag) {
             let help = format!("`toolcrib enable {}` switches it on", self.spec.name);
             return switched_off("the tool is switched off", Some(help));
+        }
+        if by(Switch::File) {
+            let help = "write `\"isEnabled\": true` in its file";
+            return switched_off(
+                "its file says `\"isEnabled\": false`",
+                Some(help.to_owned()),
+            );
         }
         if by(Switch::Program) {
             return switched_off("the tool is switched off", None);

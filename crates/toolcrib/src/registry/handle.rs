@@ -88,7 +88,7 @@ impl CallHandle {
             .take()
             .map_or_else(CancellationToken::new, |token| token.child_token());
         request.cancel = Some(cancel.clone());
-        let begun = Begun::of(&request);
+        let begun = Begun::of(&registry.0, &request);
         let (id, events) = (begun.id.clone(), Arc::clone(&begun.events));
         let task =
             tokio::spawn(async move { pipeline::run_begun(&registry.0, request, begun).await });

@@ -37,6 +37,7 @@ use crate::pipeline::{self, Plan};
 use crate::record::Recorder;
 use crate::record::replay::Replay;
 use crate::rules::Rules;
+use crate::secret::{Masker, SecretStore};
 use crate::tool::Tool;
 use crate::wire::{DefinitionOptions, Definitions, Provider, definitions};
 use crate::workspace::Workspace;
@@ -112,9 +113,20 @@ pub(crate) struct Policy {
     pub(crate) recorder: Arc<dyn Recorder>,
     pub(crate) replay: Replay,
     pub(crate) workspace: Option<Arc<Workspace>>,
+    /// What must not be in anything that leaves a call.
+    pub(crate) secrets: Option<SecretStore>,
     pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
     pub(crate) max_depth: u8,
+}
+
+impl Policy {
+    /// What takes secrets out of texts, as of now.
+    pub(crate) fn masker(&self) -> Masker {
+        self.secrets
+            .as_ref()
+            .map_or_else(Masker::default, SecretStore::masker)
+    }
 }
 
 /// Why a tool was not registered.
@@ -381,6 +393,11 @@ impl Registry {
         };
         let (args, call) = (JsonObject::new(), CallId::generate());
         let subject = pipeline::subject_of(&self.0, &entry, &args, caller, &call);
+        let shape = serde_json::to_value(&wanted.shape).unwrap_or_default();
+        if policy.masker().finds_in(&shape) {
+            let message = "the shape has a secret in it, which a grant, being a file, cannot hold; write a `*` in its place";
+            return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+        }
         grants.check(wanted, &subject)?;
         Ok(grants.add(grants.draft(wanted, &subject, by))?)
     }

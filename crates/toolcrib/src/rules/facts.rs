@@ -160,11 +160,13 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// The hosts that parameters name.
+    /// The hosts that parameters name, and those that the tool asks whatever its parameters are.
     pub(super) fn host_parameters(&self) -> &[String] {
         self.urls.get_or_init(|| {
             self.with_role(|role| (*role == Role::Url).then_some(()))
-                .filter_map(|(text, ())| super::host::of_url(text))
+                .map(|(text, ())| text)
+                .chain(self.tool.urls.iter().map(String::as_str))
+                .flat_map(super::host::of_url_to_anybody)
                 .collect()
         })
     }

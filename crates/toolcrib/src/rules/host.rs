@@ -89,6 +89,19 @@ pub(super) fn of_url(text: &str) -> Option<String> {
     host_in(rest.trim_start_matches(['/', '\\']))
 }
 
+/// The hosts of a URL as different readers see it: ours, and that of the client that would ask it, which maps letters that look alike
+/// or vanish. A rule holds if it holds for one of them.
+pub(super) fn of_url_to_anybody(text: &str) -> Vec<String> {
+    let mut hosts = Vec::from_iter(of_url(text));
+    let client = url::Url::parse(text).ok();
+    if let Some(host) = client.as_ref().and_then(url::Url::host_str).map(normal)
+        && !hosts.contains(&host)
+    {
+        hosts.push(host);
+    }
+    hosts
+}
+
 /// The host in front of a port, a path or both, after a user.
 fn host_in(text: &str) -> Option<String> {
     let authority = text.split(['/', '\\', '?', '#']).next()?;
@@ -230,6 +243,26 @@ mod tests {
             assert_eq!(of_url(url).as_deref(), Some(expected), "{url}");
         }
         assert_eq!(of_url("no url"), None);
+    }
+
+    #[test]
+    fn a_spelling_that_only_the_client_understands_is_its_host_too() {
+        for (url, expected) in [
+            ("http://①②⑦.0.0.1/", "127.0.0.1"),
+            ("http://exam\u{ad}ple.com/", "example.com"),
+            ("http://ｅｘａｍｐｌｅ.com/", "example.com"),
+            ("http://bücher.de/", "xn--bcher-kva.de"),
+            ("http://example。com/", "example.com"),
+            ("http://[::ffff:127.0.0.1]/", "127.0.0.1"),
+        ] {
+            let hosts = of_url_to_anybody(url);
+            assert!(
+                hosts.iter().any(|host| host == expected),
+                "{url}: {hosts:?}"
+            );
+        }
+        assert_eq!(of_url_to_anybody("https://example.com/x"), ["example.com"]);
+        assert_eq!(of_url_to_anybody("no url"), [""; 0]);
     }
 
     #[test]

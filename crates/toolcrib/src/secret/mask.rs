@@ -1,54 +1,296 @@
 //! Taking secrets out of texts, in every form they commonly have.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 
-use serde_json::Value;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use serde_json::{Map, Value};
 
+use super::forms::{MIN_BYTES, forms};
 use crate::model::secret::Secret;
 
-/// Replaces secrets by `[REDACTED]`: as they are, in base64 at any offset, percent-encoded, escaped for JSON.
-#[derive(Debug, Clone, Default)]
-pub struct Masker {}
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "[REDACTED]";
+
+/// The marks of texts that were cut: what stands beside them may be a part of a secret.
+const LEFT_OUT: &str = "\n[toolcrib ";
+const LEFT_OUT_END: &str = " bytes left out]\n";
+const SHORTENED: &str = "…";
+
+/// Replaces secrets by `[REDACTED]`: as they are, in base64 at any offset, percent-encoded, escaped for JSON, HTML and shells,
+/// in hexadecimal. Cheap to clone; the default looks for nothing.
+///
+/// ```
+/// use toolcrib::{Secret, secret::Masker};
+/// let masker = Masker::of(&[Secret::new("hunter2!")]);
+/// assert_eq!(masker.mask("key=hunter2%21"), "key=[REDACTED]");
+/// ```
+#[derive(Clone, Default)]
+pub struct Masker(Option<Arc<Inner>>);
+
+struct Inner {
+    automaton: AhoCorasick,
+    /// Sorted.
+    forms: Vec<String>,
+    longest: usize,
+    /// Whether a form could be a number.
+    numeric: bool,
+}
 
 impl Masker {
     /// A masker for these secrets.
-    pub fn of<'a>(_secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
-        unimplemented!()
+    pub fn of<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
+        let all: BTreeSet<String> = secrets
+            .into_iter()
+            .flat_map(|secret| forms(secret.expose()))
+            .collect();
+        let forms: Vec<String> = all.into_iter().collect();
+        if forms.is_empty() {
+            return Masker(None);
+        }
+        // Measured: as fast as a table for every byte (1 MB in 2 ms, 20 secrets), built in a fraction of the time, 1 MB for a
+        // private key instead of 20.
+        let built = |kind| {
+            AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .kind(Some(kind))
+                .build(&forms)
+        };
+        let automaton = built(AhoCorasickKind::ContiguousNFA)
+            .or_else(|_| built(AhoCorasickKind::NoncontiguousNFA))
+            .expect("the forms of a few hundred secrets are far below what an automaton can hold");
+        Masker(Some(Arc::new(Inner {
+            automaton,
+            longest: forms.iter().map(String::len).max().unwrap_or_default(),
+            numeric: forms
+                .iter()
+                .any(|form| form.bytes().all(|b| b"0123456789.+-eE".contains(&b))),
+            forms,
+        })))
     }
 
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
-        unimplemented!()
+        self.0.is_none()
     }
 
-    /// A text without secrets.
-    pub fn mask<'a>(&self, _text: &'a str) -> Cow<'a, str> {
-        unimplemented!()
+    /// Whether a text has a secret in it.
+    pub fn finds(&self, text: &str) -> bool {
+        self.first(text, 0).is_some()
     }
 
-    /// Takes secrets out of every text of a value, keys included.
-    pub fn mask_value(&self, _value: &mut Value) {
-        unimplemented!()
+    /// Whether a value has a secret in a text, a number or a key.
+    pub fn finds_in(&self, value: &Value) -> bool {
+        let Some(inner) = &self.0 else {
+            return false;
+        };
+        match value {
+            Value::Null | Value::Bool(_) => false,
+            Value::Number(number) => inner.numeric && self.finds(&number.to_string()),
+            Value::String(text) => self.finds(text),
+            Value::Array(items) => items.iter().any(|item| self.finds_in(item)),
+            Value::Object(fields) => fields
+                .iter()
+                .any(|(key, field)| self.finds(key) || self.finds_in(field)),
+        }
+    }
+
+    /// A text without secrets. Where the text was cut, a part of one beside the cut goes, too.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some(inner) = &self.0 else {
+            return Cow::Borrowed(text);
+        };
+        let masked = self.mask_whole(text);
+        if !masked.contains(SHORTENED) && !masked.contains(LEFT_OUT) {
+            return masked;
+        }
+        match inner.mask_cuts(&masked) {
+            Some(cut) => Cow::Owned(cut),
+            None => masked,
+        }
+    }
+
+    /// As [`mask`](Self::mask), for a text whose end is missing.
+    pub(crate) fn mask_unended<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut masked = self.mask(text);
+        if let Some(inner) = &self.0 {
+            let start = inner.begun_before(masked.as_bytes());
+            if start < masked.len() {
+                let text = masked.to_mut();
+                text.truncate(start);
+                text.push_str(REDACTED);
+            }
+        }
+        masked
+    }
+
+    fn mask_whole<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut out = String::new();
+        let mut done = 0;
+        while let Some((start, end)) = self.first(text, done) {
+            out.push_str(&text[done..start]);
+            out.push_str(REDACTED);
+            done = end;
+        }
+        if done == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(&text[done..]);
+        Cow::Owned(out)
+    }
+
+    /// Masks a text in its place.
+    pub(crate) fn mask_text(&self, text: &mut String) {
+        if let Cow::Owned(masked) = self.mask(text) {
+            *text = masked;
+        }
+    }
+
+    /// Takes secrets out of every text of a value, keys included. A number that is one becomes a text.
+    pub fn mask_value(&self, value: &mut Value) {
+        let Some(inner) = &self.0 else {
+            return;
+        };
+        match value {
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(number) => {
+                if inner.numeric && self.finds(&number.to_string()) {
+                    *value = REDACTED.into();
+                }
+            }
+            Value::String(text) => self.mask_text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),
+            Value::Object(fields) => self.mask_object(fields),
+        }
+    }
+
+    /// Takes secrets out of an object's keys and values.
+    pub fn mask_object(&self, fields: &mut Map<String, Value>) {
+        if self.is_empty() {
+            return;
+        }
+        fields.values_mut().for_each(|field| self.mask_value(field));
+        if !fields.keys().any(|key| self.finds(key)) {
+            return;
+        }
+        for (key, field) in std::mem::take(fields) {
+            let masked = self.mask(&key);
+            let mut unique = masked.clone().into_owned();
+            let mut number = 2;
+            while fields.contains_key(&unique) {
+                unique = format!("{masked} {number}");
+                number += 1;
+            }
+            fields.insert(unique, field);
+        }
+    }
+
+    /// The first place from `from` on where a secret is: the longest form of those that start there.
+    pub(super) fn first(&self, text: &str, from: usize) -> Option<(usize, usize)> {
+        let inner = self.0.as_ref()?;
+        let found = inner
+            .automaton
+            .find(aho_corasick::Input::new(text).range(from..))?;
+        Some((found.start(), found.end()))
+    }
+
+    /// The places of a text, ascending, from which on it is the beginning of a form and no more.
+    pub(super) fn begun(&self, text: &[u8]) -> Vec<usize> {
+        let Some(inner) = &self.0 else {
+            return Vec::new();
+        };
+        let first = text.len().saturating_sub(inner.longest - 1);
+        (first..text.len())
+            .filter(|start| inner.is_beginning(&text[*start..]))
+            .collect()
+    }
+
+    pub(super) fn is_same(&self, other: &Masker) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
     }
 }
 
-/// A text that comes in pieces: a secret that is cut in two by chance is found all the same.
-#[derive(Debug)]
-pub struct MaskStream {}
-
-impl MaskStream {
-    /// A new stream.
-    pub fn new(_masker: Masker) -> Self {
-        unimplemented!()
+impl Inner {
+    /// Whether a form begins like this and goes on.
+    fn is_beginning(&self, start: &[u8]) -> bool {
+        // The first form after `start` in the order of bytes has it as its beginning, if any has.
+        let after = self.forms.partition_point(|form| form.as_bytes() <= start);
+        self.forms
+            .get(after)
+            .is_some_and(|form| form.as_bytes().starts_with(start))
     }
 
-    /// Takes a piece; returns what can be shown by now.
-    pub fn push(&mut self, _piece: &str) -> String {
-        unimplemented!()
+    /// Where the beginning of a form starts with which a text ends; its length where there is none that tells something.
+    fn begun_before(&self, text: &[u8]) -> usize {
+        let first = text.len().saturating_sub(self.longest);
+        let last = text.len().saturating_sub(MIN_BYTES - 1);
+        (first..last)
+            .find(|start| self.is_beginning(&text[*start..]))
+            .unwrap_or(text.len())
     }
 
-    /// What was held back.
-    pub fn finish(self) -> String {
-        unimplemented!()
+    /// How long the end of a form is with which a text starts.
+    fn ended_after(&self, text: &[u8]) -> usize {
+        let ends = self.forms.iter().flat_map(|form| {
+            let form = form.as_bytes();
+            (MIN_BYTES..form.len())
+                .rev()
+                .find(|length| text.starts_with(&form[form.len() - length..]))
+        });
+        ends.max().unwrap_or_default()
+    }
+
+    /// Takes parts of secrets away that stand beside the marks of cuts.
+    fn mask_cuts(&self, text: &str) -> Option<String> {
+        let mut out = String::new();
+        let mut rest = text;
+        let mut changed = false;
+        while let Some(at) = [SHORTENED, LEFT_OUT]
+            .iter()
+            .filter_map(|mark| rest.find(mark))
+            .min()
+        {
+            let before = &rest[..at];
+            let kept = self.begun_before(before.as_bytes());
+            out.push_str(&before[..kept]);
+            if kept < at {
+                out.push_str(REDACTED);
+                changed = true;
+            }
+            let marked = &rest[at..];
+            let end = if marked.starts_with(SHORTENED) {
+                SHORTENED.len()
+            } else {
+                // Only a mark of ours is followed by what a cut left.
+                let length = LEFT_OUT.len() + 64;
+                let near = &marked[..marked.floor_char_boundary(length.min(marked.len()))];
+                near.find(LEFT_OUT_END)
+                    .map_or(LEFT_OUT.len(), |end| end + LEFT_OUT_END.len())
+            };
+            out.push_str(&marked[..end]);
+            rest = &marked[end..];
+            let gone = self.ended_after(rest.as_bytes());
+            if gone > 0 {
+                out.push_str(REDACTED);
+                rest = &rest[gone..];
+                changed = true;
+            }
+        }
+        out.push_str(rest);
+        changed.then_some(out)
+    }
+}
+
+/// Says nothing about what is looked for.
+impl fmt::Debug for Masker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let forms = self.0.as_ref().map_or(0, |inner| inner.forms.len());
+        write!(f, "Masker({forms} forms)")
     }
 }

@@ -1,8 +1,25 @@
 //! Secrets: where they are kept ([`SecretStore`]), whom they may be told ([`Binding`]), and how they stay out of everything else
 //! ([`Masker`]).
+//!
+//! [`SecretStore::reveal`] is the only way to a value. Masking is for accidents: it finds a value as it is and in the forms that
+//! programs commonly give it. It is no boundary: a tool that turns a value around, or encrypts it, is not caught.
 
+mod binding;
+mod error;
+mod events;
+mod file;
+mod forms;
 mod mask;
+mod name;
+mod reading;
 mod store;
+mod stream;
 
-pub use mask::{MaskStream, Masker};
-pub use store::{Binding, SecretEntry, SecretError, SecretName, SecretStore};
+pub use binding::Binding;
+pub use error::SecretError;
+pub(crate) use events::EventMask;
+pub use mask::{Masker, REDACTED};
+pub use name::SecretName;
+pub use reading::SecretProblem;
+pub use store::{SecretEntry, SecretStore};
+pub use stream::MaskStream;

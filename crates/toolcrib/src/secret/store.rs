@@ -1,109 +1,269 @@
 //! Where secrets are kept: one file each beneath the home, mode 0600, written like everything that must not be lost.
+//!
+//! Looking is cheap: what was read is kept until the directory or a file in it is another one than it was. A file that is
+//! damaged, or that others may read, is no secret until it is mended; all others stay what they are.
 
-use std::path::PathBuf;
+use std::collections::VecDeque;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use super::binding::Binding;
+use super::error::SecretError;
+use super::file::{self, Stored};
 use super::mask::Masker;
-use crate::egress::{AllowedHosts, Target};
-use crate::model::names::Slug;
+use super::name::SecretName;
+use super::reading::{Loaded, SecretProblem};
+use crate::egress::Target;
+use crate::model::names::{Slug, hex};
 use crate::model::secret::Secret;
+use crate::storage::{DurableDir, StorageError};
 
-/// The name of a secret: `[A-Za-z_][A-Za-z0-9_]{0,63}`, and none of the built-in variables.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SecretName(String);
-
-impl SecretName {
-    /// Reads a name; the error says what a name may be.
-    pub fn parse(_text: &str) -> Result<Self, String> {
-        unimplemented!()
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// Whom a secret may be told. An empty list means any host that `allowedHosts` names, or any bundle.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Binding {
-    /// The hosts.
-    pub hosts: AllowedHosts,
-    /// The bundles whose tools may use it.
-    pub bundles: Vec<Slug>,
-}
+/// How many values learned at run time are masked, and how many bytes of them.
+const MAX_LEARNED: usize = 64;
+const MAX_LEARNED_BYTES: usize = 128 * 1024;
 
 /// What can be shown of a secret.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretEntry {
     /// Its name.
     pub name: SecretName,
     /// Whom it may be told.
     pub binding: Binding,
+    /// When there was first a secret of this name.
+    pub created_at: Timestamp,
+    /// When its value or binding was set.
+    pub modified_at: Timestamp,
+    /// The last four digits of the value's SHA-256: enough to tell two values apart, too little to find one.
+    pub fingerprint: String,
 }
 
-/// Why a secret cannot be had or kept.
-#[derive(Debug, thiserror::Error)]
-pub enum SecretError {
-    /// There is none of this name.
-    #[error("there is no secret `{0}`; `toolcrib secret set {0}` asks for its value")]
-    Missing(String),
-    /// It may not be told this host, or used by this bundle.
-    #[error("{0}")]
-    NotBound(String),
-    /// It cannot be kept as it is.
-    #[error("{0}")]
-    Invalid(String),
-    /// The file cannot be read or written.
-    #[error("{0}")]
-    Storage(String),
-}
-
-/// The secrets of a home. Cheap to clone; looks at the files when asked.
+/// The secrets of a home. Cheap to clone; clones share what was read and what was learned.
 #[derive(Debug, Clone)]
-pub struct SecretStore {
-    _directory: PathBuf,
+pub struct SecretStore(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    directory: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    loaded: Option<Arc<Loaded>>,
+    /// Values that are in no file: tokens that servers gave, and what files held before.
+    learned: VecDeque<Secret>,
+    /// Made when it is first asked for: who lists secrets needs none.
+    masker: Option<Masker>,
 }
 
 impl SecretStore {
     /// The store in this directory; nothing is made until something is kept.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
-        SecretStore {
-            _directory: directory.into(),
-        }
+        SecretStore(Arc::new(Shared {
+            directory: directory.into(),
+            state: Mutex::default(),
+        }))
+    }
+
+    /// Where the files are.
+    pub fn directory(&self) -> &Path {
+        &self.0.directory
     }
 
     /// Keeps a secret, in the place of one with the same name.
     pub fn set(
         &self,
-        _name: &SecretName,
-        _value: &Secret,
-        _binding: &Binding,
+        name: &SecretName,
+        value: &Secret,
+        binding: &Binding,
     ) -> Result<(), SecretError> {
-        unimplemented!()
+        file::check_value(value)?;
+        let dir = DurableDir::create(&self.0.directory)?;
+        keep_private(&self.0.directory)?;
+        let lock = dir.lock()?;
+        let file = file::file_name(name);
+        // What is damaged is written anew.
+        let before = dir
+            .read(&file, file::MAX_FILE_BYTES)
+            .ok()
+            .flatten()
+            .and_then(|bytes| file::parse(&file, &bytes).ok());
+        let now = Timestamp::now();
+        let (created_at, unknown) = before.map_or_else(
+            || (now, serde_json::Map::new()),
+            |before| (before.created_at, before.unknown),
+        );
+        let stored = Stored {
+            name: name.clone(),
+            value: value.clone(),
+            binding: binding.clone(),
+            created_at,
+            modified_at: now,
+            unknown,
+        };
+        dir.write(&lock, &file, &file::render(&stored)?)?;
+        dir.sweep(&lock)?;
+        Ok(())
     }
 
-    /// What there is, by name.
+    /// What there is, by name. What is wrong with the rest, [`problems`](Self::problems) says.
     pub fn list(&self) -> Result<Vec<SecretEntry>, SecretError> {
-        unimplemented!()
+        let loaded = self.loaded(&mut self.state())?;
+        let entry = |stored: &Stored| SecretEntry {
+            name: stored.name.clone(),
+            binding: stored.binding.clone(),
+            created_at: stored.created_at,
+            modified_at: stored.modified_at,
+            fingerprint: fingerprint(&stored.value),
+        };
+        Ok(loaded.secrets.values().map(entry).collect())
     }
 
-    /// Removes a secret.
-    pub fn remove(&self, _name: &SecretName) -> Result<(), SecretError> {
-        unimplemented!()
+    /// The files that hold no secret that could be used, and why.
+    pub fn problems(&self) -> Result<Vec<SecretProblem>, SecretError> {
+        Ok(self.loaded(&mut self.state())?.problems.clone())
+    }
+
+    /// Whether there is a secret of this name, usable or not.
+    pub fn contains(&self, name: &SecretName) -> Result<bool, SecretError> {
+        let loaded = self.loaded(&mut self.state())?;
+        let file = file::file_name(name);
+        Ok(loaded.secrets.contains_key(name)
+            || loaded.problems.iter().any(|problem| problem.file == file))
+    }
+
+    /// Removes a secret, also one whose file is damaged.
+    pub fn remove(&self, name: &SecretName) -> Result<(), SecretError> {
+        let missing = || SecretError::Missing(name.to_string());
+        let dir = DurableDir::open(&self.0.directory)?.ok_or_else(missing)?;
+        let lock = dir.lock()?;
+        if dir.remove(&lock, &file::file_name(name))? {
+            Ok(())
+        } else {
+            Err(missing())
+        }
     }
 
     /// The value, for a request of a tool of this bundle to this target.
     pub fn reveal(
         &self,
-        _name: &SecretName,
-        _bundle: &Slug,
-        _target: &Target,
+        name: &SecretName,
+        bundle: &Slug,
+        target: &Target,
     ) -> Result<Secret, SecretError> {
-        unimplemented!()
+        let loaded = self.loaded(&mut self.state())?;
+        let stored = loaded.usable(name)?;
+        stored.binding.check(name, bundle, target)?;
+        Ok(stored.value.clone())
+    }
+
+    /// Masks this value from now on, too: one that was learned at run time, such as a token that a server gave. It is kept in
+    /// memory only, with a few dozen others at most. Values too short to be masked are not.
+    pub fn also_mask(&self, value: &Secret) {
+        if file::check_value(value).is_err() {
+            return;
+        }
+        let mut state = self.state();
+        if let Some(known) = state.learned.iter().position(|known| known == value) {
+            // What is used stays longest.
+            let known = state.learned.remove(known);
+            state.learned.extend(known);
+            return;
+        }
+        state.learned.push_back(value.clone());
+        state.forget();
+        state.masker = None;
     }
 
     /// What takes all secrets of this store out of a text, as of now; kept until a file changes.
+    ///
+    /// Where the files cannot be read, it takes out what was known last.
     pub fn masker(&self) -> Masker {
-        unimplemented!()
+        let mut state = self.state();
+        // Nothing can be told of what cannot be read.
+        let _ = self.loaded(&mut state);
+        state.masker()
     }
+
+    /// Whether a variable of the environment is a secret: by its name, or because its value has one in it.
+    pub(crate) fn is_in_variable(&self, name: &str, value: &str) -> bool {
+        let masker = self.masker();
+        let state = self.state();
+        let named = state
+            .loaded
+            .as_ref()
+            .is_some_and(|loaded| loaded.is_named(name));
+        named || masker.finds(value)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the files hold now.
+    fn loaded(&self, state: &mut State) -> Result<Arc<Loaded>, SecretError> {
+        if let Some(loaded) = &state.loaded
+            && loaded.is_current(&self.0.directory)
+        {
+            return Ok(Arc::clone(loaded));
+        }
+        let loaded = Arc::new(Loaded::read(&self.0.directory)?);
+        let before = state.loaded.replace(Arc::clone(&loaded));
+        let same = match &before {
+            Some(before) => before.has_same_values(&loaded),
+            None => loaded.values().next().is_none(),
+        };
+        if !same {
+            // A tool may still print what a file held before.
+            for value in before.iter().flat_map(|before| before.values()) {
+                if !loaded.values().any(|now| now == value) {
+                    state.learned.push_back(value.clone());
+                }
+            }
+            state.forget();
+            state.masker = None;
+        }
+        Ok(loaded)
+    }
+}
+
+impl State {
+    fn masker(&mut self) -> Masker {
+        let (loaded, learned) = (&self.loaded, &self.learned);
+        let stored = loaded.iter().flat_map(|loaded| loaded.values());
+        let masker = self
+            .masker
+            .get_or_insert_with(|| Masker::of(stored.chain(learned)));
+        masker.clone()
+    }
+
+    /// Forgets the oldest of too many learned values.
+    fn forget(&mut self) {
+        let bytes = |learned: &VecDeque<Secret>| -> usize {
+            learned.iter().map(|value| value.expose().len()).sum()
+        };
+        while self.learned.len() > MAX_LEARNED || bytes(&self.learned) > MAX_LEARNED_BYTES {
+            self.learned.pop_front();
+        }
+    }
+}
+
+fn fingerprint(value: &Secret) -> String {
+    let digest = hex(&Sha256::digest(value.expose().as_bytes()));
+    digest[digest.len() - 4..].to_owned()
+}
+
+/// Takes others' rights on the directory away, should it have been made by somebody else.
+fn keep_private(directory: &Path) -> Result<(), StorageError> {
+    let failed = |error| StorageError::io("protect", "secrets", error);
+    let metadata = std::fs::metadata(directory).map_err(failed)?;
+    if file::exposure(&metadata).is_some() {
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(directory, private).map_err(failed)?;
+    }
+    Ok(())
 }

@@ -5,17 +5,21 @@ use std::sync::Arc;
 
 use super::broken::BrokenTool;
 use super::content::Content;
+use super::definition::{FileDefinition, named_like_secrets};
 use super::flags::Flags;
 use super::link::{self, Links, Node, Target};
 use super::pins::Pins;
 use super::report::{Report, Standing, ToolFile, Trust};
 use super::scope::{FILE_SOURCES, Place, Scope};
 use super::survey::{KnownDir, KnownFile};
-use crate::definition::{Definition, LinkFault};
+use crate::definition::LinkFault;
 use crate::exec::command::{CommandSettings, CommandTool};
+use crate::exec::http::{self, HttpSettings};
 use crate::model::digest::Digester;
+use crate::model::error::ToolError;
 use crate::model::names::WireName;
 use crate::registry::{Entry, Lookup, Registration, Registry, Source, Switch};
+use crate::secret::SecretEntry;
 use crate::tool::Tool;
 
 /// How many files may have one name; all but the first are shadowed.
@@ -41,6 +45,9 @@ pub(super) struct Materials<'a> {
     /// The setting `disabledTools`.
     pub(super) disabled: &'a [String],
     pub(super) settings: &'a Arc<CommandSettings>,
+    pub(super) http: &'a Arc<HttpSettings>,
+    /// The secrets that are kept.
+    pub(super) secrets: Vec<SecretEntry>,
     /// What is odd about pins and flags.
     pub(super) notes: Vec<String>,
 }
@@ -81,7 +88,8 @@ pub(super) fn compose(
         .collect();
     let links = link::link(&nodes, &|reference| firm.find(reference));
     let made = make(registry, &materials, &drafts, &nodes, &links, kept);
-    let faults = link_faults(&drafts, &links, &made);
+    let faults = link_faults(&drafts, &links, &made, &materials.secrets);
+    switch_by_file(&drafts, &made);
     let entries = made.iter().flatten().map(|(made, _)| &made.entry);
     let entries: Vec<Arc<Entry>> = entries.cloned().collect();
     let mut notes = places_that_are_odd(&materials);
@@ -223,7 +231,13 @@ fn make(
         let fault = links.faults[*node]
             .as_ref()
             .map(|fault| fault.message.clone())
-            .or_else(|| CommandTool::missing(definition));
+            .or_else(|| match definition {
+                FileDefinition::Command(definition) => CommandTool::missing(definition),
+                FileDefinition::Http(definition) => {
+                    let faults = named_like_secrets(definition, &materials.secrets);
+                    faults.into_iter().next().map(|fault| fault.message)
+                }
+            });
         let untrusted = untrusted(&draft.trust, &draft.shown);
         let new = keep_or_make(registry, draft, fault, untrusted, &bases, kept, |fault| {
             tool_of(definition, draft, &bases, materials, fault)
@@ -238,6 +252,7 @@ fn link_faults(
     drafts: &[Draft<'_>],
     links: &Links,
     made: &[Option<(Made, Option<String>)>],
+    secrets: &[SecretEntry],
 ) -> Vec<Vec<LinkFault>> {
     let mut entries: HashMap<usize, &Arc<Entry>> = HashMap::new();
     for (draft, made) in drafts.iter().zip(made) {
@@ -259,15 +274,28 @@ fn link_faults(
                 Target::Unknown(_) => None,
             }
         };
-        Some(CommandTool::link_faults(definition, &lookup))
+        Some(match definition {
+            FileDefinition::Command(definition) => CommandTool::link_faults(definition, &lookup),
+            FileDefinition::Http(definition) => named_like_secrets(definition, secrets),
+        })
     };
     let faults = drafts.iter().map(|draft| of(draft).unwrap_or_default());
     faults.collect()
 }
 
+/// Switches off what its own file says is off.
+fn switch_by_file(drafts: &[Draft<'_>], made: &[Option<(Made, Option<String>)>]) {
+    for (draft, made) in drafts.iter().zip(made) {
+        let http = draft.content.definition().and_then(FileDefinition::http);
+        if let (Some(http), Some((made, _))) = (http, made) {
+            made.entry.switch(Switch::File, http.is_enabled);
+        }
+    }
+}
+
 /// The tool of a definition, or what keeps its name while it cannot be made.
 fn tool_of(
-    definition: &Arc<Definition>,
+    definition: &FileDefinition,
     draft: &Draft<'_>,
     bases: &[(String, Option<Arc<Entry>>)],
     materials: &Materials<'_>,
@@ -278,9 +306,18 @@ fn tool_of(
         let (_, entry) = bases.iter().find(|(known, _)| known == reference)?;
         Some(Arc::clone(entry.as_ref()?.spec()))
     };
-    let (definition, settings) = (Arc::clone(definition), Arc::clone(materials.settings));
-    match CommandTool::linked(definition, bundle, settings, &lookup) {
-        Ok(tool) => (Arc::new(tool), fault),
+    let made: Result<Arc<dyn Tool>, ToolError> = match definition {
+        FileDefinition::Command(definition) => {
+            let settings = Arc::clone(materials.settings);
+            CommandTool::linked(Arc::clone(definition), bundle, settings, &lookup)
+                .map(|tool| Arc::new(tool) as _)
+        }
+        FileDefinition::Http(definition) => {
+            http::tool(Arc::clone(definition), bundle, Arc::clone(materials.http))
+        }
+    };
+    match made {
+        Ok(tool) => (tool, fault),
         Err(error) => {
             let why = || format!("`{}`: {}", draft.shown, error.message());
             (broken(draft), Some(fault.unwrap_or_else(why)))

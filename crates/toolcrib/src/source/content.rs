@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
+use super::definition::{FileDefinition, FileKind};
 use super::files::{MAX_TOTAL, ToolsDir};
 use super::scope::{Place, Scope};
 use super::survey::ToRead;
-use crate::definition::{self, Definition, Problem, Severity};
+use crate::definition::{Problem, Severity};
 use crate::model::names::{WireName, hex};
 use crate::model::text;
 
@@ -26,7 +27,7 @@ pub(super) enum Content {
         /// Its bytes, if somebody has to trust them first.
         bytes: Option<Arc<[u8]>>,
         /// The tool, unless a problem is an error.
-        definition: Option<Arc<Definition>>,
+        definition: Option<FileDefinition>,
         /// What is wrong or doubtful.
         problems: Vec<Problem>,
         /// The name it has, or would have if it were in order.
@@ -35,21 +36,22 @@ pub(super) enum Content {
 }
 
 impl Content {
-    fn of(read: Result<Vec<u8>, String>, stem: &str, scope: Scope) -> Self {
+    fn of(read: Result<Vec<u8>, String>, file: &str, scope: Scope) -> Self {
         let bytes = match read {
             Ok(bytes) => bytes,
             Err(why) => return Content::Unreadable(why),
         };
+        let (kind, stem) = FileKind::of(file).unwrap_or((FileKind::Yaml, file));
         // One file that brings the reader down must not take the others with it.
-        let Ok(reading) = std::panic::catch_unwind(|| definition::read(&bytes, stem)) else {
+        let Ok(reading) = std::panic::catch_unwind(|| kind.load(&bytes, stem)) else {
             return Content::Unreadable("reading it failed, by a bug in Toolcrib".to_owned());
         };
-        let definition = reading.definition.map(Arc::new);
+        let definition = reading.definition;
         Content::Read {
             digest: hex(&Sha256::digest(&bytes)),
             name: match &definition {
-                Some(definition) => definition.name.clone(),
-                None => likely_name(&bytes, stem),
+                Some(definition) => definition.name().clone(),
+                None => likely_name(&bytes, stem, kind),
             },
             bytes: (scope == Scope::Local).then(|| bytes.into()),
             definition,
@@ -71,7 +73,7 @@ impl Content {
         }
     }
 
-    pub(super) fn definition(&self) -> Option<&Arc<Definition>> {
+    pub(super) fn definition(&self) -> Option<&FileDefinition> {
         match self {
             Content::Unreadable(_) => None,
             Content::Read { definition, .. } => definition.as_ref(),
@@ -144,7 +146,7 @@ pub(super) fn read_all(dir: &ToolsDir, place: &Place, wanted: &[ToRead]) -> Vec<
             let why = format!("the files before it in its directory have {limit} MB together");
             return Content::Unreadable(why);
         }
-        Content::of(dir.read(&file.name), stem(&file.name), place.scope)
+        Content::of(dir.read(&file.name), &file.name, place.scope)
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     if wanted.len() < MANY || threads < 2 {
@@ -166,18 +168,28 @@ pub(super) fn read_all(dir: &ToolsDir, place: &Place, wanted: &[ToRead]) -> Vec<
     })
 }
 
-/// A file's name without `.yaml`.
+/// A file's name without its end.
 fn stem(file: &str) -> &str {
-    file.strip_suffix(".yaml").unwrap_or(file)
+    FileKind::of(file).map_or(file, |(_, stem)| stem)
 }
 
-/// What a file that makes no sense would probably be called: what its line `name:` says, else its stem.
-fn likely_name(bytes: &[u8], stem: &str) -> WireName {
+/// What a file that makes no sense would probably be called: what its line `name:` (or `"slug":`) says, else its stem.
+fn likely_name(bytes: &[u8], stem: &str, kind: FileKind) -> WireName {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
-    let said = text
-        .lines()
-        .find_map(|line| line.strip_prefix("name:"))
-        .map(|name| name.trim().trim_matches(['"', '\'']));
+    let said = match kind {
+        FileKind::Yaml => text
+            .lines()
+            .find_map(|line| line.strip_prefix("name:"))
+            .map(|name| name.trim().trim_matches(['"', '\''])),
+        FileKind::Json => ["name", "slug"].into_iter().find_map(|key| {
+            let rest = text.split_once(&format!("\"{key}\""))?.1.trim_start();
+            rest.strip_prefix(':')?
+                .trim_start()
+                .strip_prefix('"')?
+                .split('"')
+                .next()
+        }),
+    };
     said.and_then(|name| WireName::parse(name).ok())
         .unwrap_or_else(|| WireName::fit(stem))
 }

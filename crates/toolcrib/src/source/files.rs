@@ -13,6 +13,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use super::definition::FileKind;
 use super::scope::{Place, Scope};
 use crate::definition::MAX_FILE_BYTES;
 use crate::model::error::ErrorCode;
@@ -166,9 +167,9 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 /// The names of a directory that mean something here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Names {
-    /// `*.yaml`, sorted.
+    /// `*.yaml` and `*.json`, sorted.
     pub(super) tools: Vec<String>,
-    /// What is odd: `.yml` and `.YAML` files, names that are no text, files beyond the bound.
+    /// What is odd: `.yml`, `.YAML` and `.jsonc` files, names that are no text, files beyond the bound.
     pub(super) odd: Vec<String>,
 }
 
@@ -197,7 +198,7 @@ impl ToolsDir {
                 continue;
             }
             let Ok(name) = entry.file_name().to_str() else {
-                if bytes.ends_with(b".yaml") {
+                if bytes.ends_with(b".yaml") || bytes.ends_with(b".json") {
                     let shown = String::from_utf8_lossy(bytes).into_owned();
                     let file = place.shown_file(&shown);
                     names
@@ -206,13 +207,14 @@ impl ToolsDir {
                 }
                 continue;
             };
-            if name.ends_with(".yaml") {
+            if FileKind::of(name).is_some() {
                 names.tools.push(name.to_owned());
-            } else if let Some(stem) = misnamed(name) {
+            } else if let Some((kind, stem)) = FileKind::misnamed(name) {
+                let end = kind.end();
                 let file = place.shown_file(name);
                 let stem = crate::model::text::shorten(stem, 100);
                 names.odd.push(format!(
-                    "`{file}` is not loaded: tools are `.yaml` files; rename it to `{stem}.yaml`"
+                    "`{file}` is not loaded: tools are `{end}` files; rename it to `{stem}{end}`"
                 ));
             }
         }
@@ -305,13 +307,6 @@ impl ToolsDir {
         }
         None
     }
-}
-
-/// The stem of a file that would be a tool if its name ended in `.yaml`: `x.yml`, `x.YAML`.
-pub fn misnamed(name: &str) -> Option<&str> {
-    let (stem, end) = name.rsplit_once('.')?;
-    let is_yaml = end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml");
-    (is_yaml && end != "yaml").then_some(stem)
 }
 
 /// Opens a file for reading without leaving the directory and without waiting.

@@ -6,17 +6,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::definition::{Definition, LinkFault, UseAt};
+use crate::definition::LinkFault;
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::Entry;
 
+use super::definition::FileDefinition;
 use super::scope::Scope;
 
 /// A definition in its scope, in the order of precedence.
 pub(super) struct Node<'a> {
     pub(super) scope: Scope,
-    pub(super) definition: &'a Definition,
+    pub(super) definition: &'a FileDefinition,
 }
 
 /// What a reference in a file means.
@@ -64,7 +65,7 @@ pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str) -> Option<Arc<Entry>>
         let unknown = numbered.find_map(|(number, (reference, target))| match target {
             Target::Unknown(near) => Some(LinkFault {
                 code: "unknown-tool",
-                span: place(nodes[index].definition, number).tool,
+                span: nodes[index].definition.use_at(number).tool,
                 message: unknown_tool(reference, near),
             }),
             Target::Firm(_) | Target::Node(_) => None,
@@ -76,11 +77,6 @@ pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str) -> Option<Arc<Entry>>
         faults,
         order,
     }
-}
-
-/// Where a definition names the tool of this number.
-fn place(definition: &Definition, number: usize) -> UseAt {
-    definition.uses_at.get(number).cloned().unwrap_or_default()
 }
 
 fn unknown_tool(reference: &str, near: &[String]) -> String {
@@ -108,10 +104,10 @@ impl<'a> Names<'a> {
         let mut by_slug = HashMap::new();
         for (index, node) in nodes.iter().enumerate() {
             by_name
-                .entry(node.definition.name.as_str())
+                .entry(node.definition.name().as_str())
                 .or_insert(index);
             by_slug
-                .entry(node.definition.slug.as_str())
+                .entry(node.definition.slug().as_str())
                 .or_insert(index);
         }
         Names {
@@ -145,10 +141,10 @@ impl<'a> Names<'a> {
                 version,
             } => self.nodes.iter().position(|node| {
                 node.scope.as_str() == bundle.as_str()
-                    && node.definition.slug == slug
+                    && *node.definition.slug() == slug
                     && version
                         .as_ref()
-                        .is_none_or(|version| node.definition.version == *version)
+                        .is_none_or(|version| node.definition.version() == version)
             }),
             ToolRef::InBundle {
                 bundle: BundleRef::Id(_),
@@ -238,20 +234,20 @@ fn blame(
         }
         let round = circle[at..].iter().chain(&circle[..at]);
         let mut names: Vec<&str> = round
-            .map(|node| nodes[*node].definition.name.as_str())
+            .map(|node| nodes[*node].definition.name().as_str())
             .collect();
         if names.len() > SHOWN {
             names.truncate(SHOWN);
             names.push("…");
         }
-        names.push(nodes[*node].definition.name.as_str());
+        names.push(nodes[*node].definition.name().as_str());
         let next = circle[(at + 1) % circle.len()];
         let leads_on =
             |(_, target): &(String, Target)| matches!(target, Target::Node(used) if *used == next);
         let number = uses[*node].iter().position(leads_on);
         faults[*node] = Some(LinkFault {
             code: "tool-circle",
-            span: place(nodes[*node].definition, number.unwrap_or(0)).tool,
+            span: nodes[*node].definition.use_at(number.unwrap_or(0)).tool,
             message: format!("it would call itself without end: {}", names.join(" → ")),
         });
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! scope     the directories          files      reading them safely
 //! survey    what has changed         content    what a file says
+//! sends     what requests tell whom  definition either kind of tool
 //! link      how tools use tools      compose    from files to registered tools
 //! pins      what the user trusted    flags      what the user switched off
 //! trust     asking about it          report     what became of each file
@@ -19,12 +20,14 @@
 mod broken;
 mod compose;
 mod content;
+mod definition;
 mod files;
 mod flags;
 mod link;
 mod pins;
 mod report;
 mod scope;
+mod sends;
 mod survey;
 mod trust;
 
@@ -37,15 +40,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 
-pub use files::{misnamed, read_file};
+pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
+pub use files::read_file;
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
+pub use sends::authority;
 pub use trust::{Review, ReviewedFile, runs};
 
 use crate::exec::command::CommandSettings;
+use crate::exec::http::HttpSettings;
 use crate::model::error::ToolError;
 use crate::model::spec::ToolSpec;
 use crate::registry::{Follow, Registry};
+use crate::secret::{SecretEntry, SecretStore};
 use crate::workspace::Workspace;
 use compose::{FileId, Made, Materials};
 use files::Stamp;
@@ -79,6 +86,10 @@ pub(crate) struct SourceOptions {
     pub(crate) disabled: Vec<String>,
     /// What all YAML tools share.
     pub(crate) settings: Arc<CommandSettings>,
+    /// What all HTTP tools share.
+    pub(crate) http: Arc<HttpSettings>,
+    /// Where secrets are: no argument may have the name of one.
+    pub(crate) secrets: SecretStore,
 }
 
 /// The files of all scopes, and what they became.
@@ -102,6 +113,7 @@ struct State {
     made: HashMap<FileId, Made>,
     pins_stamp: Option<Stamp>,
     flags_stamp: Option<Stamp>,
+    secrets_stamp: Option<Stamp>,
     /// Which tools the program had.
     changes: u64,
 }
@@ -111,6 +123,7 @@ struct Look {
     dirs: Vec<Surveyed>,
     pins_stamp: Option<Stamp>,
     flags_stamp: Option<Stamp>,
+    secrets_stamp: Option<Stamp>,
     changes: u64,
     now: SystemTime,
 }
@@ -161,6 +174,17 @@ impl Sources {
         Ok(self.flags.set(specs, workspace, enabled)?)
     }
 
+    /// When a secret came or went: each is a file of its own.
+    fn secrets_stamp(&self) -> Option<Stamp> {
+        let stat = rustix::fs::stat(self.options.secrets.directory()).ok()?;
+        Some(Stamp::of(&stat))
+    }
+
+    /// The secrets that are kept. Where they cannot be read no tool gets one, so there is nothing to keep apart.
+    fn kept_secrets(&self) -> Vec<SecretEntry> {
+        self.options.secrets.list().unwrap_or_default()
+    }
+
     fn workspace_path(&self) -> Option<&Path> {
         self.options
             .workspace
@@ -185,6 +209,7 @@ impl Sources {
                 .workspace_path()
                 .and_then(|workspace| self.pins.stamp(workspace)),
             flags_stamp: self.flags.stamp(),
+            secrets_stamp: self.secrets_stamp(),
             changes: registry.changes(),
             now,
         }
@@ -199,9 +224,11 @@ impl Sources {
         let mut differs = !state.is_loaded
             || look.pins_stamp != state.pins_stamp
             || look.flags_stamp != state.flags_stamp
+            || look.secrets_stamp != state.secrets_stamp
             || look.changes != state.changes
             || !settled(&look.pins_stamp)
-            || !settled(&look.flags_stamp);
+            || !settled(&look.flags_stamp)
+            || !settled(&look.secrets_stamp);
         let surveyed = look.dirs.into_iter().zip(&self.places);
         let read = surveyed.map(|(surveyed, place)| surveyed.read(place, look.now));
         state.dirs = read
@@ -212,6 +239,7 @@ impl Sources {
             .collect();
         state.pins_stamp = look.pins_stamp;
         state.flags_stamp = look.flags_stamp;
+        state.secrets_stamp = look.secrets_stamp;
         state.changes = look.changes;
         state.is_loaded = true;
         if !differs {
@@ -242,6 +270,8 @@ impl Sources {
             workspace: self.workspace_path(),
             disabled: &self.options.disabled,
             settings: &self.options.settings,
+            http: &self.options.http,
+            secrets: self.kept_secrets(),
             notes,
         };
         let report = compose::compose(registry, materials, made);

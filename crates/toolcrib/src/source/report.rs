@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::definition::FileDefinition;
 use super::scope::Scope;
-use crate::definition::{Definition, LinkFault, Problem};
+use crate::definition::{LinkFault, Problem};
 use crate::registry::Entry;
 
 /// More warnings than this are counted, not shown.
@@ -33,7 +34,7 @@ pub struct ToolFile {
     /// What is wrong with how it uses other tools; it cannot run then.
     pub link_faults: Vec<LinkFault>,
     /// What it says, if it makes sense.
-    pub definition: Option<Arc<Definition>>,
+    pub definition: Option<FileDefinition>,
     pub(super) entry: Option<Arc<Entry>>,
     pub(super) bytes: Option<Arc<[u8]>>,
 }

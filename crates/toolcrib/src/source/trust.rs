@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use super::definition::FileDefinition;
 use super::pins::Pin;
 use super::report::{Standing, ToolFile, Trust};
 use super::scope::Scope;
+use super::sends;
 use super::{Report, Sources};
 use crate::builtin::unified_diff;
 use crate::definition::{Action, Body, Cleanup, Definition, Privilege, Program};
@@ -43,8 +45,15 @@ impl Review {
     }
 }
 
-/// What a tool runs, in the order of its file, each text with what it is.
-pub fn runs(definition: &Definition) -> Vec<(String, String)> {
+/// What a tool runs or sends, in the order of its file, each text with what it is.
+pub fn runs(definition: &FileDefinition) -> Vec<(String, String)> {
+    match definition {
+        FileDefinition::Command(definition) => commands(definition),
+        FileDefinition::Http(definition) => sends::requests(definition),
+    }
+}
+
+fn commands(definition: &Definition) -> Vec<(String, String)> {
     let mut runs = Vec::new();
     let program = |what: &str, program: &Program| (what.to_owned(), program.source.clone());
     match &definition.body {

@@ -17,6 +17,7 @@ use crate::model::reference::{BundleRef, ToolRef};
 use crate::process::Runner;
 use crate::registry::{Registration, Registry};
 use crate::rules::RuleSet;
+use crate::secret::SecretStore;
 use crate::source::ToolFile;
 
 /// A tool of a file, and whose it is.
@@ -32,6 +33,8 @@ pub(super) struct Materials {
     pub(super) builtins: BuiltinOptions,
     /// `disabledTools`.
     pub(super) disabled: Vec<String>,
+    /// What the outcome of a test shows masked, as everything does.
+    pub(super) secrets: SecretStore,
     /// `sandbox.sudo`.
     pub(super) sudo: Option<PathBuf>,
     /// The tools of all files, trusted or not; those that have their names first.
@@ -44,14 +47,16 @@ impl Crib {
         let known = |file: &ToolFile| {
             Some(Known {
                 bundle: file.scope.bundle(),
-                definition: Arc::clone(file.definition.as_ref()?),
+                // Tests run without a network, so HTTP tools are not among them.
+                definition: Arc::clone(file.definition.as_ref()?.command()?),
             })
         };
         let materials = Materials {
             rules: self.rules().clone(),
             limits: self.config().limits(),
-            builtins: builtin_options(self.config(), None, Some(self.egress().clone())),
+            builtins: builtin_options(self.config(), None, self.egress(), self.secrets()),
             disabled: self.config().disabled_tools(),
+            secrets: self.secrets().clone(),
             sudo: self.config().sudo(),
             tools: self.tool_files().files.iter().filter_map(known).collect(),
         };
@@ -67,6 +72,7 @@ impl Materials {
             .shared_approver(stage.approver)
             .limits(&self.limits)
             .workspace(stage.workspace)
+            .secrets(self.secrets.clone())
             .build();
         let taken = |error: crate::registry::RegisterError| ToolError::failed(error.to_string());
         registry
@@ -76,6 +82,7 @@ impl Materials {
             // Of its own: what a runner keeps for the next call is made for one workspace.
             runner: Arc::new(Runner::new(self.builtins.sandbox.options.clone())),
             sudo: self.sudo.clone(),
+            secrets: Some(self.secrets.clone()),
         });
         let bundle = self
             .tools

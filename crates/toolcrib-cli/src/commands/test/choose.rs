@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib::definition::Definition;
 use toolcrib::model::text;
-use toolcrib::source::ToolFile;
+use toolcrib::source::{FileDefinition, ToolFile};
 use toolcrib::trial::Trial;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
@@ -53,7 +53,9 @@ pub(super) fn choose<'f>(
     if words.is_empty() {
         for file in files {
             match &file.definition {
-                Some(definition) => chosen.add(file, definition, None),
+                Some(FileDefinition::Command(definition)) => chosen.add(file, definition, None),
+                // They have no tests, and nobody asked for them.
+                Some(FileDefinition::Http(_)) => {}
                 None => chosen.broken.push(file),
             }
         }
@@ -81,6 +83,16 @@ pub(super) fn choose<'f>(
             return Err(
                 CliError::from(error).with_hint("`toolcrib check` says what is wrong with it")
             );
+        };
+        let FileDefinition::Command(definition) = definition else {
+            let message = format!(
+                "`{tool}` sends requests, and such tools have no tests: `{}`",
+                file.shown
+            );
+            return Err(CliError::usage(message).with_hint(format!(
+                "`toolcrib check {}` checks its file, `toolcrib run {tool}` calls it",
+                file.shown
+            )));
         };
         let index = match test {
             None => None,

@@ -7,6 +7,7 @@
 mod argv;
 mod grant;
 mod offer;
+mod origin;
 mod path;
 mod shape;
 mod simulate;
@@ -16,6 +17,7 @@ pub use argv::{Argv, ArgvError, ArgvWord};
 pub(crate) use grant::place;
 pub use grant::{Grant, GrantRequest, Scope, Subject};
 pub use offer::{Offer, is_delete, offers};
+pub use origin::{Origin, OriginError};
 pub use path::{PathPattern, PathPatternError};
 pub use shape::{Pattern, Shape, ShapeError};
 pub use simulate::{PastCall, Simulation, simulate};

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::argv::{Argv, ArgvWord, is_interpreter, is_plain, removes, simple_words};
 use super::grant::Subject;
+use super::origin::Origin;
 use super::path::PathPattern;
 use super::shape::{Pattern, Shape};
 use crate::model::effects::Effects;
@@ -73,6 +74,7 @@ pub fn offers(subject: &Subject<'_>) -> Result<Vec<Offer>, &'static str> {
     }];
     all.extend(wider_command(&exact));
     all.extend(wider_paths(subject, &exact));
+    all.extend(wider_url(subject, &exact));
     // "Exactly this megabyte of text" is nothing to come again.
     all.retain(|offer| {
         serde_json::to_string(&offer.shape).is_ok_and(|text| text.len() <= MAX_SHAPE)
@@ -153,7 +155,7 @@ fn wider_command(exact: &Shape) -> Option<Offer> {
     let wider = Argv::new(words).ok()?;
     let shape = replaced(exact, |pattern| match pattern {
         Pattern::Argv(_) => Pattern::Argv(wider.clone()),
-        Pattern::Exact(_) | Pattern::Any | Pattern::Path(_) => pattern.clone(),
+        Pattern::Exact(_) | Pattern::Any | Pattern::Path(_) | Pattern::Origin(_) => pattern.clone(),
     });
     Some(Offer {
         words: format!(
@@ -171,7 +173,7 @@ fn wider_paths(subject: &Subject<'_>, exact: &Shape) -> Vec<Offer> {
         .values()
         .filter_map(|pattern| match pattern {
             Pattern::Path(path) => Some(path),
-            Pattern::Exact(_) | Pattern::Any | Pattern::Argv(_) => None,
+            Pattern::Exact(_) | Pattern::Any | Pattern::Argv(_) | Pattern::Origin(_) => None,
         })
         .collect();
     if paths.is_empty() || exact.argv().is_some() {
@@ -209,7 +211,9 @@ fn wider_paths(subject: &Subject<'_>, exact: &Shape) -> Vec<Offer> {
             Pattern::Path(_) => next
                 .next()
                 .map_or_else(|| pattern.clone(), |path| Pattern::Path(path.clone())),
-            Pattern::Exact(_) | Pattern::Any | Pattern::Argv(_) => pattern.clone(),
+            Pattern::Exact(_) | Pattern::Any | Pattern::Argv(_) | Pattern::Origin(_) => {
+                pattern.clone()
+            }
         });
         let directories: Vec<String> = around
             .iter()
@@ -224,6 +228,38 @@ fn wider_paths(subject: &Subject<'_>, exact: &Shape) -> Vec<Offer> {
         });
     }
     all
+}
+
+/// The same request to anything at the same scheme, host and port; how long it may take is free.
+fn wider_url(subject: &Subject<'_>, exact: &Shape) -> Option<Offer> {
+    let mut origins = Vec::new();
+    let mut shape = exact.clone();
+    for (name, pattern) in &mut shape.0 {
+        let is_url = role(subject.spec, name) == Some(&Role::Url);
+        match (is_url, &*pattern) {
+            (true, Pattern::Exact(Value::String(url))) => {
+                let origin = Origin::of_url(url)?;
+                origins.push(format!("`{}`", text::shorten(&origin.to_string(), 300)));
+                *pattern = Pattern::Origin(origin);
+            }
+            (false, Pattern::Exact(Value::Number(_))) => *pattern = Pattern::Any,
+            (
+                _,
+                Pattern::Exact(_)
+                | Pattern::Any
+                | Pattern::Argv(_)
+                | Pattern::Path(_)
+                | Pattern::Origin(_),
+            ) => {}
+        }
+    }
+    (!origins.is_empty()).then(|| Offer {
+        words: format!(
+            "this host: anything at {}, the other arguments as they are",
+            origins.join(" and ")
+        ),
+        shape,
+    })
 }
 
 /// Whether a parameter is free text, which differs from call to call: a string without role and without a list of values.

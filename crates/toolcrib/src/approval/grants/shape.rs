@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::argv::Argv;
+use super::origin::Origin;
 use super::path::PathPattern;
 use crate::model::JsonObject;
 use crate::model::spec::{Role, ToolSpec};
@@ -30,6 +31,8 @@ pub enum Pattern {
     Argv(Argv),
     /// A path like this.
     Path(PathPattern),
+    /// A URL of this scheme, host and port.
+    Origin(Origin),
 }
 
 /// Why a shape cannot be granted for a tool.
@@ -70,7 +73,7 @@ impl Shape {
     }
 
     /// Refuses what no person may grant for this tool: shell text must be a pattern of a command, a directory one directory, a
-    /// program one program, a path one path or a pattern of paths.
+    /// program one program, a path one path or a pattern of paths, a URL one URL or those of one origin.
     pub fn check(&self, spec: &ToolSpec) -> Result<(), ShapeError> {
         for (name, pattern) in &self.0 {
             let role = spec
@@ -87,12 +90,16 @@ impl Shape {
                     "a path is covered by a pattern of paths, `path`"
                 }
                 (_, Pattern::Path(_)) => "it is no path",
+                (Some(Role::Url), Pattern::Origin(_)) => continue,
+                (_, Pattern::Origin(_)) => "it is no URL",
                 (Some(Role::Directory | Role::Code { .. } | Role::Url), Pattern::Exact(_)) => {
                     continue;
                 }
                 (Some(Role::Directory), Pattern::Any) => "the directory must be one directory",
                 (Some(Role::Code { .. }), Pattern::Any) => "a program must be one program",
-                (Some(Role::Url), Pattern::Any) => "an address must be one address",
+                (Some(Role::Url), Pattern::Any) => {
+                    "a URL must be one URL, or those of one scheme, host and port, `origin`"
+                }
                 (None, Pattern::Exact(_) | Pattern::Any) => continue,
             };
             return Err(ShapeError {
@@ -108,7 +115,7 @@ impl Shape {
     pub(super) fn argv(&self) -> Option<&Argv> {
         self.0.values().find_map(|pattern| match pattern {
             Pattern::Argv(argv) => Some(argv),
-            Pattern::Exact(_) | Pattern::Any | Pattern::Path(_) => None,
+            Pattern::Exact(_) | Pattern::Any | Pattern::Path(_) | Pattern::Origin(_) => None,
         })
     }
 }
@@ -134,6 +141,9 @@ impl fmt::Display for Pattern {
             Pattern::Any => f.write_str("anything"),
             Pattern::Argv(argv) => f.write_str(&argv.in_words()),
             Pattern::Path(path) => f.write_str(&text::shorten(&path.to_string(), 200)),
+            Pattern::Origin(origin) => {
+                write!(f, "anything at {}", text::shorten(&origin.to_string(), 300))
+            }
         }
     }
 }
@@ -145,7 +155,8 @@ impl Pattern {
             (Pattern::Exact(exact), value) => exact == value,
             (Pattern::Argv(argv), Value::String(text)) => argv.covers(text),
             (Pattern::Path(path), Value::String(text)) => path.covers(text, root),
-            (Pattern::Argv(_) | Pattern::Path(_), _) => false,
+            (Pattern::Origin(origin), Value::String(text)) => origin.covers(text),
+            (Pattern::Argv(_) | Pattern::Path(_) | Pattern::Origin(_), _) => false,
         }
     }
 }

@@ -70,6 +70,13 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A list of some words.
     Choices(&'static [&'static str]),
+    /// A list of whole numbers.
+    Integers {
+        /// The least.
+        least: i64,
+        /// The largest.
+        most: i64,
+    },
     /// A list of texts.
     Texts,
     /// A text or a list of texts.
@@ -78,34 +85,63 @@ pub enum Kind {
     Value,
     /// A list of any values.
     Values,
+    /// A JSON Schema.
+    Schema,
     /// Fields of its own.
     Fields,
+    /// Fields of its own, or a list of such.
+    FieldsOrList,
     /// A mapping whose keys are free.
     Map,
     /// A list.
     List,
 }
 
+/// How files are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    /// YAML: a text needs no quotes.
+    Yaml,
+    /// JSON, with comments and commas at the end.
+    Json,
+}
+
+/// One kind of tools' files.
+#[derive(Debug)]
+pub(crate) struct Dialect {
+    pub(crate) syntax: Syntax,
+    pub(crate) fields: &'static [Field],
+    /// Keys that other formats have, and what they are here.
+    pub(crate) foreign: &'static [(&'static str, &'static str)],
+}
+
+/// YAML command tools.
+pub(crate) static YAML: Dialect = Dialect {
+    syntax: Syntax::Yaml,
+    fields: FIELDS,
+    foreign: super::shape::FOREIGN,
+};
+
 /// A field with those below it.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Nothing for the whole file.
-    pub(super) field: Option<&'static Field>,
-    pub(super) kind: Kind,
-    pub(super) fields: Vec<(&'static str, Shape)>,
+    pub(crate) field: Option<&'static Field>,
+    pub(crate) kind: Kind,
+    pub(crate) fields: Vec<(&'static str, Shape)>,
     /// What an entry of a list or a free mapping is.
-    pub(super) entry: Option<Box<Shape>>,
+    pub(crate) entry: Option<Box<Shape>>,
 }
 
 impl Shape {
-    pub(super) fn get(&self, name: &str) -> Option<&Shape> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Shape> {
         self.fields
             .iter()
             .find(|(known, _)| *known == name)
             .map(|(_, shape)| shape)
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.fields.iter().map(|(name, _)| *name)
     }
 
@@ -154,11 +190,16 @@ fn split(path: &'static str) -> (&'static str, Option<&'static str>) {
     (head, (!rest.is_empty()).then_some(rest))
 }
 
-/// The whole format, as a tree.
-pub(super) static FORMAT: LazyLock<Shape> = LazyLock::new(|| {
-    let mut root = Shape::bare();
-    for field in FIELDS {
-        root.insert(field.path, field);
+impl Shape {
+    /// A whole format, as a tree.
+    pub(crate) fn of(fields: &'static [Field]) -> Shape {
+        let mut root = Shape::bare();
+        for field in fields {
+            root.insert(field.path, field);
+        }
+        root
     }
-    root
-});
+}
+
+/// YAML tools, as a tree.
+pub(crate) static FORMAT: LazyLock<Shape> = LazyLock::new(|| Shape::of(FIELDS));

@@ -9,13 +9,13 @@ use crate::definition::yaml::{Entry, Key, Node, Scalar};
 
 /// A value at a place of the format. Only fields of the table can be asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct At<'n, 'a> {
-    pub(super) node: &'n Node<'a>,
+pub(crate) struct At<'n, 'a> {
+    pub(crate) node: &'n Node<'a>,
     shape: &'static Shape,
 }
 
 impl<'n, 'a> At<'n, 'a> {
-    pub(super) fn new(node: &'n Node<'a>, shape: &'static Shape) -> Self {
+    pub(crate) fn new(node: &'n Node<'a>, shape: &'static Shape) -> Self {
         At { node, shape }
     }
 
@@ -34,7 +34,7 @@ impl<'n, 'a> At<'n, 'a> {
     }
 
     /// A field, unless it is absent or empty.
-    pub(super) fn get(self, name: &str) -> Option<At<'n, 'a>> {
+    pub(crate) fn get(self, name: &str) -> Option<At<'n, 'a>> {
         let (entry, shape) = self.entry(name)?;
         (!entry.value.is_empty()).then_some(At {
             node: &entry.value,
@@ -43,7 +43,7 @@ impl<'n, 'a> At<'n, 'a> {
     }
 
     /// Where a field's key is; where the mapping begins if there is none.
-    pub(super) fn key_span(self, name: &str) -> Range<usize> {
+    pub(crate) fn key_span(self, name: &str) -> Range<usize> {
         match self.entry(name) {
             Some((entry, _)) => entry.key.span.clone(),
             None => self.span(),
@@ -51,32 +51,32 @@ impl<'n, 'a> At<'n, 'a> {
     }
 
     /// Whether there is such a key, with or without a value.
-    pub(super) fn has(self, name: &str) -> bool {
+    pub(crate) fn has(self, name: &str) -> bool {
         self.entry(name).is_some()
     }
 
-    pub(super) fn span(self) -> Range<usize> {
+    pub(crate) fn span(self) -> Range<usize> {
         self.node.span.clone()
     }
 
-    pub(super) fn scalar(self) -> Option<&'n Scalar<'a>> {
+    pub(crate) fn scalar(self) -> Option<&'n Scalar<'a>> {
         self.node.scalar()
     }
 
     /// A text; `None` where it is none, which has been reported.
-    pub(super) fn text(self) -> Option<&'n str> {
+    pub(crate) fn text(self) -> Option<&'n str> {
         self.scalar().map(|scalar| &*scalar.text)
     }
 
-    pub(super) fn text_of(self, name: &str) -> Option<&'n str> {
+    pub(crate) fn text_of(self, name: &str) -> Option<&'n str> {
         self.get(name)?.text()
     }
 
-    pub(super) fn boolean(self, name: &str) -> Option<bool> {
+    pub(crate) fn boolean(self, name: &str) -> Option<bool> {
         values::boolean(self.get(name)?.scalar()?).ok()
     }
 
-    pub(super) fn integer(self, name: &str) -> Option<i64> {
+    pub(crate) fn integer(self, name: &str) -> Option<i64> {
         let at = self.get(name)?;
         match at.shape.kind {
             Kind::Integer { least, most } => values::integer(at.scalar()?, least, most).ok(),
@@ -84,11 +84,11 @@ impl<'n, 'a> At<'n, 'a> {
         }
     }
 
-    pub(super) fn number(self, name: &str) -> Option<serde_json::Number> {
+    pub(crate) fn number(self, name: &str) -> Option<serde_json::Number> {
         values::number(self.get(name)?.scalar()?).ok()
     }
 
-    pub(super) fn time(self, name: &str) -> Option<Duration> {
+    pub(crate) fn time(self, name: &str) -> Option<Duration> {
         let at = self.get(name)?;
         match at.shape.kind {
             Kind::Time { least, most } => values::time(at.scalar()?, least, most).ok(),
@@ -96,7 +96,7 @@ impl<'n, 'a> At<'n, 'a> {
         }
     }
 
-    pub(super) fn size(self, name: &str) -> Option<u64> {
+    pub(crate) fn size(self, name: &str) -> Option<u64> {
         let at = self.get(name)?;
         match at.shape.kind {
             Kind::Size { least, most } => values::size(at.scalar()?, least, most).ok(),
@@ -105,7 +105,7 @@ impl<'n, 'a> At<'n, 'a> {
     }
 
     /// The word of a choice, if it is one of the words.
-    pub(super) fn choice(self, name: &str) -> Option<&'static str> {
+    pub(crate) fn choice(self, name: &str) -> Option<&'static str> {
         let at = self.get(name)?;
         at.chosen()
     }
@@ -121,7 +121,7 @@ impl<'n, 'a> At<'n, 'a> {
     }
 
     /// The words of a list of choices.
-    pub(super) fn choices(self, name: &str) -> Vec<&'static str> {
+    pub(crate) fn choices(self, name: &str) -> Vec<&'static str> {
         self.get(name)
             .into_iter()
             .flat_map(At::nodes)
@@ -130,7 +130,7 @@ impl<'n, 'a> At<'n, 'a> {
     }
 
     /// The entries of a list; of a single text, that one.
-    pub(super) fn nodes(self) -> Vec<At<'n, 'a>> {
+    pub(crate) fn nodes(self) -> Vec<At<'n, 'a>> {
         let shape = self.shape.entry.as_deref().unwrap_or(self.shape);
         match self.node.list() {
             Some(items) => items.iter().map(|node| At { node, shape }).collect(),
@@ -139,8 +139,30 @@ impl<'n, 'a> At<'n, 'a> {
         }
     }
 
+    /// The entries of a list of fields that are alike.
+    pub(crate) fn items(self) -> Vec<At<'n, 'a>> {
+        let shape = self.shape;
+        let items = self.node.list().unwrap_or_default().iter();
+        items.map(|node| At { node, shape }).collect()
+    }
+
+    /// The whole numbers of a list that are in range.
+    pub(crate) fn integers(self, name: &str) -> Vec<i64> {
+        let Some(at) = self.get(name) else {
+            return Vec::new();
+        };
+        match at.shape.kind {
+            Kind::Integers { least, most } => at
+                .nodes()
+                .into_iter()
+                .filter_map(|item| values::integer(item.scalar()?, least, most).ok())
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// A list of texts, or a single one.
-    pub(super) fn texts(self, name: &str) -> Vec<String> {
+    pub(crate) fn texts(self, name: &str) -> Vec<String> {
         self.get(name)
             .into_iter()
             .flat_map(At::nodes)
@@ -150,7 +172,7 @@ impl<'n, 'a> At<'n, 'a> {
     }
 
     /// The entries of a mapping whose keys are free.
-    pub(super) fn entries(self) -> impl Iterator<Item = (&'n Key<'a>, At<'n, 'a>)> {
+    pub(crate) fn entries(self) -> impl Iterator<Item = (&'n Key<'a>, At<'n, 'a>)> {
         let shape = self.shape.entry.as_deref().unwrap_or(self.shape);
         self.node
             .map()

@@ -5,7 +5,7 @@
 //! that all of them are said at once, and gives a definition only when none is an error.
 
 mod alias;
-mod at;
+pub(crate) mod at;
 mod body;
 mod environment;
 mod general;

@@ -5,14 +5,14 @@ use crate::definition::problem::{Findings, Found};
 use crate::model::text::hides_something;
 
 /// A file's text.
-pub(in crate::definition) struct Decoded<'a> {
-    pub(in crate::definition) text: &'a str,
+pub(crate) struct Decoded<'a> {
+    pub(crate) text: &'a str,
     /// How many bytes stand before it: a byte order mark.
-    pub(in crate::definition) skipped: usize,
+    pub(crate) skipped: usize,
 }
 
 /// Reads the bytes as UTF-8. Where they are not, the problem's place counts in the readable bytes before it.
-pub(in crate::definition) fn decode(bytes: &[u8]) -> Result<Decoded<'_>, Box<Found>> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<Decoded<'_>, Box<Found>> {
     if bytes.len() > MAX_FILE_BYTES {
         let message = format!("the file has more than {MAX_FILE_BYTES} bytes (256 KB)");
         return Err(Box::new(Found::error("file-too-large", 0..0, message)));
@@ -52,7 +52,7 @@ fn utf16() -> Box<Found> {
 }
 
 /// Reports characters that some readers of YAML take for the end of a line and others do not, and those that nobody sees.
-pub(in crate::definition) fn odd_characters(found: &mut Findings<'_>) {
+pub(crate) fn odd_characters(found: &mut Findings<'_>) {
     let text = found.text;
     // Nearly every file is plain.
     if text.is_ascii() && !hides_something(text) {

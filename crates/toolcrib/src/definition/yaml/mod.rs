@@ -9,16 +9,16 @@ mod parse;
 mod syntax;
 mod tree;
 
-pub(super) use encoding::{decode, odd_characters};
+pub(crate) use encoding::{decode, odd_characters};
 pub(super) use parse::parse;
 pub(super) use syntax::quoted;
-pub(super) use tree::{Content, Entry, Key, Node, Scalar, Style};
+pub(crate) use tree::{Content, Entry, Key, Node, Scalar, Style};
 
 /// The largest file, in bytes.
 pub const MAX_FILE_BYTES: usize = 256 * 1024;
 /// The deepest nesting.
-pub(super) const MAX_DEPTH: usize = 32;
+pub(crate) const MAX_DEPTH: usize = 32;
 /// The most values and keys in a file.
-pub(super) const MAX_NODES: usize = 20_000;
+pub(crate) const MAX_NODES: usize = 20_000;
 /// The longest text of one value: half of what the kernel lets one argument of a program be.
-pub(super) const MAX_TEXT_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_TEXT_BYTES: usize = 64 * 1024;

@@ -12,15 +12,15 @@ use crate::definition::problem::{Findings, Found};
 use crate::model::text::shorten;
 
 /// What came of parsing.
-pub(in crate::definition) struct Parsed<'a> {
+pub(crate) struct Parsed<'a> {
     /// What the file says, as far as it could be read; `None` for an empty file.
-    pub(in crate::definition) root: Option<Node<'a>>,
+    pub(crate) root: Option<Node<'a>>,
     /// Whether all of it could be read.
-    pub(in crate::definition) whole: bool,
+    pub(crate) whole: bool,
 }
 
 /// Parses a text; everything that is refused goes to `found`.
-pub(in crate::definition) fn parse<'a>(found: &mut Findings<'a>) -> Parsed<'a> {
+pub(crate) fn parse<'a>(found: &mut Findings<'a>) -> Parsed<'a> {
     let text = found.text;
     let options = granit_parser::options! {
         disallow_directives: true,

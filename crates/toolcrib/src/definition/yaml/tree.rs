@@ -5,14 +5,14 @@ use std::ops::Range;
 
 /// A value of a file.
 #[derive(Debug, Clone)]
-pub(in crate::definition) struct Node<'a> {
+pub(crate) struct Node<'a> {
     /// Where it is, in bytes of the file; of a block list or mapping, its first line.
-    pub(in crate::definition) span: Range<usize>,
-    pub(in crate::definition) content: Content<'a>,
+    pub(crate) span: Range<usize>,
+    pub(crate) content: Content<'a>,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::definition) enum Content<'a> {
+pub(crate) enum Content<'a> {
     Scalar(Scalar<'a>),
     List(Vec<Node<'a>>),
     Map(Vec<Entry<'a>>),
@@ -21,15 +21,15 @@ pub(in crate::definition) enum Content<'a> {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::definition) struct Scalar<'a> {
+pub(crate) struct Scalar<'a> {
     /// The text, escapes and folding undone.
-    pub(in crate::definition) text: Cow<'a, str>,
-    pub(in crate::definition) style: Style,
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) style: Style,
 }
 
 /// How a text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::definition) enum Style {
+pub(crate) enum Style {
     Plain,
     Quoted,
     /// `|` or `>`.
@@ -37,33 +37,33 @@ pub(in crate::definition) enum Style {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::definition) struct Entry<'a> {
-    pub(in crate::definition) key: Key<'a>,
-    pub(in crate::definition) value: Node<'a>,
+pub(crate) struct Entry<'a> {
+    pub(crate) key: Key<'a>,
+    pub(crate) value: Node<'a>,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::definition) struct Key<'a> {
-    pub(in crate::definition) text: Cow<'a, str>,
-    pub(in crate::definition) span: Range<usize>,
+pub(crate) struct Key<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) span: Range<usize>,
 }
 
 impl<'a> Node<'a> {
-    pub(in crate::definition) fn scalar(&self) -> Option<&Scalar<'a>> {
+    pub(crate) fn scalar(&self) -> Option<&Scalar<'a>> {
         match &self.content {
             Content::Scalar(scalar) => Some(scalar),
             Content::List(_) | Content::Map(_) | Content::Refused => None,
         }
     }
 
-    pub(in crate::definition) fn list(&self) -> Option<&[Node<'a>]> {
+    pub(crate) fn list(&self) -> Option<&[Node<'a>]> {
         match &self.content {
             Content::List(items) => Some(items),
             Content::Scalar(_) | Content::Map(_) | Content::Refused => None,
         }
     }
 
-    pub(in crate::definition) fn map(&self) -> Option<&[Entry<'a>]> {
+    pub(crate) fn map(&self) -> Option<&[Entry<'a>]> {
         match &self.content {
             Content::Map(entries) => Some(entries),
             Content::Scalar(_) | Content::List(_) | Content::Refused => None,
@@ -71,14 +71,14 @@ impl<'a> Node<'a> {
     }
 
     /// Whether nothing was written: `key:` and a line end, `~` or `null`.
-    pub(in crate::definition) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.scalar().is_some_and(|scalar| {
             scalar.style == Style::Plain && matches!(&*scalar.text, "" | "~" | "null")
         })
     }
 
     /// What it is, for a message.
-    pub(in crate::definition) fn in_words(&self) -> &'static str {
+    pub(crate) fn in_words(&self) -> &'static str {
         match &self.content {
             _ if self.is_empty() => "nothing",
             Content::Scalar(_) => "a single value",

@@ -46,6 +46,7 @@ use crate::model::spec::ToolSpec;
 use crate::model::text;
 use crate::process::Runner;
 use crate::schema::Fault;
+use crate::secret::SecretStore;
 use crate::tool::{ShellText, Tool};
 use crate::workspace::Workspace;
 use alias::Alias;
@@ -91,6 +92,8 @@ pub(crate) struct CommandSettings {
     pub(crate) runner: Arc<Runner>,
     /// What `elevated` goes through (`sandbox.sudo`); without it such tools are refused.
     pub(crate) sudo: Option<PathBuf>,
+    /// What programs do not inherit, by name and by value.
+    pub(crate) secrets: Option<SecretStore>,
 }
 
 /// A YAML command tool.

@@ -134,6 +134,17 @@ impl Running {
             .await
     }
 
+    /// The caller's variables, without stored secrets: neither those of their names nor those with their values.
+    fn inherited(&self) -> Vec<(OsString, OsString)> {
+        let mut variables = inherited();
+        if let Some(secrets) = &self.settings.secrets {
+            variables.retain(|(name, value)| {
+                !secrets.is_in_variable(&name.to_string_lossy(), &value.to_string_lossy())
+            });
+        }
+        variables
+    }
+
     /// What to start, and behind what wall.
     fn command(
         &self,
@@ -145,7 +156,7 @@ impl Running {
         let mut wall = self.wall.clone();
         let definition = &self.definition;
         let mut environment: Vec<(OsString, OsString)> = match definition.environment.inherit {
-            true => inherited(),
+            true => self.inherited(),
             false => Vec::new(),
         };
         for (name, value) in &definition.environment.variables {

@@ -1,27 +1,170 @@
 //! HTTP tools (S4) at work: an [`HttpDefinition`] as a [`Tool`].
+//!
+//! ```text
+//! encode    a value as it is written where it stands      values    what stands in the place of a placeholder
+//! build     from a template to a request                  question  what a person is asked; hosts that are not allowed
+//! run       requests in order, within limits              auth      credentials of a request
+//! retry     when to ask again                             answer    from an answer to a value
+//! ```
+//!
+//! The invariant: an argument is a value at its position and nothing else, and a secret is seen by nobody but the request it is
+//! sent with. What can be said against a call without sending anything is said before anybody is asked.
+
+mod answer;
+mod auth;
+mod build;
+mod encode;
+mod question;
+mod retry;
+mod run;
+#[cfg(test)]
+mod tests;
+mod values;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use crate::egress::Egress;
 use crate::manifest::HttpDefinition;
-use crate::model::error::ToolError;
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::{Approval, Effects};
+use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
+use crate::model::outcome::ToolOutput;
+use crate::model::spec::ToolSpec;
+use crate::schema::Fault;
 use crate::secret::SecretStore;
 use crate::tool::Tool;
+use crate::workspace::Workspace;
+use build::{Draft, MAX_URL, too_long};
+use retry::Jitter;
+use run::{Run, over_max_sent};
+use values::{Faults, Values};
 
 /// What all HTTP tools of a registry share.
 pub(crate) struct HttpSettings {
-    /// The way out.
-    pub(crate) egress: Egress,
-    /// Where secrets are; none in a registry without a home.
-    pub(crate) secrets: Option<SecretStore>,
+    egress: Egress,
+    secrets: Option<SecretStore>,
+    tokens: auth::Tokens,
+    jitter: Jitter,
+}
+
+impl HttpSettings {
+    /// The way out, and where secrets are; none in a registry without a home.
+    pub(crate) fn new(egress: Egress, secrets: Option<SecretStore>) -> Self {
+        HttpSettings {
+            egress,
+            secrets,
+            tokens: auth::Tokens::default(),
+            jitter: retry::random,
+        }
+    }
 }
 
 /// The tool of a definition, in the bundle of its scope.
 pub(crate) fn tool(
-    _definition: Arc<HttpDefinition>,
-    _bundle: Slug,
-    _settings: Arc<HttpSettings>,
+    definition: Arc<HttpDefinition>,
+    bundle: Slug,
+    settings: Arc<HttpSettings>,
 ) -> Result<Arc<dyn Tool>, ToolError> {
-    unimplemented!()
+    if definition.requests.is_empty() {
+        let message = format!("`{}` has no request to send", definition.name);
+        return Err(ToolError::new(ErrorCode::ToolUnavailable, message));
+    }
+    let spec = Arc::new(spec_of(&definition, bundle));
+    Ok(Arc::new(HttpTool {
+        definition,
+        settings,
+        spec,
+    }))
+}
+
+/// What models and people see of an HTTP tool.
+pub(crate) fn spec_of(definition: &HttpDefinition, bundle: Slug) -> ToolSpec {
+    let mut spec = ToolSpec::new(
+        definition.name.clone(),
+        definition.description.clone(),
+        Arc::clone(&definition.arg_schema),
+    );
+    spec.slug = definition.slug.clone();
+    spec.version = definition.version.clone();
+    spec.bundle = bundle;
+    spec.title = (!definition.display_name.is_empty()).then(|| definition.display_name.clone());
+    spec.output_schema = definition.output_schema.clone();
+    spec.effects = Effects::from_tags(definition.tags.iter().map(String::as_str));
+    spec.tags = definition.tags.clone();
+    spec.keywords = definition.keywords.clone();
+    spec.asks = question::asks(spec.effects);
+    spec.urls = question::urls(definition);
+    spec.content_digest = Some(definition.digest.clone());
+    spec.limits = definition.limits;
+    spec
+}
+
+/// An HTTP tool.
+struct HttpTool {
+    definition: Arc<HttpDefinition>,
+    settings: Arc<HttpSettings>,
+    spec: Arc<ToolSpec>,
+}
+
+impl Tool for HttpTool {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.spec)
+    }
+
+    fn refine(&self, args: JsonObject, _edited: bool) -> Result<JsonObject, Vec<Fault>> {
+        match self.faults(&args) {
+            faults if faults.is_empty() => Ok(args),
+            faults => Err(faults),
+        }
+    }
+
+    fn refusal(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Option<ToolError> {
+        question::refusal(self)
+    }
+
+    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+        question::approval(self, args)
+    }
+
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move { Run::new(self, &args, &cx).all().await })
+    }
+}
+
+impl HttpTool {
+    /// Everything that is wrong with the arguments where they stand. What secrets and answers add is not known yet; it can only
+    /// make a request longer.
+    fn faults(&self, args: &JsonObject) -> Vec<Fault> {
+        let mut faults = Faults::new(&self.definition, args);
+        let mut size = 0;
+        for template in &self.definition.requests {
+            match Draft::of(template, &mut faults) {
+                Ok(draft) => {
+                    size += draft.size();
+                    if draft.url.len() > MAX_URL {
+                        faults.add(String::new(), too_long(draft.url.len()));
+                    }
+                }
+                // Not the arguments' fault: the call itself will say so.
+                Err(_) => return faults.into_found(),
+            }
+        }
+        if let Some(max) = self.definition.max_sent
+            && size > max
+        {
+            faults.add(
+                String::new(),
+                format!("is too much: {}", over_max_sent(size, max)),
+            );
+        }
+        faults.into_found()
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use toolcrib::definition::{CODES, Problem, code, read, render};
+use toolcrib::manifest;
 
 use crate::golden;
 
@@ -18,6 +19,8 @@ const OF_FILES: &[&str] = &[
     "bad-argument",
     "provider-loss",
     "not-expressible",
+    "argument-is-secret",
+    "json-extension",
 ];
 
 /// Codes of templates that only long or odd texts show; the tests of templates have them.
@@ -52,9 +55,13 @@ fn every_code_is_shown_by_its_example_and_nothing_else_is() {
         let Some(bytes) = example(code.name, code.example) else {
             continue;
         };
-        let reading = read(&bytes, "tool");
-        let (of_this, others): (Vec<&Problem>, Vec<&Problem>) = reading
-            .problems
+        // Examples of HTTP tools are JSON.
+        let is_http = bytes.starts_with(b"{");
+        let (problems, file) = match is_http {
+            true => (manifest::read(&bytes, "tool").problems, "tool.json"),
+            false => (read(&bytes, "tool").problems, "tool.yaml"),
+        };
+        let (of_this, others): (Vec<&Problem>, Vec<&Problem>) = problems
             .iter()
             .partition(|problem| problem.code == code.name);
         if of_this.is_empty() || !others.is_empty() {
@@ -69,9 +76,7 @@ fn every_code_is_shown_by_its_example_and_nothing_else_is() {
         // The words of templates are reviewed where they are written.
         if !code.name.starts_with("template-") {
             for problem in of_this {
-                text.push_str(&render(problem, "tool.yaml", &bytes, &|_, words| {
-                    words.to_owned()
-                }));
+                text.push_str(&render(problem, file, &bytes, &|_, words| words.to_owned()));
                 text.push('\n');
             }
         }
@@ -96,7 +101,11 @@ fn codes_are_named_once_and_have_words() {
 fn every_code_of_the_sources_can_be_explained() {
     let mut seen = 0;
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut open = vec![sources.join("definition"), sources.join("template")];
+    let mut open = vec![
+        sources.join("definition"),
+        sources.join("template"),
+        sources.join("manifest"),
+    ];
     while let Some(directory) = open.pop() {
         for entry in std::fs::read_dir(directory).unwrap().flatten() {
             if entry.path().is_dir() {
@@ -110,6 +119,8 @@ fn every_code_of_the_sources_can_be_explained() {
                 "\"template-",
                 "code: \"",
                 "at_value(",
+                "self.error(",
+                "Err((",
             ] {
                 for (at, _) in text.match_indices(start) {
                     let from = if start.starts_with('"') {

@@ -64,6 +64,7 @@ impl Scene {
         Arc::new(CommandSettings {
             runner: Arc::new(Runner::new(self.options.clone())),
             sudo: self.sudo.clone(),
+            secrets: None,
         })
     }
 

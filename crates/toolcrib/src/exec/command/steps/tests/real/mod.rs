@@ -60,6 +60,7 @@ impl Real {
         let settings = CommandSettings {
             runner: Arc::new(Runner::new(SandboxOptions::default())),
             sudo: None,
+            secrets: None,
         };
         let bundle = Slug::parse("local").unwrap();
         let lookup = |name: &str| Some(Arc::clone(self.registry.find(name).ok()?.spec()));

@@ -1,0 +1,348 @@
+//! `toolcrib new NAME --http` and `--from-curl`: HTTP tools, as files that check.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+use toolcrib::config::Origin;
+use toolcrib::definition::Severity;
+use toolcrib::egress::{AllowedHosts, Target};
+use toolcrib::{Crib, ErrorCode, ToolError, WireName, manifest};
+
+use super::{Place, next, place, write_and_pin};
+use crate::args::{Global, NewArgs};
+use crate::commands::{Done, open, tool_file};
+use crate::curl::{self, Argument, Import};
+use crate::failure::CliError;
+use crate::output::Output;
+
+const TEMPLATE: &str = include_str!("http.json");
+const EXAMPLE_URL: &str = "https://api.example.com/v1/current.json?q=${city}";
+
+/// No command that a person copies is longer; `curl::import` says more about one that is.
+const MAX_COMMAND: u64 = 1024 * 1024;
+
+/// `--from-curl`: a tool that sends what the command would.
+pub(super) fn from_curl(
+    word: &str,
+    args: &NewArgs,
+    name: &WireName,
+    global: &Global,
+    output: &Output,
+) -> Done {
+    let command = read_command(word, global, output)?;
+    let description = super::description(args)?;
+    let import = curl::import(
+        &command,
+        name.as_str(),
+        description.as_deref(),
+        &args.params,
+    );
+    let mut import = import.map_err(refused)?;
+    if import.has_typed_credentials && word != "-" && !word.starts_with('@') {
+        import.notes.push(
+            "the credential that you typed may be in your shell's history; `--from-curl -` reads from stdin"
+                .to_owned(),
+        );
+    }
+    finish(&import, &import.text, args, name, global, output)
+}
+
+/// `--http`: a file with every common field and what it is for.
+pub(super) fn template(args: &NewArgs, name: &WireName, global: &Global, output: &Output) -> Done {
+    let description = super::description(args)?;
+    let url = args.url.as_deref().unwrap_or(EXAMPLE_URL);
+    let method = args.method.as_deref().unwrap_or("GET");
+    // The same reading as of a command: a credential in the URL is none that gets into a file.
+    let request = curl::request(url, method, name.as_str()).map_err(refused)?;
+    let description = match (description, &args.url) {
+        (Some(description), _) => description,
+        (None, Some(_)) => curl::plain_description(&request),
+        (None, None) => "Fetch current weather for a city".to_owned(),
+    };
+    let text = fill(&request, name, &description);
+    finish(&request, &text, args, name, global, output)
+}
+
+/// Checks and writes the file, and says what to do next.
+fn finish(
+    import: &Import,
+    text: &str,
+    args: &NewArgs,
+    name: &WireName,
+    global: &Global,
+    output: &Output,
+) -> Done {
+    checked(text, name.as_str())?;
+    let crib = open(global, output)?;
+    let place = place(args, name, "json", &crib)?;
+    write_and_pin(&place, text, &crib)?;
+    let missing = Missing::of(import, &crib);
+    match output.json() {
+        true => output.document(&json!({"ok": true, "value": document(import, &place, missing)})),
+        false => report(import, &place, missing, &crib, output),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read_command(word: &str, global: &Global, output: &Output) -> Result<String, CliError> {
+    let read = |reader: &mut dyn std::io::Read| {
+        let mut text = String::new();
+        reader.take(MAX_COMMAND).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let text: std::io::Result<String> = match word.strip_prefix('@') {
+        None if word == "-" => {
+            if std::io::stdin().is_terminal() {
+                if global.no_input {
+                    return Err(CliError::usage(
+                        "`--from-curl -` would wait for the terminal, which `--no-input` forbids",
+                    ));
+                }
+                output.say(&output.dim("paste the command and end with Ctrl-D"));
+            }
+            read(&mut std::io::stdin().lock())
+        }
+        None => Ok(word.to_owned()),
+        Some(path) => std::fs::File::open(path)
+            .and_then(|mut file| read(&mut file))
+            .map_err(|error| std::io::Error::new(error.kind(), format!("`{path}`: {error}"))),
+    };
+    text.map_err(|error| CliError::usage(format!("cannot read the command from {error}")))
+}
+
+/// Every reason at once; none of them quotes a value.
+fn refused(reasons: Vec<(String, String)>) -> CliError {
+    let refusal = "the request cannot become a tool";
+    if let [(what, instead)] = reasons.as_slice() {
+        return CliError::usage(format!("{refusal}: {what}")).with_hint(instead.clone());
+    }
+    let message: Vec<&str> = reasons.iter().map(|(what, _)| what.as_str()).collect();
+    let faults: Vec<Value> = reasons
+        .iter()
+        .map(|(what, instead)| json!({"pointer": what, "message": format!("({instead})")}))
+        .collect();
+    let message = format!("{refusal}: {}", message.join("; "));
+    ToolError::new(ErrorCode::Usage, message)
+        .with_detail("faults", faults)
+        .into()
+}
+
+/// What is written works: a problem here is one of what was given, or ours.
+fn checked(text: &str, name: &str) -> Result<(), CliError> {
+    let reading = manifest::read(text.as_bytes(), name);
+    let is_wrong = |problem: &&toolcrib::definition::Problem| problem.severity == Severity::Error;
+    match reading.problems.iter().find(is_wrong) {
+        None => Ok(()),
+        Some(problem) => Err(CliError::usage(format!(
+            "the request cannot become a tool: {}",
+            problem.message
+        ))
+        .with_hint(problem.help.clone().unwrap_or_default())),
+    }
+}
+
+/// The template with what was given in it.
+fn fill(request: &Import, name: &WireName, description: &str) -> String {
+    let has_body = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
+    let mut arguments = request.arguments.clone();
+    let text = Argument::new("text", "string", "What to send");
+    if has_body && arguments.iter().all(|argument| argument.name != text.name) {
+        arguments.push(text);
+    }
+    let mut headers = Map::new();
+    headers.insert("Accept".to_owned(), json!("application/json"));
+    if has_body {
+        headers.insert("Content-Type".to_owned(), json!("application/json"));
+    }
+    let body = match has_body {
+        true => r#"{"text": "${text}"}"#,
+        false => "",
+    };
+    let is_head = request.method == "HEAD";
+    // One pass from the front: what a value holds is never taken for a field.
+    let values = [
+        ("{{slug}}", json!(name.as_str().replace('_', "-"))),
+        ("{{title}}", json!(curl::title(name.as_str()))),
+        ("{{description}}", json!(description)),
+        ("{{tags}}", json!(curl::tags(&request.method))),
+        ("{{argSchema}}", curl::arg_schema(&arguments)),
+        ("{{method}}", json!(request.method)),
+        ("{{url}}", json!(request.url)),
+        ("{{headers}}", Value::Object(headers)),
+        ("{{body}}", json!(body)),
+        ("{{code}}", json!(200)),
+        ("{{encoding}}", json!(if is_head { "text" } else { "json" })),
+        ("{{extract}}", json!(if is_head { "/(?s).*/" } else { "$" })),
+    ];
+    let mut text = String::new();
+    let mut rest = TEMPLATE;
+    for (field, value) in values {
+        let Some((before, after)) = rest.split_once(field) else {
+            continue;
+        };
+        text.push_str(before);
+        text.push_str(&indented(&value));
+        rest = after;
+    }
+    text + rest
+}
+
+/// JSON that stands two columns in.
+fn indented(value: &Value) -> String {
+    match value {
+        Value::Object(fields) if fields.contains_key("properties") => {
+            let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
+            pretty.replace('\n', "\n  ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What the setting `allowedHosts` must be for the tool to work.
+struct Missing {
+    hosts: Vec<String>,
+    origin: Origin,
+}
+
+impl Missing {
+    /// None where the host is listed already.
+    fn of(import: &Import, crib: &Crib) -> Option<Missing> {
+        let mut entries = crib.config().entries();
+        let (_, value, origin) = entries.find(|(setting, _, _)| setting.key == "allowedHosts")?;
+        let listed = value.as_array().into_iter().flatten();
+        let mut hosts: Vec<String> = listed
+            .filter_map(|host| host.as_str().map(str::to_owned))
+            .collect();
+        let (_, target) = Target::parse(&import.origin).ok()?;
+        let allowed = AllowedHosts::parse(hosts.iter().map(String::as_str)).ok()?;
+        if allowed.contains(&target) {
+            return None;
+        }
+        hosts.push(import.host.clone());
+        Some(Missing { hosts, origin })
+    }
+
+    /// The line to write, and where.
+    fn lines(&self, crib: &Crib) -> (String, String) {
+        match self.origin {
+            Origin::Environment => (
+                "the host is not allowed yet; the environment says which are".to_owned(),
+                format!("export TOOLCRIB_ALLOWED_HOSTS={}", self.hosts.join(",")),
+            ),
+            _ => {
+                let file = tool_file::shown(&crib.home().join("config.toml"), crib);
+                (
+                    format!("the host is not allowed yet; put this line at the top of {file}"),
+                    format!("allowedHosts = {}", json!(self.hosts)),
+                )
+            }
+        }
+    }
+}
+
+fn document(import: &Import, place: &Place, missing: Option<Missing>) -> Value {
+    let left_out = import.left_out.iter();
+    let left_out: Vec<Value> = left_out
+        .map(|(what, why)| json!({"what": what, "why": why}))
+        .collect();
+    let secrets = import.secrets.iter();
+    let secrets: Vec<Value> = secrets
+        .map(|secret| json!({"name": secret.name, "host": import.host, "place": secret.place}))
+        .collect();
+    let arguments = import.arguments.iter();
+    let arguments: Vec<Value> = arguments
+        .map(|argument| json!({"name": argument.name, "type": argument.kind, "place": argument.place}))
+        .collect();
+    json!({
+        "tool": place.name,
+        "file": place.path,
+        "created": true,
+        "method": import.method,
+        "url": import.url,
+        "arguments": arguments,
+        "secrets": secrets,
+        "leftOut": left_out,
+        "notes": import.notes,
+        "allowedHosts": missing.map(|missing| missing.hosts),
+    })
+}
+
+fn report(import: &Import, place: &Place, missing: Option<Missing>, crib: &Crib, output: &Output) {
+    output.line(&format!("wrote {}", tool_file::shown(&place.path, crib)));
+    output.say(&format!("  {} {}", import.method, import.url));
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    for argument in &import.arguments {
+        rows.push(("argument", format!("{}: {}", argument.name, argument.place)));
+    }
+    for secret in &import.secrets {
+        let place = &secret.place;
+        rows.push((
+            "secret",
+            format!("{}: {place}; its value is not in the file", secret.name),
+        ));
+    }
+    for (whats, why) in grouped(&import.left_out) {
+        rows.push(("left out", format!("{whats}: {why}")));
+    }
+    for note in &import.notes {
+        rows.push(("note", note.clone()));
+    }
+    for (kind, words) in rows {
+        output.say(&format!("  {}  {words}", output.dim(&format!("{kind:8}"))));
+    }
+    if let Some(missing) = missing {
+        let (what, line) = missing.lines(crib);
+        output.say(&what);
+        output.say(&format!("  {line}"));
+    }
+    let name = &place.name;
+    let mut commands: Vec<(String, &str)> = Vec::new();
+    for secret in &import.secrets {
+        let set = format!("toolcrib secret set {} --host {}", secret.name, import.host);
+        commands.push((set, "keep its value"));
+    }
+    commands.push((format!("toolcrib edit {name}"), "make it yours"));
+    commands.push((
+        format!("toolcrib run {name}{}", example(&import.arguments)),
+        "call it",
+    ));
+    let commands: Vec<(&str, &str)> = commands
+        .iter()
+        .map(|(command, what)| (command.as_str(), *what))
+        .collect();
+    next(&commands, output);
+}
+
+/// What has the same reason is said together.
+fn grouped(left_out: &[(String, String)]) -> Vec<(String, &str)> {
+    let mut groups: Vec<(String, &str)> = Vec::new();
+    for (what, why) in left_out {
+        match groups.iter_mut().find(|(_, other)| other == why) {
+            Some((whats, _)) => {
+                whats.push_str(", ");
+                // `header A, B`: the word once.
+                whats.push_str(what.strip_prefix("header ").unwrap_or(what));
+            }
+            None => groups.push((what.clone(), why)),
+        }
+    }
+    groups
+}
+
+/// The arguments of a call, with what stood there.
+fn example(arguments: &[Argument]) -> String {
+    let word = |argument: &Argument| {
+        let value = match &argument.example {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => "…".to_owned(),
+        };
+        let is_plain = |char: char| char.is_alphanumeric() || "…_-./:@".contains(char);
+        match value.chars().all(is_plain) {
+            true => format!(" {}={value}", argument.name),
+            false => format!(" {}='{}'", argument.name, value.replace('\'', r"'\''")),
+        }
+    };
+    arguments.iter().map(word).collect()
+}

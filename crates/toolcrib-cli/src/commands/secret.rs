@@ -1,0 +1,266 @@
+//! `toolcrib secret`: keys and passwords for tools, which no tool, model or log gets to see.
+//!
+//! A value comes from a prompt that does not show it, from standard input or from a variable; never from the command line, where
+//! the shell's history and every process of the machine would have it.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use toolcrib::model::text;
+use toolcrib::secret::{Binding, SecretEntry, SecretError, SecretName};
+use toolcrib::{Crib, ErrorCode, Secret, Slug, ToolError};
+
+use super::{Done, open};
+use crate::args::{Global, SecretCommand, SecretSetArgs};
+use crate::duration;
+use crate::failure::CliError;
+use crate::output::Output;
+use crate::prompt::{Hidden, Terminal};
+
+/// The longest value, with a little more to notice what is longer.
+const MAX_INPUT: u64 = 65 * 1024;
+
+pub(super) fn secret(command: &SecretCommand, global: &Global, output: &Output) -> Done {
+    match command {
+        SecretCommand::Set(args) => set(args, global, output)?,
+        SecretCommand::List => list(&open(global, output)?, output)?,
+        SecretCommand::Rm { names } => remove(names, &open(global, output)?, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl From<SecretError> for CliError {
+    fn from(error: SecretError) -> Self {
+        let hint = match &error {
+            SecretError::Missing(_) => "`toolcrib secret list` shows the names",
+            SecretError::Invalid(_) | SecretError::NotBound(_) => {
+                "`toolcrib secret set --help` says what can be kept"
+            }
+            SecretError::Unusable(_) | SecretError::Storage(_) => {
+                "`toolcrib doctor` says where the files are"
+            }
+        };
+        CliError::from(ToolError::from(error)).with_hint(hint)
+    }
+}
+
+fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), CliError> {
+    if !args.value.is_empty() || args.name.contains('=') {
+        // Not a word of it is repeated.
+        return Err(CliError::usage(
+            "a value on the command line stays in the shell's history, and every process of this machine can read it",
+        )
+        .with_hint("leave it out: it is asked for, or read from stdin, or from a variable with `--from-env VAR`"));
+    }
+    let name = SecretName::parse(&args.name).map_err(CliError::usage)?;
+    let bundles: Vec<Slug> = args
+        .bundles
+        .iter()
+        .map(|bundle| Slug::parse(bundle))
+        .collect::<Result<_, _>>()
+        .map_err(|error| CliError::usage(error.to_string()))?;
+    let binding = Binding::new(args.hosts.iter().map(String::as_str), bundles)?;
+    let crib = open(global, output)?;
+    if let Some(tool) = tool_with_argument(&crib, &name) {
+        let message = format!(
+            "the HTTP tool `{tool}` has an argument `{name}`; with a secret of that name it could not be used, because an argument can never stand for a secret"
+        );
+        return Err(CliError::from(ToolError::new(ErrorCode::Conflict, message))
+            .with_hint("choose another name, or rename the argument in the tool's file"));
+    }
+    let value = match &args.from_env {
+        Some(variable) => of_variable(variable)?,
+        None => given(&name, global, output)?,
+    };
+    let is_new = !crib.secrets().contains(&name)?;
+    crib.secrets().set(&name, &value, &binding)?;
+    let entry = crib.secrets().list()?.into_iter().find(|e| e.name == name);
+    if output.json() {
+        output.document(&entry.as_ref().map(as_json));
+        return Ok(());
+    }
+    let bytes = value.expose().len();
+    let verb = if is_new { "keeps" } else { "replaced" };
+    output.say(&format!(
+        "{verb} `{name}`: {bytes} bytes, {}",
+        binding_in_words(&binding)
+    ));
+    Ok(())
+}
+
+/// A loaded HTTP tool whose arguments have one of this name.
+fn tool_with_argument(crib: &Crib, name: &SecretName) -> Option<String> {
+    let entries = crib.registry().entries();
+    let report = crib.tool_files();
+    let is_http = |tool: &str| {
+        report
+            .files
+            .iter()
+            .any(|file| file.name == tool && file.path.extension().is_some_and(|end| end == "json"))
+    };
+    entries
+        .iter()
+        .map(|entry| entry.spec())
+        .filter(|spec| is_http(spec.name.as_str()))
+        .find(|spec| {
+            spec.input_schema
+                .properties()
+                .any(|(property, _)| property == name.as_str())
+        })
+        .map(|spec| spec.name.to_string())
+}
+
+fn of_variable(variable: &str) -> Result<Secret, CliError> {
+    match std::env::var(variable) {
+        Ok(value) => Ok(Secret::new(value)),
+        Err(std::env::VarError::NotPresent) => Err(CliError::usage(format!(
+            "there is no variable `{}` in the environment",
+            text::shorten(variable, 64)
+        ))
+        .with_hint("`--from-env` takes the variable's name, not its value")),
+        Err(std::env::VarError::NotUnicode(_)) => Err(CliError::usage(format!(
+            "the variable `{}` is not UTF-8 text",
+            text::shorten(variable, 64)
+        ))),
+    }
+}
+
+/// The value, typed or piped.
+fn given(name: &SecretName, global: &Global, output: &Output) -> Result<Secret, CliError> {
+    if std::io::stdin().is_terminal() {
+        let terminal = (!global.no_input)
+            .then(|| Terminal::find(output.colours_terminal()))
+            .flatten();
+        let Some(terminal) = terminal else {
+            return Err(
+                CliError::usage("there is no value: `--no-input` forbids to ask for it")
+                    .with_hint(FROM_ELSEWHERE),
+            );
+        };
+        return match terminal.ask_hidden(&format!("Value of {name} (not shown): ")) {
+            Hidden::Text(value) => Ok(Secret::new(value)),
+            Hidden::Cancelled => {
+                Err(ToolError::new(ErrorCode::Cancelled, "nothing was kept").into())
+            }
+        };
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(MAX_INPUT)
+        .read_to_end(&mut bytes)
+        .map_err(|error| CliError::usage(format!("cannot read standard input: {error}")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| CliError::usage("standard input is not UTF-8 text"))?;
+    // `echo` and editors end a text with a newline that is no part of it.
+    let value = text
+        .strip_suffix("\r\n")
+        .or_else(|| text.strip_suffix('\n'))
+        .unwrap_or(&text);
+    if value.is_empty() {
+        return Err(
+            CliError::usage("there is no value: standard input is empty").with_hint(FROM_ELSEWHERE),
+        );
+    }
+    Ok(Secret::new(value))
+}
+
+const FROM_ELSEWHERE: &str = "pipe it in, as in `pass show weather | toolcrib secret set NAME`, or name a variable with `--from-env VAR`";
+
+fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
+    let entries = crib.secrets().list()?;
+    for problem in crib.secrets().problems()? {
+        output.say(&format!(
+            "{} {}",
+            output.bold("warning:"),
+            text::visible(&problem.why)
+        ));
+    }
+    if output.json() {
+        output.document(&entries.iter().map(as_json).collect::<Vec<_>>());
+        return Ok(());
+    }
+    if entries.is_empty() && !output.plain() {
+        output.say("there are no secrets; `toolcrib secret set NAME` asks for one");
+        return Ok(());
+    }
+    let or_any = |list: Vec<&str>| match list.as_slice() {
+        [] => "any".to_owned(),
+        list => list.join(", "),
+    };
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .map(|entry| {
+            let bundles = entry.binding.bundles().iter().map(Slug::as_str);
+            vec![
+                entry.name.to_string(),
+                entry.fingerprint.clone(),
+                modified(entry, output),
+                or_any(bundles.collect()),
+                or_any(entry.binding.hosts().iter().map(String::as_str).collect()),
+            ]
+        })
+        .collect();
+    output.table(&["NAME", "HASH", "SET", "BUNDLES", "HOSTS"], &rows);
+    Ok(())
+}
+
+fn modified(entry: &SecretEntry, output: &Output) -> String {
+    if output.plain() {
+        return entry.modified_at.to_string();
+    }
+    let age = Timestamp::now().duration_since(entry.modified_at);
+    let age = std::time::Duration::try_from(age).unwrap_or_default();
+    format!("{} ago", duration::in_words(age))
+}
+
+fn remove(names: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> {
+    let names: Vec<SecretName> = names
+        .iter()
+        .map(|name| SecretName::parse(name))
+        .collect::<Result<_, _>>()
+        .map_err(CliError::usage)?;
+    // All or none: half a command is hard to repeat.
+    for name in &names {
+        if !crib.secrets().contains(name)? {
+            return Err(SecretError::Missing(name.to_string()).into());
+        }
+    }
+    for name in &names {
+        crib.secrets().remove(name)?;
+    }
+    if output.json() {
+        let removed: Vec<&str> = names.iter().map(SecretName::as_str).collect();
+        output.document(&json!({ "removed": removed }));
+        return Ok(());
+    }
+    for name in &names {
+        output.say(&format!("removed `{name}`"));
+    }
+    Ok(())
+}
+
+fn as_json(entry: &SecretEntry) -> Value {
+    json!({
+        "name": entry.name.as_str(),
+        "hash": entry.fingerprint,
+        "hosts": entry.binding.hosts(),
+        "bundles": entry.binding.bundles(),
+        "createdAt": entry.created_at,
+        "modifiedAt": entry.modified_at,
+    })
+}
+
+fn binding_in_words(binding: &Binding) -> String {
+    let hosts = match binding.hosts() {
+        [] => "any host of `allowedHosts`".to_owned(),
+        hosts => hosts.join(", "),
+    };
+    let bundles: Vec<&str> = binding.bundles().iter().map(Slug::as_str).collect();
+    match bundles.as_slice() {
+        [] => format!("for {hosts}"),
+        bundles => format!("for {hosts}, used by tools of {}", bundles.join(", ")),
+    }
+}

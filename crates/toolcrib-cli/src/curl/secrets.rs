@@ -1,0 +1,113 @@
+//! Which values become secrets. Their values are looked at, compared, and forgotten: nothing here gives one back.
+
+use super::credential;
+use super::mark;
+
+/// The secrets of a tool that is being made.
+#[derive(Debug)]
+pub(super) struct Secrets {
+    prefix: String,
+    kept: Vec<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    name: String,
+    /// What was typed, so that the same credential is the same secret; a variable has none.
+    value: Option<String>,
+    place: String,
+}
+
+/// A secret that a tool needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SecretUse {
+    /// Its name.
+    pub(crate) name: String,
+    /// Where it stands, in words.
+    pub(crate) place: String,
+}
+
+impl Secrets {
+    /// Those of a tool for this host; the tool's name stands in for a host without a name.
+    pub(super) fn of(host: &str, tool: &str) -> Self {
+        Secrets {
+            prefix: credential::prefix_of_host(host).unwrap_or_else(|| credential::upper(tool)),
+            kept: Vec::new(),
+        }
+    }
+
+    /// The mark of a secret in the place of a credential. A text with variables keeps them, and they are secrets.
+    pub(super) fn conceal(&mut self, value: &str, suffix: &str, place: &str) -> String {
+        if value.is_empty() {
+            return String::new();
+        }
+        if mark::is_in(value) {
+            for name in mark::names(value) {
+                self.claim(name, place);
+            }
+            return value.to_owned();
+        }
+        let same = |kept: &&Kept| kept.value.as_deref() == Some(value);
+        if let Some(kept) = self.kept.iter().find(same) {
+            return mark::of(&kept.name);
+        }
+        self.add(Some(value.to_owned()), suffix, place)
+    }
+
+    /// The mark of a secret whose value the command does not have.
+    pub(super) fn missing(&mut self, suffix: &str, place: &str) -> String {
+        self.add(None, suffix, place)
+    }
+
+    fn add(&mut self, value: Option<String>, suffix: &str, place: &str) -> String {
+        let suffix = credential::upper(suffix);
+        let mut base = match suffix.starts_with(&format!("{}_", self.prefix)) {
+            true => suffix,
+            false => format!("{}_{suffix}", self.prefix),
+        };
+        base.truncate(60);
+        let mut name = base.clone();
+        let mut number = 2;
+        while self.has(&name) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        let marked = mark::of(&name);
+        self.kept.push(Kept {
+            name,
+            value,
+            place: place.to_owned(),
+        });
+        marked
+    }
+
+    /// A variable that is a secret.
+    pub(super) fn claim(&mut self, name: &str, place: &str) {
+        if !self.has(name) {
+            self.kept.push(Kept {
+                name: name.to_owned(),
+                value: None,
+                place: place.to_owned(),
+            });
+        }
+    }
+
+    /// Whether a name is one of a secret.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.kept.iter().any(|kept| kept.name == name)
+    }
+
+    /// Whether the value of one was in the command.
+    pub(super) fn has_typed(&self) -> bool {
+        self.kept.iter().any(|kept| kept.value.is_some())
+    }
+
+    /// What can be told about them.
+    pub(super) fn into_uses(self) -> Vec<SecretUse> {
+        let uses = self.kept.into_iter().map(|kept| SecretUse {
+            name: kept.name,
+            place: kept.place,
+        });
+        uses.collect()
+    }
+}

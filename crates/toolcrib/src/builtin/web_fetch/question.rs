@@ -1,0 +1,128 @@
+//! Whether a request may go, whether a person is asked, and what is said to them.
+//!
+//! No name is looked up here: a lookup is itself a message. What was agreed to is kept as the decision's basis, and only that host is
+//! reached besides those of the setting.
+
+use serde_json::{Value, json};
+
+use super::super::size_in_words;
+use super::arguments::{Args, Verb};
+use crate::approval::grants::Origin;
+use crate::egress::{Egress, EgressError, ExchangeLog, Reach, Refusal, Standing, Target};
+use crate::model::JsonObject;
+use crate::model::effects::Approval;
+use crate::model::error::ToolError;
+use crate::model::text;
+
+/// How much of a path and of a query is shown.
+const MAX_SHOWN: usize = 300;
+
+/// Why a request can never go, whoever agrees.
+pub(super) fn refusal(egress: &Egress, args: &JsonObject) -> Option<ToolError> {
+    let url = args.get("url").and_then(Value::as_str)?;
+    let target = match Target::parse(url) {
+        Ok((_, target)) => target,
+        Err(error) => return Some(error.into()),
+    };
+    match egress.standing(&target) {
+        Standing::Refused(refusal) => Some(EgressError::Refused(refusal).into()),
+        Standing::Listed | Standing::Unlisted => None,
+    }
+}
+
+/// Whether a person is asked.
+pub(super) fn approval(egress: &Egress, args: &JsonObject) -> Approval {
+    let read = || -> Option<(Args, url::Url, Target)> {
+        let args = Args::read(args).ok()?;
+        let (url, target) = Target::parse(&args.url).ok()?;
+        Some((args, url, target))
+    };
+    // What makes no sense was refused before; should it come here all the same, nobody can agree to it.
+    let Some((args, url, target)) = read() else {
+        return Approval::deny("the URL is none that can be asked");
+    };
+    let effect = effect(&args, &url, &target);
+    match egress.standing(&target) {
+        Standing::Listed => Approval::allow().with_effect(effect),
+        Standing::Unlisted => Approval::ask(format!(
+            "`{}` is not one of `allowedHosts`",
+            text::shorten(&Origin::from(&target).authority(), 300)
+        ))
+        .with_effect(effect)
+        .with_basis(json!({"origin": Origin::from(&target)})),
+        Standing::Refused(refusal) => Approval::deny(refusal.message),
+    }
+}
+
+/// Which targets the request may go to: those of the setting, and the one that was agreed to.
+pub(super) fn reach(basis: Option<&Value>, target: &Target) -> Reach {
+    let agreed = basis.and_then(|basis| basis["origin"].as_str());
+    if agreed == Some(Origin::from(target).to_string().as_str()) {
+        Reach::ListedOr(target.clone())
+    } else {
+        Reach::Listed
+    }
+}
+
+/// An error with what to do about it: a redirection to another host can be asked for by itself.
+pub(super) fn explained(error: EgressError, left: &ExchangeLog) -> ToolError {
+    // A first hop that was answered, and a refusal after it.
+    let was_redirected = left
+        .exchanges()
+        .iter()
+        .any(|exchange| exchange.status.is_some());
+    match error {
+        EgressError::Refused(refusal) if was_redirected => {
+            let message = format!(
+                "{}; a redirection led there, and `web_fetch` with that URL asks for it",
+                refusal.message
+            );
+            EgressError::Refused(Refusal { message }).into()
+        }
+        error => error.into(),
+    }
+}
+
+/// The request in words: method, host, path, and what goes along.
+fn effect(args: &Args, url: &url::Url, target: &Target) -> String {
+    let verb = match args.method {
+        Verb::Get => "fetch (GET)",
+        Verb::Head => "ask about (HEAD)",
+        Verb::Post => "send (POST) to",
+    };
+    let mut words = format!(
+        "{verb} `{}://{}{}`",
+        url.scheme(),
+        Origin::from(target).authority(),
+        text::shorten(url.path(), MAX_SHOWN)
+    );
+    if let Some(query) = url.query() {
+        // Data can leave in a query as well as in a body.
+        words.push_str(&format!(
+            " with the query `{}`, {}",
+            text::shorten(query, MAX_SHOWN),
+            size_in_words(query.len() as u64)
+        ));
+    }
+    if let Some(body) = &args.body {
+        words.push_str(&format!(
+            ", body of {}: `{}`",
+            size_in_words(body.len() as u64),
+            text::shorten(body, MAX_SHOWN)
+        ));
+    }
+    if !args.headers.is_empty() {
+        let names: Vec<String> = args
+            .headers
+            .keys()
+            .take(20)
+            .map(|name| format!("`{}`", text::shorten(name, 60)))
+            .collect();
+        let more = args.headers.len().saturating_sub(names.len());
+        words.push_str(&format!(", headers {}", names.join(", ")));
+        if more > 0 {
+            words.push_str(&format!(" and {more} more"));
+        }
+    }
+    words
+}

@@ -1,0 +1,205 @@
+//! From an answer to a value: is the status one of success, what does the body say, and which part of it is wanted?
+
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde_json::Value;
+
+use super::retry::{Failure, Repeat, retry_after};
+use crate::egress::Response;
+use crate::manifest::{Extract, RequestTemplate, ResponseEncoding};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::text;
+use crate::secret::SecretStore;
+
+/// How much of a body an error shows.
+const MAX_SHOWN: usize = 2000;
+/// How much of a body is looked at for it: so much more that a secret which this cuts in two is not shown.
+const MAX_LOOKED_AT: usize = 128 * 1024;
+
+/// The value of an answer, or why there is none and whether asking again may help.
+pub(super) fn value(
+    template: &RequestTemplate,
+    response: &Response,
+    secrets: Option<&SecretStore>,
+) -> Result<Value, Failure> {
+    if !is_success(template, response.status) {
+        return Err(unsuccessful(template, response, secrets));
+    }
+    extracted(template, response).map_err(|why| {
+        let error = ToolError::new(
+            ErrorCode::UpstreamError,
+            format!("{} {why}", whose(template)),
+        );
+        Failure::lasting(with_answer(error, response, secrets))
+    })
+}
+
+/// `successCodes`; 200 to 299 if the file says nothing.
+fn is_success(template: &RequestTemplate, status: StatusCode) -> bool {
+    match template.success_codes.is_empty() {
+        true => status.is_success(),
+        false => template.success_codes.contains(&status.as_u16()),
+    }
+}
+
+fn unsuccessful(
+    template: &RequestTemplate,
+    response: &Response,
+    secrets: Option<&SecretStore>,
+) -> Failure {
+    let status = response.status;
+    let reason = status.canonical_reason().unwrap_or_default();
+    let message = format!("{} answered {} {reason}", whose(template), status.as_u16());
+    let error = ToolError::new(ErrorCode::UpstreamError, message.trim_end());
+    let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+    Failure {
+        error: with_answer(error, response, secrets),
+        repeat: match may_pass {
+            true => Repeat::IfIdempotent,
+            false => Repeat::Never,
+        },
+        retry_after: may_pass
+            .then(|| retry_after(&response.headers, jiff::Timestamp::now()))
+            .flatten(),
+    }
+}
+
+/// Who answered, without what was asked: queries hold secrets.
+fn whose(template: &RequestTemplate) -> String {
+    format!("`{}`", template.url.origin)
+}
+
+/// What the server said, shortened.
+fn with_answer(error: ToolError, response: &Response, secrets: Option<&SecretStore>) -> ToolError {
+    let error = error.with_detail("status", response.status.as_u16());
+    if response.body.is_empty() {
+        return error;
+    }
+    let head = &response.body[..response.body.len().min(MAX_LOOKED_AT)];
+    let body = String::from_utf8_lossy(head);
+    // Servers repeat what they were sent. A secret that is cut in two is found by nobody, so it goes before the cut.
+    let body = match secrets {
+        Some(secrets) => secrets.masker().mask(&body).into_owned(),
+        None => body.into_owned(),
+    };
+    error.with_detail("body", text::shorten(&body, MAX_SHOWN))
+}
+
+/// The wanted part of the body; the error reads on from who answered.
+fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, String> {
+    match (template.encoding, &template.extract) {
+        (ResponseEncoding::Text, None) => Ok(text_of(response)?.into()),
+        (ResponseEncoding::Json, None) if is_blank(response) => Ok(Value::Null),
+        (ResponseEncoding::Json, None) => json_of(response),
+        (ResponseEncoding::Json | ResponseEncoding::Text, Some(Extract::Pattern(pattern))) => {
+            let text = text_of(response)?;
+            let found = pattern.captures(&text).ok_or_else(|| {
+                format!("gave an answer in which `extractExpr` finds nothing: /{pattern}/")
+            })?;
+            // A group that took no part has no text; the match always has.
+            let found = found.get(1).or(found.get(0));
+            Ok(found.map_or("", |found| found.as_str()).into())
+        }
+        (ResponseEncoding::Json | ResponseEncoding::Text, Some(Extract::Path(path))) => {
+            let document = json_of(response)?;
+            let nodes = path.query(&document).map_err(|error| {
+                format!("gave an answer that is too much for `extractExpr`: {error}")
+            })?;
+            match nodes.as_slice() {
+                [] => Err("gave an answer in which `extractExpr` finds nothing".to_owned()),
+                [node] => Ok((*node).clone()),
+                nodes => Ok(nodes.iter().copied().cloned().collect()),
+            }
+        }
+    }
+}
+
+/// Whether there is nothing but white space: what many servers say when there is nothing to say.
+fn is_blank(response: &Response) -> bool {
+    response.body.iter().all(u8::is_ascii_whitespace)
+}
+
+/// The body as JSON. The parser bounds how deep it may be nested, the exchange how long it may be.
+fn json_of(response: &Response) -> Result<Value, String> {
+    let body = response
+        .body
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(&response.body);
+    serde_json::from_slice(body).map_err(|error| match kind(response) {
+        Some(kind) => format!("gave an answer that is not JSON ({kind}): {error}"),
+        None => format!("gave an answer that is not JSON: {error}"),
+    })
+}
+
+/// The body as text, by the charset it says it has; UTF-8 if it says none.
+fn text_of(response: &Response) -> Result<String, String> {
+    let charset = kind(response).and_then(charset);
+    let body = &response.body[..];
+    match charset.as_deref() {
+        None | Some("utf-8" | "utf8" | "us-ascii" | "ascii") => {
+            let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+            match std::str::from_utf8(body) {
+                Ok(text) => Ok(text.to_owned()),
+                Err(error) => Err(format!(
+                    "gave an answer that is not text in UTF-8 (at byte {}), and names no other charset that is read here",
+                    error.valid_up_to()
+                )),
+            }
+        }
+        Some("iso-8859-1" | "latin1" | "iso8859-1" | "l1" | "windows-1252" | "cp1252") => {
+            Ok(body.iter().copied().map(windows_1252).collect())
+        }
+        Some("utf-16" | "utf-16le" | "utf-16be") => utf_16(body, charset.as_deref()),
+        Some(other) => Err(format!(
+            "gave an answer in the charset `{}`; UTF-8, UTF-16, ISO-8859-1 and windows-1252 are read",
+            text::shorten(other, 40)
+        )),
+    }
+}
+
+fn kind(response: &Response) -> Option<&str> {
+    response.headers.get(CONTENT_TYPE)?.to_str().ok()
+}
+
+/// The parameter `charset` of a `Content-Type`, in lower case.
+fn charset(kind: &str) -> Option<String> {
+    kind.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim()
+            .eq_ignore_ascii_case("charset")
+            .then(|| value.trim().trim_matches('"').to_ascii_lowercase())
+    })
+}
+
+/// ISO-8859-1 as everybody reads it: with the characters of windows-1252 in the place of control characters.
+fn windows_1252(byte: u8) -> char {
+    const HIGH: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
+        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
+        'ž', 'Ÿ',
+    ];
+    match byte {
+        0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
+        other => char::from(other),
+    }
+}
+
+fn utf_16(body: &[u8], charset: Option<&str>) -> Result<String, String> {
+    let (body, little) = match body {
+        [0xff, 0xfe, rest @ ..] => (rest, true),
+        [0xfe, 0xff, rest @ ..] => (rest, false),
+        // Without a mark the order is what the name says; browsers take the bare name for little-endian.
+        _ => (body, charset != Some("utf-16be")),
+    };
+    let broken = || "gave an answer that is not text in UTF-16, which it says it is".to_owned();
+    let (units, []) = body.as_chunks::<2>() else {
+        return Err(broken());
+    };
+    let units = units.iter().map(|unit| match little {
+        true => u16::from_le_bytes(*unit),
+        false => u16::from_be_bytes(*unit),
+    });
+    char::decode_utf16(units)
+        .collect::<Result<String, _>>()
+        .map_err(|_| broken())
+}

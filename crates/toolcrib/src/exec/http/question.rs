@@ -1,0 +1,163 @@
+//! What a person is asked about a call, and why a call can never be made.
+
+use super::HttpTool;
+use super::build::Draft;
+use super::values::Shown;
+use crate::egress::{EgressError, Host, Standing, Target};
+use crate::manifest::{Auth, HttpDefinition, OauthGrant, Placeholder, RequestTemplate, Template};
+use crate::model::JsonObject;
+use crate::model::effects::{Approval, Effects};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::text;
+
+/// How much of a request a person is shown.
+const MAX_SHOWN: usize = 4000;
+
+/// Why a tool without a tag asks.
+const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs something (no tag `read`, `write` or `run`)";
+
+/// Whether a person has to agree: every time if the tool does not say what it does, else never (rules may still have them asked).
+pub(super) fn approval(tool: &HttpTool, args: &JsonObject) -> Approval {
+    let effect = effect(tool, args);
+    match tool.spec.effects.is_unknown() {
+        true => Approval::ask(UNTAGGED).every_time().with_effect(effect),
+        false => Approval::allow().with_effect(effect),
+    }
+}
+
+/// When the tool has a person asked, in words.
+pub(super) fn asks(effects: Effects) -> Option<String> {
+    effects
+        .is_unknown()
+        .then(|| format!("every time: {UNTAGGED}"))
+}
+
+/// Where its requests go, token servers included, for rules about hosts.
+pub(super) fn urls(definition: &HttpDefinition) -> Vec<String> {
+    let mut urls: Vec<String> = Vec::new();
+    for request in &definition.requests {
+        let token = match &request.auth {
+            Some(Auth::Oauth2 { token_url, .. }) => Some(token_url.origin().ascii_serialization()),
+            _ => None,
+        };
+        for url in std::iter::once(request.url.origin.clone()).chain(token) {
+            if !urls.contains(&url) {
+                urls.push(url);
+            }
+        }
+    }
+    urls
+}
+
+/// Why the call can never be made: a host that the setting does not name, an address that nothing reaches.
+pub(super) fn refusal(tool: &HttpTool) -> Option<ToolError> {
+    let egress = &tool.settings.egress;
+    tool.definition
+        .targets()
+        .into_iter()
+        .find_map(|target| match egress.standing(target) {
+            Standing::Listed => None,
+            Standing::Refused(refusal) => Some(EgressError::Refused(refusal).into()),
+            Standing::Unlisted => Some(unlisted(tool, target)),
+        })
+}
+
+fn unlisted(tool: &HttpTool, target: &Target) -> ToolError {
+    let entry = entry_for(target);
+    let message = format!(
+        "`{}` asks `{entry}`, which the setting `allowedHosts` does not name; add it in config.toml of the home \
+         (`allowedHosts = [\"{entry}\"]`), or set `TOOLCRIB_ALLOWED_HOSTS={entry}`",
+        tool.spec.name
+    );
+    ToolError::new(ErrorCode::HostNotAllowed, message).with_detail("host", entry)
+}
+
+/// The entry of `allowedHosts` that names a target.
+fn entry_for(target: &Target) -> String {
+    match (&target.host, target.port) {
+        (Host::Name(name), 80 | 443) if name != "localhost" => name.clone(),
+        (Host::Name(name), port) => format!("{name}:{port}"),
+        (Host::Address(address), port) => std::net::SocketAddr::new(*address, port).to_string(),
+    }
+}
+
+/// What the call would send, in words.
+fn effect(tool: &HttpTool, args: &JsonObject) -> String {
+    let requests = &tool.definition.requests;
+    let masked = tool.spec.input_schema.masked(args, &tool.spec.synonyms);
+    let mut shown = Shown {
+        definition: &tool.definition,
+        args,
+        masked: &masked,
+    };
+    let all: Vec<String> = requests
+        .iter()
+        .enumerate()
+        .map(|(index, template)| match requests.len() {
+            1 => request(template, &mut shown),
+            _ => format!("{}. {}", index + 1, request(template, &mut shown)),
+        })
+        .collect();
+    text::shorten(&all.join("; "), MAX_SHOWN)
+}
+
+fn request(template: &RequestTemplate, shown: &mut Shown<'_>) -> String {
+    let Ok(draft) = Draft::of(template, shown) else {
+        return format!("{} {}", template.method, template.url.origin);
+    };
+    let mut words = format!("{} {}", template.method, draft.url);
+    let varying = template
+        .headers
+        .iter()
+        .filter(|(_, value)| value.as_literal().is_none());
+    for (name, _) in varying {
+        let header = draft.headers.iter().find(|header| header.name == name);
+        let value = header.map_or("", |header| header.value.as_str());
+        words.push_str(&format!(", header {name}: {value}"));
+    }
+    if let Some(auth) = &template.auth {
+        words.push_str(&format!(", {}", credentials(auth, shown.definition)));
+    }
+    if template.body.is_some() {
+        words.push_str(&format!(", body: {}", draft.body));
+    }
+    words
+}
+
+fn credentials(auth: &Auth, definition: &HttpDefinition) -> String {
+    let shown = |template: &Template| {
+        template.shown(|placeholder| match placeholder {
+            Placeholder::Secret(name) => format!("[secret {}]", name.as_str()),
+            Placeholder::BuiltIn(variable) => definition.built_in(*variable).to_owned(),
+            Placeholder::Argument(name) => format!("[argument {name}]"),
+            Placeholder::Previous => "[value of the request before]".to_owned(),
+        })
+    };
+    // What stands in a file as it is may still be a secret.
+    let confidential = |template: &Template| match template.as_literal() {
+        Some(_) => "[in the file]".to_owned(),
+        None => shown(template),
+    };
+    match auth {
+        Auth::Bearer { token } => format!("with the bearer token {}", confidential(token)),
+        Auth::Basic { username, password } => format!(
+            "as the user {} with the password {}",
+            shown(username),
+            confidential(password)
+        ),
+        Auth::Hmac { key, .. } => format!("signed with {}", confidential(key)),
+        Auth::Oauth2 {
+            grant,
+            token_url,
+            client_id,
+            ..
+        } => {
+            let by = match grant {
+                OauthGrant::ClientCredentials => String::new(),
+                OauthGrant::Refresh(token) => format!(" by {}", confidential(token)),
+            };
+            let host = token_url.host_str().unwrap_or_default();
+            format!("with a token of {host} for {}{by}", shown(client_id))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `headers`: names that are some, values that stay on their line.
+
+use http::HeaderName;
+
+use super::Reader;
+use super::names::Names;
+use crate::definition::At;
+use crate::definition::problem::Found;
+use crate::manifest::Template;
+use crate::model::text::shorten;
+
+/// Headers that say where a message ends, whom it is for, or what becomes of the connection.
+const FRAMING: &[&str] = &[
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "upgrade",
+    "expect",
+    "http2-settings",
+];
+
+impl Reader<'_, '_> {
+    /// Reads `headers`, in the order of the file.
+    pub(super) fn headers(
+        &mut self,
+        request: At<'_, '_>,
+        names: Names,
+    ) -> Vec<(HeaderName, Template)> {
+        let mut headers: Vec<(HeaderName, Template)> = Vec::new();
+        let Some(at) = request.get("headers") else {
+            return headers;
+        };
+        for (key, value) in at.entries() {
+            let Some(name) = self.header_name(&key.text, key.span.clone()) else {
+                continue;
+            };
+            if headers.iter().any(|(known, _)| *known == name) {
+                let message = format!(
+                    "the header `{}` is given twice; their names do not differ by case",
+                    shorten(&key.text, 60)
+                );
+                self.found.push(
+                    Found::error("duplicate-key", key.span.clone(), message)
+                        .help("remove one of them"),
+                );
+                continue;
+            }
+            if value.node.is_empty() {
+                continue;
+            }
+            if let Some(template) = self.template(value, names) {
+                headers.push((name, template));
+            }
+        }
+        headers
+    }
+
+    /// A header's name that may be set.
+    pub(super) fn header_name(
+        &mut self,
+        text: &str,
+        span: std::ops::Range<usize>,
+    ) -> Option<HeaderName> {
+        let shown = shorten(text, 60);
+        let Ok(name) = HeaderName::from_bytes(text.as_bytes()) else {
+            let message =
+                format!("`{shown}` cannot be the name of a header: letters, digits and `-` are");
+            self.found.push(
+                Found::error("bad-header", span, message).help("write it as in `X-Request-Id`"),
+            );
+            return None;
+        };
+        if FRAMING.contains(&name.as_str()) {
+            let message = format!(
+                "the header `{shown}` cannot be set: it says whom a message is for, where it ends or what becomes of the connection"
+            );
+            self.found.push(
+                Found::error("bad-header", span, message)
+                    .help("remove it; it is sent as the request needs it"),
+            );
+            return None;
+        }
+        Some(name)
+    }
+}
