@@ -277,6 +277,7 @@ pub(crate) struct SchemaArgs {
 Examples:
   toolcrib sandbox -- make test                 no network, nothing but the workspace writable
   toolcrib sandbox --isolation container -- python3 untrusted.py
+  toolcrib sandbox --host api.github.com -- curl https://api.github.com/zen
   toolcrib sandbox --memory 512MB --timeout 5s --pids 64 -- bash -c 'yes | sort'
   toolcrib sandbox --json -- true               what stood around it, and what did not
 
@@ -290,7 +291,10 @@ pub(crate) struct SandboxArgs {
     /// Allow the network (IP only: sockets of the host stay out of reach)
     #[arg(long)]
     pub(crate) network: bool,
-    /// Allow this one address instead, by way of http_proxy and https_proxy
+    /// Allow this host and no other, by way of http_proxy and https_proxy; may be repeated
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["network", "proxy"])]
+    pub(crate) host: Vec<String>,
+    /// Allow this one address, a proxy of your own, by way of http_proxy and https_proxy
     #[arg(long, value_name = "IP:PORT", value_parser = address, conflicts_with = "network")]
     pub(crate) proxy: Option<SocketAddr>,
     /// Also let it read this file or directory

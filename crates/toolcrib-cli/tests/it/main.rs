@@ -12,6 +12,7 @@ mod doctor;
 mod grants;
 mod harness;
 mod help;
+mod http_authoring;
 mod interactive;
 mod list;
 mod programs;

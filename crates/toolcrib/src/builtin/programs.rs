@@ -6,7 +6,7 @@ use super::invalid;
 use crate::model::context::CallContext;
 use crate::model::effects::Approval;
 use crate::model::error::ToolError;
-use crate::process::{MAX_ARGUMENT, SandboxOptions, Wall};
+use crate::process::{MAX_ARGUMENT, NetworkAccess, Reachable, SandboxOptions, Wall};
 use crate::sandbox::Level;
 
 /// What can be set about tools that run programs.
@@ -16,8 +16,8 @@ pub struct SandboxSettings {
     pub shell: Option<Level>,
     /// The level of `run_code` (`sandbox.code`); if not said `container`, or `process` where that cannot be had.
     pub code: Option<Level>,
-    /// Whether programs may use the network (`sandbox.network`).
-    pub network: bool,
+    /// What programs can reach over the network (`sandbox.network`).
+    pub network: NetworkAccess,
     /// What they may read and use.
     pub options: SandboxOptions,
 }
@@ -49,10 +49,11 @@ pub(super) fn directory(cx: &CallContext, path: &str) -> Result<PathBuf, ToolErr
 
 /// The wall in words.
 pub(super) fn behind(wall: &Wall) -> String {
-    let network = if wall.network {
-        "with network"
-    } else {
-        "without network"
+    let network = match wall.network {
+        Reachable::Nothing => "without network",
+        Reachable::Listed => "with a way to the hosts of the setting `allowedHosts`",
+        Reachable::Hosts(_) => "with a way to some hosts",
+        Reachable::Everything => "with network",
     };
     match wall.level {
         Level::None => "without any isolation".to_owned(),

@@ -40,7 +40,7 @@ impl RunCode {
             runner,
             wall: Wall {
                 may_fall_back: settings.code.is_none(),
-                network: settings.network,
+                network: settings.network.into(),
                 ..Wall::of(settings.code.unwrap_or(Level::Container))
             },
         }

@@ -40,7 +40,7 @@ impl Shell {
             spec: Arc::new(spec()),
             runner,
             wall: Wall {
-                network: settings.network,
+                network: settings.network.into(),
                 ..Wall::of(settings.shell.unwrap_or(Level::Process))
             },
         }

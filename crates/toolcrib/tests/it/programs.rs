@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcrib::approval::ApprovalResponse;
-use toolcrib::builtin::{BuiltinOptions, SandboxOptions, SandboxSettings};
+use toolcrib::builtin::{BuiltinOptions, NetworkAccess, SandboxOptions, SandboxSettings};
 use toolcrib::rules::RuleSet;
 use toolcrib::sandbox::{Layer, Level, Sandbox};
 use toolcrib::testing::TestCrib;
@@ -421,7 +421,7 @@ async fn there_is_no_network() {
     let outcome = call(&test(), "run_code", arguments.clone()).await;
     assert_eq!(outcome.value().unwrap()["stdout"], "refused\n");
     let open = test_with(SandboxSettings {
-        network: true,
+        network: NetworkAccess::Full,
         ..SandboxSettings::default()
     });
     let outcome = call(&open, "run_code", arguments).await;

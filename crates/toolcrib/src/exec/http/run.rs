@@ -46,38 +46,40 @@ impl<'a> Run<'a> {
     pub(super) async fn all(mut self) -> Result<ToolOutput, ToolError> {
         let requests = &self.tool.definition.requests;
         let several = requests.len() > 1;
-        let mut previous: Option<Value> = None;
+        let mut previous = ToolOutput::value(Value::Null);
         for (index, template) in requests.iter().enumerate() {
             let name = format!("request {}", index + 1);
             if several {
                 self.cx.keep_partial("request", index + 1);
                 self.cx.emit_step(&name, "running");
             }
-            let result = self.one(template, previous.as_ref()).await;
+            let result = self.one(template, &previous.value).await;
             if several {
                 self.cx.emit_step(&name, status_of(&result));
                 let done = (index + 1) as f64;
                 self.cx
                     .emit_progress(done, Some(requests.len() as f64), Some(name));
             }
-            previous = Some(match result {
-                Ok(value) => value,
-                Err(error) if template.error_mode == ErrorMode::Empty && is_hidden(&error) => {
-                    self.cx.note_empty(error.message());
-                    Value::Null
-                }
-                Err(error) if several => return Err(error.with_detail("request", index + 1)),
-                Err(error) => return Err(error),
+            let result = result.map_err(|error| match several {
+                true => error.with_detail("request", index + 1),
+                false => error,
             });
+            previous = match result {
+                Ok(value) => ToolOutput::value(value),
+                Err(error) if template.error_mode == ErrorMode::Empty && is_hidden(&error) => {
+                    ToolOutput::in_place_of(error)
+                }
+                Err(error) => return Err(error),
+            };
         }
-        Ok(ToolOutput::value(previous.unwrap_or_default()))
+        Ok(previous)
     }
 
     /// One request, as often as it takes.
     async fn one(
         &mut self,
         template: &RequestTemplate,
-        previous: Option<&Value>,
+        previous: &Value,
     ) -> Result<Value, ToolError> {
         let settings = &self.tool.settings;
         let mut values = Values {

@@ -201,6 +201,9 @@ async fn error_mode_empty_gives_null_for_what_the_server_did_and_hides_no_refusa
     ] {
         let outcome = read(reply, empty(extra)).await;
         assert_eq!(value(&outcome), &Value::Null);
+        let shown = crate::wire::render(&outcome, crate::wire::ResultShape::Tagged);
+        let failure = &shown["metadata"]["failure"];
+        assert!(failure["message"].is_string(), "{shown:#}");
     }
     let server = ScriptedServer::start(|_| Reply::ok("1"));
     let unlisted = Scene::listing(&[]).request(json!({
