@@ -194,11 +194,9 @@ impl Bench {
             exchanges: Default::default(),
             notes: Mutex::default(),
             endings: Arc::default(),
-            exchanges: Default::default(),
             typed: None,
             after: Mutex::default(),
             cleanups: Arc::default(),
-            exchanges: crate::egress::ExchangeLog::default(),
         });
         Bench {
             cx,
