@@ -191,7 +191,6 @@ impl Bench {
             depth: 0,
             basis: None,
             partial: Mutex::default(),
-            exchanges: Default::default(),
             notes: Mutex::default(),
             endings: Arc::default(),
             typed: None,
