@@ -213,7 +213,6 @@ impl CribOptions {
             settings: Arc::new(CommandSettings {
                 runner: Arc::new(Runner::new(sandbox)),
                 sudo: config.sudo(),
-                network: config.sandbox_network(),
                 secrets: Some(secrets.clone()),
             }),
             http: Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone()))),
@@ -259,6 +258,7 @@ pub(crate) fn builtin_options(
                 readable: readable(config),
                 memory: config.sandbox_memory(),
                 pids: config.sandbox_processes(),
+                egress: Some(egress.clone()),
                 sandbox: None,
             },
         },

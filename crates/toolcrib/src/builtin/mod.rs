@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub use crate::process::SandboxOptions;
+pub use crate::process::{NetworkAccess, SandboxOptions};
 pub use list_directory::ListOptions;
 pub use programs::SandboxSettings;
 pub use read_file::ReadOptions;

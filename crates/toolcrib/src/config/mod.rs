@@ -25,6 +25,7 @@ use crate::egress::{AllowedHosts, EgressOptions};
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
+use crate::process::NetworkAccess;
 use crate::rules::RulesError;
 use crate::sandbox::Level;
 use crate::workspace::Workspace;
@@ -331,8 +332,12 @@ impl Config {
     }
 
     /// `sandbox.network`.
-    pub fn sandbox_network(&self) -> bool {
-        self.value("sandbox.network") == "full"
+    pub fn sandbox_network(&self) -> NetworkAccess {
+        match self.value("sandbox.network").as_str() {
+            Some("full") => NetworkAccess::Full,
+            Some("listed") => NetworkAccess::Listed,
+            _ => NetworkAccess::None,
+        }
     }
 
     /// `sandbox.memoryMb`, in bytes.

@@ -171,10 +171,10 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "sandbox.network",
-        kind: Kind::Choice(&["full", "none"]),
+        kind: Kind::Choice(&["full", "listed", "none"]),
         default: || json!("none"),
         project: ProjectMay::Tighten,
-        effect: "What programs that `shell` and `run_code` start can reach: nothing, or whatever this machine reaches over IP.",
+        effect: "What programs that `shell` and `run_code` start can reach: nothing; what `allowedHosts` names, through a guarded proxy; or whatever this machine reaches over IP.",
     },
     Setting {
         key: "sandbox.memoryMb",

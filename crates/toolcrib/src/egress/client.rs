@@ -191,6 +191,11 @@ impl Egress {
         }
     }
 
+    /// Lets a target pass that is within reach and that nothing speaks against before its addresses are known.
+    pub(crate) fn admit(&self, target: &Target, reach: &Reach) -> Result<(), EgressError> {
+        self.0.connector.guard.admit(target, reach)
+    }
+
     /// Opens a connection for somebody else's bytes, judged like any other: what the sandbox's proxy needs.
     pub(crate) async fn connect(
         &self,

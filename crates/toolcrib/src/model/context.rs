@@ -59,8 +59,6 @@ pub(crate) struct Notes {
     pub(crate) truncated: bool,
     /// What went wrong while cleaning up.
     pub(crate) cleanup: Vec<String>,
-    /// Why a failure became the value `null`, as the tool's file wants it.
-    pub(crate) empty: Option<String>,
 }
 
 /// How much of what a call started has yet to end.
@@ -209,12 +207,6 @@ impl CallContext {
     /// Says that the output is not all there was.
     pub fn note_truncated(&self) {
         self.notes().truncated = true;
-    }
-
-    /// Says that the value is `null` because of a failure, which is what the tool's file wants (S4: `errorMode: empty`); the output
-    /// schema is not asked about it.
-    pub(crate) fn note_empty(&self, why: &str) {
-        self.notes().empty = Some(why.to_owned());
     }
 
     /// Says that something was left behind, or may have been.

@@ -82,7 +82,6 @@ impl Materials {
             // Of its own: what a runner keeps for the next call is made for one workspace.
             runner: Arc::new(Runner::new(self.builtins.sandbox.options.clone())),
             sudo: self.sudo.clone(),
-            network: self.builtins.sandbox.network,
             secrets: Some(self.secrets.clone()),
         });
         let bundle = self

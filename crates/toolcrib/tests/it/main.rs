@@ -16,6 +16,7 @@ mod pipeline;
 mod programs;
 mod properties;
 mod rules;
+mod secrets;
 mod seeds;
 mod shell;
 mod shell_cases;

@@ -193,7 +193,6 @@ impl Bench {
             partial: Mutex::default(),
             notes: Mutex::default(),
             endings: Arc::default(),
-            exchanges: Default::default(),
             typed: None,
             after: Mutex::default(),
             cleanups: Arc::default(),
