@@ -56,14 +56,13 @@ fn base64_forms(value: &[u8]) -> Vec<String> {
         forms.push(whole[own.start..].to_owned());
         let padded = STANDARD.encode(&bytes);
         forms.push(padded[own.start..].to_owned());
-        // As programs break it into lines.
-        for width in [64, 76] {
-            let broken = whole.as_bytes().chunks(width);
-            let texts = broken.filter_map(|line| std::str::from_utf8(line).ok());
-            // The first line of a shifted value starts with bits that are not its own.
-            let lines = texts.skip(usize::from(offset > 0));
-            forms.extend(lines.filter(|l| l.len() >= MIN_LINE).map(str::to_owned));
-        }
+    }
+    // As programs break it into lines.
+    let whole = STANDARD.encode(value);
+    for width in [64, 76] {
+        let broken = whole.as_bytes().chunks(width);
+        let lines = broken.filter_map(|line| std::str::from_utf8(line).ok());
+        forms.extend(lines.filter(|l| l.len() >= MIN_LINE).map(str::to_owned));
     }
     let url_safe: Vec<String> = forms
         .iter()

@@ -14,9 +14,6 @@ use crate::model::secret::Secret;
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[REDACTED]";
 
-/// With less to look for, the fastest automaton is small.
-const MAX_DFA_BYTES: usize = 32 * 1024;
-
 /// The marks of texts that were cut: what stands beside them may be a part of a secret.
 const LEFT_OUT: &str = "\n[toolcrib ";
 const LEFT_OUT_END: &str = " bytes left out]\n";
@@ -32,6 +29,13 @@ const SHORTENED: &str = "…";
 /// ```
 #[derive(Clone, Default)]
 pub struct Masker(Option<Arc<Inner>>);
+
+/// Whether texts end where they should.
+#[derive(Clone, Copy)]
+enum Ending {
+    Said,
+    Missing,
+}
 
 struct Inner {
     automaton: AhoCorasick,
@@ -50,19 +54,18 @@ impl Masker {
             .flat_map(|secret| forms(secret.expose()))
             .collect();
         let forms: Vec<String> = all.into_iter().collect();
-        let bytes: usize = forms.iter().map(String::len).sum();
-        let kind = match bytes {
-            0 => return Masker(None),
-            1..=MAX_DFA_BYTES => AhoCorasickKind::DFA,
-            _ => AhoCorasickKind::ContiguousNFA,
-        };
+        if forms.is_empty() {
+            return Masker(None);
+        }
+        // Measured: as fast as a table for every byte (1 MB in 2 ms, 20 secrets), built in a fraction of the time, 1 MB for a
+        // private key instead of 20.
         let built = |kind| {
             AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostLongest)
                 .kind(Some(kind))
                 .build(&forms)
         };
-        let automaton = built(kind)
+        let automaton = built(AhoCorasickKind::ContiguousNFA)
             .or_else(|_| built(AhoCorasickKind::NoncontiguousNFA))
             .expect("the forms of a few hundred secrets are far below what an automaton can hold");
         Masker(Some(Arc::new(Inner {
@@ -154,6 +157,20 @@ impl Masker {
 
     /// Takes secrets out of every text of a value, keys included. A number that is one becomes a text.
     pub fn mask_value(&self, value: &mut Value) {
+        self.walk(value, Ending::Said);
+    }
+
+    /// Takes secrets out of an object's keys and values.
+    pub fn mask_object(&self, fields: &mut Map<String, Value>) {
+        self.walk_object(fields, Ending::Said);
+    }
+
+    /// As [`mask_object`](Self::mask_object), where the end of every text may be missing: half a secret there goes, too.
+    pub(crate) fn mask_unended_object(&self, fields: &mut Map<String, Value>) {
+        self.walk_object(fields, Ending::Missing);
+    }
+
+    fn walk(&self, value: &mut Value, ending: Ending) {
         let Some(inner) = &self.0 else {
             return;
         };
@@ -164,18 +181,27 @@ impl Masker {
                     *value = REDACTED.into();
                 }
             }
-            Value::String(text) => self.mask_text(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),
-            Value::Object(fields) => self.mask_object(fields),
+            Value::String(text) => {
+                let masked = match ending {
+                    Ending::Said => self.mask(text),
+                    Ending::Missing => self.mask_unended(text),
+                };
+                if let Cow::Owned(masked) = masked {
+                    *text = masked;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, ending)),
+            Value::Object(fields) => self.walk_object(fields, ending),
         }
     }
 
-    /// Takes secrets out of an object's keys and values.
-    pub fn mask_object(&self, fields: &mut Map<String, Value>) {
+    fn walk_object(&self, fields: &mut Map<String, Value>, ending: Ending) {
         if self.is_empty() {
             return;
         }
-        fields.values_mut().for_each(|field| self.mask_value(field));
+        fields
+            .values_mut()
+            .for_each(|field| self.walk(field, ending));
         if !fields.keys().any(|key| self.finds(key)) {
             return;
         }

@@ -13,7 +13,7 @@ use super::name::SecretName;
 use crate::model::secret::Secret;
 use crate::storage::{DurableDir, StorageError};
 
-/// A directory that changed less than this ago may change again without its time showing it.
+/// A file or directory that changed less than this ago may change again without its times showing it.
 const RECENT: Duration = Duration::from_millis(100);
 
 /// A file of the store that holds no secret that could be used.
@@ -85,17 +85,18 @@ impl Loaded {
         let metadata = std::fs::metadata(directory)
             .map_err(|error| StorageError::io("read", "secrets", error))?;
         loaded.directory = Some(Stamp::of(&metadata));
-        let age = metadata
-            .modified()
-            .ok()
-            .and_then(|time| SystemTime::now().duration_since(time).ok());
-        loaded.settled = age.is_some_and(|age| age > RECENT);
+        loaded.settled = is_settled(&metadata);
         let open_directory = exposure(&metadata);
         for file in dir.list()?.into_iter().filter(|f| file::is_file_name(f)) {
             let stamp = Stamp::at(&directory.join(&file));
             loaded.files.push((file.clone(), stamp));
             match read_file(&dir, &file) {
-                Ok(Found { stored, exposed }) => {
+                Ok(Found {
+                    stored,
+                    exposed,
+                    settled,
+                }) => {
+                    loaded.settled &= settled;
                     let name = stored.name.clone();
                     let exposed = exposed.map(|why| {
                         format!("the file of the secret `{name}` cannot be trusted: {why}; set a new value with `toolcrib secret set {name}`, or `chmod 600` the file `secrets/{file}` in Toolcrib's home")
@@ -181,6 +182,18 @@ struct Found {
     stored: Stored,
     /// Why it is not to be trusted.
     exposed: Option<String>,
+    settled: bool,
+}
+
+/// Whether a file has been left alone for long enough to trust its times.
+fn is_settled(metadata: &Metadata) -> bool {
+    let changed = Duration::new(
+        metadata.ctime().unsigned_abs(),
+        u32::try_from(metadata.ctime_nsec()).unwrap_or_default(),
+    );
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH + changed)
+        .is_ok_and(|age| age > RECENT)
 }
 
 fn read_file(dir: &DurableDir, name: &str) -> Result<Found, String> {
@@ -202,5 +215,6 @@ fn read_file(dir: &DurableDir, name: &str) -> Result<Found, String> {
     Ok(Found {
         stored: stored?,
         exposed: exposure(&metadata),
+        settled: is_settled(&metadata),
     })
 }

@@ -56,7 +56,8 @@ struct State {
     loaded: Option<Arc<Loaded>>,
     /// Values that are in no file: tokens that servers gave, and what files held before.
     learned: VecDeque<Secret>,
-    masker: Masker,
+    /// Made when it is first asked for: who lists secrets needs none.
+    masker: Option<Masker>,
 }
 
 impl SecretStore {
@@ -175,7 +176,7 @@ impl SecretStore {
         }
         state.learned.push_back(value.clone());
         state.forget();
-        state.build();
+        state.masker = None;
     }
 
     /// What takes all secrets of this store out of a text, as of now; kept until a file changes.
@@ -185,7 +186,7 @@ impl SecretStore {
         let mut state = self.state();
         // Nothing can be told of what cannot be read.
         let _ = self.loaded(&mut state);
-        state.masker.clone()
+        state.masker()
     }
 
     /// Whether a variable of the environment is a secret: by its name, or because its value has one in it.
@@ -224,16 +225,20 @@ impl SecretStore {
                 }
             }
             state.forget();
-            state.build();
+            state.masker = None;
         }
         Ok(loaded)
     }
 }
 
 impl State {
-    fn build(&mut self) {
-        let stored = self.loaded.iter().flat_map(|loaded| loaded.values());
-        self.masker = Masker::of(stored.chain(&self.learned));
+    fn masker(&mut self) -> Masker {
+        let (loaded, learned) = (&self.loaded, &self.learned);
+        let stored = loaded.iter().flat_map(|loaded| loaded.values());
+        let masker = self
+            .masker
+            .get_or_insert_with(|| Masker::of(stored.chain(learned)));
+        masker.clone()
     }
 
     /// Forgets the oldest of too many learned values.

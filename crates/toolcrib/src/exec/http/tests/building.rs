@@ -266,7 +266,8 @@ fn a_placeholder_without_a_value_is_named_wherever_it_stands() {
     assert!(refusal.contains("`${a}` stands in the path of the URL and has no value"));
     // `null` is no text either, but it is JSON.
     assert!(
-        refused(&everywhere, json!({"a": null, "b": "", "c": "", "d": ""})).contains("/a is null")
+        refused(&everywhere, json!({"a": null, "b": "", "c": "", "d": ""}))
+            .contains("/a is needed")
     );
 }
 
