@@ -107,7 +107,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("halved", "cat key.txt; head -c 14 key.txt; sleep 60"),
     (
         "much",
-        "for n in $(seq 400); do cat key.txt key.txt key.txt key.txt; done",
+        "yes \"$(cat key.txt)\" | head -n 1600 | tr -d '\\n'",
     ),
 ];
 
