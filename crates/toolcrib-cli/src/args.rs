@@ -202,6 +202,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "write an IP address and a port, as in 127.0.0.1:3128".to_owned())
 }
 
+fn host(text: &str) -> Result<String, String> {
+    toolcrib::egress::AllowedHosts::parse([text]).map(|_| text.to_owned())
+}
+
 fn shapes() -> PossibleValuesParser {
     PossibleValuesParser::new(ResultShape::ALL.iter().map(|shape| shape.as_str()))
 }
@@ -277,6 +281,7 @@ pub(crate) struct SchemaArgs {
 Examples:
   toolcrib sandbox -- make test                 no network, nothing but the workspace writable
   toolcrib sandbox --isolation container -- python3 untrusted.py
+  toolcrib sandbox --host api.github.com -- curl https://api.github.com/zen
   toolcrib sandbox --memory 512MB --timeout 5s --pids 64 -- bash -c 'yes | sort'
   toolcrib sandbox --json -- true               what stood around it, and what did not
 
@@ -290,7 +295,10 @@ pub(crate) struct SandboxArgs {
     /// Allow the network (IP only: sockets of the host stay out of reach)
     #[arg(long)]
     pub(crate) network: bool,
-    /// Allow this one address instead, by way of http_proxy and https_proxy
+    /// Allow this host and no other, by way of http_proxy and https_proxy; may be repeated
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = host, conflicts_with_all = ["network", "proxy"])]
+    pub(crate) host: Vec<String>,
+    /// Allow this one address, a proxy of your own, by way of http_proxy and https_proxy
     #[arg(long, value_name = "IP:PORT", value_parser = address, conflicts_with = "network")]
     pub(crate) proxy: Option<SocketAddr>,
     /// Also let it read this file or directory

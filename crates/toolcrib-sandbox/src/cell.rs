@@ -4,7 +4,6 @@ use crate::{
     birth::{self, Process},
     cgroup::Slot,
     child::Descriptors,
-    proxy::Relay,
     run::{Cancel, Stream},
     sys,
     terminal::Terminal,
@@ -12,6 +11,7 @@ use crate::{
 };
 use std::{
     fs, io,
+    net::TcpListener,
     os::fd::{AsRawFd, OwnedFd},
     sync::Arc,
     time::{Duration, Instant},
@@ -135,7 +135,8 @@ pub(crate) struct Cell {
     pub(crate) slot: Option<Slot>,
     namespace: bool,
     reaped: bool,
-    relay: Option<Relay>,
+    /// Where the command will find its proxy, until somebody serves it.
+    listener: Option<TcpListener>,
     namespaces: Vec<OwnedFd>,
 }
 
@@ -176,14 +177,18 @@ impl Cell {
             slot,
             namespace,
             reaped: false,
-            relay: None,
+            listener: None,
             namespaces,
         }
     }
 
-    /// Keeps a way to the proxy for as long as the cell.
-    pub(crate) fn keep(&mut self, relay: Relay) {
-        self.relay = Some(relay);
+    /// Keeps the way to the proxy until there is a command.
+    pub(crate) fn keep(&mut self, listener: TcpListener) {
+        self.listener = Some(listener);
+    }
+
+    pub(crate) fn take_listener(&mut self) -> Option<TcpListener> {
+        self.listener.take()
     }
 
     /// Takes the namespaces, to be let go when there is time.

@@ -1,8 +1,9 @@
 //! What to run: program, arguments, directory, environment, and how it travels to the process that waits for it.
 
-use crate::{error::SandboxError, terminal::Dialogue};
+use crate::{error::SandboxError, proxy::Endpoint, terminal::Dialogue};
 use std::{
     ffi::{OsStr, OsString},
+    net::TcpListener,
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -16,6 +17,7 @@ pub struct Command {
     environment: Vec<(OsString, OsString)>,
     stdin: Stdin,
     dialogue: Option<Dialogue>,
+    endpoint: Option<Endpoint>,
 }
 
 /// What the command reads. On a terminal it is what is typed first, with the return key at the end.
@@ -49,6 +51,7 @@ impl Command {
             environment,
             stdin: Stdin::Empty,
             dialogue: None,
+            endpoint: None,
         }
     }
 
@@ -94,6 +97,20 @@ impl Command {
     pub fn dialogue(mut self, dialogue: Dialogue) -> Self {
         self.dialogue = Some(dialogue);
         self
+    }
+
+    /// Says who serves the command's connections, where the policy's network is [`Network::Proxy`](crate::Network::Proxy).
+    ///
+    /// Called for each run before the command starts, with a listening socket that only the command can connect to. When the
+    /// run is over nobody is left inside who could; the socket itself is for whoever got it to close.
+    #[must_use]
+    pub fn proxy(mut self, serve: impl Fn(TcpListener) + Send + Sync + 'static) -> Self {
+        self.endpoint = Some(Endpoint::new(serve));
+        self
+    }
+
+    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+        self.endpoint.as_ref()
     }
 
     pub(crate) fn answers(&self) -> Option<&Dialogue> {

@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    net::SocketAddr,
     path::{Path, PathBuf},
     str::FromStr,
     time::Duration,
@@ -55,8 +54,9 @@ pub enum Network {
     /// Nothing: no address, no socket of the host.
     #[default]
     None,
-    /// This address of the host and nothing else; the command finds it in `http_proxy`, `https_proxy` and `all_proxy`.
-    Proxy(SocketAddr),
+    /// Whoever [`Command::proxy`](crate::Command::proxy) names and nothing else; the command finds the way in `http_proxy`,
+    /// `https_proxy` and `all_proxy`.
+    Proxy,
     /// Whatever the host reaches over IP. Sockets of other families are refused all the same.
     Full,
 }
@@ -214,7 +214,7 @@ impl Policy {
         {
             return bad("`reduced` cannot mean root: uid and gid must not be 0".to_owned());
         }
-        if self.level == Level::None && matches!(self.network, Network::Proxy(_)) {
+        if self.level == Level::None && self.network == Network::Proxy {
             return bad("isolation `none` cannot confine a command to a proxy; use `process` or `container`".to_owned());
         }
         if self.level == Level::None && self.user != User::Same {

@@ -94,15 +94,27 @@ impl Prepared {
                 "a command without a terminal cannot be answered".to_owned(),
             ));
         }
+        let endpoint = match (self.policy.network, command.endpoint()) {
+            (Network::Proxy, None) => {
+                return Err(SandboxError::Invalid(
+                    "a command whose network is a proxy needs somebody who serves it".to_owned(),
+                ));
+            }
+            (Network::Proxy, endpoint) => endpoint,
+            (Network::None | Network::Full, _) => None,
+        };
         let inner = &self.for_a_run()?;
         let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
         let extra = inner.variables();
         let terminal = inner.policy.terminal;
         let wire = command.wire(&program, &inner.workspace, &extra, terminal)?;
-        let cell = match inner.take_ready() {
+        let mut cell = match inner.take_ready() {
             Some(cell) => cell,
             None => inner.cell()?,
         };
+        if let (Some(endpoint), Some(listener)) = (endpoint, cell.take_listener()) {
+            endpoint.serve(listener);
+        }
         let (answer, namespaces) = run::supervise(inner, cell, command, &wire, output, cancel);
         // After the run, which should not have to share its cores with this.
         let weak = self
@@ -223,12 +235,12 @@ impl Inner {
         let mounts = self.trees()?;
         let trees: Vec<RawFd> = mounts.iter().map(AsRawFd::as_raw_fd).collect();
         let channel = match self.policy.network {
-            Network::Proxy(address) => Some((address, UnixDatagram::pair().map_err(failed)?)),
+            Network::Proxy => Some(UnixDatagram::pair().map_err(failed)?),
             Network::None | Network::Full => None,
         };
         let theirs = channel
             .as_ref()
-            .map(|(_, (_, theirs))| sys::high(theirs))
+            .map(|(_, theirs)| sys::high(theirs))
             .transpose()
             .map_err(failed)?;
         let order = Order {
@@ -249,10 +261,10 @@ impl Inner {
             slot,
             self.plan.flags & libc::CLONE_NEWPID != 0,
         );
-        if let Some((address, (ours, _))) = channel {
-            let relay =
-                proxy::receive(&ours).and_then(|listener| proxy::Relay::start(listener, address));
-            cell.keep(relay.map_err(|source| SandboxError::setup("the way to the proxy", source))?);
+        if let Some((ours, _)) = channel {
+            let listener = proxy::receive(&ours)
+                .map_err(|source| SandboxError::setup("the way to the proxy", source))?;
+            cell.keep(listener);
         }
         Ok(cell)
     }
@@ -385,18 +397,8 @@ impl Inner {
         if self.plan.private_tmp || self.temporary.is_some() {
             variables.push(("TMPDIR", directory.to_string_lossy().into_owned()));
         }
-        if let Network::Proxy(_) = self.policy.network {
-            let proxy = format!("http://127.0.0.1:{}", proxy::PORT);
-            for name in [
-                "http_proxy",
-                "https_proxy",
-                "all_proxy",
-                "HTTP_PROXY",
-                "HTTPS_PROXY",
-                "ALL_PROXY",
-            ] {
-                variables.push((name, proxy.clone()));
-            }
+        if self.policy.network == Network::Proxy {
+            variables.extend(proxy::variables());
         }
         variables
     }

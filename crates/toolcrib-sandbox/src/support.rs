@@ -50,6 +50,10 @@ impl Support {
 
     /// Whether a layer can be had, and if not, why and what would help.
     pub fn check(&self, layer: Layer) -> Result<(), Missing> {
+        let needs = Layer::NetworkNamespace;
+        if layer == Layer::ProxyOnly && self.missing.contains_key(&needs) {
+            return Err(self.lost_with(layer, needs));
+        }
         self.missing
             .get(&layer)
             .map_or(Ok(()), |missing| Err(missing.clone()))
@@ -86,8 +90,8 @@ impl Support {
     /// The first layer that this policy needs and that is missing.
     pub(crate) fn refuses(&self, policy: &Policy) -> Result<(), Missing> {
         self.level(policy.level)?;
-        if matches!(policy.network, Network::Proxy(_)) {
-            self.check(Layer::NetworkNamespace)?;
+        if policy.network == Network::Proxy {
+            self.check(Layer::ProxyOnly)?;
         }
         if policy.user != User::Same {
             self.check(Layer::OwnUser)?;

@@ -201,7 +201,7 @@ impl CribOptions {
                 problem: error.to_string(),
             })?,
         };
-        let builtins = builtin_options(&config, no_workspace, Some(egress.clone()));
+        let builtins = builtin_options(&config, no_workspace, &egress, &secrets);
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
         let sources = Sources::new(SourceOptions {
@@ -213,7 +213,6 @@ impl CribOptions {
             settings: Arc::new(CommandSettings {
                 runner: Arc::new(Runner::new(sandbox)),
                 sudo: config.sudo(),
-                network: config.sandbox_network(),
                 secrets: Some(secrets.clone()),
             }),
             http: Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone()))),
@@ -241,7 +240,8 @@ impl CribOptions {
 pub(crate) fn builtin_options(
     config: &Config,
     no_workspace: Option<String>,
-    egress: Option<Egress>,
+    egress: &Egress,
+    secrets: &SecretStore,
 ) -> BuiltinOptions {
     BuiltinOptions {
         read: ReadOptions {
@@ -258,10 +258,13 @@ pub(crate) fn builtin_options(
                 readable: readable(config),
                 memory: config.sandbox_memory(),
                 pids: config.sandbox_processes(),
+                egress: Some(egress.clone()),
                 sandbox: None,
             },
         },
-        egress,
+        egress: Some(egress.clone()),
+        search: config.search(),
+        secrets: Some(secrets.clone()),
         no_workspace,
     }
 }

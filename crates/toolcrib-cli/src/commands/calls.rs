@@ -120,6 +120,19 @@ fn show(record: &CallRecord, output: &Output) {
             visible(&approval.reason)
         ));
     }
+    for exchange in &record.network {
+        let status = exchange.status.map_or_else(
+            || "no answer".to_owned(),
+            |status| format!("status {status}"),
+        );
+        output.line(&format!(
+            "network   {} {}: {status}, {} bytes sent, {} received",
+            visible(&exchange.method),
+            visible(&exchange.host),
+            exchange.sent,
+            exchange.received
+        ));
+    }
     let parameters = serde_json::to_string_pretty(&record.parameters).unwrap_or_default();
     output.line(&format!("with      {}", visible(&parameters)));
 }

@@ -25,6 +25,7 @@ mod test;
 mod tool_file;
 mod trust;
 mod watch;
+mod way_out;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::{Value, json};
+use toolcrib::egress::{AllowedHosts, ExchangeLog, Proxy, Reach};
 use toolcrib::sandbox::{
     Cancel, Command, EndedBy, Level, Network, Policy, Report, Sandbox, SandboxError, Status, Stdin,
     Stream, User,
 };
-use toolcrib::{ErrorCode, ToolError};
+use toolcrib::{Crib, ErrorCode, ToolError};
 
+use super::way_out::WayOut;
 use super::{Done, open};
 use crate::args::{Global, SandboxArgs};
 use crate::failure::CliError;
@@ -26,12 +28,20 @@ const STUCK: std::time::Duration = std::time::Duration::from_secs(3);
 const CAPTURED: usize = 8 << 20;
 
 pub(super) fn sandbox(args: &SandboxArgs, global: &Global, output: &Output) -> Done {
-    let policy = policy(args, global, output)?;
+    let crib = open(global, output).map_err(|error| error.exiting(SET_UP_FAILED))?;
+    let policy = policy(args, &crib, output)?;
     let cancel = Cancel::new().map_err(failed)?;
     let signal = cancel_on_signals(&cancel).map_err(failed)?;
     let sandbox = Sandbox::new().map_err(refused)?;
     let prepared = sandbox.prepare(&policy).map_err(refused)?;
     let command = command(args, &policy, global)?;
+    let (command, _serving) = match way_out(args, &crib)? {
+        Some(way_out) => {
+            let (command, serving) = way_out.open(command).map_err(failed)?;
+            (command, Some(serving))
+        }
+        None => (command, None),
+    };
     let mut sink = Sink {
         captured: output.json().then(Default::default),
         broken: false,
@@ -61,8 +71,22 @@ pub(super) fn sandbox(args: &SandboxArgs, global: &Global, output: &Output) -> D
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-fn policy(args: &SandboxArgs, global: &Global, output: &Output) -> Result<Policy, CliError> {
-    let crib = open(global, output).map_err(|error| error.exiting(SET_UP_FAILED))?;
+/// The way out that the arguments ask for.
+fn way_out(args: &SandboxArgs, crib: &Crib) -> Result<Option<WayOut>, CliError> {
+    if let Some(address) = args.proxy {
+        return Ok(Some(WayOut::Address(address)));
+    }
+    if args.host.is_empty() {
+        return Ok(None);
+    }
+    let hosts = AllowedHosts::parse(args.host.iter().map(String::as_str))
+        .map_err(|why| CliError::usage(format!("--host: {why}")).exiting(SET_UP_FAILED))?;
+    let egress = crib.egress().clone();
+    let proxy = Proxy::new(egress, Reach::Only(hosts), ExchangeLog::default());
+    Ok(Some(WayOut::Hosts(proxy)))
+}
+
+fn policy(args: &SandboxArgs, crib: &Crib, output: &Output) -> Result<Policy, CliError> {
     let level: Level = args.isolation.parse().map_err(CliError::usage)?;
     let Some(mut policy) = crib.policy(level) else {
         return Err(CliError::usage("there is no workspace to run it in")
@@ -77,10 +101,10 @@ fn policy(args: &SandboxArgs, global: &Global, output: &Output) -> Result<Policy
             list.push(std::path::absolute(path).map_err(failed)?);
         }
     }
-    policy.network = match args.proxy {
-        Some(address) => Network::Proxy(address),
-        None if args.network => Network::Full,
-        None => Network::None,
+    policy.network = match args.network {
+        true => Network::Full,
+        false if args.proxy.is_some() || !args.host.is_empty() => Network::Proxy,
+        false => Network::None,
     };
     if args.privilege == "reduced" {
         policy.user = User::REDUCED;

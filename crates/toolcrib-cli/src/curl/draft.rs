@@ -97,6 +97,12 @@ impl Making<'_> {
         }
         self.finish_params();
         let is_json = is_json(&method, &self.url.path, &headers);
+        if is_json && headers.get("Accept").is_none() && !self.url.path.ends_with(".json") {
+            self.notes.push(
+                "the answer is read as JSON; `\"responseEncoding\": \"text\"` if it is none"
+                    .to_owned(),
+            );
+        }
         let mut left_out: Vec<(String, String)> = Vec::new();
         let options = command.ignored.into_iter();
         let header = |(name, why): (String, &str)| match name.starts_with("the ") {

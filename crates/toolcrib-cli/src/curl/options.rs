@@ -223,18 +223,18 @@ impl Reader {
             },
             Does::Range => command.range = Some(format!("bytes={value}")),
             Does::MaxTime => match value.parse::<f64>() {
-                Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => {
+                Ok(seconds) if seconds > 0.0 && seconds <= 600.0 => {
                     command.timeout_ms = Some((seconds * 1000.0).ceil() as u64);
                 }
-                _ => self.no_number(shown, "seconds"),
+                _ => self.no_number(shown, "seconds, at most 600"),
             },
             Does::Retry => match value.parse() {
-                Ok(times) => command.retries = Some(times),
-                Err(_) => self.no_number(shown, "how many times"),
+                Ok(times @ 0..=10) => command.retries = Some(times),
+                _ => self.no_number(shown, "how many times, at most 10"),
             },
             Does::MaxFilesize => match value.parse() {
-                Ok(bytes) if bytes > 0 => command.max_received = Some(bytes),
-                _ => self.no_number(shown, "bytes"),
+                Ok(bytes @ 1..=0x4000_0000) => command.max_received = Some(bytes),
+                _ => self.no_number(shown, "bytes, at most 1 GB"),
             },
             Does::Globoff => command.globoff = true,
             Does::Ignored(why) => {
@@ -258,7 +258,7 @@ impl Reader {
 
     fn no_number(&mut self, shown: &str, unit: &str) {
         self.refuse(
-            format!("the value of `{shown}` is no number ({unit})"),
+            format!("the value of `{shown}` is no number that tools take ({unit})"),
             "write one",
         );
     }

@@ -76,3 +76,76 @@ fn no_credential_is_in_what_comes_out() {
     }
     assert!(seen >= 30, "the cases were not read: {seen}");
 }
+
+#[test]
+fn every_file_that_is_made_checks() {
+    let mut made = 0;
+    for (name, params, command) in cases() {
+        let Ok(import) = import(command, name, None, &params) else {
+            continue;
+        };
+        made += 1;
+        let reading = toolcrib::manifest::read(import.text.as_bytes(), name);
+        let wrong: Vec<&str> = reading
+            .problems
+            .iter()
+            .filter(|problem| problem.severity == toolcrib::definition::Severity::Error)
+            .map(|problem| problem.message.as_str())
+            .collect();
+        assert!(wrong.is_empty(), "{name}: {wrong:?}\n{}", import.text);
+        let definition = reading.definition.unwrap();
+        // What the file takes for a secret is what was said to be one.
+        let mut said: Vec<&str> = import
+            .secrets
+            .iter()
+            .map(|used| used.name.as_str())
+            .collect();
+        said.sort_unstable();
+        let mut used: Vec<&str> = definition
+            .secrets()
+            .iter()
+            .map(|name| name.as_str())
+            .collect();
+        used.sort_unstable();
+        assert_eq!(used, said, "{name}");
+    }
+    assert!(made > 40, "{made}");
+}
+
+/// Commands cut short, with bytes left out or doubled: always an answer, in bounded time.
+#[test]
+fn no_text_makes_it_panic() {
+    for (name, params, command) in cases() {
+        let ends = command.char_indices().map(|(at, _)| at);
+        for at in ends.step_by(7) {
+            let _ = import(&command[..at], name, None, &params);
+            let without = format!(
+                "{}{}",
+                &command[..at],
+                &command[at..].get(1..).unwrap_or("")
+            );
+            let _ = import(&without, name, None, &params);
+        }
+    }
+    for text in [
+        "curl -",
+        "curl --",
+        "curl -H",
+        "curl ''",
+        "",
+        "curl -u '' ''",
+        "curl :// -b =",
+        "curl 'http://a/%' --param",
+    ] {
+        let _ = import(
+            text,
+            "x",
+            None,
+            &["body.".to_owned(), "=".to_owned(), String::new()],
+        );
+    }
+    let deep = format!("curl http://a -d '{}'", "[".repeat(100_000));
+    let _ = import(&deep, "x", None, &[]);
+    let many = format!("curl http://a/{}", "{".repeat(100_000));
+    let _ = import(&many, "x", None, &[]);
+}

@@ -12,6 +12,8 @@ mod doctor;
 mod grants;
 mod harness;
 mod help;
+mod http_authoring;
+mod http_tools;
 mod interactive;
 mod list;
 mod programs;

@@ -170,7 +170,7 @@ impl Planner<'_> {
     fn network(&mut self) {
         if self.plan.flags & libc::CLONE_NEWNET != 0 {
             self.stand(Layer::NetworkNamespace, Op::Loopback);
-            if let Network::Proxy(_) = self.policy.network {
+            if self.policy.network == Network::Proxy {
                 self.stand(Layer::ProxyOnly, Op::Listen);
             }
         }

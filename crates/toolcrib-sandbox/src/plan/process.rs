@@ -21,7 +21,7 @@ impl Planner<'_> {
         if mounts {
             self.plan.flags |= libc::CLONE_NEWNS;
         }
-        if matches!(self.policy.network, Network::Proxy(_)) {
+        if self.policy.network == Network::Proxy {
             self.plan.flags |= libc::CLONE_NEWNET;
         }
         if self.plan.flags != 0 && ordinary {

@@ -9,6 +9,7 @@ mod reference;
 mod run_code;
 mod shell;
 mod web_fetch;
+mod web_search;
 mod write_file;
 
 use std::sync::Arc;
@@ -16,13 +17,14 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub use crate::process::SandboxOptions;
+pub use crate::process::{NetworkAccess, SandboxOptions};
 pub use list_directory::ListOptions;
 pub use programs::SandboxSettings;
 pub use read_file::ReadOptions;
 pub use reference::reference;
+pub use web_search::{SearchProvider, SearchSettings};
 
-use crate::egress::Egress;
+use crate::egress::{Egress, EgressOptions};
 use crate::model::JsonObject;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
@@ -32,6 +34,7 @@ use crate::model::spec::ToolSpec;
 use crate::process::Runner;
 use crate::registry::{RegisterError, Registration, Registry, Source};
 use crate::schema::{Fault, Schema};
+use crate::secret::SecretStore;
 use crate::tool::Tool;
 use delete_file::DeleteFile;
 use list_directory::ListDirectory;
@@ -39,6 +42,8 @@ use move_file::MoveFile;
 use read_file::ReadFile;
 use run_code::RunCode;
 use shell::Shell;
+use web_fetch::WebFetch;
+use web_search::WebSearch;
 use write_file::WriteFile;
 pub(crate) use write_file::unified_diff;
 
@@ -51,8 +56,12 @@ pub struct BuiltinOptions {
     pub list: ListOptions,
     /// For `shell` and `run_code`.
     pub sandbox: SandboxSettings,
-    /// The way out, for tools that fetch; without one they cannot be called.
+    /// The way out, for `web_fetch` and `web_search`; one that lists no host if not said, so that a person is asked about every one.
     pub egress: Option<Egress>,
+    /// Whom `web_search` asks; without it the tool cannot be called.
+    pub search: Option<SearchSettings>,
+    /// Where the key of a search provider is.
+    pub secrets: Option<SecretStore>,
     /// Why there is no workspace, which file tools need.
     pub no_workspace: Option<String>,
 }
@@ -74,7 +83,10 @@ impl Registry {
             ),
         };
         let runner = Arc::new(Runner::new(options.sandbox.options.clone()));
-        let tools: [Arc<dyn Tool>; 7] = [
+        let egress = options.egress.unwrap_or_else(|| {
+            Egress::new(EgressOptions::default()).expect("nothing is set that could be wrong")
+        });
+        let on_files: [Arc<dyn Tool>; 7] = [
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(ReadFile::new(options.read)),
             Arc::new(WriteFile::new()),
@@ -83,16 +95,22 @@ impl Registry {
             Arc::new(Shell::new(&options.sandbox, Arc::clone(&runner))),
             Arc::new(RunCode::new(&options.sandbox, runner)),
         ];
-        let unavailable = |tool| {
+        let mut tools: Vec<(Arc<dyn Tool>, Option<String>)> =
+            on_files.map(|tool| (tool, no_workspace.clone())).into();
+        let search = WebSearch::new(options.search.as_ref(), options.secrets, egress.clone());
+        let no_provider = search.unavailable();
+        tools.push((Arc::new(WebFetch::new(egress)), None));
+        tools.push((Arc::new(search), no_provider));
+        let unavailable = |(tool, unavailable)| {
             (
                 tool,
                 Registration {
-                    unavailable: no_workspace.clone(),
+                    unavailable,
                     ..Registration::default()
                 },
             )
         };
-        self.insert_all(Source::BuiltIn, tools.map(unavailable))
+        self.insert_all(Source::BuiltIn, tools.into_iter().map(unavailable))
     }
 }
 

@@ -6,7 +6,7 @@ use super::invalid;
 use crate::model::context::CallContext;
 use crate::model::effects::Approval;
 use crate::model::error::ToolError;
-use crate::process::{MAX_ARGUMENT, SandboxOptions, Wall};
+use crate::process::{MAX_ARGUMENT, NetworkAccess, Reachable, SandboxOptions, Wall};
 use crate::sandbox::Level;
 
 /// What can be set about tools that run programs.
@@ -16,8 +16,8 @@ pub struct SandboxSettings {
     pub shell: Option<Level>,
     /// The level of `run_code` (`sandbox.code`); if not said `container`, or `process` where that cannot be had.
     pub code: Option<Level>,
-    /// Whether programs may use the network (`sandbox.network`).
-    pub network: bool,
+    /// What programs can reach over the network (`sandbox.network`).
+    pub network: NetworkAccess,
     /// What they may read and use.
     pub options: SandboxOptions,
 }
@@ -47,12 +47,24 @@ pub(super) fn directory(cx: &CallContext, path: &str) -> Result<PathBuf, ToolErr
     workspace.host_directory(&workspace.path(path)?)
 }
 
+/// What programs can reach, for the description of a tool.
+pub(super) fn reaches(network: NetworkAccess) -> &'static str {
+    match network {
+        NetworkAccess::None => "reach no network",
+        NetworkAccess::Listed => {
+            "reach some hosts of the network, through the proxy that `http_proxy` names"
+        }
+        NetworkAccess::Full => "reach the network",
+    }
+}
+
 /// The wall in words.
 pub(super) fn behind(wall: &Wall) -> String {
-    let network = if wall.network {
-        "with network"
-    } else {
-        "without network"
+    let network = match wall.network {
+        Reachable::Nothing => "without network",
+        Reachable::Listed => "with a way to the hosts of the setting `allowedHosts`",
+        Reachable::Hosts(_) => "with a way to some hosts",
+        Reachable::Everything => "with network",
     };
     match wall.level {
         Level::None => "without any isolation".to_owned(),

@@ -122,6 +122,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtin::{SearchProvider, SearchSettings};
     use crate::model::call::CallRequest;
 
     #[test]
@@ -129,7 +130,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let workspace = crate::workspace::Workspace::open(directory.path()).unwrap();
         let registry = Registry::builder().workspace(workspace).build();
-        registry.register_builtins().unwrap();
+        let options = BuiltinOptions {
+            search: Some(SearchSettings {
+                provider: SearchProvider::SearXng,
+                url: Some("http://localhost:8888".to_owned()),
+                secret: None,
+            }),
+            ..BuiltinOptions::default()
+        };
+        registry.register_builtins_with(options).unwrap();
         for entry in registry.entries() {
             let spec = entry.spec();
             assert!(!spec.effects.is_unknown(), "{}", spec.name);

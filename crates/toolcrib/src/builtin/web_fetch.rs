@@ -150,7 +150,9 @@ impl Tool for WebFetch {
             request.timeout = args.timeout().min(cx.remaining());
             request.max_received = MAX_RECEIVED;
             request.body = args.body.unwrap_or_default().into();
-            let response = self.egress.send(request).await?;
+            request.log = cx.exchanges();
+            let sent = self.egress.send(request).await;
+            let response = sent.map_err(|error| question::explained(error, &cx.exchanges()))?;
             let format = args.format;
             // Unpacking a page takes as long as a large file to read.
             cx.blocking(move || Ok(output(response, format))).await

@@ -171,6 +171,7 @@ impl Tool for WebSearch {
             };
             let mut request = service.request(&asked)?;
             request.timeout = TIMEOUT.min(cx.remaining());
+            request.log = cx.exchanges();
             let response = self.egress.send(request).await?;
             if response.status != StatusCode::OK {
                 return Err(refused(service, &response));
@@ -247,7 +248,9 @@ fn refused(service: &Service, response: &Response) -> ToolError {
     let said = service.said(&response.body);
     let what = match service.advice(status, said.as_deref()) {
         Some(advice) => advice,
-        None if status.is_redirection() => "it points elsewhere, which is not followed: set `search.url` to where it is".to_owned(),
+        None if status.is_redirection() => {
+            "it points elsewhere, which is not followed: set `search.url` to where it is".to_owned()
+        }
         None => match &said {
             Some(said) => format!("`{}`", text::shorten(said, 300)),
             None => "it does not say why".to_owned(),

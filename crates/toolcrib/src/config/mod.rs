@@ -20,10 +20,12 @@ pub use rules::load_rules;
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
 use crate::approval::QueueOptions;
+use crate::builtin::{SearchProvider, SearchSettings};
 use crate::egress::{AllowedHosts, EgressOptions};
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
+use crate::process::NetworkAccess;
 use crate::rules::RulesError;
 use crate::sandbox::Level;
 use crate::workspace::Workspace;
@@ -274,6 +276,10 @@ impl Config {
         };
         let (allowed, private) = (hosts("allowedHosts"), hosts("network.privateHosts"));
         let certificates = match self.value("network.certificates").as_str() {
+            Some(file) if !Path::new(file).is_absolute() => {
+                let why = "must be an absolute path".to_owned();
+                return Err(problem("network.certificates", why));
+            }
             Some(file) => open_regular(Path::new(file))
                 .and_then(read_capped)
                 .map_err(|source| ConfigError::Unreadable {
@@ -301,6 +307,16 @@ impl Config {
         })
     }
 
+    /// `search.*`; `None` without a provider.
+    pub fn search(&self) -> Option<SearchSettings> {
+        let text = |key: &str| self.value(key).as_str().map(str::to_owned);
+        Some(SearchSettings {
+            provider: SearchProvider::from_word(self.value("search.provider").as_str()?)?,
+            url: text("search.url"),
+            secret: text("search.secret"),
+        })
+    }
+
     /// `sandbox.shell`.
     pub fn shell_isolation(&self) -> Option<Level> {
         self.level("sandbox.shell")
@@ -316,8 +332,12 @@ impl Config {
     }
 
     /// `sandbox.network`.
-    pub fn sandbox_network(&self) -> bool {
-        self.value("sandbox.network") == "full"
+    pub fn sandbox_network(&self) -> NetworkAccess {
+        match self.value("sandbox.network").as_str() {
+            Some("full") => NetworkAccess::Full,
+            Some("listed") => NetworkAccess::Listed,
+            _ => NetworkAccess::None,
+        }
     }
 
     /// `sandbox.memoryMb`, in bytes.

@@ -3,9 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::egress::{AllowedHosts, EgressOptions};
+use crate::egress::{AllowedHosts, EgressOptions, Target};
 use crate::model::limits::{Limits, MB};
 use crate::model::text;
+use crate::secret::SecretName;
 
 /// One setting.
 #[derive(Debug)]
@@ -44,6 +45,10 @@ pub enum Kind {
     HostNames,
     /// The address of a proxy, or nothing.
     Proxy,
+    /// The address of a server, or nothing.
+    Url,
+    /// The name of a secret, or nothing.
+    Secret,
 }
 
 /// What a project's own file may do: a cloned repository must not loosen anything.
@@ -130,6 +135,27 @@ pub static SETTINGS: &[Setting] = &[
         effect: "A file with certificates (PEM) to trust besides those of the system.",
     },
     Setting {
+        key: "search.provider",
+        kind: Kind::Choice(&["searxng", "brave", "tavily"]),
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "Whom `web_search` asks. `searxng` needs `search.url`; `brave` and `tavily` need a key, `toolcrib secret set BRAVE_API_KEY` or `TAVILY_API_KEY`. Unset: `web_search` cannot be called.",
+    },
+    Setting {
+        key: "search.url",
+        kind: Kind::Url,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "The address of the search server, such as `http://localhost:8888`; it needs no entry in `allowedHosts`. Unset: the provider's own.",
+    },
+    Setting {
+        key: "search.secret",
+        kind: Kind::Secret,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "The name of the secret with the provider's key. Unset: `BRAVE_API_KEY` or `TAVILY_API_KEY`; none for `searxng`.",
+    },
+    Setting {
         key: "sandbox.shell",
         kind: LEVELS,
         default: || json!("process"),
@@ -145,10 +171,10 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "sandbox.network",
-        kind: Kind::Choice(&["full", "none"]),
+        kind: Kind::Choice(&["full", "listed", "none"]),
         default: || json!("none"),
         project: ProjectMay::Tighten,
-        effect: "What programs that `shell` and `run_code` start can reach: nothing, or whatever this machine reaches over IP.",
+        effect: "What programs that `shell` and `run_code` start can reach: nothing; what `allowedHosts` names, through a guarded proxy; or whatever this machine reaches over IP.",
     },
     Setting {
         key: "sandbox.memoryMb",
@@ -375,6 +401,16 @@ impl Setting {
             (Kind::Proxy, _) => {
                 Err("must be a proxy like `http://proxy.example.com:3128`".to_owned())
             }
+            (Kind::Url, Value::String(url)) => match Target::parse(url) {
+                Ok(_) => Ok(value),
+                Err(error) => Err(format!("must be an address: {error}")),
+            },
+            (Kind::Url, _) => Err("must be an address like `http://localhost:8888`".to_owned()),
+            (Kind::Secret, Value::String(name)) => match SecretName::parse(name) {
+                Ok(_) => Ok(value),
+                Err(error) => Err(format!("must be the name of a secret: {error}")),
+            },
+            (Kind::Secret, _) => Err("must be the name of a secret".to_owned()),
         }
     }
 
@@ -385,7 +421,7 @@ impl Setting {
                 Ok(number) => json!(number),
                 Err(_) => json!(text),
             },
-            Kind::Path | Kind::Choice(_) | Kind::Proxy => json!(text),
+            Kind::Path | Kind::Choice(_) | Kind::Proxy | Kind::Url | Kind::Secret => json!(text),
             Kind::Words | Kind::Hosts | Kind::HostNames => text
                 .split(',')
                 .map(str::trim)
@@ -494,7 +530,8 @@ pub fn reference() -> String {
             Kind::Choice(words) => text::or_list(words),
             Kind::Hosts => "list of hosts".to_owned(),
             Kind::HostNames => "list of names".to_owned(),
-            Kind::Proxy => "address".to_owned(),
+            Kind::Proxy | Kind::Url => "address".to_owned(),
+            Kind::Secret => "name of a secret".to_owned(),
         };
         let default = match (setting.default)() {
             Value::Null => "unset".to_owned(),

@@ -148,7 +148,11 @@ impl Egress {
         let mut hops = Vec::new();
         let (mut url, mut target) = Target::parse(request.url.as_str())?;
         loop {
-            self.0.connector.guard.admit(&target, &request.reach)?;
+            let admitted = self.0.connector.guard.admit(&target, &request.reach);
+            admitted.map_err(|error| match hops.len() {
+                0 => error,
+                _ => redirect::led_to(&url, error),
+            })?;
             let noted =
                 request
                     .log
@@ -185,6 +189,11 @@ impl Egress {
                 exchanges: hops.iter().map(Noted::exchange).collect(),
             });
         }
+    }
+
+    /// Lets a target pass that is within reach and that nothing speaks against before its addresses are known.
+    pub(crate) fn admit(&self, target: &Target, reach: &Reach) -> Result<(), EgressError> {
+        self.0.connector.guard.admit(target, reach)
     }
 
     /// Opens a connection for somebody else's bytes, judged like any other: what the sandbox's proxy needs.
@@ -339,6 +348,11 @@ fn message(
     headers
         .entry(header::ACCEPT)
         .or_insert(HeaderValue::from_static("*/*"));
+    // A server may wait for a body that it was not told is empty.
+    let expects_a_body = matches!(request.method, Method::POST | Method::PUT | Method::PATCH);
+    if expects_a_body && request.body.is_empty() {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
     // A part of something packed cannot be unpacked.
     if !headers.contains_key(header::RANGE) {
         headers
@@ -354,4 +368,49 @@ fn without_packing(mut headers: http::HeaderMap) -> http::HeaderMap {
         headers.remove(header::CONTENT_LENGTH);
     }
     headers
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+    use crate::testing::{NameTable, RecordingDialler, Reply, ScriptedServer};
+
+    fn hosts(entries: &[&str]) -> AllowedHosts {
+        AllowedHosts::parse(entries.iter().copied()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_connection_for_somebody_else_is_judged_like_any_other() {
+        let server = ScriptedServer::start(|_| Reply::ok("hello").close());
+        let names = NameTable::new()
+            .name("a.test", &["93.184.216.34"])
+            .name("b.test", &["93.184.216.34", "127.0.0.1"]);
+        let dialler = RecordingDialler::to(server.address());
+        let egress = Egress::new(EgressOptions {
+            resolver: Some(Arc::new(names)),
+            dialler: Some(Arc::new(dialler.clone())),
+            ..EgressOptions::default()
+        })
+        .unwrap();
+        let reach = Reach::Only(hosts(&["a.test", "b.test", "127.0.0.1:9999"]));
+        for url in [
+            "http://b.test/",
+            "http://c.test/",
+            "http://127.0.0.1:9999/",
+            "http://a.test:81/",
+        ] {
+            let (_, target) = Target::parse(url).unwrap();
+            let result = egress.connect(&target, &reach).await;
+            assert!(matches!(result, Err(EgressError::Refused(_))), "{url}");
+        }
+        let (_, target) = Target::parse("https://a.test/").unwrap();
+        let mut stream = egress.connect(&target, &reach).await.unwrap();
+        assert_eq!(dialler.dialled(), ["93.184.216.34:443".parse().unwrap()]);
+        stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("hello"), "{answer}");
+    }
 }

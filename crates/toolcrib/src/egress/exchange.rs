@@ -113,6 +113,11 @@ impl Noted {
         }
     }
 
+    pub(crate) fn sent(&self, bytes: u64) {
+        let mut exchange = lock(&self.0);
+        exchange.sent = exchange.sent.saturating_add(bytes);
+    }
+
     pub(crate) fn received(&self, bytes: u64) {
         let mut exchange = lock(&self.0);
         exchange.received = exchange.received.saturating_add(bytes);

@@ -9,6 +9,7 @@
 //! request   what is sent and what comes back              client    one request: hops, time, sizes
 //! redirect  where a hop leads, what goes along            body      reading and unpacking, to a limit
 //! exchange  what the record of a call says of it          error     why not, in words and codes
+//! proxy     the same guard for programs in the sandbox
 //! ```
 //!
 //! The invariant: no connection is opened to an address that was not judged, and what was judged is what is dialled. It is why redirects,
@@ -23,6 +24,7 @@ mod exchange;
 mod guard;
 mod hosts;
 mod pool;
+mod proxy;
 mod redirect;
 mod request;
 mod resolve;
@@ -33,6 +35,7 @@ pub use client::{Egress, EgressOptions};
 pub use error::{EgressError, Refusal};
 pub use exchange::{Exchange, ExchangeLog};
 pub use hosts::{AllowedHosts, Reach, Standing};
+pub use proxy::Proxy;
 pub use request::{Request, Response};
 pub use resolve::{Dial, Dialled, Resolve};
 pub use target::{Host, Target};

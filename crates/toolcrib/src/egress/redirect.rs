@@ -41,6 +41,23 @@ pub(super) fn location(
     Some(location.to_str().map_err(|_| unreadable()))
 }
 
+/// A refusal that says where the redirection led, so that it can be asked for by itself; the query is nobody's business.
+pub(super) fn led_to(url: &Url, error: EgressError) -> EgressError {
+    match error {
+        EgressError::Refused(refusal) => {
+            let mut shown = url.clone();
+            shown.set_query(None);
+            shown.set_fragment(None);
+            let shown = crate::model::text::shorten(shown.as_str(), 300);
+            refused(&format!(
+                "the server redirects to `{shown}`: {}",
+                refusal.message
+            ))
+        }
+        error => error,
+    }
+}
+
 /// Turns a request into the one that a redirection asks for.
 pub(super) fn follow(
     request: &mut Request,

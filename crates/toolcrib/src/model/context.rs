@@ -59,8 +59,6 @@ pub(crate) struct Notes {
     pub(crate) truncated: bool,
     /// What went wrong while cleaning up.
     pub(crate) cleanup: Vec<String>,
-    /// Why a failure became the value `null`, as the tool's file wants it.
-    pub(crate) empty: Option<String>,
 }
 
 /// How much of what a call started has yet to end.
@@ -211,19 +209,13 @@ impl CallContext {
         self.notes().truncated = true;
     }
 
-    /// Says that the value is `null` because of a failure, which is what the tool's file wants (S4: `errorMode: empty`); the output
-    /// schema is not asked about it.
-    pub(crate) fn note_empty(&self, why: &str) {
-        self.notes().empty = Some(why.to_owned());
-    }
-
     /// Says that something was left behind, or may have been.
     pub(crate) fn note_cleanup(&self, problem: impl Into<String>) {
         self.notes().cleanup.push(problem.into());
     }
 
     /// Where it is noted what leaves for other machines, for the record of the call: the `log` of every request a tool makes.
-    pub(crate) fn exchanges(&self) -> ExchangeLog {
+    pub fn exchanges(&self) -> ExchangeLog {
         self.0.exchanges.clone()
     }
 

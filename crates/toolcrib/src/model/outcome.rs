@@ -20,6 +20,10 @@ pub struct ToolOutput {
     /// What a person wants to read, if it is not the value itself (the content of a file, say).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// The failure that the value stands in for, where a tool's file wants `null` rather than an error (S4: `errorMode: empty`). The
+    /// output schema says nothing about such a `null`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Box<ToolError>>,
 }
 
 impl ToolOutput {
@@ -28,6 +32,15 @@ impl ToolOutput {
         ToolOutput {
             value: value.into(),
             text: None,
+            failure: None,
+        }
+    }
+
+    /// `null` in the place of a failure.
+    pub fn in_place_of(failure: ToolError) -> Self {
+        ToolOutput {
+            failure: Some(Box::new(failure)),
+            ..ToolOutput::value(Value::Null)
         }
     }
 

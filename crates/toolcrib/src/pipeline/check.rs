@@ -89,12 +89,13 @@ pub(super) fn check(
     let args = refine(&entry, args, edited)?;
     // What runs is on record, not what it was made from.
     trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
+    // First what can never be: an address that nothing reaches is that, whether or not a rule names it too.
+    if let Some(refusal) = refusal(&entry, &args, call.inner)? {
+        return Err(refusal);
+    }
     let judgement = judge(&entry, &args, call.inner)?;
     if judgement.verdict == Verdict::Deny {
         return Err(blocked(&entry, &judgement));
-    }
-    if let Some(refusal) = refusal(&entry, &args, call.inner)? {
-        return Err(refusal);
     }
     Ok(Checked {
         entry,

@@ -80,7 +80,6 @@ pub(super) async fn finish(
     trace.execution_ends();
     let mut notes = cx.take_notes();
     let left_behind = std::mem::take(&mut notes.cleanup);
-    let is_empty = notes.empty.is_some();
     trace.notes(notes);
     let result = match ended {
         Ok(Some(Ok(result))) => result,
@@ -106,7 +105,7 @@ pub(super) async fn finish(
                 fields.insert("cleanup".to_owned(), left_behind.into());
             }
             // `null` in the place of a failure is what the tool's file wants, whatever its output is otherwise.
-            let schema = match is_empty && output.value.is_null() {
+            let schema = match output.failure.is_some() && output.value.is_null() {
                 true => None,
                 false => entry.spec().output_schema.as_deref(),
             };

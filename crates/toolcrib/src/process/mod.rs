@@ -16,10 +16,12 @@ mod temp;
 #[cfg(test)]
 mod tests;
 mod wall;
+mod way_out;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::egress::Egress;
 use crate::model::event::OutputStream;
 use crate::sandbox::{Command, Sandbox};
 pub(crate) use dialogue::Dialogue;
@@ -27,7 +29,8 @@ pub(crate) use ending::{Finished, output_schema};
 pub(crate) use inherit::inherited;
 pub(crate) use runner::Runner;
 pub(crate) use temp::CallTemp;
-pub(crate) use wall::{Wall, keep_own_data};
+pub(crate) use wall::{Reachable, Wall, keep_own_data};
+pub(crate) use way_out::no_egress;
 
 /// The longest text one argument of a program can be, less its end (`MAX_ARG_STRLEN`).
 pub(crate) const MAX_ARGUMENT: usize = 131_071;
@@ -41,8 +44,22 @@ pub struct SandboxOptions {
     pub memory: Option<u64>,
     /// Processes and threads at once (`sandbox.maxProcesses`); 512 if not said.
     pub pids: Option<u32>,
+    /// The way out of programs that may reach hosts. Without one they are refused.
+    pub egress: Option<Egress>,
     /// Another sandbox than the one that this machine has, for trying how things go where layers are missing.
     pub sandbox: Option<Sandbox>,
+}
+
+/// What programs of `shell` and `run_code` can reach (`sandbox.network`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NetworkAccess {
+    /// Nothing.
+    #[default]
+    None,
+    /// What the setting `allowedHosts` names, through the guarded way out.
+    Listed,
+    /// Whatever this machine reaches over IP.
+    Full,
 }
 
 /// A command to run for a call, and how.

@@ -17,7 +17,9 @@ use tokio::sync::oneshot;
 use super::capture::Capture;
 use super::dialogue::Talk;
 use super::ending::{Finished, finished, sandbox_use, with_details};
+use super::way_out::WayOut;
 use super::{Run, SandboxOptions, Wall};
+use crate::egress::Egress;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
@@ -86,6 +88,9 @@ impl Runner {
                 .map_err(no_descriptor)?,
             None => (command, None),
         };
+        let (command, way_out) =
+            WayOut::open(wall, self.options.egress.as_ref(), cx.exchanges(), command)?;
+        let closing = way_out.as_ref().map(WayOut::closing);
         let cancel = Cancel::new().map_err(no_descriptor)?;
         let late = Arc::new(AtomicBool::new(false));
         let (running, over) = oneshot::channel::<()>();
@@ -105,6 +110,7 @@ impl Runner {
         let (runner, call, wall) = (Arc::clone(self), cx.clone(), wall.clone());
         let work = move || {
             let _running = running;
+            let _closing = closing;
             let capture = Capture::new(&call, keep, sink);
             runner.run_here(&call, wall, &command, capture, talk.as_ref(), &cancel)
         };
@@ -113,6 +119,9 @@ impl Runner {
         } else {
             cx.blocking_until_stopped(work).await
         };
+        if let Some(way_out) = way_out {
+            way_out.end().await;
+        }
         match ended {
             Err(error) if error.code() == ErrorCode::Cancelled && late.load(Ordering::Relaxed) => {
                 let allowed = timeout.map_or(0, as_millis);
@@ -134,6 +143,11 @@ impl Runner {
             None => machine()?,
         };
         Ok(sandbox.support().clone())
+    }
+
+    /// The way out of programs that may reach hosts, if there is one.
+    pub(crate) fn egress(&self) -> Option<&Egress> {
+        self.options.egress.as_ref()
     }
 
     /// How much memory all processes of a command may have, in bytes.

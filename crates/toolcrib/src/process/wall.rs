@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::SandboxOptions;
+use super::{NetworkAccess, SandboxOptions};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::sandbox::{Level, Network, Policy, Prepared, Sandbox, SandboxError, User};
 use crate::storage::DurableDir;
@@ -15,8 +15,8 @@ pub(crate) struct Wall {
     pub(crate) level: Level,
     /// Whether the next lower level will do where this one cannot be had: only when nobody named it.
     pub(crate) may_fall_back: bool,
-    /// Whether the network can be reached.
-    pub(crate) network: bool,
+    /// What can be reached over the network.
+    pub(crate) network: Reachable,
     /// Whether it runs with fewer rights than the caller's.
     pub(crate) reduced: bool,
     /// What may be read besides the usual; host paths.
@@ -27,13 +27,50 @@ pub(crate) struct Wall {
     pub(crate) memory: Option<u64>,
 }
 
+/// What commands behind a wall can reach over the network.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Reachable {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// These hosts, through the guard, whatever the setting `allowedHosts` says; in order, each once.
+    Hosts(Vec<String>),
+    /// What the setting `allowedHosts` names, through the guard.
+    Listed,
+    /// Whatever this machine reaches over IP.
+    Everything,
+}
+
+impl Reachable {
+    /// These hosts; nothing if there are none. Equal for the same hosts in whatever order.
+    pub(crate) fn hosts(hosts: &[String]) -> Self {
+        let mut hosts = hosts.to_vec();
+        hosts.sort_unstable();
+        hosts.dedup();
+        match hosts.is_empty() {
+            true => Reachable::Nothing,
+            false => Reachable::Hosts(hosts),
+        }
+    }
+}
+
+impl From<NetworkAccess> for Reachable {
+    fn from(access: NetworkAccess) -> Self {
+        match access {
+            NetworkAccess::None => Reachable::Nothing,
+            NetworkAccess::Listed => Reachable::Listed,
+            NetworkAccess::Full => Reachable::Everything,
+        }
+    }
+}
+
 impl Wall {
     /// A wall of this level, with the workspace and nothing else behind it.
     pub(crate) fn of(level: Level) -> Self {
         Wall {
             level,
             may_fall_back: false,
-            network: false,
+            network: Reachable::Nothing,
             reduced: false,
             read: Vec::new(),
             write: Vec::new(),
@@ -73,10 +110,11 @@ impl Wall {
         policy.read.extend(options.readable.iter().cloned());
         policy.read.extend(self.read.iter().cloned());
         policy.write.extend(self.write.iter().cloned());
-        policy.network = if self.network {
-            Network::Full
-        } else {
-            Network::None
+        policy.network = match (&self.network, self.level) {
+            (Reachable::Nothing, _) => Network::None,
+            // There is nothing to confine it with.
+            (_, Level::None) | (Reachable::Everything, _) => Network::Full,
+            (Reachable::Hosts(_) | Reachable::Listed, _) => Network::Proxy,
         };
         if self.reduced {
             policy.user = User::REDUCED;

@@ -103,7 +103,7 @@ impl RuleSet {
 
 impl Rules for RuleSet {
     fn judge(&self, tool: &ToolSpec, args: &JsonObject, cx: &RuleContext<'_>) -> Judgement {
-        let rules = if tool.roles.is_empty() && cx.commands.is_empty() {
+        let rules = if tool.roles.is_empty() && tool.urls.is_empty() && cx.commands.is_empty() {
             &self.for_any_argument
         } else {
             &self.rules

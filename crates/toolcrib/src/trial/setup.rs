@@ -54,7 +54,7 @@ impl Crib {
         let materials = Materials {
             rules: self.rules().clone(),
             limits: self.config().limits(),
-            builtins: builtin_options(self.config(), None, Some(self.egress().clone())),
+            builtins: builtin_options(self.config(), None, self.egress(), self.secrets()),
             disabled: self.config().disabled_tools(),
             secrets: self.secrets().clone(),
             sudo: self.config().sudo(),
@@ -82,7 +82,6 @@ impl Materials {
             // Of its own: what a runner keeps for the next call is made for one workspace.
             runner: Arc::new(Runner::new(self.builtins.sandbox.options.clone())),
             sudo: self.sudo.clone(),
-            network: self.builtins.sandbox.network,
             secrets: Some(self.secrets.clone()),
         });
         let bundle = self

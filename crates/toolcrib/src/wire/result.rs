@@ -102,6 +102,13 @@ fn tagged(outcome: &Outcome) -> Value {
     if let Some(sandbox) = &outcome.sandbox {
         set("sandbox", json!(sandbox));
     }
+    if let Ok(ToolOutput {
+        failure: Some(failure),
+        ..
+    }) = &outcome.result
+    {
+        set("failure", json!(failure));
+    }
     match &outcome.result {
         Ok(output) => json!({"ok": true, "value": output.value, "metadata": metadata}),
         Err(error) => json!({"ok": false, "error": error, "metadata": metadata}),

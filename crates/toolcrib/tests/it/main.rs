@@ -4,6 +4,7 @@
 mod approvals;
 mod call_log;
 mod definition;
+mod egress;
 mod endings;
 mod files;
 mod golden;
@@ -25,4 +26,5 @@ mod syscalls;
 mod template;
 mod tools;
 mod unicode;
+mod web;
 mod wire;

@@ -54,7 +54,15 @@ pub(super) fn template(args: &NewArgs, name: &WireName, global: &Global, output:
     let url = args.url.as_deref().unwrap_or(EXAMPLE_URL);
     let method = args.method.as_deref().unwrap_or("GET");
     // The same reading as of a command: a credential in the URL is none that gets into a file.
-    let request = curl::request(url, method, name.as_str()).map_err(refused)?;
+    let request = curl::request(url, method, name.as_str(), description.as_deref());
+    let mut request = request.map_err(refused)?;
+    if has_body(&request.method) {
+        let text = Argument::new("text", "string", "What to send");
+        let arguments = &mut request.arguments;
+        if arguments.iter().all(|argument| argument.name != text.name) {
+            arguments.push(text);
+        }
+    }
     let description = match (description, &args.url) {
         (Some(description), _) => description,
         (None, Some(_)) => curl::plain_description(&request),
@@ -142,14 +150,13 @@ fn checked(text: &str, name: &str) -> Result<(), CliError> {
     }
 }
 
+fn has_body(method: &str) -> bool {
+    ["POST", "PUT", "PATCH"].contains(&method)
+}
+
 /// The template with what was given in it.
 fn fill(request: &Import, name: &WireName, description: &str) -> String {
-    let has_body = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
-    let mut arguments = request.arguments.clone();
-    let text = Argument::new("text", "string", "What to send");
-    if has_body && arguments.iter().all(|argument| argument.name != text.name) {
-        arguments.push(text);
-    }
+    let has_body = has_body(&request.method);
     let mut headers = Map::new();
     headers.insert("Accept".to_owned(), json!("application/json"));
     if has_body {
@@ -166,7 +173,7 @@ fn fill(request: &Import, name: &WireName, description: &str) -> String {
         ("{{title}}", json!(curl::title(name.as_str()))),
         ("{{description}}", json!(description)),
         ("{{tags}}", json!(curl::tags(&request.method))),
-        ("{{argSchema}}", curl::arg_schema(&arguments)),
+        ("{{argSchema}}", curl::arg_schema(&request.arguments)),
         ("{{method}}", json!(request.method)),
         ("{{url}}", json!(request.url)),
         ("{{headers}}", Value::Object(headers)),

@@ -98,6 +98,11 @@ pub(super) fn print_outcome(
     if stopped && !output.json() {
         output.say(&output.dim("the list is not complete: it has as many entries as are allowed"));
     }
+    let failure = outcome.result.as_ref().ok();
+    if let Some(failure) = failure.and_then(|output| output.failure.as_ref()) {
+        let why = text::shorten(failure.message(), 500);
+        output.say(&output.dim(&format!("nothing, because {why}")));
+    }
     if outcome.truncated {
         output.say(&output.dim("the output was cut to its limit"));
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,9 +15,6 @@ use super::TIMEOUT;
 use crate::model::JsonObject;
 use crate::model::error::ToolError;
 use crate::schema::Fault;
-
-/// Who we say we are.
-const AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
 
 /// How many headers there may be.
 const MAX_HEADERS: usize = 64;
@@ -151,7 +148,6 @@ impl Args {
             map.insert(name, value);
         }
         let defaults = [
-            (USER_AGENT, Some(HeaderValue::from_static(AGENT))),
             (ACCEPT, Some(HeaderValue::from_static("*/*"))),
             (CONTENT_TYPE, self.body.as_deref().map(type_of)),
         ];
@@ -318,7 +314,7 @@ mod tests {
             .header_map()
             .unwrap();
         assert_eq!(sent["content-type"], "application/json");
-        assert_eq!(sent["user-agent"], AGENT);
+        assert_eq!(sent["accept"], "*/*");
         let sent = args(
             json!({"url": "x", "body": "a", "headers": {"user-AGENT": "me", "Content-Type": "text/csv"}}),
         );

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::size_in_words;
 use super::arguments::{Args, Verb};
 use crate::approval::grants::Origin;
-use crate::egress::{Egress, EgressError, Reach, Standing, Target};
+use crate::egress::{Egress, EgressError, ExchangeLog, Reach, Refusal, Standing, Target};
 use crate::model::JsonObject;
 use crate::model::effects::Approval;
 use crate::model::error::ToolError;
@@ -61,6 +61,25 @@ pub(super) fn reach(basis: Option<&Value>, target: &Target) -> Reach {
         Reach::ListedOr(target.clone())
     } else {
         Reach::Listed
+    }
+}
+
+/// An error with what to do about it: a redirection to another host can be asked for by itself.
+pub(super) fn explained(error: EgressError, left: &ExchangeLog) -> ToolError {
+    // A first hop that was answered, and a refusal after it.
+    let was_redirected = left
+        .exchanges()
+        .iter()
+        .any(|exchange| exchange.status.is_some());
+    match error {
+        EgressError::Refused(refusal) if was_redirected => {
+            let message = format!(
+                "{}; a redirection led there, and `web_fetch` with that URL asks for it",
+                refusal.message
+            );
+            EgressError::Refused(Refusal { message }).into()
+        }
+        error => error.into(),
     }
 }
 

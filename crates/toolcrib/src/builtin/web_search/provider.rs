@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
@@ -138,9 +138,15 @@ impl Service {
         let (mut endpoint, target) = Target::parse(base)
             .map_err(|error| format!("the setting `search.url` is no address: {error}"))?;
         if endpoint.query().is_some() || endpoint.fragment().is_some() {
-            return Err("the setting `search.url` is an address without query and fragment".to_owned());
+            return Err(
+                "the setting `search.url` is an address without query and fragment".to_owned(),
+            );
         }
-        let path = format!("{}/{}", endpoint.path().trim_end_matches('/'), provider.path());
+        let path = format!(
+            "{}/{}",
+            endpoint.path().trim_end_matches('/'),
+            provider.path()
+        );
         endpoint.set_path(&path);
         let name = settings.secret.as_deref().or(provider.secret());
         let secret = name
@@ -193,9 +199,7 @@ impl Service {
         request.reach = Reach::Configured(self.target.clone());
         request.max_redirects = 0;
         request.max_received = MAX_RECEIVED;
-        let agent = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
         let headers = &mut request.headers;
-        headers.insert(USER_AGENT, HeaderValue::from_static(agent));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         if let Some(body) = body {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -214,7 +218,9 @@ impl Service {
                 }
             };
             let mut value = HeaderValue::from_str(&value).map_err(|_| {
-                let message = format!("the key for {self} holds a character that no header can carry; set it again");
+                let message = format!(
+                    "the key for {self} holds a character that no header can carry; set it again"
+                );
                 ToolError::new(ErrorCode::ToolUnavailable, message)
             })?;
             value.set_sensitive(true);
@@ -231,11 +237,16 @@ impl Service {
         };
         match (self.provider, status.as_u16()) {
             (SearchProvider::SearXng, 403) => Some(
-                "it does not answer in JSON: add `json` to `search.formats` in its settings.yml".to_owned(),
+                "it does not answer in JSON: add `json` to `search.formats` in its settings.yml"
+                    .to_owned(),
             ),
             (SearchProvider::SearXng, _) => None,
-            (SearchProvider::Brave, 422) if said.is_some_and(|said| said.contains("token")) => Some(bad_key()),
-            (SearchProvider::Tavily, 432 | 433) => Some("the plan of this key is used up".to_owned()),
+            (SearchProvider::Brave, 422) if said.is_some_and(|said| said.contains("token")) => {
+                Some(bad_key())
+            }
+            (SearchProvider::Tavily, 432 | 433) => {
+                Some("the plan of this key is used up".to_owned())
+            }
             (_, 401 | 403) => Some(bad_key()),
             _ => None,
         }

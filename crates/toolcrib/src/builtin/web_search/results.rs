@@ -31,13 +31,25 @@ pub(super) struct Found {
 /// Reads an answer; `None` if it is not one of this provider's. A result without an address on the web is none.
 pub(super) fn read(provider: SearchProvider, answer: &Value, wanted: usize) -> Option<Vec<Found>> {
     let (list, snippet, ages) = match provider {
-        SearchProvider::SearXng => (answer.get("results"), "content", ["publishedDate", "pubdate"]),
+        SearchProvider::SearXng => (
+            answer.get("results"),
+            "content",
+            ["publishedDate", "pubdate"],
+        ),
         // Nothing found is said by having no list of pages.
         SearchProvider::Brave if answer["type"] == "search" && answer.get("web").is_none() => {
             return Some(Vec::new());
         }
-        SearchProvider::Brave => (answer["web"].get("results"), "description", ["age", "page_age"]),
-        SearchProvider::Tavily => (answer.get("results"), "content", ["published_date", "publishedDate"]),
+        SearchProvider::Brave => (
+            answer["web"].get("results"),
+            "description",
+            ["age", "page_age"],
+        ),
+        SearchProvider::Tavily => (
+            answer.get("results"),
+            "content",
+            ["published_date", "publishedDate"],
+        ),
     };
     let found = list?.as_array()?.iter().filter_map(|result| {
         let text = |name: &str| result[name].as_str().unwrap_or_default();
@@ -134,9 +146,20 @@ mod tests {
         let long = format!("https://a.test/{}", "x".repeat(MAX_URL));
         let result = |url: &str| json!({"title": "t", "url": url, "content": ""});
         let all: Vec<Value> = [
-            "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "ftp://a.test/", "", "/relative", &long,
-            " https://ok.test/a\n", "http://ok.test", "https://more.test",
-        ].into_iter().map(result).collect();
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "ftp://a.test/",
+            "",
+            "/relative",
+            &long,
+            " https://ok.test/a\n",
+            "http://ok.test",
+            "https://more.test",
+        ]
+        .into_iter()
+        .map(result)
+        .collect();
         let found = read(SearchProvider::Tavily, &json!({"results": all}), 2).unwrap();
         assert_eq!(urls(&found), ["https://ok.test/a", "http://ok.test/"]);
     }
@@ -152,15 +175,30 @@ mod tests {
     #[test]
     fn what_is_no_answer_is_none_and_nothing_found_is_empty() {
         for provider in SearchProvider::ALL {
-            for answer in [json!({}), json!([]), json!("x"), json!({"results": 1}), json!({"web": {"results": {}}})] {
+            for answer in [
+                json!({}),
+                json!([]),
+                json!("x"),
+                json!({"results": 1}),
+                json!({"web": {"results": {}}}),
+            ] {
                 assert_eq!(read(provider, &answer, 5), None, "{provider:?} {answer}");
             }
         }
-        assert_eq!(read(SearchProvider::Brave, &json!({"type": "search"}), 5), Some(Vec::new()));
-        assert_eq!(read(SearchProvider::SearXng, &json!({"results": []}), 5), Some(Vec::new()));
+        assert_eq!(
+            read(SearchProvider::Brave, &json!({"type": "search"}), 5),
+            Some(Vec::new())
+        );
+        assert_eq!(
+            read(SearchProvider::SearXng, &json!({"results": []}), 5),
+            Some(Vec::new())
+        );
         assert_eq!(in_words("x", &[]), "nothing was found for `x`\n");
         // What is not a result does no harm.
         let odd = json!({"results": [1, null, {"url": 5}, {"url": "https://a.test"}]});
-        assert_eq!(urls(&read(SearchProvider::SearXng, &odd, 5).unwrap()), ["https://a.test/"]);
+        assert_eq!(
+            urls(&read(SearchProvider::SearXng, &odd, 5).unwrap()),
+            ["https://a.test/"]
+        );
     }
 }

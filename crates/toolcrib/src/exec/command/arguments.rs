@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::hosts;
 use super::paths;
 use super::programs::{self, Role};
 use super::publish::{is_own_type, own_type, property, published_type, to_published};
@@ -174,6 +175,7 @@ fn unfit(definition: &Definition, args: &JsonObject) -> Vec<Fault> {
         ..Values::default()
     };
     let mut faults: Vec<Fault> = unfit_variables(definition, &values);
+    faults.extend(hosts::faults(definition, &values));
     for used in programs::used(definition) {
         let certain = match used.role {
             Role::Command | Role::Cleanup => true,
@@ -230,7 +232,7 @@ pub(super) fn of_parameter(found: ValueFault) -> Option<Fault> {
     }
 }
 
-fn fault(name: &str, message: String) -> Fault {
+pub(super) fn fault(name: &str, message: String) -> Fault {
     Fault {
         pointer: pointer(name),
         message,

@@ -6,7 +6,7 @@
 //! surroundings  variables, directories; temp        programs      which command, what is missing
 //! running       one program                         steps         several, as a graph
 //! cleaning      what is done at the end             alias         another tool with presets
-//! plan          the wall line by line, for `explain`
+//! plan          the wall line by line, for `explain` hosts         who may be reached, judged ahead
 //! ```
 //!
 //! The invariant: what a definition says is enforced, or the call is refused with the reason.
@@ -15,6 +15,7 @@ mod alias;
 mod arguments;
 mod cleaning;
 mod code_arguments;
+mod hosts;
 mod links;
 mod paths;
 mod plan;
@@ -91,8 +92,6 @@ pub(crate) struct CommandSettings {
     pub(crate) runner: Arc<Runner>,
     /// What `elevated` goes through (`sandbox.sudo`); without it such tools are refused.
     pub(crate) sudo: Option<PathBuf>,
-    /// Whether the setting `sandbox.network` lets programs use the network.
-    pub(crate) network: bool,
     /// What programs do not inherit, by name and by value.
     pub(crate) secrets: Option<SecretStore>,
 }
@@ -303,6 +302,15 @@ impl Tool for CommandTool {
             return Ok(args);
         }
         arguments::refine(&self.definition, &self.checks, args, edited)
+    }
+
+    fn refusal(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Option<ToolError> {
+        if self.alias.is_some() {
+            return None;
+        }
+        let values = surroundings::judged_values(&self.definition, args, workspace);
+        let reach = reach::Reach::of(&self.definition, &values, workspace);
+        hosts::refusal(&self.definition, &self.settings, &reach.hosts)
     }
 
     fn commands(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Vec<ShellText> {

@@ -3,6 +3,7 @@
 //! The same code that walls a call in makes the plan, so that it cannot promise what a call does not get.
 
 use super::CommandSettings;
+use super::hosts;
 use super::reach::{self, Reach};
 use super::surroundings::{judged_values, needs_temp};
 use crate::definition::{Cleanup, Definition, Privilege};
@@ -10,7 +11,7 @@ use crate::model::JsonObject;
 use crate::model::limits::MB;
 use crate::model::sandbox_plan::{PlanLine, SandboxPlan};
 use crate::model::text;
-use crate::process::Wall;
+use crate::process::{Wall, no_egress};
 use crate::sandbox::{Layer, Level, Missing, Support};
 use crate::workspace::Workspace;
 
@@ -59,6 +60,7 @@ pub(super) fn plan(
         lines.push(PlanLine::kept("interactive", promise, "a pseudo-terminal"));
     }
     let refused = reach::refusal(definition, settings, &reach.hosts)
+        .or_else(|| hosts::refusal(definition, settings, &reach.hosts))
         .map(|error| error.message().to_owned())
         .or_else(|| here.refuses(definition));
     SandboxPlan { lines, refused }
@@ -196,7 +198,11 @@ impl Here<'_> {
 
     fn network(&self, reach: &Reach, settings: &CommandSettings) -> PlanLine {
         if self.level == Level::None {
-            return PlanLine::open("network", "whatever the caller can reach", "no wall");
+            let backed = match reach.hosts.is_empty() {
+                true => "no wall",
+                false => "no wall: the hosts that the tool names bind it to nothing",
+            };
+            return PlanLine::open("network", "whatever the caller can reach", backed);
         }
         if reach.hosts.is_empty() {
             let by = match self.level {
@@ -207,17 +213,16 @@ impl Here<'_> {
         }
         let hosts: Vec<String> = reach.hosts.iter().map(|host| format!("`{host}`")).collect();
         let promise = format!("{}; a person is asked every time", hosts.join(", "));
-        match settings.network {
-            true => PlanLine::open(
+        if settings.runner.egress().is_none() {
+            return PlanLine::open("network", promise, no_egress().message());
+        }
+        match self.has(Layer::ProxyOnly) {
+            Ok(()) => PlanLine::kept(
                 "network",
                 promise,
-                "the setting `sandbox.network` gives the whole network, which is more than the tool asks for",
+                "a guarded proxy and no other way out (proxy-only, network-namespace)",
             ),
-            false => PlanLine::open(
-                "network",
-                promise,
-                "there is no way out of the sandbox to chosen hosts yet (`sandbox.network` gives the whole network)",
-            ),
+            Err(missing) => PlanLine::open("network", promise, missing.to_string()),
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn approval(
 ) -> Approval {
     let values = judged_values(definition, args, workspace);
     let reach = Reach::of(definition, &values, workspace);
-    let effect = effect(definition, settings, &values, &reach);
+    let effect = effect(definition, &values, &reach);
     let mut reasons = reasons(definition, effects, &reach);
     if reasons.is_empty() {
         return Approval::allow()
@@ -109,13 +109,8 @@ fn reasons(definition: &Definition, effects: Effects, reach: &Reach) -> Vec<Stri
 }
 
 /// What the call would do, in words.
-fn effect(
-    definition: &Definition,
-    settings: &CommandSettings,
-    values: &Values,
-    reach: &Reach,
-) -> String {
-    let behind = behind(definition, settings, reach);
+fn effect(definition: &Definition, values: &Values, reach: &Reach) -> String {
+    let behind = behind(definition, reach);
     match &definition.body {
         Body::Steps(steps) => {
             let step = |step: &crate::definition::Step| match &step.action {
@@ -152,11 +147,14 @@ fn shown(program: &crate::definition::Program, values: &Values) -> String {
 }
 
 /// The wall in words.
-fn behind(definition: &Definition, settings: &CommandSettings, reach: &Reach) -> String {
-    let network = match (reach.hosts.is_empty(), settings.network) {
-        (true, _) => "without network".to_owned(),
-        (false, true) => "with the whole network".to_owned(),
-        (false, false) => "without network".to_owned(),
+fn behind(definition: &Definition, reach: &Reach) -> String {
+    let network = match reach.hosts.is_empty() {
+        true => "without network".to_owned(),
+        false => {
+            let hosts: Vec<String> = reach.hosts.iter().map(|host| format!("`{host}`")).collect();
+            let hosts = text::shorten(&hosts.join(" and "), 500);
+            format!("with a way to {hosts} and nowhere else")
+        }
     };
     let rights = match definition.security.privilege {
         Privilege::Elevated => " as root",

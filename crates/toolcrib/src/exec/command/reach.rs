@@ -1,8 +1,7 @@
 //! `security` as a wall: what a tool's programs can reach, compiled from what the file asks for.
 //!
-//! A level that the file names is never lowered, and what cannot be enforced is refused with a reason. There is no guarded way
-//! out of the sandbox for programs yet: a tool that needs a host runs only where the operator gives programs the whole network
-//! (`sandbox.network`), or without a wall.
+//! A level that the file names is never lowered, and what cannot be enforced is refused with a reason. Hosts are reached through the
+//! guarded way out ([`crate::egress::Proxy`]) and nothing else is; without a wall nothing is confined, and a person is asked.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -10,12 +9,13 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::CommandSettings;
+use super::hosts;
 use super::surroundings::{TEMP_SHOWN, expand};
 use crate::definition::{Definition, Permission, Privilege};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
-use crate::process::Wall;
-use crate::sandbox::Level;
+use crate::process::{Reachable, Wall, no_egress};
+use crate::sandbox::{Layer, Level};
 use crate::template::{Values, Variable};
 use crate::workspace::Workspace;
 
@@ -165,14 +165,16 @@ pub(super) fn wall(
     reach: &Reach,
 ) -> Result<Wall, ToolError> {
     let level = level(definition);
-    if let Some(why) = refusal(definition, settings, &reach.hosts) {
+    let refused = refusal(definition, settings, &reach.hosts)
+        .or_else(|| hosts::refusal(definition, settings, &reach.hosts));
+    if let Some(why) = refused {
         return Err(why);
     }
     let real = |places: &[Beyond]| -> Result<Vec<PathBuf>, ToolError> {
         places.iter().map(existing).collect()
     };
     Ok(Wall {
-        network: !reach.hosts.is_empty(),
+        network: Reachable::hosts(&reach.hosts),
         reduced: definition.security.privilege == Privilege::Reduced,
         read: real(&reach.read)?,
         write: real(&reach.write)?,
@@ -218,14 +220,22 @@ pub(super) fn refusal(
             ));
         }
     }
-    let host = hosts
-        .first()
-        .filter(|_| level != Level::None && !settings.network)?;
+    if hosts.is_empty() || level == Level::None {
+        return None;
+    }
+    if settings.runner.egress().is_none() {
+        return Some(no_egress());
+    }
+    let missing = settings
+        .runner
+        .support()
+        .ok()?
+        .check(Layer::ProxyOnly)
+        .err()?;
     Some(ToolError::new(
         ErrorCode::SandboxUnavailable,
         format!(
-            "`{name}` needs the network (`network:external:{}`), and there is no way out of the sandbox to chosen hosts yet; the setting `sandbox.network = true` gives such tools the whole network",
-            text::shorten(host, 200)
+            "`{name}` may reach some hosts and no others, and that cannot be enforced here: {missing}"
         ),
     ))
 }

@@ -106,6 +106,8 @@ fn fill_argument(
 ) -> Result<Filled, Unfit> {
     let value = args
         .get(name)
+        // JSON has a word for it.
+        .filter(|value| !value.is_null() || position == Position::JsonValue)
         .ok_or_else(|| Unfit::value(placeholder, absent(name, position)))?;
     encode(value, position, out).map_err(|why| Unfit::value(placeholder, why))?;
     Ok(Filled::Value)
@@ -119,7 +121,7 @@ pub(super) struct Values<'a> {
     pub(super) secrets: Option<&'a SecretStore>,
     /// Whom the request is for.
     pub(super) target: &'a Target,
-    pub(super) previous: Option<&'a Value>,
+    pub(super) previous: &'a Value,
 }
 
 impl Values<'_> {
@@ -157,8 +159,7 @@ impl Values<'_> {
                 encode_text(self.definition.built_in(*variable), position, out).map_err(misfit)?;
             }
             Placeholder::Previous => {
-                let value = self.previous.unwrap_or(&Value::Null);
-                encode(value, position, out).map_err(misfit)?;
+                encode(self.previous, position, out).map_err(misfit)?;
             }
             Placeholder::Secret(name) => {
                 let store = self.secrets.ok_or_else(|| {

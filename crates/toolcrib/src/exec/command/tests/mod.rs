@@ -6,6 +6,7 @@ mod arguments;
 mod cleanup;
 mod execution;
 mod interactive;
+mod network;
 mod publishing;
 mod security;
 
@@ -30,7 +31,6 @@ use crate::testing::TestCrib;
 struct Scene {
     crib: TestCrib,
     sudo: Option<PathBuf>,
-    network: bool,
     options: SandboxOptions,
 }
 
@@ -39,7 +39,6 @@ impl Scene {
         Scene {
             crib: TestCrib::new(),
             sudo: None,
-            network: false,
             options: SandboxOptions::default(),
         }
     }
@@ -65,7 +64,6 @@ impl Scene {
         Arc::new(CommandSettings {
             runner: Arc::new(Runner::new(self.options.clone())),
             sudo: self.sudo.clone(),
-            network: self.network,
             secrets: None,
         })
     }

@@ -80,47 +80,6 @@ async fn a_permission_for_what_does_not_exist_is_refused() {
 }
 
 #[tokio::test]
-async fn a_host_is_reached_only_where_the_operator_gives_the_network() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let yaml = |security: &str| {
-        format!(
-            "{{name: a, description: d, tags: [read], run: \"python3 -c 'import socket; socket.create_connection((\\\"127.0.0.1\\\", {port})); print(\\\"reached\\\")'\", security: {security}}}"
-        )
-    };
-    let needs = "{required-permissions: ['network:external:127.0.0.1']}";
-    let scene = Scene::new().approved().tool(&yaml(needs));
-    let outcome = scene.call("a", json!({})).await;
-    let refused = error(&outcome);
-    assert_eq!(refused.code(), ErrorCode::SandboxUnavailable);
-    assert!(
-        refused.message().contains("`sandbox.network = true`"),
-        "{refused}"
-    );
-    assert!(scene.crib.asked()[0].reason.contains("cannot run here"));
-
-    let mut scene = Scene::new().approved();
-    scene.network = true;
-    let scene = scene.tool(&yaml(needs));
-    assert_eq!(
-        value(&scene.call("a", json!({})).await)["output"],
-        "reached"
-    );
-
-    // Who does not ask for it has none.
-    let mut scene = Scene::new().approved();
-    scene.network = true;
-    let scene = scene.tool(&yaml("{}"));
-    let outcome = scene.call("a", json!({})).await;
-    let details = error(&outcome).details().unwrap();
-    let said = details["stderr"].as_str().unwrap();
-    assert!(
-        said.contains("Operation not permitted") || said.contains("Permission denied"),
-        "{said}"
-    );
-}
-
-#[tokio::test]
 async fn elevated_goes_through_the_configured_sudo_or_not_at_all() {
     let yaml = "
 name: a
@@ -266,7 +225,9 @@ interactive-options: {timeout: 500, default-response: y}
     ] {
         assert!(text.contains(words), "{words}:\n{text}");
     }
-    assert!(plan.refused.unwrap().contains("sandbox.network"));
-    let network = &plan.lines[5];
-    assert!(!network.kept);
+    assert!(
+        plan.refused.unwrap().contains("no way out"),
+        "none is set up here"
+    );
+    assert!(!plan.lines[5].kept);
 }

@@ -88,6 +88,7 @@ fn definition(path: &str, query: Option<&str>) -> HttpDefinition {
         max_sent: None,
         max_received: None,
         digest: String::new(),
+        arguments_at: Vec::new(),
     }
 }
 
@@ -265,7 +266,8 @@ fn a_placeholder_without_a_value_is_named_wherever_it_stands() {
     assert!(refusal.contains("`${a}` stands in the path of the URL and has no value"));
     // `null` is no text either, but it is JSON.
     assert!(
-        refused(&everywhere, json!({"a": null, "b": "", "c": "", "d": ""})).contains("/a is null")
+        refused(&everywhere, json!({"a": null, "b": "", "c": "", "d": ""}))
+            .contains("/a is needed")
     );
 }
 

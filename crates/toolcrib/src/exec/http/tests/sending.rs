@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Scene, call, code, error, value};
 use crate::model::error::ErrorCode;
+use crate::model::names::Slug;
 use crate::model::secret::Secret;
 use crate::secret::{Binding, SecretName};
 use crate::testing::{Reply, ScriptedServer};
@@ -167,10 +168,14 @@ async fn a_missing_secret_is_named_with_how_to_set_it_and_nothing_is_sent() {
 async fn a_secret_goes_only_to_the_hosts_and_bundles_it_is_bound_to() {
     let server = ScriptedServer::start(|_| Reply::json(&json!(1)));
     let host = server.host();
+    let slug = |text: &str| Slug::parse(text).unwrap();
     for (binding, goes) in [
-        (Binding::new([host.as_str()], ["local"]).unwrap(), true),
+        (
+            Binding::new([host.as_str()], [slug("local")]).unwrap(),
+            true,
+        ),
         (Binding::new(["api.example.test"], []).unwrap(), false),
-        (Binding::new([], ["user"]).unwrap(), false),
+        (Binding::new([], [slug("user")]).unwrap(), false),
     ] {
         let scene = Scene::with(&server);
         let name = SecretName::parse("KEY").unwrap();

@@ -193,10 +193,10 @@ impl Bench {
             partial: Mutex::default(),
             notes: Mutex::default(),
             endings: Arc::default(),
-            exchanges: Default::default(),
             typed: None,
             after: Mutex::default(),
             cleanups: Arc::default(),
+            exchanges: crate::egress::ExchangeLog::default(),
         });
         Bench {
             cx,

@@ -60,7 +60,6 @@ impl Real {
         let settings = CommandSettings {
             runner: Arc::new(Runner::new(SandboxOptions::default())),
             sudo: None,
-            network: false,
             secrets: None,
         };
         let bundle = Slug::parse("local").unwrap();

@@ -1,0 +1,310 @@
+//! What a program asks for, and how it is passed on.
+//!
+//! The parser is hyper's: one that refuses what two readers would read in two ways (two lengths, a length in HTTP/1.0 beside chunks,
+//! bare CR or LF, NUL), and nothing of what the client wrote as framing is passed on. Heads and bodies are written anew, so that a
+//! request is one request on both sides. Every request has a connection of its own to its server: a server sees no request
+//! of this client behind one that it read differently.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Request, Response, StatusCode, Uri, Version};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body as _, Frame, Incoming};
+use hyper_util::rt::TokioIo;
+use url::Url;
+
+use super::activity::Watched;
+use super::tunnel::Tunnel;
+use super::{Client, MAX_HEAD, MAX_HEADERS};
+use crate::egress::error::EgressError;
+use crate::egress::exchange::Noted;
+use crate::egress::target::Target;
+
+/// How long a connection to a server may take, names looked up included.
+const CONNECT_TIME: Duration = Duration::from_secs(30);
+
+/// Says with a refusal that it is ours, and not the server's.
+const REFUSED: HeaderName = HeaderName::from_static("x-toolcrib-refused");
+
+/// Headers for one connection only, besides those that `Connection` names.
+const HOP_BY_HOP: [HeaderName; 9] = [
+    header::CONNECTION,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+pub(super) type Body = UnsyncBoxBody<Bytes, hyper::Error>;
+
+/// Why a request is answered here.
+struct Refused {
+    status: StatusCode,
+    /// Whether nobody may be reached, as opposed to nobody being reached.
+    forbidden: bool,
+    message: String,
+}
+
+/// Answers a request: with what a server said, with the beginning of a tunnel, or with why not.
+pub(super) async fn answer(client: &Arc<Client>, request: Request<Incoming>) -> Response<Body> {
+    let answered = match *request.method() {
+        Method::CONNECT => open_tunnel(client, request).await,
+        _ => pass_on(client, request).await,
+    };
+    let mut response = answered.unwrap_or_else(|refused| refused.response());
+    // Others wait for a place: one who has its answer makes room.
+    if client.proxy.places.available_permits() == 0 && client.tunnel().is_none() {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+    }
+    response
+}
+
+/// `CONNECT host:port`.
+async fn open_tunnel(
+    client: &Client,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Refused> {
+    let uri = request.uri();
+    let authority = match (uri.scheme(), uri.path_and_query(), uri.authority()) {
+        (None, None, Some(authority)) if authority.port().is_some() => authority.as_str(),
+        _ => return Err(bad("CONNECT wants `host:port`")),
+    };
+    let framed = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING];
+    if framed
+        .iter()
+        .any(|name| request.headers().contains_key(name))
+    {
+        return Err(bad("CONNECT has no body"));
+    }
+    let (url, target) = target("https", authority)?;
+    check_host(request.headers(), "https", &target)?;
+    let upstream = connect(client, &target).await?;
+    let noted = client.proxy.log.begin(&Method::CONNECT, &url, &target, 0);
+    noted.answered(StatusCode::OK.as_u16());
+    let tunnel = Tunnel {
+        upgrade: hyper::upgrade::on(request),
+        upstream: Watched::new(upstream, &client.activity),
+        target,
+        noted,
+    };
+    *client.tunnel() = Some(tunnel);
+    Ok(Response::new(text(String::new())))
+}
+
+/// `GET http://host/path`, and every other method.
+async fn pass_on(client: &Client, request: Request<Incoming>) -> Result<Response<Body>, Refused> {
+    let uri = request.uri();
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        return Err(bad(
+            "this is a proxy: it wants a whole URL (`GET http://host/path`), or CONNECT",
+        ));
+    };
+    if scheme != "http" {
+        return Err(bad(
+            "only `http` is passed on by its URL; everything else goes through CONNECT",
+        ));
+    }
+    let (url, target) = target("http", authority.as_str())?;
+    check_host(request.headers(), "http", &target)?;
+    check_framing(&request)?;
+    let upstream = connect(client, &target).await?;
+    let whole = Url::parse(&uri.to_string()).unwrap_or(url);
+    let noted = client.proxy.log.begin(request.method(), &whole, &target, 0);
+    let answered = exchange(client, request, &target, upstream, &noted).await;
+    answered.map_err(|error| Refused {
+        status: StatusCode::BAD_GATEWAY,
+        forbidden: false,
+        message: format!("`{}` did not answer as a server does: {error}", target),
+    })
+}
+
+/// Sends the request over a connection of its own, and answers with what comes back, as it comes.
+async fn exchange(
+    client: &Client,
+    request: Request<Incoming>,
+    target: &Target,
+    upstream: Box<dyn crate::egress::Dialled>,
+    noted: &Noted,
+) -> Result<Response<Body>, hyper::Error> {
+    let io = TokioIo::new(Watched::new(upstream, &client.activity));
+    let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
+        .max_buf_size(2 * MAX_HEAD)
+        .max_headers(MAX_HEADERS)
+        .preserve_header_case(true)
+        .handshake(io)
+        .await?;
+    client.drive(async move {
+        // What goes wrong is told to whoever waits for the answer or its body.
+        let _ = connection.await;
+    });
+    let (mut head, body) = request.into_parts();
+    let sent = noted.clone();
+    head.uri = origin_form(&head.uri);
+    head.version = Version::HTTP_11;
+    strip(&mut head.headers);
+    // Written anew: as long as the body is, where that is known, and in chunks otherwise.
+    let said = head.headers.remove(header::CONTENT_LENGTH);
+    if let (Some(_), Some(length)) = (said, body.size_hint().exact()) {
+        head.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    // Answered here, when the body is asked for.
+    head.headers.remove(header::EXPECT);
+    if let Ok(host) = HeaderValue::try_from(target.authority()) {
+        head.headers.insert(header::HOST, host);
+    }
+    head.headers
+        .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    let body = body.map_frame(move |frame| {
+        sent.sent(length(&frame));
+        frame
+    });
+    let response = sender.send_request(Request::from_parts(head, body)).await?;
+    noted.answered(response.status().as_u16());
+    let received = noted.clone();
+    let (mut head, body) = response.into_parts();
+    strip(&mut head.headers);
+    let body = body.map_frame(move |frame| {
+        received.received(length(&frame));
+        frame
+    });
+    let mut response = Response::new(body.boxed_unsync());
+    *response.status_mut() = head.status;
+    *response.headers_mut() = head.headers;
+    Ok(response)
+}
+
+async fn connect(
+    client: &Client,
+    target: &Target,
+) -> Result<Box<dyn crate::egress::Dialled>, Refused> {
+    let proxy = &client.proxy;
+    let connecting = proxy.egress.connect(target, &proxy.reach);
+    let connected = tokio::time::timeout(CONNECT_TIME, connecting).await;
+    let Ok(connected) = connected else {
+        return Err(Refused {
+            status: StatusCode::GATEWAY_TIMEOUT,
+            forbidden: false,
+            message: format!(
+                "`{}` did not take a connection within {} seconds",
+                target,
+                CONNECT_TIME.as_secs()
+            ),
+        });
+    };
+    connected.map_err(|error| {
+        let (status, forbidden) = match &error {
+            EgressError::Refused(_) => (StatusCode::FORBIDDEN, true),
+            EgressError::BadUrl(_) | EgressError::BadRequest(_) => (StatusCode::BAD_REQUEST, false),
+            EgressError::Network { .. } | EgressError::Upstream(_) => {
+                (StatusCode::BAD_GATEWAY, false)
+            }
+            EgressError::Timeout(_) => (StatusCode::GATEWAY_TIMEOUT, false),
+        };
+        Refused {
+            status,
+            forbidden,
+            message: error.to_string(),
+        }
+    })
+}
+
+/// Reads who is meant. Only the authority is read, so that no path can change what it means.
+fn target(scheme: &str, authority: &str) -> Result<(Url, Target), Refused> {
+    if authority.contains('@') {
+        return Err(bad("a host has no user name here"));
+    }
+    Target::parse(&format!("{scheme}://{authority}/")).map_err(|error| bad(&error.to_string()))
+}
+
+/// The header `Host`, where there is one, names whom the request is for.
+fn check_host(headers: &HeaderMap, scheme: &str, meant: &Target) -> Result<(), Refused> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let Some(said) = hosts.next() else {
+        return Ok(());
+    };
+    let said = said
+        .to_str()
+        .map_err(|_| bad("the header Host is no text"))?;
+    if hosts.next().is_some() || target(scheme, said)?.1 != *meant {
+        return Err(bad(
+            "the header Host names another host than the request is for",
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses bodies that would have to be unpacked to be passed on.
+fn check_framing(request: &Request<Incoming>) -> Result<(), Refused> {
+    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
+    let Some(coding) = codings.next() else {
+        return Ok(());
+    };
+    if codings.next().is_some() || !coding.as_bytes().eq_ignore_ascii_case(b"chunked") {
+        return Err(bad("the only Transfer-Encoding is `chunked`"));
+    }
+    Ok(())
+}
+
+/// Takes out what is for one connection only.
+fn strip(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        // Not for a client to take away.
+        .filter(|name| *name != header::HOST && *name != header::CONTENT_LENGTH)
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+fn origin_form(uri: &Uri) -> Uri {
+    let path = uri.path_and_query().cloned();
+    path.map_or_else(Uri::default, Uri::from)
+}
+
+fn length(frame: &Frame<Bytes>) -> u64 {
+    frame.data_ref().map_or(0, |data| data.len() as u64)
+}
+
+fn bad(message: &str) -> Refused {
+    Refused {
+        status: StatusCode::BAD_REQUEST,
+        forbidden: false,
+        message: message.to_owned(),
+    }
+}
+
+fn text(text: String) -> Body {
+    Full::new(Bytes::from(text))
+        .map_err(|never| match never {})
+        .boxed_unsync()
+}
+
+impl Refused {
+    fn response(self) -> Response<Body> {
+        let mut response = Response::new(text(format!("toolcrib: {}\n", self.message)));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/plain; charset=utf-8"),
+        );
+        if self.forbidden {
+            headers.insert(REFUSED, HeaderValue::from_static("host-not-allowed"));
+        }
+        response
+    }
+}
