@@ -64,7 +64,7 @@ fn search(place: &str, bytes: &[u8]) {
     }
 }
 
-fn search_files(directory: &Path, searched: &mut Vec<String>) {
+pub(super) fn search_files(directory: &Path, searched: &mut Vec<String>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -80,7 +80,7 @@ fn search_files(directory: &Path, searched: &mut Vec<String>) {
 }
 
 #[track_caller]
-fn is_clean(ran: Ran) -> Ran {
+pub(super) fn is_clean(ran: Ran) -> Ran {
     search("stdout", ran.stdout.as_bytes());
     search("stderr", ran.stderr.as_bytes());
     ran
