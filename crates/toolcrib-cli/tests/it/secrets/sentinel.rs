@@ -41,7 +41,7 @@ fn forms() -> Vec<(&'static str, String)> {
         ("base64 for URLs", URL_SAFE.encode(SENTINEL)),
         ("base64 at one", middle("a")),
         ("base64 at two", middle("ab")),
-        ("base64 of a user", middle("user:")),
+        ("base64 at five", middle("user:")),
         ("percent", percent(true)),
         ("percent, lower case", percent(false)),
         (
@@ -116,8 +116,14 @@ const STEPS: &str = "description: Passes it on\nsteps:\n  - name: get\n    bash:
 fn scene() -> Test {
     let printed: String = forms()
         .iter()
+        .filter(|(form, _)| !form.starts_with("its ") && !form.contains(" at "))
         .map(|(_, text)| format!("{text}\n"))
         .collect();
+    let around = ["", "a", "ab", "user:"].iter().flat_map(|before| {
+        let after = ["", "z", "zz", "\n"].iter();
+        after.map(move |after| STANDARD.encode(format!("{before}{SENTINEL}{after}")) + "\n")
+    });
+    let printed = printed + &around.collect::<String>();
     let json = serde_json::json!({"key": SENTINEL, "again": serde_json::json!({"key": SENTINEL}).to_string()});
     let mut test = Test::new()
         .config("[limits]\nmaxOutputBytes = 20000\n")
@@ -127,8 +133,7 @@ fn scene() -> Test {
         .file("../.toolcrib/tools/steps.yaml", STEPS);
     for (name, script) in TOOLS {
         let quoted = script.replace('\'', "''");
-        let tool =
-            format!("description: Leaks\nbash: '{quoted}'\ntags: [read, run]\ntimeout: 1500\n");
+        let tool = format!("description: Leaks\nbash: '{quoted}'\ntags: [read, run]\n");
         test = test.file(&format!("../.toolcrib/tools/{name}.yaml"), tool);
     }
     keeps(&test, "KEY", SENTINEL);
@@ -144,10 +149,12 @@ fn a_sentinel_is_found_nowhere() {
     for (name, _) in TOOLS {
         for flags in [&[][..], &["--json"], &["--stream"], &["--stream", "--json"]] {
             // What hangs costs its whole time.
-            if ["hanging", "halved"].contains(name) && flags.len() == 1 {
+            let hangs = ["hanging", "halved"].contains(name);
+            if hangs && flags.len() == 1 {
                 continue;
             }
-            let words = [&["run", name, "--yes", "-v"][..], flags].concat();
+            let time: &[&str] = if hangs { &["--timeout", "600ms"] } else { &[] };
+            let words = [&["run", name, "--yes", "-v"][..], flags, time].concat();
             let ran = run(&words);
             masked += usize::from(format!("{}{}", ran.stdout, ran.stderr).contains("[REDACTED]"));
         }
@@ -162,6 +169,14 @@ fn a_sentinel_is_found_nowhere() {
         "{ran:?}"
     );
 
+    search_files(&test.home(), &mut Vec::new());
+}
+
+/// SEC-001, by what file tools read and callers say.
+#[test]
+fn a_sentinel_in_arguments_and_files_is_found_nowhere() {
+    let test = scene();
+    let run = |words: &[&str]| is_clean(test.run(words));
     run(&["run", "read_file", "path=key.txt"])
         .exits(0)
         .prints("[REDACTED]");
@@ -192,7 +207,7 @@ fn a_sentinel_is_found_nowhere() {
     run(&[&overwrite[..], &["--dry-run"]].concat()).exits(0);
     run(&[&overwrite[..], &["--dry-run", "--json"]].concat()).exits(0);
     run(&[&overwrite[..], &["--wait-approval", "100ms"]].concat()).exits(6);
-    let command = format!("command=curl -H 'x-key: {SENTINEL}' https://api.example.test");
+    let command = format!("command=git push origin 'x-key: {SENTINEL}'");
     run(&["run", "shell", &command, "--wait-approval", "100ms"]).exits(6);
     run(&[
         "run",
@@ -241,10 +256,7 @@ fn a_sentinel_is_found_nowhere() {
 
 #[test]
 fn the_output_of_tests_is_masked() {
-    let tool = "description: Leaks\nbash: cat key.txt\ntags: [read]\ntests:\n  - name: leaks\n    setup:\n      - echo x\n    expected:\n      output: nothing of this\n";
-    let tool = tool
-        .replace("    setup:\n      - echo x\n", "")
-        .replace("cat key.txt", "printf 'SENTI%s' 'NEL-7f3a'");
+    let tool = "description: Leaks\nbash: printf 'SENTI%s' 'NEL-7f3a'\ntags: [read]\ntests:\n  - name: leaks\n    expected:\n      output-contains: nothing of this\n";
     let test = Test::new().file(".toolcrib/tools/leaks.yaml", tool);
     keeps(&test, "KEY", "SENTINEL-7f3a");
     for flags in [&[][..], &["--json"]] {

@@ -16,6 +16,10 @@ const MAX_SHOWN: usize = 2000;
 /// How much of a body is looked at for it: so much more that a secret which this cuts in two is not shown.
 const MAX_LOOKED_AT: usize = 128 * 1024;
 
+/// How many values a JSON answer may hold. Each takes some seventy bytes once it is read, so that a few megabytes of `0,0,0,…` would
+/// become hundreds.
+const MAX_VALUES: usize = 1_000_000;
+
 /// The value of an answer, or why there is none and whether asking again may help.
 pub(super) fn value(
     template: &RequestTemplate,
@@ -125,10 +129,30 @@ fn json_of(response: &Response) -> Result<Value, String> {
         .body
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(&response.body);
+    if body.len() > MAX_VALUES && values_in(body) > MAX_VALUES {
+        return Err(format!(
+            "gave an answer of more than {MAX_VALUES} values; ask for less of it"
+        ));
+    }
     serde_json::from_slice(body).map_err(|error| match kind(response) {
         Some(kind) => format!("gave an answer that is not JSON ({kind}): {error}"),
         None => format!("gave an answer that is not JSON: {error}"),
     })
+}
+
+/// At least as many values as there are in a text of JSON.
+fn values_in(body: &[u8]) -> usize {
+    let (mut count, mut in_text, mut escaped) = (1, false, false);
+    for byte in body {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b'[' | b'{' if !in_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// The body as text, by the charset it says it has; UTF-8 if it says none.

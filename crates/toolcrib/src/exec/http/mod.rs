@@ -22,6 +22,7 @@ mod tests;
 mod values;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
@@ -31,6 +32,7 @@ use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::limits::{Limits, as_millis};
 use crate::model::names::Slug;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::ToolSpec;
@@ -100,7 +102,23 @@ pub(crate) fn spec_of(definition: &HttpDefinition, bundle: Slug) -> ToolSpec {
     spec.urls = question::urls(definition);
     spec.content_digest = Some(definition.digest.clone());
     spec.limits = definition.limits;
+    spec.limits.timeout_ms = definition
+        .limits
+        .timeout_ms
+        .or_else(|| own_time(definition));
     spec
+}
+
+/// How long a call may take if its file does not say: as long as its requests may, where that is more than any call may.
+fn own_time(definition: &HttpDefinition) -> Option<u64> {
+    let requests = definition.requests.iter();
+    let all: Duration = requests
+        .map(|request| {
+            let attempts = request.retry.max.saturating_add(1);
+            request.timeout.saturating_mul(attempts)
+        })
+        .fold(Duration::ZERO, Duration::saturating_add);
+    (all > Limits::default().timeout).then(|| as_millis(all))
 }
 
 /// An HTTP tool.

@@ -9,6 +9,7 @@ use crate::model::JsonObject;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
+use crate::secret::SecretName;
 
 /// How much of a request a person is shown.
 const MAX_SHOWN: usize = 4000;
@@ -19,10 +20,30 @@ const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs s
 /// Whether a person has to agree: every time if the tool does not say what it does, else never (rules may still have them asked).
 pub(super) fn approval(tool: &HttpTool, args: &JsonObject) -> Approval {
     let effect = effect(tool, args);
-    match tool.spec.effects.is_unknown() {
-        true => Approval::ask(UNTAGGED).every_time().with_effect(effect),
-        false => Approval::allow().with_effect(effect),
+    if !tool.spec.effects.is_unknown() {
+        return Approval::allow().with_effect(effect);
     }
+    let reason = match missing_secrets(tool) {
+        missing if missing.is_empty() => UNTAGGED.to_owned(),
+        missing => format!(
+            "{UNTAGGED}; even if approved it cannot run yet: there is no secret {}",
+            missing.join(", ")
+        ),
+    };
+    Approval::ask(reason).every_time().with_effect(effect)
+}
+
+/// Secrets that the tool needs and nobody has set, by name; nobody should decide about a call that cannot be made.
+fn missing_secrets(tool: &HttpTool) -> Vec<String> {
+    let is_missing = |name: &SecretName| match &tool.settings.secrets {
+        Some(secrets) => !secrets.contains(name).unwrap_or(true),
+        None => true,
+    };
+    let names = tool.definition.secrets().into_iter();
+    names
+        .filter(|name| is_missing(name))
+        .map(|name| format!("`{}`", name.as_str()))
+        .collect()
 }
 
 /// When the tool has a person asked, in words.

@@ -1,5 +1,6 @@
 //! The requests of a call, in order: sent within the call's limits, repeated where that is harmless, read.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -10,8 +11,8 @@ use super::build::{Draft, size_of};
 use super::retry::{Failure, Repeat, Retries};
 use super::values::Values;
 use super::{HttpTool, answer};
-use crate::egress::{EgressError, Request};
-use crate::manifest::{ErrorMode, RequestTemplate};
+use crate::egress::{EgressError, Request, Response};
+use crate::manifest::ErrorMode;
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
@@ -20,6 +21,9 @@ use crate::model::outcome::ToolOutput;
 
 /// How many bytes the answers of a call may have together, if its file does not say.
 const MAX_RECEIVED: u64 = 5 * MB;
+
+/// From how many bytes on an answer is read aside.
+const LARGE: usize = 64 * 1024;
 
 /// A call that is under way.
 pub(super) struct Run<'a> {
@@ -53,7 +57,7 @@ impl<'a> Run<'a> {
                 self.cx.keep_partial("request", index + 1);
                 self.cx.emit_step(&name, "running");
             }
-            let result = self.one(template, &previous.value).await;
+            let result = self.one(index, &previous.value).await;
             if several {
                 self.cx.emit_step(&name, status_of(&result));
                 let done = (index + 1) as f64;
@@ -76,12 +80,9 @@ impl<'a> Run<'a> {
     }
 
     /// One request, as often as it takes.
-    async fn one(
-        &mut self,
-        template: &RequestTemplate,
-        previous: &Value,
-    ) -> Result<Value, ToolError> {
+    async fn one(&mut self, index: usize, previous: &Value) -> Result<Value, ToolError> {
         let settings = &self.tool.settings;
+        let template = &self.tool.definition.requests[index];
         let mut values = Values {
             definition: &self.tool.definition,
             bundle: &self.tool.spec.bundle,
@@ -104,7 +105,7 @@ impl<'a> Run<'a> {
             self.count(&request)
                 .map_err(|error| last.take().unwrap_or(error))?;
             let signed = request.clone();
-            let failure = match self.attempt(template, request).await {
+            let failure = match self.attempt(index, request).await {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
             };
@@ -149,11 +150,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    async fn attempt(
-        &mut self,
-        template: &RequestTemplate,
-        mut request: Request,
-    ) -> Result<Value, Failure> {
+    async fn attempt(&mut self, index: usize, mut request: Request) -> Result<Value, Failure> {
         let max = self.tool.definition.max_received.unwrap_or(MAX_RECEIVED);
         request.max_received = max.saturating_sub(self.received);
         request.log = self.cx.exchanges();
@@ -162,7 +159,22 @@ impl<'a> Run<'a> {
             Err(error) => return Err(unanswered(error)),
         };
         self.received += response.body.len() as u64;
-        answer::value(template, &response, self.tool.settings.secrets.as_ref())
+        self.read(index, response).await
+    }
+
+    /// Reads an answer; a large one aside, so that others go on meanwhile.
+    async fn read(&self, index: usize, response: Response) -> Result<Value, Failure> {
+        let secrets = self.tool.settings.secrets.clone();
+        let definition = Arc::clone(&self.tool.definition);
+        let is_large = response.body.len() > LARGE;
+        let read = move || answer::value(&definition.requests[index], &response, secrets.as_ref());
+        match is_large {
+            false => read(),
+            true => {
+                let aside = self.cx.blocking(move || Ok(read())).await;
+                aside.unwrap_or_else(|error| Err(Failure::lasting(error)))
+            }
+        }
     }
 
     fn tell(&self, why: &str, pause: Duration) {

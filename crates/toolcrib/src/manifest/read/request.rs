@@ -226,7 +226,12 @@ impl Reader<'_, '_> {
                 self.found.push(Found::error("bad-extract", at.span(), message).help("write `\"responseEncoding\": \"json\"`, or a regular expression as in `/temperature: (\\\\d+)/`"));
                 return None;
             }
-            return match JsonPath::parse(text) {
+            // A pattern that can never match is allowed by the RFC, and never what its author wants.
+            let read = JsonPath::parse(text).and_then(|path| match path.doubts().first() {
+                None => Ok(path),
+                Some(doubt) => Err(doubt.clone()),
+            });
+            return match read {
                 Ok(path) => Some(Some(Extract::Path(path))),
                 Err(why) => {
                     let start = text

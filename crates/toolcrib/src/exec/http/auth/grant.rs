@@ -189,6 +189,35 @@ impl Grant {
     }
 }
 
+#[cfg(test)]
+impl GrantKey {
+    pub(super) fn numbered(number: u32) -> Self {
+        let mut key = [0; 32];
+        key[..4].copy_from_slice(&number.to_le_bytes());
+        GrantKey(key)
+    }
+}
+
+#[cfg(test)]
+impl Grant {
+    /// A grant without a tool: of a refresh token, or of client credentials.
+    pub(super) fn bare(refresh_token: Option<&str>) -> Self {
+        Grant {
+            key: GrantKey([0; 32]),
+            token_url: Url::parse("https://auth.example/token").unwrap(),
+            client_id: Secret::new("app"),
+            client_secret: None,
+            scope: None,
+            refresh: refresh_token.map(|token| Refresh {
+                token: Secret::new(token),
+                place: None,
+            }),
+            secrets: Vec::new(),
+            store: None,
+        }
+    }
+}
+
 /// The secret that a template is, if it is one and nothing else.
 fn only_secret(template: &Template) -> Option<&SecretName> {
     match template.parts.as_slice() {

@@ -116,7 +116,8 @@ pub(super) async fn apply(
 
 /// Takes note that the server refused what `apply` added to this request; whether applying again would add something else.
 ///
-/// Only a token that was kept from before can have become stale; one that was got for this very call is as fresh as the next.
+/// Only a token that was kept from before can have become stale; one that was got for this very call is as fresh as the next. A
+/// request of any method may be repeated then: 401 says that it was not carried out (RFC 9110, 15.5.2).
 pub(super) fn refused(auth: &Auth, request: &Request, cx: &AuthContext<'_>) -> bool {
     let Ok(Some(grant)) = Grant::of(auth, cx) else {
         return false;

@@ -227,3 +227,145 @@ fn broken_off(server: &str) -> ToolError {
     let message = format!("asking the token server `{server}` was broken off; call again");
     ToolError::new(ErrorCode::NetworkError, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    type Answer = Result<Fetched, ToolError>;
+
+    fn fetched(token: &str, lasts: u64, refresh_tokens: &[&str], unkept: Option<&str>) -> Answer {
+        Ok(Fetched {
+            token: Secret::new(token),
+            lasts: Duration::from_secs(lasts),
+            refresh_tokens: refresh_tokens
+                .iter()
+                .map(|text| Secret::new(*text))
+                .collect(),
+            unkept: unkept.map(Secret::new),
+            notice: None,
+        })
+    }
+
+    /// The next token, fetched by this if there is none.
+    async fn next(tokens: &Tokens, grant: Grant, answer: Answer) -> Result<String, ToolError> {
+        let call = CallId::generate();
+        match tokens.kept_or_flight(grant, &call, |_, _| async move { answer }) {
+            Ok(token) => Ok(token.expose().to_owned()),
+            Err((mut flight, _)) => landed(&mut flight, Duration::from_secs(60), "x")
+                .await
+                .map(|fetched| fetched.token.expose().to_owned()),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_is_used_until_it_is_over() {
+        let tokens = Tokens::default();
+        let get =
+            |name: &'static str| next(&tokens, Grant::bare(None), fetched(name, 60, &[], None));
+        assert_eq!(get("a").await.unwrap(), "a");
+        tokio::time::advance(Duration::from_secs(59)).await;
+        assert_eq!(get("b").await.unwrap(), "a");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(get("c").await.unwrap(), "c");
+    }
+
+    #[tokio::test]
+    async fn everybody_who_waits_hears_why_there_is_no_token_and_nobody_asks_again() {
+        let tokens = Tokens::default();
+        let (release, released) = oneshot::channel::<Answer>();
+        let mut released = Some(released);
+        let mut flights = Vec::new();
+        for number in 0..100 {
+            let released = released.take();
+            let begin = |_, _| async move { released.expect("one fetch only").await.unwrap() };
+            let (flight, leads) = tokens
+                .kept_or_flight(Grant::bare(None), &CallId::generate(), begin)
+                .unwrap_err();
+            assert_eq!(leads, number == 0);
+            flights.push(flight);
+        }
+        let reason = ToolError::new(ErrorCode::UpstreamError, "no such client");
+        release.send(Err(reason)).unwrap();
+        let waiting = flights
+            .iter_mut()
+            .map(|flight| landed(flight, Duration::from_secs(60), "x"));
+        for result in join_all(waiting).await {
+            assert_eq!(result.unwrap_err().message(), "no such client");
+        }
+        // The next call does.
+        let answer = fetched("a", 60, &[], None);
+        assert_eq!(next(&tokens, Grant::bare(None), answer).await.unwrap(), "a");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_longer_than_they_can() {
+        let tokens = Tokens::default();
+        let never = |_, _| std::future::pending::<Answer>();
+        let (mut flight, _) = tokens
+            .kept_or_flight(Grant::bare(None), &CallId::generate(), never)
+            .unwrap_err();
+        let error = landed(&mut flight, Duration::from_secs(2), "https://auth.example").await;
+        assert_eq!(
+            error.unwrap_err().message(),
+            "the token server `https://auth.example` gave no token within 2000 ms"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_fetch_that_panics_is_over() {
+        let tokens = Tokens::default();
+        let broken = |_, _| async { panic!("broken") };
+        let (mut flight, _) = tokens
+            .kept_or_flight(Grant::bare(None), &CallId::generate(), broken)
+            .unwrap_err();
+        let error = landed(&mut flight, Duration::from_secs(60), "x")
+            .await
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::NetworkError);
+        let answer = fetched("a", 60, &[], None);
+        assert_eq!(next(&tokens, Grant::bare(None), answer).await.unwrap(), "a");
+    }
+
+    #[tokio::test]
+    async fn a_refresh_token_in_memory_is_for_the_one_in_the_file() {
+        let tokens = Tokens::default();
+        let first = || Grant::bare(Some("r1"));
+        next(&tokens, first(), fetched("a", 0, &["r1", "r2"], Some("r2")))
+            .await
+            .unwrap();
+        let used = |grant: Grant| {
+            let (sender, receiver) = oneshot::channel();
+            let begin = |_, remembered: Option<Secret>| async move {
+                sender.send(remembered).unwrap();
+                fetched("b", 0, &[], None)
+            };
+            tokens
+                .kept_or_flight(grant, &CallId::generate(), begin)
+                .unwrap_err();
+            receiver
+        };
+        assert_eq!(used(first()).await.unwrap(), Some(Secret::new("r2")));
+        // Once that one has landed: somebody set another.
+        while tokens.slots().values().any(|slot| slot.flight.is_some()) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(used(Grant::bare(Some("other"))).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_remembered_is_bounded() {
+        let tokens = Tokens::default();
+        for number in 0..MAX_GRANTS as u32 + 10 {
+            let mut grant = Grant::bare(None);
+            grant.key = GrantKey::numbered(number);
+            next(&tokens, grant, fetched("a", 60, &[], None))
+                .await
+                .unwrap();
+        }
+        assert!(tokens.slots().len() <= MAX_GRANTS);
+    }
+}

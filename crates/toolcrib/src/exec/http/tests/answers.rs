@@ -140,6 +140,25 @@ async fn what_is_not_json_is_an_error_that_shows_it() {
 }
 
 #[tokio::test]
+async fn an_answer_of_too_many_values_is_refused_before_it_is_read() {
+    let many = || Reply::ok(format!("[{}0]", "0,".repeat(1_000_000)));
+    let outcome = read(many(), json!({"extractExpr": "$[0]"})).await;
+    assert_eq!(code(&outcome), ErrorCode::UpstreamError);
+    assert!(
+        error(&outcome).message().contains("1000000 values"),
+        "{}",
+        error(&outcome)
+    );
+    // Commas in texts are no values.
+    let text = Reply::ok(format!("[\"\\\"{}\"]", ",".repeat(1_100_000)));
+    let outcome = read(text, json!({"extractExpr": "$.*"})).await;
+    assert!(value(&outcome).is_string());
+    // Large answers are read aside, and come to the same.
+    let large = Reply::json(&json!({"pad": "x".repeat(200_000), "n": 7}));
+    assert_eq!(value(&read(large, json!({"extractExpr": "$.n"})).await), 7);
+}
+
+#[tokio::test]
 async fn text_is_read_by_the_charset_it_names() {
     let text = json!({"responseEncoding": "text"});
     for (body, kind, expected) in [

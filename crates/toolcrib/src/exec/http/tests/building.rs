@@ -88,6 +88,7 @@ fn definition(path: &str, query: Option<&str>) -> HttpDefinition {
         max_sent: None,
         max_received: None,
         digest: String::new(),
+        arguments_at: Vec::new(),
     }
 }
 

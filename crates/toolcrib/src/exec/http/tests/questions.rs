@@ -99,9 +99,41 @@ async fn a_tool_without_a_tag_asks_every_time_and_shows_the_request() {
         "GET https://api.weatherapi.com/v1/current.json?q=Paris%20%26%20more&key=[secret WEATHER_API_KEY]"
     );
     assert!(asked[0].reason.contains("no tag"), "{}", asked[0].reason);
+    assert!(!asked[0].reason.contains("there is no secret"));
     assert!(asked[0].offers.is_empty());
     // Not even the name was looked up.
     assert!(names.asked().is_empty());
+}
+
+#[tokio::test]
+async fn whoever_is_asked_learns_that_a_secret_is_missing() {
+    let scene = Scene::listing(&["api.weatherapi.com"]).tool(json!({"impl": weather()}));
+    let plan = scene
+        .registry()
+        .plan(call(json!({"city": "Paris"})))
+        .unwrap();
+    let reason = plan.reason.unwrap();
+    assert!(
+        reason.ends_with("there is no secret `WEATHER_API_KEY`"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn requests_that_may_take_long_make_calls_that_may() {
+    let time = |requests: Value, limits: Value| {
+        let tool = json!({"slug": "t", "impl": requests, "limits": limits});
+        let scene = Scene::listing(&[]).tool(tool);
+        scene.registry().find("t").unwrap().spec().limits.timeout_ms
+    };
+    let request = |timeout: u64| json!({"urlTemplate": "http://a.test/", "timeoutMs": timeout});
+    assert_eq!(time(request(10_000), json!({})), None);
+    assert_eq!(time(request(30_000), json!({})), Some(90_000));
+    assert_eq!(
+        time(json!([request(30_000), request(1000)]), json!({})),
+        Some(93_000)
+    );
+    assert_eq!(time(request(30_000), json!({"timeoutMs": 500})), Some(500));
 }
 
 #[tokio::test]

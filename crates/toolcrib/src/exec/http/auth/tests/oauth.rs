@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::model::event::EventKind;
 
 #[tokio::test]
 async fn client_credentials_are_exchanged_for_a_token_that_is_kept() {
@@ -141,7 +142,22 @@ async fn a_refresh_token_that_is_no_secret_of_its_own_lives_in_memory_and_the_ca
         .secret("REFRESH", "first-half")
         .tool(&[&issuer.server], issuer.refresh_token("v1/${REFRESH}"));
     for _ in 0..3 {
-        assert_eq!(scene.value().await["ok"], true);
+        let handle = scene.registry().execute_async(CallRequest::new("t"));
+        let mut events = handle.events();
+        let mut said = Vec::new();
+        while let Some(event) = events.next().await {
+            if let EventKind::Progress { message, .. } = event.kind {
+                said.extend(message);
+            }
+        }
+        let outcome = handle.outcome().await;
+        assert!(outcome.error().is_none(), "{outcome:?}");
+        let notice = format!(
+            "the token server `{}` gave a new refresh token, which is kept in memory only: `auth.refreshToken` is not one \
+             secret and nothing else",
+            issuer.server.url("")
+        );
+        assert_eq!(said, [notice]);
     }
     assert_eq!(issuer.asked().len(), 3);
 }

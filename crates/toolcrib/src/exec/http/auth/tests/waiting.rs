@@ -50,28 +50,6 @@ async fn a_hundred_calls_make_one_request_for_a_token() {
 }
 
 #[tokio::test]
-async fn everybody_who_waits_hears_why_there_is_no_token() {
-    let (issuer, release) = held_back(Reply::status(400).body(r#"{"error": "invalid_scope"}"#));
-    let scene = issuer.scene(issuer.client_credentials());
-    // All of them are polled, and so wait, before the server may answer.
-    let calls = join_all((0..20).map(|_| scene.call()));
-    let release = async {
-        until(|| !issuer.asked().is_empty()).await;
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        release.send(()).unwrap();
-    };
-    let (outcomes, ()) = tokio::join!(calls, release);
-    for outcome in outcomes {
-        let error = outcome.error().unwrap().message();
-        assert!(
-            error.contains("invalid_scope; check `auth.scope`"),
-            "{error}"
-        );
-    }
-    assert_eq!((issuer.asked().len(), issuer.seen().len()), (1, 0));
-}
-
-#[tokio::test]
 async fn the_first_who_waits_may_go_away() {
     let (issuer, release) = held_back(token());
     let scene = issuer.scene(issuer.client_credentials());
