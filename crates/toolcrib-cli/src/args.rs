@@ -202,6 +202,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "write an IP address and a port, as in 127.0.0.1:3128".to_owned())
 }
 
+fn host(text: &str) -> Result<String, String> {
+    toolcrib::egress::AllowedHosts::parse([text]).map(|_| text.to_owned())
+}
+
 fn shapes() -> PossibleValuesParser {
     PossibleValuesParser::new(ResultShape::ALL.iter().map(|shape| shape.as_str()))
 }
@@ -292,7 +296,7 @@ pub(crate) struct SandboxArgs {
     #[arg(long)]
     pub(crate) network: bool,
     /// Allow this host and no other, by way of http_proxy and https_proxy; may be repeated
-    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["network", "proxy"])]
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = host, conflicts_with_all = ["network", "proxy"])]
     pub(crate) host: Vec<String>,
     /// Allow this one address, a proxy of your own, by way of http_proxy and https_proxy
     #[arg(long, value_name = "IP:PORT", value_parser = address, conflicts_with = "network")]

@@ -148,6 +148,9 @@ pub struct Policy {
     pub protect: bool,
     /// More paths in the workspace that cannot be written, replaced or newly made.
     pub protected: Vec<PathBuf>,
+    /// Directories in the workspace that look empty inside and cannot be written, where there are mounts of its own. Those
+    /// that are not there when the sandbox is prepared are not covered.
+    pub hidden: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -164,6 +167,7 @@ impl Policy {
             terminal: false,
             protect: true,
             protected: Vec::new(),
+            hidden: Vec::new(),
         }
     }
 

@@ -258,7 +258,7 @@ pub(crate) fn builtin_options(
                 readable: readable(config),
                 memory: config.sandbox_memory(),
                 pids: config.sandbox_processes(),
-                egress: egress.clone(),
+                egress: Some(egress.clone()),
                 sandbox: None,
             },
         },

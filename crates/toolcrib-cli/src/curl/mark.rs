@@ -137,7 +137,12 @@ pub(super) fn find(text: &str, spellings: Spellings) -> String {
                 continue;
             }
         };
-        match inside.split_once(close) {
+        // No name is longer than the part that is looked at: a text of braces takes no more time than any other.
+        let near = inside.floor_char_boundary(80);
+        match inside[..near]
+            .find(close)
+            .map(|end| (&inside[..end], &inside[end + close.len()..]))
+        {
             Some((name, after)) if is_name(name.trim()) => {
                 found.push_str(kept);
                 push(&mut found, name.trim());

@@ -82,6 +82,7 @@ pub(crate) fn request(
     url: &str,
     method: &str,
     tool: &str,
+    description: Option<&str>,
 ) -> Result<Import, Vec<(String, String)>> {
     // Typed apart from any command: the characters that marks are made of are refused here as there.
     if mark::is_in(url) || url.contains(|char: char| char.is_control()) {
@@ -96,7 +97,7 @@ pub(crate) fn request(
         ..options::Command::default()
     };
     let made = draft::draft(command, tool, &[]);
-    made.map(|draft| file::finish(draft, tool, None))
+    made.map(|draft| file::finish(draft, tool, description))
         .map_err(reasons)
 }
 

@@ -198,7 +198,8 @@ impl<'a> Reader<'a> {
 
     /// `{a,b}` and `{1..3}` would become several words; anything else in braces is itself.
     fn brace(&mut self, word: &mut String) -> Result<(), Why> {
-        let mut ahead = self.rest.clone();
+        // Looked at from every brace, so not without an end.
+        let mut ahead = self.rest.clone().take(1024).peekable();
         let mut inside = String::new();
         while let Some(char) = ahead.next_if(|char| *char != '}' && !is_blank(*char)) {
             inside.push(char);

@@ -47,6 +47,17 @@ pub(super) fn directory(cx: &CallContext, path: &str) -> Result<PathBuf, ToolErr
     workspace.host_directory(&workspace.path(path)?)
 }
 
+/// What programs can reach, for the description of a tool.
+pub(super) fn reaches(network: NetworkAccess) -> &'static str {
+    match network {
+        NetworkAccess::None => "reach no network",
+        NetworkAccess::Listed => {
+            "reach some hosts of the network, through the proxy that `http_proxy` names"
+        }
+        NetworkAccess::Full => "reach the network",
+    }
+}
+
 /// The wall in words.
 pub(super) fn behind(wall: &Wall) -> String {
     let network = match wall.network {

@@ -16,7 +16,7 @@ use crate::model::error::ToolError;
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
-use crate::process::{self, Run, Runner, Wall};
+use crate::process::{self, NetworkAccess, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
 use crate::shell;
 use crate::tool::Tool;
@@ -36,7 +36,7 @@ pub(crate) struct RunCode {
 impl RunCode {
     pub(crate) fn new(settings: &SandboxSettings, runner: Arc<Runner>) -> Self {
         RunCode {
-            spec: Arc::new(spec()),
+            spec: Arc::new(spec(settings.network)),
             runner,
             wall: Wall {
                 may_fall_back: settings.code.is_none(),
@@ -47,7 +47,8 @@ impl RunCode {
     }
 }
 
-fn spec() -> ToolSpec {
+fn spec(network: NetworkAccess) -> ToolSpec {
+    let reaches = programs::reaches(network);
     let input = json!({
         "type": "object",
         "additionalProperties": false,
@@ -84,8 +85,9 @@ fn spec() -> ToolSpec {
     let mut spec = super::core_spec(
         "run_code",
         "Run code",
-        "Run a Python or bash program in a sandbox: it can read and write the workspace, nothing else of this machine, and reach no \
-         network; memory, processes and time are limited. Returns what it printed and its exit code.",
+        &format!(
+            "Run a Python or bash program in a sandbox: it can read and write the workspace, nothing else of this machine, and {reaches}; memory, processes and time are limited. Returns what it printed and its exit code."
+        ),
         Effects::READ.and(Effects::WRITE).and(Effects::RUN),
         input,
         process::output_schema(),

@@ -19,7 +19,7 @@ use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
-use crate::process::{self, Run, Runner, Wall};
+use crate::process::{self, NetworkAccess, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
@@ -37,7 +37,7 @@ pub(crate) struct Shell {
 impl Shell {
     pub(crate) fn new(settings: &SandboxSettings, runner: Arc<Runner>) -> Self {
         Shell {
-            spec: Arc::new(spec()),
+            spec: Arc::new(spec(settings.network)),
             runner,
             wall: Wall {
                 network: settings.network.into(),
@@ -47,7 +47,8 @@ impl Shell {
     }
 }
 
-fn spec() -> ToolSpec {
+fn spec(network: NetworkAccess) -> ToolSpec {
+    let reaches = programs::reaches(network);
     let input = json!({
         "type": "object",
         "additionalProperties": false,
@@ -68,8 +69,10 @@ fn spec() -> ToolSpec {
     let mut spec = super::core_spec(
         "shell",
         "Shell",
-        "Execute a bash command in the workspace. It runs in a sandbox: it can read programs and libraries, read and write the \
-         workspace, and reach no network. Returns what it printed and its exit code, which is not an error if it is not 0.",
+        &format!(
+            "Execute a bash command in the workspace. It runs in a sandbox: it can read programs and libraries, read and write the \
+         workspace, and {reaches}. Returns what it printed and its exit code, which is not an error if it is not 0."
+        ),
         Effects::READ.and(Effects::WRITE).and(Effects::RUN),
         input,
         process::output_schema(),

@@ -1,7 +1,8 @@
 //! From names to connections: who answers for names, and who dials. Tests put doubles in their place.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -29,26 +30,31 @@ pub trait Dial: Send + Sync + 'static {
 const MAX_LOOKUPS: usize = 32;
 
 /// The system's resolver, on threads of its own.
-pub(super) struct System(std::sync::Arc<Semaphore>);
+pub(super) struct System(Arc<Semaphore>);
 
 impl Default for System {
     fn default() -> Self {
-        System(std::sync::Arc::new(Semaphore::new(MAX_LOOKUPS)))
+        System(Arc::new(Semaphore::new(MAX_LOOKUPS)))
     }
 }
 
 impl Resolve for System {
     fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         let name = name.to_owned();
-        let permits = std::sync::Arc::clone(&self.0);
+        let permits = Arc::clone(&self.0);
         Box::pin(async move {
             let permit = permits.acquire_owned().await.map_err(io::Error::other)?;
-            let lookup = tokio::task::spawn_blocking(move || {
-                let _held_until_it_ends = permit;
-                let found = std::net::ToSocketAddrs::to_socket_addrs(&(name.as_str(), 0))?;
-                Ok(found.map(|address| address.ip()).collect())
-            });
-            lookup.await.map_err(io::Error::other)?
+            let (found, answer) = tokio::sync::oneshot::channel();
+            // Not one of the runtime's threads: those are waited for when a program ends, however long a silent server takes.
+            let lookup = std::thread::Builder::new().name("lookup".to_owned());
+            lookup.spawn(move || {
+                let addresses = (name.as_str(), 0).to_socket_addrs();
+                let addresses = addresses.map(|all| all.map(|address| address.ip()).collect());
+                drop(permit);
+                // Nobody waits any more: the time was up.
+                let _ = found.send(addresses);
+            })?;
+            answer.await.map_err(io::Error::other)?
         })
     }
 }
@@ -64,5 +70,22 @@ impl Dial for Tcp {
             stream.set_nodelay(true)?;
             Ok(Box::new(stream) as Box<dyn Dialled>)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_system_answers_for_names_of_this_machine_and_says_when_it_cannot() {
+        let system = System::default();
+        let found = system.resolve("localhost").await.unwrap();
+        assert!(
+            !found.is_empty() && found.iter().all(IpAddr::is_loopback),
+            "{found:?}"
+        );
+        // No name server is asked about a name with an empty part.
+        assert!(system.resolve("a..b").await.is_err());
     }
 }

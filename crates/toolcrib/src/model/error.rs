@@ -243,13 +243,24 @@ impl ToolError {
         }
         masker.mask_text(&mut self.message);
         if let Some(details) = &mut self.details {
-            masker.mask_object(details);
+            match self.code {
+                // What a tool printed so far was broken off anywhere.
+                ErrorCode::Timeout | ErrorCode::Cancelled => masker.mask_unended_object(details),
+                _ => masker.mask_object(details),
+            }
         }
         if let Some(cause) = &self.cause
             && masker.finds(&format!("{cause} {cause:?}"))
         {
             self.cause = None;
         }
+    }
+
+    /// The error without secrets. What a call returns has none; this is for errors that no call made.
+    #[must_use]
+    pub fn masked(mut self, masker: &Masker) -> Self {
+        self.mask(masker);
+        self
     }
 
     /// The code.

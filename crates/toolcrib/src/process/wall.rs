@@ -154,12 +154,16 @@ impl Wall {
     }
 }
 
-/// Keeps a command from changing Toolcrib's own data, should that lie in the workspace.
+/// The directory of Toolcrib's own data that commands do not even see.
+const UNSEEN: &str = "secrets";
+
+/// Keeps a command from changing Toolcrib's own data, should that lie in the workspace, and from seeing its secrets.
 pub(crate) fn keep_own_data(policy: &mut Policy, workspace: &Workspace) {
     if let Some(own) = workspace.own_data() {
         // Made now: what covers an absent name would be in the way of the record of this very call. Should it fail, the
         // name is covered all the same.
-        let _ = DurableDir::create(&own);
+        let _ = DurableDir::create(own.join(UNSEEN));
+        policy.hidden.push(own.join(UNSEEN));
         policy.protected.push(own);
     }
 }

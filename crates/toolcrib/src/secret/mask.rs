@@ -30,6 +30,13 @@ const SHORTENED: &str = "…";
 #[derive(Clone, Default)]
 pub struct Masker(Option<Arc<Inner>>);
 
+/// Whether texts end where they should.
+#[derive(Clone, Copy)]
+enum Ending {
+    Said,
+    Missing,
+}
+
 struct Inner {
     automaton: AhoCorasick,
     /// Sorted.
@@ -150,6 +157,20 @@ impl Masker {
 
     /// Takes secrets out of every text of a value, keys included. A number that is one becomes a text.
     pub fn mask_value(&self, value: &mut Value) {
+        self.walk(value, Ending::Said);
+    }
+
+    /// Takes secrets out of an object's keys and values.
+    pub fn mask_object(&self, fields: &mut Map<String, Value>) {
+        self.walk_object(fields, Ending::Said);
+    }
+
+    /// As [`mask_object`](Self::mask_object), where the end of every text may be missing: half a secret there goes, too.
+    pub(crate) fn mask_unended_object(&self, fields: &mut Map<String, Value>) {
+        self.walk_object(fields, Ending::Missing);
+    }
+
+    fn walk(&self, value: &mut Value, ending: Ending) {
         let Some(inner) = &self.0 else {
             return;
         };
@@ -160,18 +181,27 @@ impl Masker {
                     *value = REDACTED.into();
                 }
             }
-            Value::String(text) => self.mask_text(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),
-            Value::Object(fields) => self.mask_object(fields),
+            Value::String(text) => {
+                let masked = match ending {
+                    Ending::Said => self.mask(text),
+                    Ending::Missing => self.mask_unended(text),
+                };
+                if let Cow::Owned(masked) = masked {
+                    *text = masked;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, ending)),
+            Value::Object(fields) => self.walk_object(fields, ending),
         }
     }
 
-    /// Takes secrets out of an object's keys and values.
-    pub fn mask_object(&self, fields: &mut Map<String, Value>) {
+    fn walk_object(&self, fields: &mut Map<String, Value>, ending: Ending) {
         if self.is_empty() {
             return;
         }
-        fields.values_mut().for_each(|field| self.mask_value(field));
+        fields
+            .values_mut()
+            .for_each(|field| self.walk(field, ending));
         if !fields.keys().any(|key| self.finds(key)) {
             return;
         }

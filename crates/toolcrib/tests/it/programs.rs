@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolcrib::approval::ApprovalResponse;
 use toolcrib::builtin::{BuiltinOptions, NetworkAccess, SandboxOptions, SandboxSettings};
+use toolcrib::egress::{AllowedHosts, Egress, EgressOptions};
 use toolcrib::rules::RuleSet;
 use toolcrib::sandbox::{Layer, Level, Sandbox};
-use toolcrib::testing::TestCrib;
+use toolcrib::testing::{Reply, ScriptedServer, TestCrib};
 use toolcrib::{CallRequest, CancellationToken, ErrorCode, EventKind, Outcome, OutputStream};
 
 use crate::tools::{args, code};
@@ -429,6 +430,46 @@ async fn there_is_no_network() {
         outcome.value().unwrap()["stdout"],
         "reached\n",
         "{outcome:?}"
+    );
+}
+
+#[tokio::test]
+async fn with_the_listed_network_programs_reach_what_the_setting_names() {
+    let server = ScriptedServer::start(|_| Reply::ok("hello"));
+    let other = ScriptedServer::start(|_| Reply::ok("never"));
+    let egress = Egress::new(EgressOptions {
+        allowed_hosts: AllowedHosts::parse([server.host().as_str()]).unwrap(),
+        ..EgressOptions::default()
+    });
+    let open = test_with(SandboxSettings {
+        network: NetworkAccess::Listed,
+        options: SandboxOptions {
+            egress: Some(egress.unwrap()),
+            ..SandboxOptions::default()
+        },
+        ..SandboxSettings::default()
+    });
+    let fetch = format!(
+        "for url in {} {}; do curl -s -w ' %{{http_code}}\n' $url | tail -n1; done; curl -s --noproxy '*' {1}; echo $?",
+        server.url("/"),
+        other.url("/"),
+    );
+    let by_shell = call(&open, "shell", json!({"command": fetch})).await;
+    let code = json!({"language": "bash", "code": fetch});
+    let by_code = call(&open, "run_code", code).await;
+    for outcome in [by_shell, by_code] {
+        assert_eq!(outcome.value().unwrap()["stdout"], "hello 200\n 403\n7\n");
+    }
+    assert_eq!((server.connections(), other.connections()), (2, 0));
+    // Where nobody has set a way out up there is none.
+    let without = test_with(SandboxSettings {
+        network: NetworkAccess::Listed,
+        ..SandboxSettings::default()
+    });
+    let outcome = call(&without, "shell", json!({"command": "true"})).await;
+    assert_eq!(
+        outcome.error().unwrap().code(),
+        ErrorCode::SandboxUnavailable
     );
 }
 

@@ -54,7 +54,15 @@ pub(super) fn template(args: &NewArgs, name: &WireName, global: &Global, output:
     let url = args.url.as_deref().unwrap_or(EXAMPLE_URL);
     let method = args.method.as_deref().unwrap_or("GET");
     // The same reading as of a command: a credential in the URL is none that gets into a file.
-    let request = curl::request(url, method, name.as_str()).map_err(refused)?;
+    let request = curl::request(url, method, name.as_str(), description.as_deref());
+    let mut request = request.map_err(refused)?;
+    if has_body(&request.method) {
+        let text = Argument::new("text", "string", "What to send");
+        let arguments = &mut request.arguments;
+        if arguments.iter().all(|argument| argument.name != text.name) {
+            arguments.push(text);
+        }
+    }
     let description = match (description, &args.url) {
         (Some(description), _) => description,
         (None, Some(_)) => curl::plain_description(&request),
@@ -123,9 +131,8 @@ fn refused(reasons: Vec<(String, String)>) -> CliError {
         .map(|(what, instead)| json!({"pointer": what, "message": format!("({instead})")}))
         .collect();
     let message = format!("{refusal}: {}", message.join("; "));
-    ToolError::new(ErrorCode::Usage, message)
-        .with_detail("faults", faults)
-        .into()
+    let error = ToolError::new(ErrorCode::Usage, message).with_detail("faults", faults);
+    CliError::from(error).with_hint("docs/http-tools.md says what becomes what")
 }
 
 /// What is written works: a problem here is one of what was given, or ours.
@@ -142,14 +149,13 @@ fn checked(text: &str, name: &str) -> Result<(), CliError> {
     }
 }
 
+fn has_body(method: &str) -> bool {
+    ["POST", "PUT", "PATCH"].contains(&method)
+}
+
 /// The template with what was given in it.
 fn fill(request: &Import, name: &WireName, description: &str) -> String {
-    let has_body = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
-    let mut arguments = request.arguments.clone();
-    let text = Argument::new("text", "string", "What to send");
-    if has_body && arguments.iter().all(|argument| argument.name != text.name) {
-        arguments.push(text);
-    }
+    let has_body = has_body(&request.method);
     let mut headers = Map::new();
     headers.insert("Accept".to_owned(), json!("application/json"));
     if has_body {
@@ -166,12 +172,15 @@ fn fill(request: &Import, name: &WireName, description: &str) -> String {
         ("{{title}}", json!(curl::title(name.as_str()))),
         ("{{description}}", json!(description)),
         ("{{tags}}", json!(curl::tags(&request.method))),
-        ("{{argSchema}}", curl::arg_schema(&arguments)),
+        ("{{argSchema}}", curl::arg_schema(&request.arguments)),
         ("{{method}}", json!(request.method)),
         ("{{url}}", json!(request.url)),
         ("{{headers}}", Value::Object(headers)),
         ("{{body}}", json!(body)),
-        ("{{code}}", json!(200)),
+        (
+            "[{{code}}]",
+            json!(if has_body { vec![200, 201] } else { vec![200] }),
+        ),
         ("{{encoding}}", json!(if is_head { "text" } else { "json" })),
         ("{{extract}}", json!(if is_head { "/(?s).*/" } else { "$" })),
     ];

@@ -1,6 +1,6 @@
 //! What a command can be given besides: paths, variables, a network.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -238,4 +238,45 @@ fn a_proxy_is_all_that_can_be_reached() {
         let ran = test.run(&bash(&flags, CONNECT));
         assert!(ran.code != 0 && ran.stdout.is_empty(), "{level}: {ran:?}");
     }
+}
+
+/// A web server on this machine that says hello to everybody.
+fn web_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n");
+        }
+    });
+    host
+}
+
+#[test]
+fn chosen_hosts_are_all_that_can_be_reached() {
+    let (chosen, also, other) = (web_server(), web_server(), web_server());
+    let test = Test::new().config(&format!("allowedHosts = [{chosen:?}, {also:?}, {other:?}]"));
+    let get = |host: &str| format!("curl -sS -m 5 http://{host}/");
+    for level in ["process", "container"] {
+        let flags = ["--isolation", level, "--host", &chosen, "--host", &also];
+        test.run(&bash(&flags, &get(&chosen)))
+            .exits(0)
+            .prints("hello\n");
+        let tunnel = format!("curl -sS -m 5 --proxytunnel http://{also}/");
+        test.run(&bash(&flags, &tunnel)).exits(0).prints("hello\n");
+        let ran = test.run(&bash(&flags, &get(&other))).exits(0);
+        assert!(ran.stdout.contains("is not among the hosts"), "{ran:?}");
+        let around = format!("curl -s -m 5 --noproxy '*' http://{chosen}/");
+        test.run(&bash(&flags, &around)).exits(7).prints("");
+    }
+}
+
+#[test]
+fn an_address_of_this_machine_needs_the_setting_besides() {
+    let host = web_server();
+    let test = Test::new();
+    let get = format!("curl -sS -m 5 http://{host}/");
+    let ran = test.run(&bash(&["--host", &host], &get)).exits(0);
+    assert!(ran.stdout.contains("`allowedHosts`"), "{ran:?}");
 }

@@ -31,6 +31,10 @@ fn forms() -> Vec<(&'static str, String)> {
         let text = STANDARD.encode(format!("{before}{SENTINEL}"));
         text[(before.len() * 8).div_ceil(6)..text.len() - 4].to_owned()
     };
+    let beginning = |before: &str| {
+        let text = STANDARD.encode(format!("{before}SENTINEL-7f3a"));
+        text[(before.len() * 8).div_ceil(6)..(before.len() + 13) * 8 / 6].to_owned()
+    };
     vec![
         ("plain", SENTINEL.to_owned()),
         // Nothing else of this test is named like it.
@@ -41,7 +45,11 @@ fn forms() -> Vec<(&'static str, String)> {
         ("base64 for URLs", URL_SAFE.encode(SENTINEL)),
         ("base64 at one", middle("a")),
         ("base64 at two", middle("ab")),
-        ("base64 of a user", middle("user:")),
+        ("base64 at five", middle("user:")),
+        // Of whatever begins like it.
+        ("its beginning in base64", beginning("")),
+        ("its beginning in base64 at one", beginning("a")),
+        ("its beginning in base64 at two", beginning("ab")),
         ("percent", percent(true)),
         ("percent, lower case", percent(false)),
         (
@@ -64,7 +72,7 @@ fn search(place: &str, bytes: &[u8]) {
     }
 }
 
-fn search_files(directory: &Path, searched: &mut Vec<String>) {
+pub(super) fn search_files(directory: &Path, searched: &mut Vec<String>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -80,7 +88,7 @@ fn search_files(directory: &Path, searched: &mut Vec<String>) {
 }
 
 #[track_caller]
-fn is_clean(ran: Ran) -> Ran {
+pub(super) fn is_clean(ran: Ran) -> Ran {
     search("stdout", ran.stdout.as_bytes());
     search("stderr", ran.stderr.as_bytes());
     ran
@@ -107,7 +115,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("halved", "cat key.txt; head -c 14 key.txt; sleep 60"),
     (
         "much",
-        "for n in $(seq 400); do cat key.txt key.txt key.txt key.txt; done",
+        "yes \"$(cat key.txt)\" | head -n 1600 | tr -d '\\n'",
     ),
 ];
 
@@ -116,8 +124,14 @@ const STEPS: &str = "description: Passes it on\nsteps:\n  - name: get\n    bash:
 fn scene() -> Test {
     let printed: String = forms()
         .iter()
+        .filter(|(form, _)| !form.starts_with("its ") && !form.contains(" at "))
         .map(|(_, text)| format!("{text}\n"))
         .collect();
+    let around = ["", "a", "ab", "user:"].iter().flat_map(|before| {
+        let after = ["", "z", "zz", "\n"].iter();
+        after.map(move |after| STANDARD.encode(format!("{before}{SENTINEL}{after}")) + "\n")
+    });
+    let printed = printed + &around.collect::<String>();
     let json = serde_json::json!({"key": SENTINEL, "again": serde_json::json!({"key": SENTINEL}).to_string()});
     let mut test = Test::new()
         .config("[limits]\nmaxOutputBytes = 20000\n")
@@ -127,8 +141,7 @@ fn scene() -> Test {
         .file("../.toolcrib/tools/steps.yaml", STEPS);
     for (name, script) in TOOLS {
         let quoted = script.replace('\'', "''");
-        let tool =
-            format!("description: Leaks\nbash: '{quoted}'\ntags: [read, run]\ntimeout: 1500\n");
+        let tool = format!("description: Leaks\nbash: '{quoted}'\ntags: [read, run]\n");
         test = test.file(&format!("../.toolcrib/tools/{name}.yaml"), tool);
     }
     keeps(&test, "KEY", SENTINEL);
@@ -142,16 +155,16 @@ fn a_sentinel_is_found_nowhere() {
     let run = |words: &[&str]| is_clean(test.run(words));
     let mut masked = 0;
     for (name, _) in TOOLS {
-        for flags in [&[][..], &["--json"], &["--stream"], &["--stream", "--json"]] {
-            // What hangs costs its whole time.
-            if ["hanging", "halved"].contains(name) && flags.len() == 1 {
-                continue;
-            }
-            let words = [&["run", name, "--yes", "-v"][..], flags].concat();
+        for flags in [&[][..], &["--stream", "--json"]] {
+            let hangs = ["hanging", "halved"].contains(name);
+            let time: &[&str] = if hangs { &["--timeout", "600ms"] } else { &[] };
+            let words = [&["run", name, "--yes", "-v"][..], flags, time].concat();
             let ran = run(&words);
             masked += usize::from(format!("{}{}", ran.stdout, ran.stderr).contains("[REDACTED]"));
         }
     }
+    run(&["run", "plain", "--yes", "--json"]).exits(0);
+    run(&["run", "plain", "--yes", "--stream"]).exits(0);
     assert!(masked >= TOOLS.len(), "{masked} of the runs printed a mask");
     // Data flows inside of a tool as it is: the second step counts the bytes of what the first one printed.
     let ran = run(&["run", "steps", "--yes", "--json"]).exits(0);
@@ -162,6 +175,14 @@ fn a_sentinel_is_found_nowhere() {
         "{ran:?}"
     );
 
+    search_files(&test.home(), &mut Vec::new());
+}
+
+/// SEC-001, by what file tools read and callers say.
+#[test]
+fn a_sentinel_in_arguments_and_files_is_found_nowhere() {
+    let test = scene();
+    let run = |words: &[&str]| is_clean(test.run(words));
     run(&["run", "read_file", "path=key.txt"])
         .exits(0)
         .prints("[REDACTED]");
@@ -192,7 +213,7 @@ fn a_sentinel_is_found_nowhere() {
     run(&[&overwrite[..], &["--dry-run"]].concat()).exits(0);
     run(&[&overwrite[..], &["--dry-run", "--json"]].concat()).exits(0);
     run(&[&overwrite[..], &["--wait-approval", "100ms"]].concat()).exits(6);
-    let command = format!("command=curl -H 'x-key: {SENTINEL}' https://api.example.test");
+    let command = format!("command=git push origin 'x-key: {SENTINEL}'");
     run(&["run", "shell", &command, "--wait-approval", "100ms"]).exits(6);
     run(&[
         "run",
@@ -214,7 +235,9 @@ fn a_sentinel_is_found_nowhere() {
     run(&["run", "read_file", &format!("path={SENTINEL}")]).exits(1);
     run(&["run", SENTINEL]).exits(3);
     let grant = format!("command=curl -H 'x-key: {SENTINEL}' **");
-    run(&["grants", "add", "shell", &grant, "--yes"]).exits(4);
+    run(&["grants", "add", "shell", &grant, "--yes"]).exits(2);
+    let shape = serde_json::json!({"command": {"argv": ["git", "push", SENTINEL]}}).to_string();
+    run(&["grants", "add", "shell", "--shape", &shape, "--yes"]).exits(4);
 
     for words in [
         &["calls", "list", "--limit", "500", "--json"][..],
@@ -241,10 +264,7 @@ fn a_sentinel_is_found_nowhere() {
 
 #[test]
 fn the_output_of_tests_is_masked() {
-    let tool = "description: Leaks\nbash: cat key.txt\ntags: [read]\ntests:\n  - name: leaks\n    setup:\n      - echo x\n    expected:\n      output: nothing of this\n";
-    let tool = tool
-        .replace("    setup:\n      - echo x\n", "")
-        .replace("cat key.txt", "printf 'SENTI%s' 'NEL-7f3a'");
+    let tool = "description: Leaks\nbash: printf 'SENTI%s' 'NEL-7f3a'\ntags: [read]\ntests:\n  - name: leaks\n    expected:\n      output-contains: nothing of this\n";
     let test = Test::new().file(".toolcrib/tools/leaks.yaml", tool);
     keeps(&test, "KEY", "SENTINEL-7f3a");
     for flags in [&[][..], &["--json"]] {

@@ -59,7 +59,13 @@ pub(super) async fn answer(client: &Arc<Client>, request: Request<Incoming>) -> 
         Method::CONNECT => open_tunnel(client, request).await,
         _ => pass_on(client, request).await,
     };
-    answered.unwrap_or_else(|refused| refused.response())
+    let mut response = answered.unwrap_or_else(|refused| refused.response());
+    // Others wait for a place: one who has its answer makes room.
+    if client.proxy.places.available_permits() == 0 && client.tunnel().is_none() {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+    }
+    response
 }
 
 /// `CONNECT host:port`.

@@ -59,7 +59,11 @@ impl Reader<'_, '_> {
             }),
             "basic" => {
                 let username = self.required(at, kind, "username");
-                let password = self.credential(at, kind, "password");
+                // An API key that is sent as the user's name has no password.
+                let password = match at.get("password").and_then(|text| text.text()) {
+                    Some("") => Some(Template::default()),
+                    _ => self.credential(at, kind, "password"),
+                };
                 Some(Auth::Basic {
                     username: username?,
                     password: password?,

@@ -6,6 +6,7 @@ mod arguments;
 mod cleanup;
 mod execution;
 mod interactive;
+mod network;
 mod publishing;
 mod security;
 

@@ -191,14 +191,11 @@ impl Bench {
             depth: 0,
             basis: None,
             partial: Mutex::default(),
-            exchanges: Default::default(),
             notes: Mutex::default(),
             endings: Arc::default(),
-            exchanges: Default::default(),
             typed: None,
             after: Mutex::default(),
             cleanups: Arc::default(),
-            exchanges: crate::egress::ExchangeLog::default(),
         });
         Bench {
             cx,
