@@ -217,6 +217,7 @@ fn two(field: &Field) -> Option<(Value, Value)> {
             Kind::Choices(words) => (Value::from(vec![words[0]]), Value::from(vec![words[1]])),
             Kind::Texts | Kind::Values => (Value::from(vec!["a"]), Value::from(vec!["b"])),
             Kind::Value => return None,
+            Kind::Integers { .. } | Kind::Schema | Kind::FieldsOrList => return None,
             Kind::Fields | Kind::Map | Kind::List => return None,
         },
     })
