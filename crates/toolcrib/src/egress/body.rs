@@ -166,7 +166,7 @@ fn take(from: impl Read, max: u64) -> std::io::Result<Vec<u8>> {
 fn is_zlib(packed: &[u8]) -> bool {
     match packed {
         [first, second, ..] => {
-            first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)) % 31 == 0
+            first & 0x0f == 8 && ((u16::from(*first) << 8) | u16::from(*second)) % 31 == 0
         }
         _ => false,
     }
@@ -263,7 +263,7 @@ mod tests {
         let digits: Vec<u8> = hex.chars().map(|c| c.to_digit(16).unwrap() as u8).collect();
         digits
             .chunks(2)
-            .map(|pair| pair[0] << 4 | pair[1])
+            .map(|pair| (pair[0] << 4) | pair[1])
             .collect()
     }
 
@@ -275,7 +275,7 @@ mod tests {
         let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
         for at in 0..blocks {
             let last = u32::from(at + 1 == blocks);
-            let header = (128 * 1024 << 3) | (1 << 1) | last;
+            let header = ((128 * 1024) << 3) | (1 << 1) | last;
             frame.extend_from_slice(&header.to_le_bytes()[..3]);
             frame.push(b'x');
         }

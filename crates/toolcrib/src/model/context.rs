@@ -17,7 +17,7 @@ use super::ids::CallId;
 use super::limits::Limits;
 use super::outcome::{Outcome, SandboxUse};
 use super::spec::ToolSpec;
-use crate::egress::{Exchange, ExchangeLog};
+use crate::egress::ExchangeLog;
 use crate::workspace::Workspace;
 
 /// Runs a nested call; handed in by the pipeline, so that this layer need not know the registry.
@@ -217,13 +217,6 @@ impl CallContext {
     /// Where it is noted what leaves for other machines, for the record of the call: the `log` of every request a tool makes.
     pub fn exchanges(&self) -> ExchangeLog {
         self.0.exchanges.clone()
-    }
-
-    /// Notes what left for other machines, where a request's own `log` was not the call's.
-    pub(crate) fn note_exchanges(&self, exchanges: Vec<Exchange>) {
-        for exchange in exchanges {
-            self.0.exchanges.push(exchange);
-        }
     }
 
     /// What a person types, if one is there.

@@ -104,7 +104,7 @@ impl<'a> Run<'a> {
             }
             self.count(&request)
                 .map_err(|error| last.take().unwrap_or(error))?;
-            let signed = request.clone();
+            let signed = template.auth.as_ref().map(|auth| (auth, request.clone()));
             let failure = match self.attempt(index, request).await {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
@@ -112,8 +112,7 @@ impl<'a> Run<'a> {
             if may_sign_in_again && is_unauthorised(&failure) {
                 may_sign_in_again = false;
                 let cx = self.auth_context(&values);
-                let auth = template.auth.as_ref();
-                if auth.is_some_and(|auth| auth::refused(auth, &signed, &cx)) {
+                if signed.is_some_and(|(auth, signed)| auth::refused(auth, &signed, &cx)) {
                     last = Some(failure.error);
                     continue;
                 }
@@ -121,7 +120,7 @@ impl<'a> Run<'a> {
             let message = failure.error.message().to_owned();
             last = Some(failure.error.clone());
             let pause = retries.pause(failure, self.cx.remaining())?;
-            self.tell(&message, pause);
+            self.tell(index, &message, pause);
             tokio::time::sleep(pause).await;
         }
     }
@@ -177,9 +176,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn tell(&self, why: &str, pause: Duration) {
+    /// Says why there is a pause; `done`: how many requests are.
+    fn tell(&self, done: usize, why: &str, pause: Duration) {
         let message = format!("{why}; trying again in {} ms", as_millis(pause));
-        self.cx.emit_progress(0.0, None, Some(message));
+        self.cx.emit_progress(done as f64, None, Some(message));
     }
 }
 

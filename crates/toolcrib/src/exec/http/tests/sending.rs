@@ -201,3 +201,13 @@ async fn what_left_is_in_the_record_of_the_call() {
     assert_eq!(statuses, [Some(503), Some(200)]);
     assert_eq!(records[0].network[0].host, server.host());
 }
+
+#[tokio::test]
+async fn a_redirection_that_counts_as_success_is_not_followed() {
+    let server = ScriptedServer::start(|_| Reply::redirect(302, "/elsewhere").body("moved"));
+    let scene = Scene::with(&server).request(json!({
+        "urlTemplate": server.url("/"), "successCodes": [302], "responseEncoding": "text",
+    }));
+    assert_eq!(value(&scene.call(json!({})).await), "moved");
+    assert_eq!(server.received().len(), 1);
+}

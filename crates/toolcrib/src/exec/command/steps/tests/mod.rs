@@ -196,7 +196,6 @@ impl Bench {
             typed: None,
             after: Mutex::default(),
             cleanups: Arc::default(),
-            exchanges: crate::egress::ExchangeLog::default(),
         });
         Bench {
             cx,
