@@ -260,8 +260,7 @@ fn the_examples_of_rules_print_what_they_show() {
 }
 
 /// Each section stands for itself, so that they can run at once; the page's first settings hold in all of them.
-fn tour_sections(page: &str) {
-    let text = std::fs::read_to_string(root().join(page)).unwrap();
+fn tour_sections(page: &str, text: &str) -> (Vec<String>, String) {
     let mut sections: Vec<(usize, String)> = vec![(0, String::new())];
     for (number, line) in text.lines().enumerate() {
         if line.starts_with("## ") {
@@ -272,7 +271,7 @@ fn tour_sections(page: &str) {
         section.push('\n');
     }
     assert!(sections.len() > 10, "the sections were not found");
-    let blocks = blocks(&text);
+    let blocks = blocks(text);
     let settings = blocks.iter().find_map(Block::settings);
     let place = || {
         let place = Place::thrown_away();
@@ -293,17 +292,30 @@ fn tour_sections(page: &str) {
     });
     let made: String = toured.iter().map(|(_, made)| made.as_str()).collect();
     let wrong: Vec<String> = toured.into_iter().flat_map(|(wrong, _)| wrong).collect();
-    settle(page, &made, &wrong);
+    (wrong, made)
 }
 
 #[test]
 fn the_examples_of_yaml_tools_print_what_they_show() {
-    tour_sections("docs/yaml-tools.md");
+    let page = "docs/yaml-tools.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let (wrong, made) = tour_sections(page, &text);
+    settle(page, &made, &wrong);
 }
 
+/// Its last part is the table of all fields, made from the one table.
 #[test]
 fn the_examples_of_http_tools_print_what_they_show() {
-    tour_sections("docs/http-tools.md");
+    let page = "docs/http-tools.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let heading = "\n## All fields\n\n";
+    let (written, table) = text.split_once(heading).expect("a heading for all fields");
+    let (mut wrong, made) = tour_sections(page, written);
+    let fields = toolcrib::definition::explain::http_reference();
+    if table != fields {
+        wrong.push(format!("{page}: the table is not what the fields say"));
+    }
+    settle(page, &format!("{made}{heading}{fields}"), &wrong);
 }
 
 #[test]
