@@ -52,10 +52,12 @@ impl CliError {
 
     /// Prints the error where it belongs and says how to exit.
     pub(crate) fn report(&self, output: &Output) -> ExitCode {
+        // It may quote what was typed.
+        let error = self.error.clone().masked(&output.masker());
         if output.json() {
-            output.document(&envelope(&self.error));
+            output.document(&envelope(&error));
         } else {
-            print_error(output, &self.error, self.hint.as_deref());
+            print_error(output, &error, self.hint.as_deref());
         }
         ExitCode::from(self.exit.unwrap_or_else(|| self.error.code().exit_code()))
     }

@@ -2,11 +2,13 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use clap::ColorChoice;
 use serde::Serialize;
 use toolcrib::model::text;
+use toolcrib::secret::{Masker, SecretStore};
 
 use crate::args::Global;
 use crate::wrap;
@@ -28,6 +30,8 @@ pub(crate) struct Output {
     colour_terminal: bool,
     /// The exit code, once stdout could not be written.
     failed: AtomicU8,
+    /// The secrets of the home, once that is known.
+    secrets: OnceLock<SecretStore>,
 }
 
 impl Output {
@@ -52,7 +56,20 @@ impl Output {
             colour_err: colour(stderr_is_terminal),
             colour_terminal: colour(true),
             failed: AtomicU8::new(0),
+            secrets: OnceLock::new(),
         }
+    }
+
+    /// Says whose secrets stay out of what goes wrong.
+    pub(crate) fn keep_out(&self, secrets: &SecretStore) {
+        let _ = self.secrets.set(secrets.clone());
+    }
+
+    /// What takes secrets out of texts that no call has masked.
+    pub(crate) fn masker(&self) -> Masker {
+        self.secrets
+            .get()
+            .map_or_else(Masker::default, SecretStore::masker)
     }
 
     pub(crate) fn json(&self) -> bool {

@@ -103,6 +103,7 @@ fn open_to_look(global: &Global, output: &Output) -> Result<Crib, CliError> {
 /// Opens the crib and says what is odd about its settings.
 fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
     let crib = options.open()?;
+    output.keep_out(crib.secrets());
     for warning in crib.setting_warnings() {
         output.say(&format!("{} {warning}", output.bold("warning:")));
     }

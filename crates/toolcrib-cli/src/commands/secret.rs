@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use toolcrib::model::text;
 use toolcrib::secret::{Binding, SecretEntry, SecretError, SecretName};
+use toolcrib::source::{FileDefinition, ToolFile};
 use toolcrib::{Crib, ErrorCode, Secret, Slug, ToolError};
 
 use super::{Done, open};
@@ -90,26 +91,18 @@ fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), Cli
     Ok(())
 }
 
-/// A loaded HTTP tool whose arguments have one of this name.
+/// An HTTP tool whose arguments have one of this name.
 fn tool_with_argument(crib: &Crib, name: &SecretName) -> Option<String> {
-    let entries = crib.registry().entries();
     let report = crib.tool_files();
-    let is_http = |tool: &str| {
-        report
-            .files
-            .iter()
-            .any(|file| file.name == tool && file.path.extension().is_some_and(|end| end == "json"))
-    };
-    entries
-        .iter()
-        .map(|entry| entry.spec())
-        .filter(|spec| is_http(spec.name.as_str()))
-        .find(|spec| {
-            spec.input_schema
-                .properties()
-                .any(|(property, _)| property == name.as_str())
+    let has_argument = |file: &&ToolFile| {
+        let definition = file.definition.as_ref().and_then(FileDefinition::http);
+        definition.is_some_and(|http| {
+            let mut arguments = http.arguments_at.iter();
+            arguments.any(|(argument, _)| argument == name.as_str())
         })
-        .map(|spec| spec.name.to_string())
+    };
+    let file = report.files.iter().find(has_argument)?;
+    Some(file.name.clone())
 }
 
 fn of_variable(variable: &str) -> Result<Secret, CliError> {

@@ -82,6 +82,12 @@ impl Making<'_> {
         self.why.append(&mut headers.why);
         let method = self.method(&command);
         let body = self.body(&command, &mut headers);
+        if body.is_some() && ["GET", "HEAD"].contains(&method.as_str()) {
+            self.why.push(Why::new(
+                format!("a {method} request has no body"),
+                "write -X POST, which servers with such requests take, too; or -G, if the data is for the query",
+            ));
+        }
         self.small_headers(&command, &mut headers);
         let auth = self.auth(&command, &mut headers);
         self.path();

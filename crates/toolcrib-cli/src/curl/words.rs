@@ -198,10 +198,10 @@ impl<'a> Reader<'a> {
 
     /// `{a,b}` and `{1..3}` would become several words; anything else in braces is itself.
     fn brace(&mut self, word: &mut String) -> Result<(), Why> {
-        // Looked at from every brace, so not without an end.
-        let mut ahead = self.rest.clone().take(1024).peekable();
+        // To the next brace only: that one is looked at by itself, and nothing twice.
+        let mut ahead = self.rest.clone();
         let mut inside = String::new();
-        while let Some(char) = ahead.next_if(|char| *char != '}' && !is_blank(*char)) {
+        while let Some(char) = ahead.next_if(|char| !"{}".contains(*char) && !is_blank(*char)) {
             inside.push(char);
         }
         let closed = ahead.next() == Some('}');

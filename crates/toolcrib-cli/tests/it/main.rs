@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod config;
 mod doctor;
+mod example_server;
 mod grants;
 mod harness;
 mod help;

@@ -1,10 +1,16 @@
 //! The commands shown in the README and the documentation run, and print what is shown.
 //!
-//! A block of YAML that begins with `# .toolcrib/tools/NAME.yaml` is written to that file and trusted; the commands after it run in a
-//! directory that is thrown away, which is shown as `/home/ada/project`.
+//! A block of YAML that begins with `# .toolcrib/tools/NAME.yaml`, or of JSON that begins with `// .toolcrib/tools/NAME.json`, is written to that
+//! file and trusted; the commands after it run in a directory that is thrown away, which is shown as `/home/ada/project`. A block of
+//! TOML that begins with `# config.toml` is the home's settings. What the pages call `127.0.0.1:18080` is a server of the test
+//! (`example_server`), on whatever port is free.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use toolcrib::testing::ScriptedServer;
+
+use crate::example_server;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -24,9 +30,19 @@ struct Block {
 impl Block {
     /// The path of the tool's file that it shows, by its first line.
     fn file(&self) -> Option<&str> {
-        let path = self.text.lines().next()?.strip_prefix("# ")?;
-        let shows = self.language == "yaml" && path.starts_with(".toolcrib/tools/");
-        shows.then_some(path)
+        let comment = match self.language.as_str() {
+            "yaml" => "# ",
+            "jsonc" => "// ",
+            _ => return None,
+        };
+        let path = self.text.lines().next()?.strip_prefix(comment)?;
+        path.starts_with(".toolcrib/tools/").then_some(path)
+    }
+
+    /// The settings that it shows.
+    fn settings(&self) -> Option<&str> {
+        let shows = self.language == "toml";
+        shows.then(|| self.text.strip_prefix("# config.toml\n"))?
     }
 }
 
@@ -84,11 +100,15 @@ fn is_heading(expected: &str, actual: &str) -> bool {
     expected.starts_with("TIME (UTC)") && words(expected) == words(actual)
 }
 
+/// The server's address, as pages have it. As long as any that the test may get, so that columns stay where they are.
+const ADDRESS: &str = "127.0.0.1:18080";
+
 /// Where the commands of a page run.
 struct Place {
     dir: tempfile::TempDir,
     /// The project's own directory, or one that is thrown away.
     directory: PathBuf,
+    server: ScriptedServer,
 }
 
 impl Place {
@@ -96,6 +116,7 @@ impl Place {
         Place {
             dir: tempfile::tempdir().unwrap(),
             directory: root(),
+            server: example_server::start(),
         }
     }
 
@@ -103,11 +124,28 @@ impl Place {
         let dir = tempfile::tempdir().unwrap();
         let directory = dir.path().join("project");
         std::fs::create_dir(&directory).unwrap();
-        Place { dir, directory }
+        Place {
+            dir,
+            directory,
+            server: example_server::start(),
+        }
+    }
+
+    /// A page's text with the address that the server really has.
+    fn with_address(&self, text: &str) -> String {
+        text.replace(ADDRESS, &self.server.host())
+    }
+
+    /// Writes the home's settings.
+    fn settle(&self, settings: &str) {
+        let home = self.dir.path().join("home");
+        std::fs::create_dir_all(&home).unwrap();
+        std::fs::write(home.join("config.toml"), self.with_address(settings)).unwrap();
     }
 
     /// What a command prints on both streams.
     fn prints(&self, command: &str) -> String {
+        let command = self.with_address(command);
         let binary = Path::new(env!("CARGO_BIN_EXE_toolcrib"));
         let path = format!("{}:/usr/bin:/bin", binary.parent().unwrap().display());
         let ran = Command::new("bash")
@@ -122,6 +160,7 @@ impl Place {
             .unwrap();
         let text = String::from_utf8(ran.stdout).unwrap();
         text.replace(self.directory.to_str().unwrap(), "/home/ada/project")
+            .replace(&self.server.host(), ADDRESS)
     }
 
     /// Writes a tool's file as shown, and trusts it.
@@ -129,7 +168,7 @@ impl Place {
         let path = self.directory.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let (_, content) = block.text.split_once('\n').unwrap();
-        std::fs::write(path, content).unwrap();
+        std::fs::write(path, self.with_address(content)).unwrap();
         self.prints("toolcrib trust --yes --quiet");
     }
 
@@ -177,6 +216,11 @@ fn tour(page: &str, text: &str, first_line: usize, mut place: Place) -> (Vec<Str
                 place = Place::thrown_away();
             }
             place.write(path, &block);
+        } else if let Some(settings) = block.settings() {
+            if place.directory == root() {
+                place = Place::thrown_away();
+            }
+            place.settle(settings);
         } else if block.language == "console" {
             let (found, right) = place.run(page, &block);
             made = made.replace(
@@ -215,11 +259,8 @@ fn the_examples_of_rules_print_what_they_show() {
     settle(page, &made, &wrong);
 }
 
-/// Each section stands for itself, so that they can run at once.
-#[test]
-fn the_examples_of_yaml_tools_print_what_they_show() {
-    let page = "docs/yaml-tools.md";
-    let text = std::fs::read_to_string(root().join(page)).unwrap();
+/// Each section stands for itself, so that they can run at once; the page's first settings hold in all of them.
+fn tour_sections(page: &str, text: &str) -> (Vec<String>, String) {
     let mut sections: Vec<(usize, String)> = vec![(0, String::new())];
     for (number, line) in text.lines().enumerate() {
         if line.starts_with("## ") {
@@ -230,12 +271,19 @@ fn the_examples_of_yaml_tools_print_what_they_show() {
         section.push('\n');
     }
     assert!(sections.len() > 10, "the sections were not found");
+    let blocks = blocks(text);
+    let settings = blocks.iter().find_map(Block::settings);
+    let place = || {
+        let place = Place::thrown_away();
+        settings
+            .into_iter()
+            .for_each(|settings| place.settle(settings));
+        place
+    };
     let toured: Vec<(Vec<String>, String)> = std::thread::scope(|scope| {
         let running: Vec<_> = sections
             .iter()
-            .map(|(line, section)| {
-                scope.spawn(move || tour(page, section, *line, Place::thrown_away()))
-            })
+            .map(|(line, section)| scope.spawn(move || tour(page, section, *line, place())))
             .collect();
         running
             .into_iter()
@@ -244,7 +292,30 @@ fn the_examples_of_yaml_tools_print_what_they_show() {
     });
     let made: String = toured.iter().map(|(_, made)| made.as_str()).collect();
     let wrong: Vec<String> = toured.into_iter().flat_map(|(wrong, _)| wrong).collect();
+    (wrong, made)
+}
+
+#[test]
+fn the_examples_of_yaml_tools_print_what_they_show() {
+    let page = "docs/yaml-tools.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let (wrong, made) = tour_sections(page, &text);
     settle(page, &made, &wrong);
+}
+
+/// Its last part is the table of all fields, made from the one table.
+#[test]
+fn the_examples_of_http_tools_print_what_they_show() {
+    let page = "docs/http-tools.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let heading = "\n## All fields\n\n";
+    let (written, table) = text.split_once(heading).expect("a heading for all fields");
+    let (mut wrong, made) = tour_sections(page, written);
+    let fields = toolcrib::definition::explain::http_reference();
+    if table != fields {
+        wrong.push(format!("{page}: the table is not what the fields say"));
+    }
+    settle(page, &format!("{made}{heading}{fields}"), &wrong);
 }
 
 #[test]

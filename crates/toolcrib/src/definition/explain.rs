@@ -194,14 +194,14 @@ mod tests {
 
     #[test]
     fn what_is_below_a_field_is_listed() {
-        let below = |topic: &str| -> Vec<&str> {
+        let paths_below = |topic: &str| -> Vec<&str> {
             let field = fields(topic)[0];
-            super::below(field).iter().map(|field| field.path).collect()
+            below(field).iter().map(|field| field.path).collect()
         };
-        assert_eq!(below("security").len(), 4, "{:?}", below("security"));
-        assert!(below("steps").contains(&"steps[].name"));
-        assert!(below("impl").contains(&"impl.urlTemplate"));
-        assert!(!below("impl").contains(&"impl.auth.token"));
+        assert_eq!(paths_below("security").len(), 4);
+        assert!(paths_below("steps").contains(&"steps[].name"));
+        assert!(paths_below("impl").contains(&"impl.urlTemplate"));
+        assert!(!paths_below("impl").contains(&"impl.auth.token"));
     }
 
     #[test]

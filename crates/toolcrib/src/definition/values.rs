@@ -71,7 +71,7 @@ pub(crate) fn boolean(scalar: &Scalar<'_>) -> Result<bool, Unfit> {
         _ => None,
     };
     let message = match meant {
-        Some(meant) if text.eq_ignore_ascii_case(meant) => {
+        Some(meant) if text.eq_ignore_ascii_case(meant) || scalar.style == Style::Quoted => {
             format!("`{}` is a text; write {meant}", shown(scalar))
         }
         Some(meant) => format!(

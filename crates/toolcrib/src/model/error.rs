@@ -256,6 +256,13 @@ impl ToolError {
         }
     }
 
+    /// The error without secrets. What a call returns has none; this is for errors that no call made.
+    #[must_use]
+    pub fn masked(mut self, masker: &Masker) -> Self {
+        self.mask(masker);
+        self
+    }
+
     /// The code.
     pub fn code(&self) -> ErrorCode {
         self.code

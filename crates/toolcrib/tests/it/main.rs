@@ -11,6 +11,7 @@ mod golden;
 mod grants;
 mod jsonpath;
 mod layers;
+mod manifest;
 mod paths;
 mod pipeline;
 mod programs;

@@ -131,9 +131,8 @@ fn refused(reasons: Vec<(String, String)>) -> CliError {
         .map(|(what, instead)| json!({"pointer": what, "message": format!("({instead})")}))
         .collect();
     let message = format!("{refusal}: {}", message.join("; "));
-    ToolError::new(ErrorCode::Usage, message)
-        .with_detail("faults", faults)
-        .into()
+    let error = ToolError::new(ErrorCode::Usage, message).with_detail("faults", faults);
+    CliError::from(error).with_hint("docs/http-tools.md says what becomes what")
 }
 
 /// What is written works: a problem here is one of what was given, or ours.
@@ -178,7 +177,10 @@ fn fill(request: &Import, name: &WireName, description: &str) -> String {
         ("{{url}}", json!(request.url)),
         ("{{headers}}", Value::Object(headers)),
         ("{{body}}", json!(body)),
-        ("{{code}}", json!(200)),
+        (
+            "[{{code}}]",
+            json!(if has_body { vec![200, 201] } else { vec![200] }),
+        ),
         ("{{encoding}}", json!(if is_head { "text" } else { "json" })),
         ("{{extract}}", json!(if is_head { "/(?s).*/" } else { "$" })),
     ];

@@ -1,5 +1,6 @@
 //! `toolcrib secret`, and secrets in everything else.
 
+mod http;
 mod reach;
 mod sentinel;
 

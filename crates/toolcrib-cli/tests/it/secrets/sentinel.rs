@@ -31,6 +31,10 @@ fn forms() -> Vec<(&'static str, String)> {
         let text = STANDARD.encode(format!("{before}{SENTINEL}"));
         text[(before.len() * 8).div_ceil(6)..text.len() - 4].to_owned()
     };
+    let beginning = |before: &str| {
+        let text = STANDARD.encode(format!("{before}SENTINEL-7f3a"));
+        text[(before.len() * 8).div_ceil(6)..(before.len() + 13) * 8 / 6].to_owned()
+    };
     vec![
         ("plain", SENTINEL.to_owned()),
         // Nothing else of this test is named like it.
@@ -42,6 +46,10 @@ fn forms() -> Vec<(&'static str, String)> {
         ("base64 at one", middle("a")),
         ("base64 at two", middle("ab")),
         ("base64 at five", middle("user:")),
+        // Of whatever begins like it.
+        ("its beginning in base64", beginning("")),
+        ("its beginning in base64 at one", beginning("a")),
+        ("its beginning in base64 at two", beginning("ab")),
         ("percent", percent(true)),
         ("percent, lower case", percent(false)),
         (
@@ -64,7 +72,7 @@ fn search(place: &str, bytes: &[u8]) {
     }
 }
 
-fn search_files(directory: &Path, searched: &mut Vec<String>) {
+pub(super) fn search_files(directory: &Path, searched: &mut Vec<String>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -80,7 +88,7 @@ fn search_files(directory: &Path, searched: &mut Vec<String>) {
 }
 
 #[track_caller]
-fn is_clean(ran: Ran) -> Ran {
+pub(super) fn is_clean(ran: Ran) -> Ran {
     search("stdout", ran.stdout.as_bytes());
     search("stderr", ran.stderr.as_bytes());
     ran
@@ -107,7 +115,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("halved", "cat key.txt; head -c 14 key.txt; sleep 60"),
     (
         "much",
-        "for n in $(seq 400); do cat key.txt key.txt key.txt key.txt; done",
+        "yes \"$(cat key.txt)\" | head -n 1600 | tr -d '\\n'",
     ),
 ];
 
@@ -147,18 +155,16 @@ fn a_sentinel_is_found_nowhere() {
     let run = |words: &[&str]| is_clean(test.run(words));
     let mut masked = 0;
     for (name, _) in TOOLS {
-        for flags in [&[][..], &["--json"], &["--stream"], &["--stream", "--json"]] {
-            // What hangs costs its whole time.
+        for flags in [&[][..], &["--stream", "--json"]] {
             let hangs = ["hanging", "halved"].contains(name);
-            if hangs && flags.len() == 1 {
-                continue;
-            }
             let time: &[&str] = if hangs { &["--timeout", "600ms"] } else { &[] };
             let words = [&["run", name, "--yes", "-v"][..], flags, time].concat();
             let ran = run(&words);
             masked += usize::from(format!("{}{}", ran.stdout, ran.stderr).contains("[REDACTED]"));
         }
     }
+    run(&["run", "plain", "--yes", "--json"]).exits(0);
+    run(&["run", "plain", "--yes", "--stream"]).exits(0);
     assert!(masked >= TOOLS.len(), "{masked} of the runs printed a mask");
     // Data flows inside of a tool as it is: the second step counts the bytes of what the first one printed.
     let ran = run(&["run", "steps", "--yes", "--json"]).exits(0);
@@ -229,7 +235,9 @@ fn a_sentinel_in_arguments_and_files_is_found_nowhere() {
     run(&["run", "read_file", &format!("path={SENTINEL}")]).exits(1);
     run(&["run", SENTINEL]).exits(3);
     let grant = format!("command=curl -H 'x-key: {SENTINEL}' **");
-    run(&["grants", "add", "shell", &grant, "--yes"]).exits(4);
+    run(&["grants", "add", "shell", &grant, "--yes"]).exits(2);
+    let shape = serde_json::json!({"command": {"argv": ["git", "push", SENTINEL]}}).to_string();
+    run(&["grants", "add", "shell", "--shape", &shape, "--yes"]).exits(4);
 
     for words in [
         &["calls", "list", "--limit", "500", "--json"][..],

@@ -149,6 +149,8 @@ struct Cleaner {
     /// How many of the open ones indent their lines in Markdown, and how many keep line breaks.
     indenting: usize,
     keeping: usize,
+    /// How many of the open ones are paragraphs.
+    paragraphs: usize,
     /// What Markdown will add.
     indentation: usize,
     is_full: bool,
@@ -169,6 +171,7 @@ pub(super) fn clean(page: &str) -> Clean {
         dropped: 0,
         indenting: 0,
         keeping: 0,
+        paragraphs: 0,
         indentation: 0,
         is_full: false,
     };
@@ -237,7 +240,8 @@ impl Cleaner {
 
     fn start(&mut self, tag: &Tag<'_>) {
         let name = tag.name.as_str();
-        let kept = kept(name, self.open.iter().map(|open| open.name.as_str()));
+        let open = self.open.iter().map(|open| open.name.as_str());
+        let kept = kept(name, open, self.paragraphs > 0);
         self.close_to(kept);
         if name == "base" && self.clean.base.is_none() {
             let href = tag.attributes.iter().find(|(name, _)| name == "href");
@@ -250,7 +254,10 @@ impl Cleaner {
             } else {
                 // Deeper still, so that its end tag ends nothing else.
                 self.beyond += 1;
-                self.text(" ");
+                // What is in it is not of one word with what is before.
+                if !self.clean.html.ends_with(' ') {
+                    self.text(" ");
+                }
             }
             return;
         }
@@ -283,6 +290,7 @@ impl Cleaner {
         self.dropped += usize::from(written.is_none());
         self.indenting += usize::from(indents(written));
         self.keeping += usize::from(written == Some("pre"));
+        self.paragraphs += usize::from(name == "p");
         self.open.push(Open {
             name: name.to_owned(),
             written,

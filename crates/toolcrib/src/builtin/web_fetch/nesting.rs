@@ -52,11 +52,12 @@ pub(super) fn is_void(name: &str) -> bool {
     VOID.contains(&name)
 }
 
-/// How many of the open elements stay open when an element starts. Each look upwards ends at what it closes or at a wall, so that many
+/// How many of the open elements stay open when an element starts; `has_paragraph`: one of them is a `p`. Each look upwards ends at what it closes or at a wall, so that many
 /// of them cost no more than the elements did.
 pub(super) fn kept<'a>(
     starts: &str,
     open: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator + Clone,
+    has_paragraph: bool,
 ) -> usize {
     let mut kept = open.len();
     let mut close = |what: &[&str], walls: &[&[&str]]| {
@@ -86,7 +87,7 @@ pub(super) fn kept<'a>(
     if HEADINGS.contains(&starts) {
         close(HEADINGS, &[WALLS, BLOCKS_BUT_HEADINGS]);
     }
-    if BLOCKS.contains(&starts) && open.clone().any(|name| name == "p") {
+    if BLOCKS.contains(&starts) && has_paragraph {
         close(&["p"], &[WALLS]);
     }
     kept
@@ -145,7 +146,7 @@ mod tests {
         ] {
             let open: Vec<&str> = open.split_whitespace().collect();
             assert_eq!(
-                kept(starts, open.iter().copied()),
+                kept(starts, open.iter().copied(), open.contains(&"p")),
                 expected,
                 "{open:?} {starts}"
             );

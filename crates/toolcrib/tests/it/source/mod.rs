@@ -1,6 +1,7 @@
 //! Tools as files, from outside: scopes, names, trust, reload, and files that are none.
 
 mod files;
+mod http;
 mod links;
 mod names;
 mod reload;

@@ -159,14 +159,14 @@ async fn a_redirection_is_followed_and_the_last_address_is_told() {
 }
 
 #[tokio::test]
-async fn the_longest_text_comes_back_whole() {
-    let text = "é".repeat(5 * 1024 * 1024);
-    let latin: Vec<u8> = vec![0xe9; 5 * 1024 * 1024];
+async fn a_text_that_grows_by_its_charset_comes_back_whole() {
+    let text = "é".repeat(2 * 1024 * 1024);
+    let latin: Vec<u8> = vec![0xe9; 2 * 1024 * 1024];
     let reply = Reply::ok(latin).header("Content-Type", "text/plain; charset=iso-8859-1");
     let (server, scene) = serving(reply);
     let found = value(&scene.fetch(json!({"url": server.url("/")})).await);
     assert!(found["body"] == Value::String(text));
-    assert_eq!(found["bytes"], 5 * 1024 * 1024);
+    assert_eq!(found["bytes"], 2 * 1024 * 1024);
 }
 
 #[tokio::test]

@@ -165,6 +165,23 @@ async fn a_missing_secret_is_named_with_how_to_set_it_and_nothing_is_sent() {
 }
 
 #[tokio::test]
+async fn nothing_is_half_done_for_the_want_of_a_later_secret() {
+    let server = ScriptedServer::start(|_| Reply::json(&json!(1)));
+    let scene = Scene::with(&server).request(json!([
+        {"method": "POST", "urlTemplate": server.url("/order")},
+        {"urlTemplate": server.url("/pay?key=${API_KEY}")},
+    ]));
+    let outcome = scene.call(json!({})).await;
+    assert_eq!(code(&outcome), ErrorCode::ToolUnavailable);
+    assert!(
+        error(&outcome)
+            .message()
+            .contains("toolcrib secret set API_KEY")
+    );
+    assert!(server.received().is_empty());
+}
+
+#[tokio::test]
 async fn a_secret_goes_only_to_the_hosts_and_bundles_it_is_bound_to() {
     let server = ScriptedServer::start(|_| Reply::json(&json!(1)));
     let host = server.host();
@@ -200,4 +217,14 @@ async fn what_left_is_in_the_record_of_the_call() {
     let statuses: Vec<Option<u16>> = records[0].network.iter().map(|one| one.status).collect();
     assert_eq!(statuses, [Some(503), Some(200)]);
     assert_eq!(records[0].network[0].host, server.host());
+}
+
+#[tokio::test]
+async fn a_redirection_that_counts_as_success_is_not_followed() {
+    let server = ScriptedServer::start(|_| Reply::redirect(302, "/elsewhere").body("moved"));
+    let scene = Scene::with(&server).request(json!({
+        "urlTemplate": server.url("/"), "successCodes": [302], "responseEncoding": "text",
+    }));
+    assert_eq!(value(&scene.call(json!({})).await), "moved");
+    assert_eq!(server.received().len(), 1);
 }

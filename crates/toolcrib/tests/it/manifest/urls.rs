@@ -1,0 +1,133 @@
+//! `urlTemplate`: where a request goes is fixed.
+
+use serde_json::json;
+use toolcrib::manifest::{Placeholder, Template};
+
+use super::{loads, refused, tool, warned, with};
+
+fn url(text: &str) -> String {
+    tool(json!({"urlTemplate": text}))
+}
+
+#[test]
+fn only_http_and_https_are_urls() {
+    for text in [
+        "ftp://a.example/",
+        "file:///etc/passwd",
+        "HTTPS://a.example/",
+        "//a.example/",
+        "a.example/",
+        "https:/a.example/",
+        "https:a.example",
+        " https://a.example/",
+        "",
+        "javascript:alert(1)",
+    ] {
+        assert_eq!(refused(&url(text)), ["url-scheme"], "{text}");
+    }
+}
+
+#[test]
+fn no_placeholder_stands_where_the_host_is() {
+    for text in [
+        "${city}://a.example/",
+        "${city}",
+        "https://${city}/",
+        "https://${city}.a.example/",
+        "https://a.example${city}",
+        "https://a.example${city}/x",
+        "https://a.example:${limit}/",
+        "https://${city}@a.example/",
+        "https://user:${API_KEY}@a.example/",
+        "https://[::${city}]/",
+        "https://a.${version}.example/",
+    ] {
+        assert_eq!(refused(&url(text)), ["url-placeholder"], "{text}");
+    }
+}
+
+#[test]
+fn a_host_that_different_programs_read_differently_is_refused() {
+    for text in [
+        "https://",
+        "https:///x",
+        "https://user@a.example/",
+        "https://user:password@a.example/",
+        "https://a.example\\@b.example/",
+        "https://a example/",
+        "https://a.example:99999/",
+        "https://a.example:x/",
+        "https://a\u{0}.example/",
+    ] {
+        let codes = refused(&url(text));
+        assert!(
+            codes
+                .iter()
+                .all(|code| ["url-host", "url-character", "control-character"].contains(code)),
+            "{text}: {codes:?}"
+        );
+    }
+}
+
+#[test]
+fn a_fragment_or_a_blank_is_refused() {
+    assert_eq!(refused(&url("https://a.example/#top")), ["url-fragment"]);
+    assert_eq!(
+        refused(&url("https://a.example/?q=1#${city}")),
+        ["url-fragment"]
+    );
+    assert_eq!(refused(&url("https://a.example#x")), ["url-fragment"]);
+    assert_eq!(refused(&url("https://a.example/a b")), ["url-character"]);
+    assert_eq!(
+        refused(&url("https://a.example/a\nb")),
+        ["control-character"]
+    );
+}
+
+#[test]
+fn path_and_query_are_apart() {
+    let read = |text: &str| loads(&url(text)).requests.remove(0).url;
+    let bare = read("https://a.example");
+    assert_eq!((bare.path, bare.query), (Template::literal("/"), None));
+    let query = read("https://a.example?q=${city}?x=/${limit}");
+    assert_eq!(query.path, Template::literal("/"));
+    let names: Vec<&str> = query
+        .query
+        .as_ref()
+        .unwrap()
+        .placeholders()
+        .map(Placeholder::name)
+        .collect();
+    assert_eq!(names, ["city", "limit"]);
+    let path = read("https://a.example:8443/v1/${city}/x?");
+    assert_eq!(path.origin, "https://a.example:8443");
+    assert_eq!(path.target.port, 8443);
+    assert_eq!(path.path.placeholders().count(), 1);
+    assert_eq!(path.query, Some(Template::default()));
+    let escaped = read("https://a.example/$${city}");
+    assert_eq!(escaped.path, Template::literal("/${city}"));
+}
+
+#[test]
+fn secrets_in_urls_and_in_the_open_are_doubtful() {
+    assert_eq!(
+        warned(&url("https://a.example/?key=${API_KEY}")),
+        ["secret-in-url"]
+    );
+    let header = |url: &str| tool(json!({"urlTemplate": url, "headers": {"X-Key": "${API_KEY}"}}));
+    assert_eq!(warned(&header("https://a.example/")), Vec::<&str>::new());
+    assert_eq!(warned(&header("http://a.example/")), ["secret-over-http"]);
+    for loopback in ["http://127.0.0.1:8080/", "http://[::1]:8080/"] {
+        assert_eq!(warned(&header(loopback)), Vec::<&str>::new(), "{loopback}");
+    }
+    // Nothing secret, nothing to hide.
+    assert_eq!(
+        warned(&url("http://a.example/?q=${city}")),
+        Vec::<&str>::new()
+    );
+    let auth = with(
+        json!({"auth": {"type": "bearer", "token": "${TOKEN}"}}),
+        json!({"urlTemplate": "http://a.example/"}),
+    );
+    assert_eq!(warned(&auth), ["secret-over-http"]);
+}

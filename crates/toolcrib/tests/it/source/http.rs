@@ -1,0 +1,222 @@
+//! `.json` files beside the `.yaml` ones: the same trust, names, links and switches.
+
+use toolcrib::model::secret::Secret;
+use toolcrib::secret::{Binding, SecretName};
+use toolcrib::source::{FileDefinition, runs};
+
+use super::*;
+
+/// A tool that asks a host which nobody has allowed.
+fn asks(word: &str) -> String {
+    format!(
+        r#"{{
+  // Says {word}.
+  "description": "Asks for {word}",
+  "tags": ["read"],
+  "argSchema": {{"type": "object", "properties": {{"city": {{"type": "string", "description": "A city"}}}}, "required": ["city"]}},
+  "impl": {{"urlTemplate": "https://api.example.com/{word}?q=${{city}}", "headers": {{"X-Key": "${{API_KEY}}"}}}},
+}}
+"#
+    )
+}
+
+async fn error_of(crib: &Crib, tool: &str) -> toolcrib::ToolError {
+    let args = toolcrib::serde_json::json!({"city": "Paris"});
+    let request = CallRequest::new(tool).args(args.as_object().unwrap().clone());
+    crib.registry()
+        .execute(request)
+        .await
+        .error()
+        .unwrap()
+        .clone()
+}
+
+#[tokio::test]
+async fn a_json_file_is_a_tool_once_it_is_trusted() {
+    let scene = Scene::new();
+    scene.write(&format!("{LOCAL}/weather.json"), &asks("rain"));
+    let crib = scene.open();
+    let error = error_of(&crib, "weather").await;
+    assert_eq!(error.code(), ErrorCode::ToolDisabled);
+    assert!(error.message().contains("`toolcrib trust`"), "{error}");
+    let review = crib.review();
+    let shown = runs(review.files[0].file.definition.as_ref().unwrap());
+    let shown: Vec<String> = shown
+        .into_iter()
+        .map(|(what, text)| format!("{what}: {text}"))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "sends: GET https://api.example.com/rain?q=${city}",
+            "header: x-key: ${API_KEY}",
+            "tells: api.example.com is told the secrets API_KEY",
+        ]
+    );
+    crib.trust(&review).unwrap();
+    // It is a tool now; where it would send to is another question.
+    let error = error_of(&crib, "weather").await;
+    assert_eq!(error.code(), ErrorCode::HostNotAllowed, "{error}");
+    assert!(
+        crib.registry()
+            .list()
+            .iter()
+            .any(|spec| spec.name.as_str() == "weather")
+    );
+
+    // Other bytes are not trusted, and the difference is shown.
+    scene.write(&format!("{LOCAL}/weather.json"), &asks("snow"));
+    assert_eq!(
+        error_of(&crib, "weather").await.code(),
+        ErrorCode::ToolDisabled
+    );
+    let diff = crib.review().files[0].diff.clone().unwrap();
+    assert!(diff.contains("+  // Says snow."), "{diff}");
+}
+
+#[tokio::test]
+async fn files_of_both_kinds_stand_beside_each_other() {
+    let scene = Scene::new();
+    scene.write(&format!("{USER}/weather.json"), &asks("rain"));
+    scene.write(&format!("{USER}/greet.yaml"), &says("hello"));
+    scene.write(&format!("{GLOBAL}/weather.yaml"), &says("other"));
+    for odd in ["a.jsonc", "b.JSON", "c.yml"] {
+        scene.write(&format!("{USER}/{odd}"), "{}");
+    }
+    let crib = scene.open();
+    assert_eq!(said(&crib, "greet").await, "hello");
+    assert_eq!(
+        error_of(&crib, "weather").await.code(),
+        ErrorCode::HostNotAllowed
+    );
+    assert_eq!(
+        said(&crib, "global/weather").await,
+        "other",
+        "it is shadowed, not gone"
+    );
+    let warnings = crib.tool_files().problems().join("\n");
+    for (odd, right) in [
+        ("a.jsonc", "a.json"),
+        ("b.JSON", "b.json"),
+        ("c.yml", "c.yaml"),
+    ] {
+        assert!(
+            warnings.contains(&format!("/{odd}`"))
+                && warnings.contains(&format!("rename it to `{right}`")),
+            "{warnings}"
+        );
+    }
+    let report = crib.tool_files();
+    let kinds: Vec<bool> = report
+        .files
+        .iter()
+        .map(|file| matches!(file.definition, Some(FileDefinition::Http(_))))
+        .collect();
+    assert_eq!(kinds, [false, true, false]);
+}
+
+#[tokio::test]
+async fn a_broken_json_file_keeps_its_name_and_says_why() {
+    let scene = Scene::new();
+    scene.write(
+        &format!("{USER}/weather.json"),
+        "{\"description\": \"x\", \"impl\": {\"urlTemplate\": \"ftp://x\"}}",
+    );
+    scene.write(&format!("{USER}/greet.yaml"), &says("hello"));
+    let crib = scene.open();
+    let error = error_of(&crib, "weather").await;
+    assert_eq!(error.code(), ErrorCode::ToolUnavailable);
+    assert!(
+        error.message().contains("must start with `http://`"),
+        "{error}"
+    );
+    assert_eq!(said(&crib, "greet").await, "hello");
+    scene.write(&format!("{USER}/weather.json"), &asks("rain"));
+    assert_eq!(
+        error_of(&crib, "weather").await.code(),
+        ErrorCode::HostNotAllowed,
+        "it is followed"
+    );
+}
+
+#[tokio::test]
+async fn a_tool_that_its_file_switches_off_says_so() {
+    let scene = Scene::new();
+    let off = asks("rain").replacen('{', "{\"isEnabled\": false,", 1);
+    scene.write(&format!("{USER}/weather.json"), &off);
+    let crib = scene.open();
+    let error = error_of(&crib, "weather").await;
+    assert_eq!(error.code(), ErrorCode::ToolDisabled);
+    assert!(error.message().contains("isEnabled"), "{error}");
+    scene.write(&format!("{USER}/weather.json"), &asks("rain"));
+    assert_eq!(
+        error_of(&crib, "weather").await.code(),
+        ErrorCode::HostNotAllowed
+    );
+    crib.set_enabled(&["weather"], false).unwrap();
+    assert_eq!(
+        error_of(&crib, "weather").await.code(),
+        ErrorCode::ToolDisabled
+    );
+}
+
+/// TPL-009
+#[tokio::test]
+async fn an_argument_with_the_name_of_a_secret_makes_a_tool_unavailable() {
+    let scene = Scene::new();
+    scene.write(&format!("{USER}/weather.json"), &asks("rain"));
+    let crib = scene.open();
+    assert_eq!(
+        error_of(&crib, "weather").await.code(),
+        ErrorCode::HostNotAllowed
+    );
+    let name = SecretName::parse("city").unwrap();
+    crib.secrets()
+        .set(
+            &name,
+            &Secret::new("s3cr3t-value".to_owned()),
+            &Binding::default(),
+        )
+        .unwrap();
+    let error = error_of(&crib, "weather").await;
+    assert_eq!(error.code(), ErrorCode::ToolUnavailable, "{error}");
+    assert!(error.message().contains("`city`"), "{error}");
+    assert_eq!(
+        crib.tool_files().files[0].link_faults[0].code,
+        "argument-is-secret"
+    );
+    crib.secrets().remove(&name).unwrap();
+    assert_eq!(
+        error_of(&crib, "weather").await.code(),
+        ErrorCode::HostNotAllowed
+    );
+}
+
+#[tokio::test]
+async fn yaml_tools_can_use_http_tools() {
+    let scene = Scene::new();
+    scene.write(&format!("{USER}/weather.json"), &asks("rain"));
+    scene.write(
+        &format!("{USER}/paris.yaml"),
+        "type: alias\nbase-tool: weather\ndefault-parameters:\n  city: Paris\n",
+    );
+    scene.write(
+        &format!("{USER}/steps.yaml"),
+        "description: Asks\ntags: [read]\nsteps:\n  - name: ask\n    use-tool: weather\n    with:\n      town: Paris\n",
+    );
+    let crib = scene.open();
+    let outcome = call(&crib, "paris").await;
+    assert_eq!(
+        outcome.error().unwrap().code(),
+        ErrorCode::HostNotAllowed,
+        "{outcome:?}"
+    );
+    // What it takes is known: `town` is none of it.
+    let report = crib.tool_files();
+    let steps = report
+        .files
+        .iter()
+        .find(|file| file.name == "steps")
+        .unwrap();
+    assert_eq!(steps.link_faults[0].code, "bad-argument");
+}
