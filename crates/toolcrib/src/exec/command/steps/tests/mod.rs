@@ -196,6 +196,7 @@ impl Bench {
             typed: None,
             after: Mutex::default(),
             cleanups: Arc::default(),
+            exchanges: crate::egress::ExchangeLog::default(),
         });
         Bench {
             cx,
