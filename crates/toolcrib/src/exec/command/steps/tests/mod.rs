@@ -192,11 +192,11 @@ impl Bench {
             basis: None,
             partial: Mutex::default(),
             notes: Mutex::default(),
+            exchanges: crate::egress::ExchangeLog::default(),
             endings: Arc::default(),
             typed: None,
             after: Mutex::default(),
             cleanups: Arc::default(),
-            exchanges: crate::egress::ExchangeLog::default(),
         });
         Bench {
             cx,
