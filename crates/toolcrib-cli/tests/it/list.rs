@@ -23,6 +23,7 @@ fn a_list_is_a_table_rows_or_a_bare_array_and_creates_nothing() {
             "read_file",
             "run_code",
             "shell",
+            "web_fetch",
             "write_file"
         ]
     );
@@ -39,7 +40,7 @@ fn a_list_is_a_table_rows_or_a_bare_array_and_creates_nothing() {
 #[test]
 fn a_disabled_tool_is_listed_only_when_asked_for_and_explained() {
     let test = Test::new().config("disabledTools = ['read_file']");
-    let listed = test.run(&["list"]).exits(0).says("1 more tool is off");
+    let listed = test.run(&["list"]).exits(0).says("2 more tools are off");
     assert!(!listed.stdout.contains("read_file"));
     assert!(
         test.run(&["list", "--all"])

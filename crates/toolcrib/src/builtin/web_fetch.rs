@@ -2,15 +2,14 @@
 //!
 //! ```text
 //! arguments  what may be sent           question  who is asked, and what is said
-//! content    bytes as text, or not      charset   which text
-//! clean      hostile HTML made tame     markdown  what of a page a person would read
+//! content    bytes as text, or not      clean     hostile HTML made tame
+//! markdown   what of a page a person would read
 //! ```
 //!
 //! Where a request may go is [`egress`](crate::egress)'s to say: this tool asks it before anybody is asked, and again through the request
 //! itself. A host that a person agreed to is the only one besides `allowedHosts` that the request, hops included, can reach.
 
 mod arguments;
-mod charset;
 mod clean;
 mod content;
 mod markdown;
@@ -207,7 +206,7 @@ fn headers(map: &HeaderMap) -> JsonObject {
         // What is no UTF-8 is Latin-1, the charset headers once had.
         let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
-            Err(_) => charset::latin1(bytes),
+            Err(_) => crate::egress::charset::latin1(bytes),
         };
         let values: Vec<String> = values.map(|value| text(value.as_bytes())).collect();
         all.insert(name.as_str().to_owned(), values.join(", ").into());

@@ -60,7 +60,7 @@ pub(crate) fn fix_by<R>(
 fn round<R>(
     bytes: &[u8],
     before: &[Problem],
-    read: &dyn Fn(&[u8]) -> (R, Vec<Problem>),
+    read: &impl Fn(&[u8]) -> (R, Vec<Problem>),
 ) -> Option<(Vec<u8>, R, Vec<Problem>)> {
     let fixable: Vec<&Problem> = before
         .iter()

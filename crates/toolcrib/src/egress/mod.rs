@@ -9,7 +9,7 @@
 //! request   what is sent and what comes back              client    one request: hops, time, sizes
 //! redirect  where a hop leads, what goes along            body      reading and unpacking, to a limit
 //! exchange  what the record of a call says of it          error     why not, in words and codes
-//! proxy     the same guard for programs in the sandbox
+//! proxy     the same guard for programs in the sandbox    charset   bytes that came as text
 //! ```
 //!
 //! The invariant: no connection is opened to an address that was not judged, and what was judged is what is dialled. It is why redirects,
@@ -17,6 +17,7 @@
 
 mod address;
 mod body;
+pub(crate) mod charset;
 mod client;
 mod dial;
 mod error;

@@ -112,7 +112,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "What kind of tool it is. A `.json` file holds an HTTP tool; the other kinds are not files of this form.",
         example: "\"http\"",
         enforced: "at load: anything but `http` is refused with what to do instead",
-        ..TEXT
     },
     Field {
         path: "isEnabled",
@@ -121,7 +120,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "Whether the tool is switched on.",
         example: "true",
         enforced: "every call: a tool that its file switches off is TOOL_DISABLED",
-        ..TEXT
     },
     Field {
         path: "tags",
@@ -146,7 +144,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "What the tool takes: a JSON Schema of an object. Its properties are what `${NAME}` can name; every other name is a secret's.",
         example: "{\"type\": \"object\", \"properties\": {\"city\": {\"type\": \"string\", \"description\": \"Name of the city\"}}, \"required\": [\"city\"]}",
         enforced: "every call, before anything is sent",
-        ..TEXT
     },
     Field {
         path: "outputSchema",
@@ -171,7 +168,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "The method.",
         example: "\"POST\"",
         enforced: "the request; only idempotent methods are sent again after a failure, unless `retry.nonIdempotent`",
-        ..TEXT
     },
     Field {
         path: "impl.urlTemplate",
@@ -213,7 +209,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "The status codes that are a success.",
         example: "[200]",
         enforced: "every answer; any other code is a failure",
-        ..TEXT
     },
     Field {
         path: "impl.timeoutMs",
@@ -225,7 +220,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "How long one attempt may take, in milliseconds, from the look-up of the name to the last byte.",
         example: "10000",
         enforced: "every attempt",
-        ..TEXT
     },
     Field {
         path: "impl.responseEncoding",
@@ -234,7 +228,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "What the answer is.",
         example: "\"json\"",
         enforced: "every answer; one that is not JSON is a failure then",
-        ..TEXT
     },
     Field {
         path: "impl.extractExpr",
@@ -251,7 +244,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "What a failure is: an error of the call, or the value `null`.",
         example: "\"empty\"",
         enforced: "every call",
-        ..TEXT
     },
     Field {
         path: "impl.auth",
@@ -260,7 +252,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "How this request says who it is from. Texts may name secrets, never arguments.",
         example: "{\"type\": \"bearer\", \"token\": \"${API_TOKEN}\"}",
         enforced: "the request; credentials are not sent on to another host",
-        ..TEXT
     },
     Field {
         path: "impl.auth.type",
@@ -336,7 +327,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "hmac: the hash.",
         example: "\"sha256\"",
         enforced: "the signature",
-        ..TEXT
     },
     Field {
         path: "impl.auth.grant",
@@ -345,7 +335,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "oauth2: what a token is got for.",
         example: "\"refresh_token\"",
         enforced: "the request to the token server",
-        ..TEXT
     },
     Field {
         path: "impl.auth.tokenUrl",
@@ -389,7 +378,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "How often the request is sent again after a failed connection, 429 or 5xx, with growing pauses; `Retry-After` is kept to.",
         example: "{\"max\": 3}",
         enforced: "every call, within its time",
-        ..TEXT
     },
     Field {
         path: "impl.retry.max",
@@ -398,7 +386,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "How many times it is sent again.",
         example: "3",
         enforced: "every call",
-        ..TEXT
     },
     Field {
         path: "impl.retry.nonIdempotent",
@@ -407,7 +394,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "Whether POST and PATCH are sent again too, which may do twice what they do.",
         example: "true",
         enforced: "every call",
-        ..TEXT
     },
     Field {
         path: "auth",
@@ -491,7 +477,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "See `impl.auth.algorithm`.",
         example: "\"sha256\"",
         enforced: "the signature",
-        ..TEXT
     },
     Field {
         path: "auth.grant",
@@ -500,7 +485,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "See `impl.auth.grant`.",
         example: "\"refresh_token\"",
         enforced: "the request to the token server",
-        ..TEXT
     },
     Field {
         path: "auth.tokenUrl",
@@ -552,7 +536,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "See `impl.retry.max`.",
         example: "3",
         enforced: "every call",
-        ..TEXT
     },
     Field {
         path: "retry.nonIdempotent",
@@ -561,7 +544,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "See `impl.retry.nonIdempotent`.",
         example: "true",
         enforced: "every call",
-        ..TEXT
     },
     Field {
         path: "limits",
@@ -677,7 +659,6 @@ pub static HTTP_FIELDS: &[Field] = &[
         meaning: "Whether the tool is compiled in; a file never is.",
         example: "false",
         enforced: "at load: `true` is refused",
-        ..TEXT
     },
     Field {
         path: "createdAt",

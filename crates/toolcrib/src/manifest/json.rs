@@ -118,22 +118,18 @@ impl<'a> Reader<'a, '_> {
             let rest = self.rest();
             let length = if rest.starts_with("//") {
                 rest.find('\n').unwrap_or(rest.len())
-            } else if rest.starts_with("/*") {
-                match rest.find("*/") {
-                    // `/*/` is no comment: its end is not its beginning.
-                    Some(end) if end >= 2 => end + 2,
-                    _ => match rest[2..].find("*/") {
-                        Some(end) => end + 4,
-                        None => {
-                            self.stop(
-                                self.at..self.at + 2,
-                                "the comment that begins here does not end",
-                                "close it with `*/`",
-                            );
-                            self.at = self.text.len();
-                            return;
-                        }
-                    },
+            } else if let Some(inside) = rest.strip_prefix("/*") {
+                match inside.find("*/") {
+                    Some(end) => end + 4,
+                    None => {
+                        self.stop(
+                            self.at..self.at + 2,
+                            "the comment that begins here does not end",
+                            "close it with `*/`",
+                        );
+                        self.at = self.text.len();
+                        return;
+                    }
                 }
             } else {
                 return;

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Begun;
 use super::masking::{mask_result, mask_sandbox, mask_trail};
-use crate::egress::ExchangeLog;
+use crate::egress::{Exchange, ExchangeLog};
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::context::Notes;
@@ -173,6 +173,18 @@ impl<'a> Trace<'a> {
         }
     }
 
+    /// What left for other machines. An upstream chooses where it redirects to, and may put a secret into the name.
+    fn network(&self) -> Vec<Exchange> {
+        let mut network = self.exchanges.exchanges();
+        if !network.is_empty() {
+            let masker = self.inner.policy.masker();
+            for exchange in &mut network {
+                masker.mask_text(&mut exchange.host);
+            }
+        }
+        network
+    }
+
     /// Makes no record: this is not a call.
     pub(super) fn forget(&mut self) {
         self.finished = true;
@@ -221,7 +233,7 @@ impl<'a> Trace<'a> {
             message: error.map(|error| error.message().to_owned()),
             approval: self.approval.clone(),
             truncated: self.truncated,
-            network: self.exchanges.exchanges(),
+            network: self.network(),
             parameters: self.parameters.clone(),
         };
         // A recorder is somebody's code; a call never panics.

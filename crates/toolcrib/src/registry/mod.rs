@@ -375,6 +375,7 @@ impl Registry {
         response: &ApprovalResponse,
     ) -> Result<(), ToolError> {
         pipeline::check_answer(&self.0, request, response)
+            .map_err(|error| error.masked(&self.0.policy.masker()))
     }
 
     /// Makes a grant for calls of a tool by `caller`, without a call to make it for.

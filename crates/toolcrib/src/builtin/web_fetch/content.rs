@@ -4,7 +4,7 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
 use super::super::size_in_words;
-use super::charset::{self, Decoded};
+use crate::egress::charset::{self, Decoded};
 use crate::model::text;
 
 /// An answer's body.

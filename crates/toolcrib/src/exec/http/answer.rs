@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::retry::{Failure, Repeat, retry_after};
 use crate::egress::Response;
+use crate::egress::charset::{self, Decoded};
 use crate::manifest::{Extract, RequestTemplate, ResponseEncoding};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
@@ -155,28 +156,14 @@ fn values_in(body: &[u8]) -> usize {
     count
 }
 
-/// The body as text, by the charset it says it has; UTF-8 if it says none.
+/// The body as text, by the charset it says it has. Unlike a page that somebody looks at, a value is not guessed at.
 fn text_of(response: &Response) -> Result<String, String> {
-    let charset = kind(response).and_then(charset);
-    let body = &response.body[..];
-    match charset.as_deref() {
-        None | Some("utf-8" | "utf8" | "us-ascii" | "ascii") => {
-            let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-            match std::str::from_utf8(body) {
-                Ok(text) => Ok(text.to_owned()),
-                Err(error) => Err(format!(
-                    "gave an answer that is not text in UTF-8 (at byte {}), and names no other charset that is read here",
-                    error.valid_up_to()
-                )),
-            }
-        }
-        Some("iso-8859-1" | "latin1" | "iso8859-1" | "l1" | "windows-1252" | "cp1252") => {
-            Ok(body.iter().copied().map(windows_1252).collect())
-        }
-        Some("utf-16" | "utf-16le" | "utf-16be") => utf_16(body, charset.as_deref()),
-        Some(other) => Err(format!(
-            "gave an answer in the charset `{}`; UTF-8, UTF-16, ISO-8859-1 and windows-1252 are read",
-            text::shorten(other, 40)
+    let charset = kind(response).and_then(charset_of);
+    let Decoded { text, note } = charset::decode(&response.body, charset);
+    match note {
+        None => Ok(text),
+        Some(note) => Err(format!(
+            "gave an answer that is no text that can be read: {note}"
         )),
     }
 }
@@ -185,45 +172,12 @@ fn kind(response: &Response) -> Option<&str> {
     response.headers.get(CONTENT_TYPE)?.to_str().ok()
 }
 
-/// The parameter `charset` of a `Content-Type`, in lower case.
-fn charset(kind: &str) -> Option<String> {
+/// The parameter `charset` of a `Content-Type`.
+fn charset_of(kind: &str) -> Option<&str> {
     kind.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         name.trim()
             .eq_ignore_ascii_case("charset")
-            .then(|| value.trim().trim_matches('"').to_ascii_lowercase())
+            .then(|| value.trim())
     })
-}
-
-/// ISO-8859-1 as everybody reads it: with the characters of windows-1252 in the place of control characters.
-fn windows_1252(byte: u8) -> char {
-    const HIGH: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
-        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
-        'ž', 'Ÿ',
-    ];
-    match byte {
-        0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
-        other => char::from(other),
-    }
-}
-
-fn utf_16(body: &[u8], charset: Option<&str>) -> Result<String, String> {
-    let (body, little) = match body {
-        [0xff, 0xfe, rest @ ..] => (rest, true),
-        [0xfe, 0xff, rest @ ..] => (rest, false),
-        // Without a mark the order is what the name says; browsers take the bare name for little-endian.
-        _ => (body, charset != Some("utf-16be")),
-    };
-    let broken = || "gave an answer that is not text in UTF-16, which it says it is".to_owned();
-    let (units, []) = body.as_chunks::<2>() else {
-        return Err(broken());
-    };
-    let units = units.iter().map(|unit| match little {
-        true => u16::from_le_bytes(*unit),
-        false => u16::from_be_bytes(*unit),
-    });
-    char::decode_utf16(units)
-        .collect::<Result<String, _>>()
-        .map_err(|_| broken())
 }

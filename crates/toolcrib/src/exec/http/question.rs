@@ -26,15 +26,15 @@ pub(super) fn approval(tool: &HttpTool, args: &JsonObject) -> Approval {
     let reason = match missing_secrets(tool) {
         missing if missing.is_empty() => UNTAGGED.to_owned(),
         missing => format!(
-            "{UNTAGGED}; even if approved it cannot run yet: there is no secret {}",
-            missing.join(", ")
+            "{UNTAGGED}; even if approved it cannot run yet: there is no secret `{}`",
+            missing.join("`, `")
         ),
     };
     Approval::ask(reason).every_time().with_effect(effect)
 }
 
 /// Secrets that the tool needs and nobody has set, by name; nobody should decide about a call that cannot be made.
-fn missing_secrets(tool: &HttpTool) -> Vec<String> {
+pub(super) fn missing_secrets(tool: &HttpTool) -> Vec<&str> {
     let is_missing = |name: &SecretName| match &tool.settings.secrets {
         Some(secrets) => !secrets.contains(name).unwrap_or(true),
         None => true,
@@ -42,7 +42,7 @@ fn missing_secrets(tool: &HttpTool) -> Vec<String> {
     let names = tool.definition.secrets().into_iter();
     names
         .filter(|name| is_missing(name))
-        .map(|name| format!("`{}`", name.as_str()))
+        .map(SecretName::as_str)
         .collect()
 }
 

@@ -10,7 +10,7 @@ use super::auth::{self, AuthContext};
 use super::build::{Draft, size_of};
 use super::retry::{Failure, Repeat, Retries};
 use super::values::Values;
-use super::{HttpTool, answer};
+use super::{HttpTool, answer, question};
 use crate::egress::{EgressError, Request, Response};
 use crate::manifest::ErrorMode;
 use crate::model::JsonObject;
@@ -18,6 +18,7 @@ use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{MB, as_millis};
 use crate::model::outcome::ToolOutput;
+use crate::secret::SecretError;
 
 /// How many bytes the answers of a call may have together, if its file does not say.
 const MAX_RECEIVED: u64 = 5 * MB;
@@ -50,6 +51,10 @@ impl<'a> Run<'a> {
     pub(super) async fn all(mut self) -> Result<ToolOutput, ToolError> {
         let requests = &self.tool.definition.requests;
         let several = requests.len() > 1;
+        if several && let Some(missing) = question::missing_secrets(self.tool).first() {
+            // Nothing is half done for the want of what a later request needs.
+            return Err(SecretError::Missing((*missing).to_owned()).into());
+        }
         let mut previous = ToolOutput::value(Value::Null);
         for (index, template) in requests.iter().enumerate() {
             let name = format!("request {}", index + 1);

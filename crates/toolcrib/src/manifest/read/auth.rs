@@ -144,10 +144,8 @@ impl Reader<'_, '_> {
 
     fn hmac(&mut self, at: At<'_, '_>) -> Option<Auth> {
         let key = self.credential(at, "hmac", "key");
-        let id = match at.get("keyId") {
-            Some(text) => Some(self.template(text, Names::Secrets)),
-            None => None,
-        };
+        let id = at.get("keyId");
+        let id = id.map(|text| self.template(text, Names::Secrets));
         let id_header = self.header(at, "keyIdHeader", "x-key-id");
         let signature_header = self.header(at, "signatureHeader", "x-signature");
         let timestamp_header = self.header(at, "timestampHeader", "x-timestamp");

@@ -35,10 +35,7 @@ impl Reader<'_, '_> {
             return None;
         };
         let retry = root.get("retry").map(retry).unwrap_or_default();
-        let auth = match root.get("auth") {
-            Some(auth) => Some(self.auth(auth)),
-            None => None,
-        };
+        let auth = root.get("auth").map(|auth| self.auth(auth));
         let all = match at.node.list() {
             Some(items) => {
                 if items.is_empty() || items.len() > MAX_REQUESTS {

@@ -37,10 +37,9 @@ pub(super) fn scan(text: &str) -> Vec<Piece<'_>> {
             push(from..start, What::Text(&text[from..start]));
             push(start..start + 3, What::Text(&text[start + 1..start + 3]));
             at = start + 3;
-        } else if rest.starts_with("${") {
+        } else if let Some(inside) = rest.strip_prefix("${") {
             push(from..start, What::Text(&text[from..start]));
             // A placeholder stands on one line and holds no other.
-            let inside = &rest[2..];
             let end = inside.find(['}', '{', '\n']);
             match end.filter(|end| inside[*end..].starts_with('}')) {
                 Some(end) => {

@@ -31,10 +31,7 @@ impl Reader<'_, '_> {
         };
         let (path, query) = self.path_and_query(at, &pieces, end)?;
         let path = self.filled(at, &path, names);
-        let query = match query {
-            Some(query) => Some(self.filled(at, &query, names)),
-            None => None,
-        };
+        let query = query.map(|query| self.filled(at, &query, names));
         let (path, query) = (path?, query.map_or(Some(None), |query| query.map(Some))?);
         self.secrets_in_url(at, &pieces, end, &path, query.as_ref());
         let path = match path.parts.is_empty() {
@@ -191,7 +188,6 @@ impl Reader<'_, '_> {
     }
 
     /// The pieces of the path, and those behind the `?`.
-    #[expect(clippy::type_complexity, reason = "two lists of pieces")]
     fn path_and_query<'t>(
         &mut self,
         at: At<'_, '_>,

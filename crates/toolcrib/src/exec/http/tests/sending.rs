@@ -165,6 +165,23 @@ async fn a_missing_secret_is_named_with_how_to_set_it_and_nothing_is_sent() {
 }
 
 #[tokio::test]
+async fn nothing_is_half_done_for_the_want_of_a_later_secret() {
+    let server = ScriptedServer::start(|_| Reply::json(&json!(1)));
+    let scene = Scene::with(&server).request(json!([
+        {"method": "POST", "urlTemplate": server.url("/order")},
+        {"urlTemplate": server.url("/pay?key=${API_KEY}")},
+    ]));
+    let outcome = scene.call(json!({})).await;
+    assert_eq!(code(&outcome), ErrorCode::ToolUnavailable);
+    assert!(
+        error(&outcome)
+            .message()
+            .contains("toolcrib secret set API_KEY")
+    );
+    assert!(server.received().is_empty());
+}
+
+#[tokio::test]
 async fn a_secret_goes_only_to_the_hosts_and_bundles_it_is_bound_to() {
     let server = ScriptedServer::start(|_| Reply::json(&json!(1)));
     let host = server.host();

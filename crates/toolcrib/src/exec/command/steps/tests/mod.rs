@@ -192,6 +192,7 @@ impl Bench {
             basis: None,
             partial: Mutex::default(),
             notes: Mutex::default(),
+            exchanges: crate::egress::ExchangeLog::default(),
             endings: Arc::default(),
             typed: None,
             after: Mutex::default(),

@@ -146,8 +146,8 @@ async fn a_refresh_token_that_is_no_secret_of_its_own_lives_in_memory_and_the_ca
         let mut events = handle.events();
         let mut said = Vec::new();
         while let Some(event) = events.next().await {
-            if let EventKind::Progress { message, .. } = event.kind {
-                said.extend(message);
+            if let EventKind::Progress { message, .. } = &event.kind {
+                said.extend(message.clone());
             }
         }
         let outcome = handle.outcome().await;

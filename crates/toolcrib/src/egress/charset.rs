@@ -8,10 +8,10 @@ const LOOKED_AT: usize = 1024;
 
 /// What bytes were read as.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Decoded {
-    pub(super) text: String,
+pub(crate) struct Decoded {
+    pub(crate) text: String,
     /// What should be known about the reading.
-    pub(super) note: Option<String>,
+    pub(crate) note: Option<String>,
 }
 
 /// A charset that can be read.
@@ -24,7 +24,7 @@ enum Charset {
 }
 
 /// Reads bytes as text; `header` is the charset that the server named.
-pub(super) fn decode(bytes: &[u8], header: Option<&str>) -> Decoded {
+pub(crate) fn decode(bytes: &[u8], header: Option<&str>) -> Decoded {
     let (bytes, marked) = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => (rest, Some(Charset::Utf8)),
         [0xff, 0xfe, rest @ ..] => (rest, Some(Charset::Utf16Le)),
@@ -124,7 +124,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (String, Option<&'static str
 }
 
 /// Latin-1 as browsers read it: windows-1252.
-pub(super) fn latin1(bytes: &[u8]) -> String {
+pub(crate) fn latin1(bytes: &[u8]) -> String {
     /// What stands at 0x80 to 0x9f.
     const HIGH: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
