@@ -81,6 +81,8 @@ impl Making<'_> {
         let mut headers = Headers::read(&command.headers, &self.url.host, &mut self.secrets);
         self.why.append(&mut headers.why);
         let method = self.method(&command);
+        // In the order in which a person reads a request.
+        self.path();
         let body = self.body(&command, &mut headers);
         if body.is_some() && ["GET", "HEAD"].contains(&method.as_str()) {
             self.why.push(Why::new(
@@ -90,7 +92,6 @@ impl Making<'_> {
         }
         self.small_headers(&command, &mut headers);
         let auth = self.auth(&command, &mut headers);
-        self.path();
         let mut query = std::mem::take(&mut self.url.query);
         self.pairs(&mut query, Place::Query);
         self.url.query = query;

@@ -23,7 +23,7 @@ fn answer(request: &Received, asked: &AtomicUsize) -> Reply {
             Reply::ok("build 1234 passed in 56 s\n").header("content-type", "text/plain")
         }
         // Every second time: what retries are for.
-        "/flaky" if asked.fetch_add(1, Ordering::Relaxed) % 2 == 0 => Reply::status(503)
+        "/flaky" if asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => Reply::status(503)
             .header("retry-after", "0")
             .body("not now"),
         "/flaky" => Reply::json(&json!({"tries": 2})),

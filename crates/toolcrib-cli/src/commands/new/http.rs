@@ -141,11 +141,16 @@ fn checked(text: &str, name: &str) -> Result<(), CliError> {
     let is_wrong = |problem: &&toolcrib::definition::Problem| problem.severity == Severity::Error;
     match reading.problems.iter().find(is_wrong) {
         None => Ok(()),
-        Some(problem) => Err(CliError::usage(format!(
-            "the request cannot become a tool: {}",
-            problem.message
-        ))
-        .with_hint(problem.help.clone().unwrap_or_default())),
+        Some(problem) => {
+            let error = CliError::usage(format!(
+                "the request cannot become a tool: {}",
+                problem.message
+            ));
+            Err(match &problem.help {
+                Some(help) => error.with_hint(help.clone()),
+                None => error,
+            })
+        }
     }
 }
 
