@@ -262,7 +262,7 @@ impl Drop for Deep {
 
 #[test]
 fn what_takes_too_long_ends_soon() {
-    let bush = bush(6, 6);
+    let bush = bush(7, 6);
     let text = json!({"text": "ab".repeat(500_000), "list": vec![1; 1000], "pattern": "(a|b|ab|ba){1,200}c"});
     let deep = Deep(chain(5000));
     for (expression, document) in [
@@ -302,7 +302,7 @@ fn every_pattern_of_a_document_is_charged_for() {
 
 #[test]
 fn deep_documents_need_no_deep_stack() {
-    let deep = Deep(Value::Array(vec![chain(200_000), chain(200_000)]));
+    let deep = Deep(Value::Array(vec![chain(100_000), chain(100_000)]));
     let bottom = JsonPath::parse("$..[?@ == 'bottom']").unwrap();
     assert_eq!(bottom.query(&deep.0).unwrap().len(), 2);
     let equal = JsonPath::parse("$[?$[0] == $[1]]").unwrap();
