@@ -203,7 +203,11 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 fn host(text: &str) -> Result<String, String> {
-    toolcrib::egress::AllowedHosts::parse([text]).map(|_| text.to_owned())
+    let hosts = toolcrib::egress::AllowedHosts::parse([text])?;
+    match hosts.warnings().pop() {
+        Some(why) => Err(why),
+        None => Ok(text.to_owned()),
+    }
 }
 
 fn shapes() -> PossibleValuesParser {

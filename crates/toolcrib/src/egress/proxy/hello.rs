@@ -169,7 +169,7 @@ mod tests {
         }
         let named = Hello::Tls(Some("api.example.com".to_owned()));
         assert_eq!(read(&bytes), named);
-        let mut more = bytes.clone();
+        let mut more = bytes;
         more.extend_from_slice(b"whatever follows");
         assert_eq!(read(&more), named);
         assert_eq!(

@@ -124,10 +124,6 @@ fn a_wrong_setting_is_named_with_what_to_write() {
             "`https://x.test` is not a host; write `api.example.com`",
         ),
         (
-            "allowedHosts = [\"localhost\"]",
-            "needs a port: `localhost:8080`",
-        ),
-        (
             "[network]\nprivateHosts = [\"10.0.0.1:80\"]",
             "belongs into `allowedHosts`",
         ),
@@ -149,6 +145,18 @@ fn a_wrong_setting_is_named_with_what_to_write() {
         let error = crib(config).map(|_| ()).unwrap_err();
         assert!(error.contains(expected), "{config}: {error}");
     }
+}
+
+#[test]
+fn an_entry_that_opens_nothing_is_a_warning() {
+    let (_dir, crib) = crib("allowedHosts = [\"localhost\", \"api.example.test\"]").unwrap();
+    let warnings = crib.setting_warnings();
+    assert_eq!(
+        warnings,
+        [
+            "`allowedHosts`: `localhost` opens nothing: an address that is not public needs its port, as in `localhost:8080`"
+        ]
+    );
 }
 
 #[test]

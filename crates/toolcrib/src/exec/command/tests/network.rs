@@ -246,7 +246,7 @@ async fn an_address_needs_the_operators_word_besides_the_tools() {
         .tool(&tool("process", "127.0.0.1", "true"))
         .call("a", json!({}))
         .await;
-    assert_eq!(error(&outcome).code(), ErrorCode::InvalidArguments);
+    assert_eq!(error(&outcome).code(), ErrorCode::HostNotAllowed);
     assert_eq!(server.received().len(), 1);
 }
 
@@ -279,7 +279,6 @@ security: {required-permissions: ['network:external:{HOST}']}
         "api.test,other.test",
         "api.test\nother.test",
         "{HOST}",
-        "127.0.0.1",
         "[::1",
         "a..b",
     ] {

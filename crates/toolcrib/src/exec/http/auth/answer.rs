@@ -282,7 +282,7 @@ mod tests {
         ] {
             match answered(200, body) {
                 Err(Refusal::Senseless { status: 200, why }) => {
-                    assert!(why.contains(reason), "{body}: {why}")
+                    assert!(why.contains(reason), "{body}: {why}");
                 }
                 other => panic!("{body}: {other:?}"),
             }
