@@ -220,6 +220,13 @@ impl CribOptions {
         });
         sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));
+        warnings.extend(
+            egress
+                .allowed_hosts()
+                .warnings()
+                .into_iter()
+                .map(|warning| format!("`allowedHosts`: {warning}")),
+        );
         Ok(Crib {
             home,
             config,

@@ -1,6 +1,6 @@
 //! `toolcrib list`: what tools there are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -100,6 +100,10 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
     let untrusted = if args.all { 0 } else { files.untrusted() };
     let hidden = (all.len() - shown.len()).saturating_sub(untrusted);
     let reasons: BTreeSet<String> = all.iter().filter_map(|entry| standing(entry).1).collect();
+    let shared = if args.all { None } else { shared_lack(&all) };
+    if let Some((count, lack)) = shared.filter(|_| !shown.is_empty()) {
+        output.say(&format!("{count} tools cannot run here: {lack}"));
+    }
     match (shown.is_empty(), reasons.first()) {
         (true, Some(reason)) if reasons.len() == 1 => {
             output.say(&format!("no tool can run here: {reason}"));
@@ -122,6 +126,18 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         )),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What most of the tools that cannot run lack, as a workspace, and how many they are; `None` if no two of them lack the same.
+fn shared_lack(all: &[Arc<Entry>]) -> Option<(usize, String)> {
+    let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in all {
+        if let Availability::Unavailable { reason } = entry.availability() {
+            *lacks.entry(reason).or_default() += 1;
+        }
+    }
+    let (lack, count) = lacks.into_iter().max_by_key(|(_, count)| *count)?;
+    (count > 1).then_some((count, lack))
 }
 
 /// How a tool stands, in one word.

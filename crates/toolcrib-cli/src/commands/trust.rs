@@ -155,6 +155,13 @@ fn entry(reviewed: &ReviewedFile, output: &Output) -> Vec<String> {
         for (what, command) in runs(definition) {
             lines.extend(labelled(&what, &command));
         }
+        if let Some(http) = definition.http() {
+            let tags = match http.tags.is_empty() {
+                true => "none: every call asks".to_owned(),
+                false => http.tags.join(", "),
+            };
+            lines.extend(labelled("tags", &tags));
+        }
     }
     match (&reviewed.diff, &file.trust) {
         (Some(diff), _) => {

@@ -63,14 +63,14 @@ fn a_tool_runs_once_its_host_is_allowed_by_file_or_by_variable() {
         8,
         "HOST_NOT_ALLOWED",
     );
-    let entry = format!("allowedHosts = [\"{}\"]", server.host());
+    let entry = format!("add `{}` to `allowedHosts`", server.host());
     assert!(
         error["message"].as_str().unwrap().contains(&entry),
         "{error}"
     );
     assert!(server.received().is_empty());
 
-    let test = test.config(&format!("{entry}\n"));
+    let test = test.config(&format!("allowedHosts = [\"{}\"]\n", server.host()));
     test.run(&["run", "weather", "city=New York"])
         .exits(0)
         .prints("Sunny\n");

@@ -68,7 +68,7 @@ fn any_reference_switches_a_tool_off_and_a_wrong_one_is_said() {
         let listed = test.run(&["list", "--json"]).exits(0);
         assert_eq!(
             listed.json().as_array().unwrap().len(),
-            6,
+            7,
             "{name}: {listed:?}"
         );
     }
@@ -81,7 +81,7 @@ fn any_reference_switches_a_tool_off_and_a_wrong_one_is_said() {
 }
 
 #[test]
-fn a_list_in_the_users_own_directory_says_why_nothing_can_run() {
+fn a_list_in_the_users_own_directory_says_why_file_tools_cannot_run() {
     let test = Test::new();
     let ran = test
         .command()
@@ -91,7 +91,7 @@ fn a_list_in_the_users_own_directory_says_why_nothing_can_run() {
         .unwrap();
     assert!(
         String::from_utf8_lossy(&ran.stderr)
-            .starts_with("no tool can run here: the current directory is your home"),
+            .starts_with("7 tools cannot run here: the current directory is your home"),
         "{ran:?}"
     );
 }

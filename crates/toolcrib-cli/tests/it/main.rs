@@ -14,6 +14,7 @@ mod grants;
 mod harness;
 mod help;
 mod http_authoring;
+mod http_files;
 mod http_tools;
 mod interactive;
 mod list;

@@ -17,11 +17,25 @@ pub fn fields(topic: &str) -> Vec<&'static Field> {
     if wanted.is_empty() || wanted.len() > 16 {
         return Vec::new();
     }
-    let exact: Vec<&Field> = all().filter(|field| parts(field.path) == wanted).collect();
+    let tables = [FIELDS, HTTP_FIELDS].into_iter();
+    tables.flat_map(|table| fields_of(table, &wanted)).collect()
+}
+
+/// The fields of one kind of files that a topic means.
+fn fields_of(table: &'static [Field], wanted: &[String]) -> Vec<&'static Field> {
+    let exact: Vec<&Field> = table
+        .iter()
+        .filter(|field| parts(field.path) == wanted)
+        .collect();
     // `steps` is the list and its entry: both say something.
     if !exact.is_empty() {
         return exact;
     }
+    // What is no field is a name of the author's.
+    let is_part = |word: &String| {
+        let mut all = table.iter().flat_map(|field| parts(field.path));
+        all.any(|part| part == *word)
+    };
     let matches = |field: &&Field| {
         let has = parts(field.path);
         // The last part must be the field itself; the others must appear in order.
@@ -35,7 +49,7 @@ pub fn fields(topic: &str) -> Vec<&'static Field> {
             .filter(|part| !free || is_part(part))
             .all(|part| has.any(|own| own == part))
     };
-    let mut found: Vec<&Field> = all().filter(matches).collect();
+    let mut found: Vec<&Field> = table.iter().filter(matches).collect();
     found.sort_by_key(|field| parts(field.path).len());
     found
 }
@@ -54,11 +68,6 @@ pub fn near(topic: &str) -> Vec<&'static str> {
         .filter(|path| by_name.contains(&last(path)))
         .take(3)
         .collect()
-}
-
-/// Whether some field is called so; what is not is a name of the author's.
-fn is_part(word: &str) -> bool {
-    all().any(|field| parts(field.path).iter().any(|part| part == word))
 }
 
 /// The names in a path, without marks for lists and free keys.

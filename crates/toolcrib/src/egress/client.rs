@@ -135,6 +135,11 @@ impl Egress {
         })))
     }
 
+    /// The setting `allowedHosts`.
+    pub fn allowed_hosts(&self) -> &AllowedHosts {
+        &self.0.connector.guard.allowed
+    }
+
     /// What can be said about a target without asking anybody for its addresses.
     pub fn standing(&self, target: &Target) -> Standing {
         self.0.connector.guard.standing(target)

@@ -57,13 +57,18 @@ impl AllowedHosts {
                     "`{entry}` is an address; an address with its port belongs into `allowedHosts`"
                 ));
             }
-            if entry.is_permission() {
+            if entry.is_permission() || entry.permits_nothing().is_some() {
                 return Err(format!(
                     "`{entry}` is this machine, and belongs into `allowedHosts`"
                 ));
             }
         }
         Ok(hosts)
+    }
+
+    /// What is odd about entries that can be read: those that permit nothing.
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.iter().filter_map(Entry::permits_nothing).collect()
     }
 
     /// Whether an entry names this target.
@@ -176,9 +181,6 @@ impl Entry {
             Whom::Beneath(name) if is_local(name) => {
                 Err("names this machine; write `localhost` with a port".to_owned())
             }
-            Whom::Name(name) if is_local(name) && port.is_none() => Err(format!(
-                "names this machine, which needs a port: `{name}:8080`"
-            )),
             _ => Ok(Entry { whom, port }),
         }
     }
@@ -194,15 +196,20 @@ impl Entry {
                 "is an address for {}, where no server is",
                 range.name
             )),
-            Some(range) if port.is_none() => {
-                let host = Host::Address(address);
-                Err(format!(
-                    "is an address of {}, which needs a port: `{host}:8080`",
-                    range.name
-                ))
-            }
             Some(_) | None => Ok(entry),
         }
+    }
+
+    /// Why the entry permits nothing, if it does not: without a port it names an address that only an entry with one opens.
+    fn permits_nothing(&self) -> Option<String> {
+        let is_closed = match &self.whom {
+            Whom::Name(name) => is_local(name),
+            Whom::Address(address) => address::refused(*address).is_some(),
+            Whom::Beneath(_) => false,
+        };
+        (is_closed && self.port.is_none()).then(|| {
+            format!("`{self}` opens nothing: an address that is not public needs its port, as in `{self}:8080`")
+        })
     }
 
     /// Whether the entry itself permits an address that is refused otherwise.
@@ -384,13 +391,7 @@ mod tests {
             ("example.test:0", "where a port stands"),
             ("example.test:99999", "where a port stands"),
             ("example.test:+80", "where a port stands"),
-            ("localhost", "needs a port: `localhost:8080`"),
-            ("x.localhost", "needs a port"),
             ("*.localhost:80", "names this machine"),
-            ("127.0.0.1", "needs a port: `127.0.0.1:8080`"),
-            ("::1", "needs a port: `[::1]:8080`"),
-            ("10.0.0.1", "a private network, which needs a port"),
-            ("169.254.169.254", "metadata service, which needs a port"),
             ("0.0.0.0:80", "where no server is"),
             ("224.0.0.1:80", "where no server is"),
             ("*.10.0.0.1", "before an address"),
@@ -402,6 +403,26 @@ mod tests {
         assert!(AllowedHosts::parse_names(["intranet.corp", "*.corp:8080"]).is_ok());
         assert!(AllowedHosts::parse_names(["10.0.0.1:80"]).is_err());
         assert!(AllowedHosts::parse_names(["localhost:80"]).is_err());
+    }
+
+    #[test]
+    fn an_entry_without_the_port_it_needs_is_read_permits_nothing_and_is_named() {
+        for entry in [
+            "localhost",
+            "x.localhost",
+            "127.0.0.1",
+            "::1",
+            "10.0.0.1",
+            "169.254.169.254",
+        ] {
+            let hosts = list(&[entry, "example.test", "93.184.216.34", "localhost:8080"]);
+            let warnings = hosts.warnings();
+            assert_eq!(warnings.len(), 1, "{entry}: {warnings:?}");
+            assert!(warnings[0].contains(":8080"), "{warnings:?}");
+        }
+        let target = Target::parse("http://localhost/").unwrap().1;
+        let localhost = list(&["localhost"]);
+        assert!(!Reach::Listed.permits_address(&target, &localhost));
     }
 
     #[test]

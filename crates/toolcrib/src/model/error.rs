@@ -118,7 +118,7 @@ error_codes! {
     NetworkError "NETWORK_ERROR" 200 8 ToolResult
         "A request could not be made or its answer not be read." "Check the address and the network, then try again.";
     HostNotAllowed "HOST_NOT_ALLOWED" 200 8 ToolResult
-        "The destination is not one this tool may reach." "Add the host to `allowedHosts` if it should be.";
+        "The destination is not one this tool may reach." "The setting `allowedHosts` names the hosts that may be reached.";
     UpstreamError "UPSTREAM_ERROR" 200 8 ToolResult
         "The server behind the tool answered with an error." "The details carry its answer.";
     Conflict "CONFLICT" 409 9 ToolResult

@@ -28,8 +28,7 @@ impl Binding {
         let hosts = if entries.is_empty() {
             AllowedHosts::default()
         } else {
-            AllowedHosts::parse(entries.iter().map(String::as_str))
-                .map_err(|why| SecretError::Invalid(why.to_string()))?
+            AllowedHosts::parse(entries.iter().map(String::as_str)).map_err(SecretError::Invalid)?
         };
         Ok(Binding {
             entries,

@@ -74,7 +74,7 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Stored, String> {
         )
     })?;
     let value = Secret::new(content.value);
-    let name = SecretName::parse(&content.name).map_err(|error| error.to_string())?;
+    let name = SecretName::parse(&content.name)?;
     if file_name(&name) != file {
         return Err(format!("it says to be `{name}` and is not named like it"));
     }

@@ -79,7 +79,7 @@ pub(super) fn kept<'a>(
         "td" | "th" => close(&["td", "th"], &[&["table", "tr"]]),
         "tr" => close(&["tr", "caption"], &[&["table"]]),
         "thead" | "tbody" | "tfoot" => {
-            close(&["thead", "tbody", "tfoot", "tr", "caption"], &[&["table"]])
+            close(&["thead", "tbody", "tfoot", "tr", "caption"], &[&["table"]]);
         }
         "a" => close(&["a"], &[WALLS]),
         _ => {}

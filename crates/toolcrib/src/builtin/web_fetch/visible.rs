@@ -48,7 +48,7 @@ fn hides(style: &str) -> bool {
             "transform" if value.replace(' ', "").starts_with("scale(0)") => return true,
             "text-indent" if is_far() => return true,
             "overflow" | "overflow-x" | "overflow-y" => {
-                clipped |= matches!(value, "hidden" | "clip")
+                clipped |= matches!(value, "hidden" | "clip");
             }
             "width" | "height" | "max-width" | "max-height" => nothing |= is_nothing(),
             "position" => moved |= matches!(value, "absolute" | "fixed"),

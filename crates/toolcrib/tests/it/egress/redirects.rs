@@ -148,3 +148,18 @@ async fn cookies_are_not_kept() {
     fetch(&to(&server), &server.url("/")).await.unwrap();
     assert_eq!(server.received()[1].header("cookie"), None);
 }
+
+#[tokio::test]
+async fn a_redirection_to_a_host_that_is_not_listed_is_refused_before_it_is_looked_up() {
+    let server = ScriptedServer::start(|_| Reply::redirect(302, "http://evil.test/x?d=SENTINEL"));
+    let names = NameTable::new()
+        .name("a.test", &["93.184.216.34"])
+        .name("evil.test", &["93.184.216.35"]);
+    let dialler = RecordingDialler::to(server.address());
+    let egress = doubled(&["a.test"], &names, &dialler);
+    let result = fetch(&egress, "http://a.test/").await;
+    assert!(is_refused(&result));
+    assert!(!error(result).contains("SENTINEL"));
+    assert_eq!(names.asked(), ["a.test"]);
+    assert_eq!(dialler.dialled().len(), 1);
+}

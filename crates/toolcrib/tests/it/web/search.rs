@@ -255,7 +255,6 @@ async fn refusals_say_what_to_do() {
         (searxng, 500, json!({}), "answered 500"),
         (searxng, 302, json!({}), "points elsewhere"),
     ] {
-        let reply = Reply::json(&body);
         let reply = match status {
             302 => Reply::redirect(302, "http://other.test/"),
             status => Reply::status(status).body(body.to_string()),

@@ -80,7 +80,7 @@ c $code https://other.test/
 c $code -L http://api.test/away
 c $code http://127.0.0.1:PORT/
 c $code http://[::1]:PORT/
-c $code http://169.254.10.10/
+c $code http://10.1.2.3/
 c $code -H 'Host: other.test' http://api.test/
 c --noproxy '*' http://api.test/
 c --noproxy '*' http://127.0.0.1:PORT/
