@@ -189,6 +189,15 @@ impl SecretStore {
         state.masker()
     }
 
+    /// As [`masker`](Self::masker), by what was read last: for what is told moments after somebody looked.
+    pub(crate) fn known_masker(&self) -> Masker {
+        let mut state = self.state();
+        if state.loaded.is_none() {
+            let _ = self.loaded(&mut state);
+        }
+        state.masker()
+    }
+
     /// Whether a variable of the environment is a secret: by its name, or because its value has one in it.
     pub(crate) fn is_in_variable(&self, name: &str, value: &str) -> bool {
         let masker = self.masker();

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use super::content::Content;
 use super::files::{self, Names, Opened, Stamp, ToolsDir};
+use super::glance::Glance;
 use super::scope::{Place, Scope};
 use crate::workspace::Workspace;
 
@@ -96,6 +97,25 @@ pub(super) fn survey(
     };
     surveyed.look_at_files(old);
     surveyed
+}
+
+impl KnownDir {
+    /// What to see of it to know that nothing has changed; nothing if that cannot be told by a look from outside.
+    pub(super) fn watch(&self, place: &Place, glance: &mut Glance) -> Option<()> {
+        if self.closed.is_some() {
+            return None;
+        }
+        glance.expect(
+            &place.path,
+            self.stamp,
+            self.stamp.is_none() || self.is_settled,
+        )?;
+        for (name, file) in &self.files {
+            let (stamp, path) = (Some(file.stamp?), place.path.join(name));
+            glance.expect(&path, stamp, file.is_settled)?;
+        }
+        Some(())
+    }
 }
 
 impl Surveyed {
