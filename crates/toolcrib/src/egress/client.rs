@@ -151,7 +151,7 @@ impl Egress {
         let deadline = Instant::now() + request.timeout.min(MAX_TIME);
         let max_redirects = request.max_redirects.min(MAX_REDIRECTS);
         let mut hops = Vec::new();
-        let (mut url, mut target) = Target::parse(request.url.as_str())?;
+        let (mut url, mut target) = Target::of(&request.url)?;
         loop {
             let admitted = self.0.connector.guard.admit(&target, &request.reach);
             admitted.map_err(|error| match hops.len() {
@@ -177,7 +177,7 @@ impl Egress {
                 }
                 let from = target;
                 (url, target) = redirect::follow(&mut request, &from, status, location)?;
-                let drained = body::read(answer.body, MAX_REDIRECTION, &from, &noted);
+                let drained = Box::pin(body::read(answer.body, MAX_REDIRECTION, &from, &noted));
                 if let Ok(Ok(_)) = within(deadline, &from, drained).await {
                     self.0.pool.put(from, answer.speaking);
                 }
@@ -235,7 +235,8 @@ impl Egress {
             let is_new = kept.is_none();
             let mut speaking = match kept {
                 Some(speaking) => speaking,
-                None => self.open(request, target, deadline).await?,
+                // Rare, and large: it would be a part of every request that is under way.
+                None => Box::pin(self.open(request, target, deadline)).await?,
             };
             let mut failed = match speaking.sender.try_send_request(message).await {
                 Ok(answer) => {

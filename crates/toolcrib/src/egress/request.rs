@@ -68,9 +68,10 @@ impl Request {
     /// Refuses what would be read as something else than a header of this request.
     pub(super) fn check(&self) -> Result<(), EgressError> {
         let bad = |message: String| Err(EgressError::BadRequest(message));
-        if let Some(name) = FRAMING
-            .iter()
-            .find(|name| self.headers.contains_key(**name))
+        if let Some(name) = self
+            .headers
+            .keys()
+            .find(|name| FRAMING.contains(&name.as_str()))
         {
             return bad(format!(
                 "the header `{name}` cannot be set: it follows from the request itself"

@@ -141,7 +141,7 @@ impl<'a> Trace<'a> {
 
     pub(super) fn finish(mut self, mut result: Result<ToolOutput, ToolError>) -> Outcome {
         // As of now: the call itself may have learned a secret.
-        let masker = self.inner.policy.masker();
+        let masker = self.inner.policy.masker_of_late();
         if !masker.is_empty() {
             mask_result(&masker, &mut result);
             self.mask(&masker);

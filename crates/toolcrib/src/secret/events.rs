@@ -37,7 +37,7 @@ impl EventMask {
             EventKind::Finished { .. } if self.open.is_empty() => return vec![kind],
             EventKind::Finished { .. } => Masker::default(),
             // The tool has just been looked for, and the secrets with it.
-            EventKind::Started { .. } => self.store.known_masker(),
+            EventKind::Started { .. } => self.store.masker_of_late(),
             _ => self.store.masker(),
         };
         if masker.is_empty() && self.open.is_empty() {

@@ -119,6 +119,8 @@ struct State {
     pins_stamp: Option<Stamp>,
     flags_stamp: Option<Stamp>,
     secrets_stamp: Option<Stamp>,
+    /// How often the store of secrets had found others.
+    secrets: u64,
     /// Which tools the program had.
     changes: u64,
 }
@@ -129,10 +131,13 @@ struct Look {
     pins_stamp: Option<Stamp>,
     flags_stamp: Option<Stamp>,
     secrets_stamp: Option<Stamp>,
+    secrets: u64,
     changes: u64,
     now: SystemTime,
     /// When it began.
     begun: Instant,
+    /// What the directories were that those of users and the machine would be in, before these were looked for.
+    bases: Vec<(PathBuf, Stamp)>,
 }
 
 impl Sources {
@@ -208,8 +213,10 @@ impl Sources {
     fn look(&self, state: &State, registry: &Registry) -> Look {
         let (now, begun) = (SystemTime::now(), Instant::now());
         let workspace = self.options.workspace.as_deref();
+        let bases = self.bases();
         let pairs = self.places.iter().zip(&state.dirs);
         Look {
+            bases,
             dirs: pairs
                 .map(|(place, known)| survey::survey(place, workspace, known, now))
                 .collect(),
@@ -217,6 +224,7 @@ impl Sources {
                 .workspace_path()
                 .and_then(|workspace| self.pins.stamp(workspace)),
             flags_stamp: self.flags.stamp(),
+            secrets: self.options.secrets.readings(),
             secrets_stamp: self.secrets_stamp(),
             changes: registry.changes(),
             now,
@@ -249,9 +257,10 @@ impl Sources {
         state.pins_stamp = look.pins_stamp;
         state.flags_stamp = look.flags_stamp;
         state.secrets_stamp = look.secrets_stamp;
+        state.secrets = look.secrets;
         state.changes = look.changes;
         state.is_loaded = true;
-        let glance = self.glance_after(look.begun, look.now, state);
+        let glance = self.glance_after(look.begun, look.now, &look.bases, state);
         let glance = glance.map(Arc::new);
         if !differs {
             self.glance.store(glance);
@@ -293,11 +302,46 @@ impl Sources {
         true
     }
 
+    /// What the directories are now that those of users and the machine would be in.
+    fn bases(&self) -> Vec<(PathBuf, Stamp)> {
+        let places = self.places.iter();
+        let mut bases: Vec<&Path> = places
+            .filter(|place| place.scope != Scope::Local)
+            .map(|place| place.base.as_path())
+            .collect();
+        bases.dedup();
+        let stamp = |base: &Path| {
+            let stat = rustix::fs::stat(base).ok()?;
+            Some((base.to_owned(), Stamp::of(&stat)))
+        };
+        bases.into_iter().filter_map(stamp).collect()
+    }
+
     /// By what to see that all is as it was found; none while something changed so recently that its next change might not show.
-    fn glance_after(&self, begun: Instant, now: SystemTime, state: &State) -> Option<Glance> {
-        let mut glance = Glance::new(begun, state.changes);
+    fn glance_after(
+        &self,
+        begun: Instant,
+        now: SystemTime,
+        bases: &[(PathBuf, Stamp)],
+        state: &State,
+    ) -> Option<Glance> {
+        let mut glance = Glance::new(begun, [state.changes, state.secrets]);
+        // Where there is none of several directories, what they would be in tells of all of them. Not so of a workspace, in which
+        // something changes all the time.
+        let mut empty: Vec<&Path> = Vec::new();
+        for (base, stamp) in bases.iter().filter(|(_, stamp)| stamp.is_settled(now)) {
+            let mut there = self.places.iter().filter(|place| place.base == *base);
+            if there.all(Place::is_nowhere) {
+                glance.expect(base, Some(*stamp), true)?;
+                empty.push(base);
+            }
+        }
         for (place, dir) in self.places.iter().zip(&state.dirs) {
-            dir.watch(place, &mut glance)?;
+            match empty.contains(&place.base.as_path()) {
+                true if dir.is_missing() => {}
+                true => return None,
+                false => dir.watch(place, &mut glance)?,
+            }
         }
         let mut expect = |path: &Path, stamp: Option<Stamp>| {
             let is_settled = stamp.is_none_or(|stamp| stamp.is_settled(now));
@@ -307,7 +351,13 @@ impl Sources {
             expect(&self.pins.path(workspace), state.pins_stamp)?;
         }
         expect(&self.flags.path(), state.flags_stamp)?;
-        expect(self.options.secrets.directory(), state.secrets_stamp)?;
+        // Whether they changed again, their store tells.
+        if !state
+            .secrets_stamp
+            .is_none_or(|stamp| stamp.is_settled(now))
+        {
+            return None;
+        }
         Some(glance)
     }
 
@@ -321,7 +371,9 @@ impl Sources {
         }
         // Also while somebody else looks: what they see may be from before this call.
         if let Some(glance) = &*self.glance.load()
-            && glance.holds(start, registry.changes())
+            && glance.holds(start, || {
+                [registry.changes(), self.options.secrets.readings()]
+            })
         {
             let took = start.elapsed();
             let pause = pause_after(glance.len(), took);

@@ -4,6 +4,7 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
+use super::pick::pick;
 use super::retry::{Failure, Repeat, retry_after};
 use crate::egress::Response;
 use crate::egress::charset::{self, Decoded};
@@ -106,6 +107,13 @@ fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, S
             Ok(found.map_or("", |found| found.as_str()).into())
         }
         (ResponseEncoding::Json | ResponseEncoding::Text, Some(Extract::Path(path))) => {
+            if let Some(way) = path.way() {
+                let nothing = || "gave an answer in which `extractExpr` finds nothing".to_owned();
+                let picked = pick(json_text(response)?, &way);
+                return picked
+                    .map_err(|error| no_json(response, &error))?
+                    .ok_or_else(nothing);
+            }
             let document = json_of(response)?;
             let nodes = path.query(&document).map_err(|error| {
                 format!("gave an answer that is too much for `extractExpr`: {error}")
@@ -126,19 +134,42 @@ fn is_blank(response: &Response) -> bool {
 
 /// The body as JSON. The parser bounds how deep it may be nested, the exchange how long it may be.
 fn json_of(response: &Response) -> Result<Value, String> {
-    let body = response
-        .body
-        .strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(&response.body);
+    let body = without_mark(response);
     if body.len() > MAX_VALUES && values_in(body) > MAX_VALUES {
         return Err(format!(
             "gave an answer of more than {MAX_VALUES} values; ask for less of it"
         ));
     }
-    serde_json::from_slice(body).map_err(|error| match kind(response) {
+    serde_json::from_slice(body).map_err(|error| no_json(response, &error))
+}
+
+/// The body as text that may be JSON, which is always UTF-8.
+fn json_text(response: &Response) -> Result<&str, String> {
+    let body = without_mark(response);
+    if body.len() > MAX_VALUES && values_in(body) > MAX_VALUES {
+        return Err(format!(
+            "gave an answer of more than {MAX_VALUES} values; ask for less of it"
+        ));
+    }
+    std::str::from_utf8(body).map_err(|_| {
+        // The parser's own words for it.
+        match serde_json::from_slice::<Value>(body) {
+            Err(error) => no_json(response, &error),
+            Ok(_) => "gave an answer that is not UTF-8".to_owned(),
+        }
+    })
+}
+
+fn without_mark(response: &Response) -> &[u8] {
+    let body = &response.body;
+    body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)
+}
+
+fn no_json(response: &Response, error: &serde_json::Error) -> String {
+    match kind(response) {
         Some(kind) => format!("gave an answer that is not JSON ({kind}): {error}"),
         None => format!("gave an answer that is not JSON: {error}"),
-    })
+    }
 }
 
 /// At least as many values as there are in a text of JSON.

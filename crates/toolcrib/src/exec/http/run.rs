@@ -105,7 +105,8 @@ impl<'a> Run<'a> {
             let mut request = complete.clone();
             if let Some(auth) = &template.auth {
                 let cx = self.auth_context(&values);
-                auth::apply(auth, &mut request, &cx).await?;
+                // It may be a request of its own, which others need not carry along.
+                Box::pin(auth::apply(auth, &mut request, &cx)).await?;
             }
             self.count(&request)
                 .map_err(|error| last.take().unwrap_or(error))?;
@@ -175,7 +176,7 @@ impl<'a> Run<'a> {
         match is_large {
             false => read(),
             true => {
-                let aside = self.cx.blocking(move || Ok(read())).await;
+                let aside = Box::pin(self.cx.blocking(move || Ok(read()))).await;
                 aside.unwrap_or_else(|error| Err(Failure::lasting(error)))
             }
         }
