@@ -21,7 +21,7 @@ use super::guard::Guard;
 use super::hosts::{AllowedHosts, Reach, Standing};
 use super::pool::{Pool, Speaking};
 use super::redirect;
-use super::request::{Request, Response};
+use super::request::{Redirected, Request, Response};
 use super::resolve::{Dial, Dialled, Resolve, System, Tcp};
 use super::target::Target;
 use super::tls::Tls;
@@ -151,6 +151,7 @@ impl Egress {
         let deadline = Instant::now() + request.timeout.min(MAX_TIME);
         let max_redirects = request.max_redirects.min(MAX_REDIRECTS);
         let mut hops = Vec::new();
+        let mut redirected = Redirected::No;
         let (mut url, mut target) = Target::parse(request.url.as_str())?;
         loop {
             let admitted = self.0.connector.guard.admit(&target, &request.reach);
@@ -164,7 +165,13 @@ impl Egress {
                     .begin(&request.method, &url, &target, request.body.len() as u64);
             hops.push(noted.clone());
             let exchange = self.exchange(&request, &url, &target, deadline, &noted);
-            let answer = within(deadline, &target, exchange).await??;
+            let answer = within(deadline, &target, exchange)
+                .await
+                .and_then(|answer| answer)
+                .map_err(|error| match hops.len() {
+                    1 => error,
+                    _ => error.after_an_answer(),
+                })?;
             let (status, headers) = (answer.status, answer.headers);
             if max_redirects > 0
                 && let Some(location) = redirect::location(status, &headers)
@@ -177,6 +184,10 @@ impl Egress {
                 }
                 let from = target;
                 (url, target) = redirect::follow(&mut request, &from, status, location)?;
+                redirected = match from == target {
+                    true => redirected.max(Redirected::WithinOrigin),
+                    false => Redirected::Elsewhere,
+                };
                 let drained = body::read(answer.body, MAX_REDIRECTION, &from, &noted);
                 if let Ok(Ok(_)) = within(deadline, &from, drained).await {
                     self.0.pool.put(from, answer.speaking);
@@ -191,7 +202,7 @@ impl Egress {
                 headers: without_packing(headers),
                 url,
                 body,
-                exchanges: hops.iter().map(Noted::exchange).collect(),
+                redirected,
             });
         }
     }

@@ -46,6 +46,17 @@ impl EgressError {
         }
     }
 
+    /// The same of a later hop: what was asked first was sent, and answered.
+    pub(super) fn after_an_answer(self) -> Self {
+        match self {
+            EgressError::Network { message, .. } => EgressError::Network {
+                message,
+                unsent: false,
+            },
+            error => error,
+        }
+    }
+
     /// The code of the call that ends with this.
     pub fn code(&self) -> ErrorCode {
         match self {

@@ -37,6 +37,6 @@ pub use error::{EgressError, Refusal};
 pub use exchange::{Exchange, ExchangeLog};
 pub use hosts::{AllowedHosts, Reach, Standing};
 pub use proxy::Proxy;
-pub use request::{Request, Response};
+pub use request::{Redirected, Request, Response};
 pub use resolve::{Dial, Dialled, Resolve};
 pub use target::{Host, Target};

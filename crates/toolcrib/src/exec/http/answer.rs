@@ -5,7 +5,7 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::retry::{Failure, Repeat, retry_after};
-use crate::egress::Response;
+use crate::egress::{Redirected, Response};
 use crate::egress::charset::{self, Decoded};
 use crate::manifest::{Extract, RequestTemplate, ResponseEncoding};
 use crate::model::error::{ErrorCode, ToolError};
@@ -66,6 +66,10 @@ fn unsuccessful(
         retry_after: may_pass
             .then(|| retry_after(&response.headers, jiff::Timestamp::now()))
             .flatten(),
+        // Who never saw the credentials refuses none.
+        refused_credentials: (status == StatusCode::UNAUTHORIZED
+            && response.redirected != Redirected::Elsewhere)
+            .then_some(response.redirected),
     }
 }
 

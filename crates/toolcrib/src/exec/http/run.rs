@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
 use serde_json::Value;
 
 use super::auth::{self, AuthContext};
@@ -11,7 +10,7 @@ use super::build::{Draft, size_of};
 use super::retry::{Failure, Repeat, Retries};
 use super::values::Values;
 use super::{HttpTool, answer, question};
-use crate::egress::{EgressError, Request, Response};
+use crate::egress::{EgressError, Redirected, Request, Response};
 use crate::manifest::ErrorMode;
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
@@ -114,10 +113,14 @@ impl<'a> Run<'a> {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
             };
-            if may_sign_in_again && is_unauthorised(&failure) {
+            if may_sign_in_again && let Some(redirected) = failure.refused_credentials {
                 may_sign_in_again = false;
                 let cx = self.auth_context(&values);
-                if signed.is_some_and(|(auth, signed)| auth::refused(auth, &signed, &cx)) {
+                let is_stale =
+                    signed.is_some_and(|(auth, signed)| auth::refused(auth, &signed, &cx));
+                // What led to a redirection was carried out.
+                let is_harmless = redirected == Redirected::No || retries.repeats_anything();
+                if is_stale && is_harmless {
                     last = Some(failure.error);
                     continue;
                 }
@@ -208,15 +211,8 @@ fn unanswered(error: EgressError) -> Failure {
         error: error.into(),
         repeat,
         retry_after: None,
+        refused_credentials: None,
     }
-}
-
-fn is_unauthorised(failure: &Failure) -> bool {
-    let status = failure
-        .error
-        .details()
-        .and_then(|details| details.get("status"));
-    status.and_then(Value::as_u64) == Some(StatusCode::UNAUTHORIZED.as_u16().into())
 }
 
 /// Whether `errorMode: empty` may hide an error: what a server did, never what was refused here.

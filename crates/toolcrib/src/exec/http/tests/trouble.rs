@@ -95,6 +95,22 @@ async fn nobody_there_is_a_network_error_after_all_attempts() {
 }
 
 #[tokio::test]
+async fn what_led_to_a_redirection_was_sent_whatever_becomes_of_the_next_hop() {
+    let gone = ScriptedServer::script([]);
+    let dead = gone.host();
+    drop(gone);
+    for (method, asked) in [("POST", 1), ("GET", 3)] {
+        let location = format!("http://{dead}/done");
+        let server =
+            ScriptedServer::start(move |_| Reply::status(303).header("Location", &location));
+        let scene = Scene::listing(&[&server.host(), &dead])
+            .request(json!({"method": method, "urlTemplate": server.url("/orders")}));
+        assert_eq!(code(&scene.call(json!({})).await), ErrorCode::NetworkError);
+        assert_eq!(server.received().len(), asked, "{method}");
+    }
+}
+
+#[tokio::test]
 async fn retry_after_is_waited_for_if_there_is_time_and_else_told_at_once() {
     let server = ScriptedServer::script([
         Reply::status(429).header("Retry-After", "1"),
