@@ -21,6 +21,11 @@ const MAX_LOOKED_AT: usize = 128 * 1024;
 /// become hundreds.
 const MAX_VALUES: usize = 1_000_000;
 
+/// How often over the parts that `extractExpr` takes may be as long as the answer that they are from.
+const COPIES: usize = 4;
+/// As long as this they may be in any case.
+const FREE: usize = 1024 * 1024;
+
 /// The value of an answer, or why there is none and whether asking again may help.
 pub(super) fn value(
     template: &RequestTemplate,
@@ -117,8 +122,62 @@ fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, S
             match nodes.as_slice() {
                 [] => Err("gave an answer in which `extractExpr` finds nothing".to_owned()),
                 [node] => Ok((*node).clone()),
-                nodes => Ok(nodes.iter().copied().cloned().collect()),
+                nodes => {
+                    let mut left = Allowance::for_answer(response.body.len());
+                    if !nodes.iter().all(|node| left.takes(node)) {
+                        return Err(format!(
+                            "gave an answer of which `extractExpr` takes parts that hold one another, more than \
+                             {COPIES} times the answer together: `{path}`; have it take fewer of them"
+                        ));
+                    }
+                    Ok(nodes.iter().copied().cloned().collect())
+                }
             }
+        }
+    }
+}
+
+/// What may be copied out of an answer. Where an expression takes a part and also what is in it (`$..*`), each level of nesting is
+/// copied once more.
+struct Allowance {
+    bytes: usize,
+    values: usize,
+}
+
+impl Allowance {
+    fn for_answer(bytes: usize) -> Self {
+        Allowance {
+            bytes: bytes.saturating_mul(COPIES).max(FREE),
+            values: MAX_VALUES,
+        }
+    }
+
+    /// Whether there is enough left for this value. The parser bounds how deep it is.
+    fn takes(&mut self, value: &Value) -> bool {
+        if self.values == 0 {
+            return false;
+        }
+        self.values -= 1;
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.takes_text(1),
+            Value::String(text) => self.takes_text(text.len()),
+            Value::Array(items) => self.takes_text(2) && items.iter().all(|item| self.takes(item)),
+            Value::Object(fields) => {
+                self.takes_text(2)
+                    && fields
+                        .iter()
+                        .all(|(name, field)| self.takes_text(name.len()) && self.takes(field))
+            }
+        }
+    }
+
+    fn takes_text(&mut self, bytes: usize) -> bool {
+        match self.bytes.checked_sub(bytes) {
+            Some(left) => {
+                self.bytes = left;
+                true
+            }
+            None => false,
         }
     }
 }

@@ -36,6 +36,24 @@ async fn one_node_is_its_value_several_are_a_list_and_none_is_a_failure() {
 }
 
 #[tokio::test]
+async fn parts_that_hold_one_another_are_not_copied_without_end() {
+    let nested = |text: usize| {
+        let deep = format!("{}\"{}\"{}", "[".repeat(100), "x".repeat(text), "]".repeat(100));
+        Reply::ok(deep)
+    };
+    let fields = json!({"extractExpr": "$..*"});
+    let small = read(nested(100), fields.clone()).await;
+    assert_eq!(value(&small).as_array().map(Vec::len), Some(100));
+    let outcome = read(nested(1_000_000), fields).await;
+    assert_eq!(code(&outcome), ErrorCode::UpstreamError);
+    let message = error(&outcome).message();
+    assert!(
+        message.contains("more than 4 times the answer together: `$..*`; have it take fewer"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
 async fn a_pattern_gives_its_first_group_or_the_match() {
     let answer = || Reply::ok("<b>temp: 21 C</b>");
     for (pattern, expected) in [
