@@ -197,6 +197,21 @@ async fn cancelling_ends_the_exchange_at_once() {
 }
 
 #[tokio::test]
+async fn a_url_may_be_as_long_as_is_said_and_a_longer_one_is_a_fault_of_the_arguments() {
+    let server = ScriptedServer::start(|_| Reply::ok("1"));
+    let url = server.url("/?q=${q}");
+    let scene = Scene::with(&server).request(json!({"urlTemplate": url}));
+    let room = 32 * 1024 - server.url("/?q=").len();
+    let outcome = scene.call(json!({"q": "x".repeat(room)})).await;
+    assert!(outcome.is_ok(), "{outcome:#?}");
+    let scene = Scene::with(&server).tool(json!({"impl": {"urlTemplate": url}}));
+    let outcome = scene.call(json!({"q": "x".repeat(room + 1)})).await;
+    // Not a question that nobody can answer: it is refused before anybody is asked.
+    assert_eq!(code(&outcome), ErrorCode::InvalidArguments);
+    assert_eq!(server.received().len(), 1);
+}
+
+#[tokio::test]
 async fn what_would_send_too_much_is_refused_before_anything_is_sent() {
     let server = ScriptedServer::start(|_| Reply::ok("1"));
     let scene = Scene::with(&server).tool(json!({
