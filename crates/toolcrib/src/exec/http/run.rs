@@ -11,7 +11,7 @@ use super::retry::{Failure, Repeat, Retries};
 use super::values::Values;
 use super::{HttpTool, answer, question};
 use crate::egress::{EgressError, Redirected, Request, Response};
-use crate::manifest::ErrorMode;
+use crate::manifest::{ErrorMode, RequestTemplate};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
@@ -54,6 +54,9 @@ impl<'a> Run<'a> {
             // Nothing is half done for the want of what a later request needs.
             return Err(SecretError::Missing((*missing).to_owned()).into());
         }
+        for later in requests.iter().skip(1) {
+            self.rehearse(later).await?;
+        }
         let mut previous = ToolOutput::value(Value::Null);
         for (index, template) in requests.iter().enumerate() {
             let name = format!("request {}", index + 1);
@@ -83,10 +86,34 @@ impl<'a> Run<'a> {
         Ok(previous)
     }
 
+    /// Makes a request without sending it, with something short for what the one before will give: a secret that is not for its
+    /// server, or cannot stand where it should, is refused while nothing was sent yet.
+    async fn rehearse(&self, template: &RequestTemplate) -> Result<(), ToolError> {
+        let stand_in = Value::from("0");
+        let mut values = self.values(template, &stand_in);
+        let mut request = Draft::of(template, &mut values)?.into_request(template)?;
+        match &template.auth {
+            Some(auth) => auth::rehearse(auth, &mut request, &self.auth_context(&values)).await,
+            None => Ok(()),
+        }
+    }
+
+    fn values<'b>(&'b self, template: &'b RequestTemplate, previous: &'b Value) -> Values<'b> {
+        Values {
+            definition: &self.tool.definition,
+            bundle: &self.tool.spec.bundle,
+            args: self.args,
+            secrets: self.tool.settings.secrets.as_ref(),
+            target: &template.url.target,
+            previous,
+        }
+    }
+
     /// One request, as often as it takes.
     async fn one(&mut self, index: usize, previous: &Value) -> Result<Value, ToolError> {
         let settings = &self.tool.settings;
         let template = &self.tool.definition.requests[index];
+        // Not of `self`, which goes on counting.
         let mut values = Values {
             definition: &self.tool.definition,
             bundle: &self.tool.spec.bundle,
