@@ -194,7 +194,14 @@ impl Egress {
                 }
                 continue;
             }
-            let read = self.read(answer.body, &headers, &request, &target, &noted);
+            let read = self.read(
+                answer.body,
+                &headers,
+                &request,
+                &target,
+                deadline,
+                &noted,
+            );
             let body = within(deadline, &target, read).await??;
             self.0.pool.put(target, answer.speaking);
             return Ok(Response {
@@ -315,6 +322,7 @@ impl Egress {
         headers: &http::HeaderMap,
         request: &Request,
         target: &Target,
+        deadline: Instant,
         noted: &Noted,
     ) -> Result<Bytes, EgressError> {
         let packings = match request.method {
@@ -322,7 +330,7 @@ impl Egress {
             _ => body::packings(headers)?,
         };
         let packed = body::read(body, request.max_received, target, noted).await?;
-        body::unpack(packings, packed, request.max_received).await
+        body::unpack(packings, packed, request.max_received, deadline).await
     }
 }
 
