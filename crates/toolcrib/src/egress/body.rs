@@ -291,7 +291,7 @@ fn after_skippable_frame(packed: &[u8]) -> Option<&[u8]> {
 }
 
 pub(super) fn too_long(max: u64) -> EgressError {
-    EgressError::Upstream(format!("the answer is over the limit of {max} bytes"))
+    EgressError::TooLong { max }
 }
 
 /// What a broken connection or a wrong answer is called.

@@ -32,6 +32,12 @@ pub enum EgressError {
     /// The answer is none, or too much (`UPSTREAM_ERROR`).
     #[error("{0}")]
     Upstream(String),
+    /// The answer is longer than it may be (`UPSTREAM_ERROR`).
+    #[error("the answer is over the limit of {max} bytes")]
+    TooLong {
+        /// How long it may be.
+        max: u64,
+    },
     /// The time is up (`TIMEOUT`).
     #[error("{0}")]
     Timeout(String),
@@ -63,7 +69,7 @@ impl EgressError {
             EgressError::BadUrl(_) | EgressError::BadRequest(_) => ErrorCode::InvalidArguments,
             EgressError::Refused(_) => ErrorCode::HostNotAllowed,
             EgressError::Network { .. } => ErrorCode::NetworkError,
-            EgressError::Upstream(_) => ErrorCode::UpstreamError,
+            EgressError::Upstream(_) | EgressError::TooLong { .. } => ErrorCode::UpstreamError,
             EgressError::Timeout(_) => ErrorCode::Timeout,
         }
     }

@@ -93,6 +93,14 @@ impl ExchangeLog {
         noted.clone()
     }
 
+    /// How many bytes came back so far, as they came.
+    pub(crate) fn received(&self) -> u64 {
+        let kept = lock(&self.0);
+        let others = kept.others.as_ref().map(|(_, others)| others);
+        let received = |noted: &Noted| lock(&noted.0).received;
+        kept.told_apart.iter().chain(others).map(received).sum()
+    }
+
     /// The exchanges so far.
     pub fn exchanges(&self) -> Vec<Exchange> {
         let kept = lock(&self.0);

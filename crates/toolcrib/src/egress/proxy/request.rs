@@ -204,9 +204,9 @@ async fn connect(
         let (status, forbidden) = match &error {
             EgressError::Refused(_) => (StatusCode::FORBIDDEN, true),
             EgressError::BadUrl(_) | EgressError::BadRequest(_) => (StatusCode::BAD_REQUEST, false),
-            EgressError::Network { .. } | EgressError::Upstream(_) => {
-                (StatusCode::BAD_GATEWAY, false)
-            }
+            EgressError::Network { .. }
+            | EgressError::Upstream(_)
+            | EgressError::TooLong { .. } => (StatusCode::BAD_GATEWAY, false),
             EgressError::Timeout(_) => (StatusCode::GATEWAY_TIMEOUT, false),
         };
         Refused {

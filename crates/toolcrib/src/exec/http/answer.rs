@@ -7,13 +7,15 @@ use serde_json::Value;
 use super::retry::{Failure, Repeat, retry_after};
 use crate::egress::{Redirected, Response};
 use crate::egress::charset::{self, Decoded};
-use crate::manifest::{Extract, RequestTemplate, ResponseEncoding};
+use crate::manifest::{Extract, Placeholder, RequestTemplate, ResponseEncoding};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::secret::SecretStore;
 
 /// How much of a body an error shows.
 const MAX_SHOWN: usize = 2000;
+/// How much of a body a message quotes, in bytes.
+const MAX_QUOTED: usize = 200;
 /// How much of a body is looked at for it: so much more that a secret which this cuts in two is not shown.
 const MAX_LOOKED_AT: usize = 128 * 1024;
 
@@ -36,11 +38,8 @@ pub(super) fn value(
         return Err(unsuccessful(template, response, secrets));
     }
     extracted(template, response).map_err(|why| {
-        let error = ToolError::new(
-            ErrorCode::UpstreamError,
-            format!("{} {why}", whose(template)),
-        );
-        Failure::lasting(with_answer(error, response, secrets))
+        let message = format!("{} {}", whose(template), why.what);
+        Failure::lasting(with_answer(&message, why.hint, response, secrets))
     })
 }
 
@@ -60,10 +59,14 @@ fn unsuccessful(
     let status = response.status;
     let reason = status.canonical_reason().unwrap_or_default();
     let message = format!("{} answered {} {reason}", whose(template), status.as_u16());
-    let error = ToolError::new(ErrorCode::UpstreamError, message.trim_end());
+    let message = message.trim_end();
+    let hint = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => credentials_of(template),
+        _ => String::new(),
+    };
     let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
     Failure {
-        error: with_answer(error, response, secrets),
+        error: with_answer(message, &hint, response, secrets),
         repeat: match may_pass {
             true => Repeat::IfIdempotent,
             false => Repeat::Never,
@@ -83,11 +86,40 @@ fn whose(template: &RequestTemplate) -> String {
     format!("`{}`", template.url.origin)
 }
 
-/// What the server said, shortened.
-fn with_answer(error: ToolError, response: &Response, secrets: Option<&SecretStore>) -> ToolError {
-    let error = error.with_detail("status", response.status.as_u16());
+/// Where to look when a server does not let the request in.
+fn credentials_of(template: &RequestTemplate) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for placeholder in template.placeholders() {
+        if let Placeholder::Secret(name) = placeholder
+            && !names.contains(&name.as_str())
+        {
+            names.push(name.as_str());
+        }
+    }
+    match (names.as_slice(), &template.auth) {
+        ([], None) => "; the request has no `auth` and no secret".to_owned(),
+        ([], Some(_)) => "; look at `auth` of the request".to_owned(),
+        ([first, ..], auth) => format!(
+            "; look at {}the secret `{}` (`toolcrib secret set {first}`)",
+            if auth.is_some() { "`auth` of the request and " } else { "" },
+            names.join("`, `"),
+        ),
+    }
+}
+
+/// The error with what the server said, shortened: how it begins in the message, more of it in the details.
+fn with_answer(
+    message: &str,
+    hint: &str,
+    response: &Response,
+    secrets: Option<&SecretStore>,
+) -> ToolError {
+    let error = |begins: &str| {
+        ToolError::new(ErrorCode::UpstreamError, format!("{message}{begins}{hint}"))
+            .with_detail("status", response.status.as_u16())
+    };
     if response.body.is_empty() {
-        return error;
+        return error("");
     }
     let head = &response.body[..response.body.len().min(MAX_LOOKED_AT)];
     let body = String::from_utf8_lossy(head);
@@ -96,11 +128,41 @@ fn with_answer(error: ToolError, response: &Response, secrets: Option<&SecretSto
         Some(secrets) => secrets.masker().mask(&body).into_owned(),
         None => body.into_owned(),
     };
-    error.with_detail("body", text::shorten(&body, MAX_SHOWN))
+    error(&beginning(&body)).with_detail("body", text::shorten(&body, MAX_SHOWN))
 }
 
-/// The wanted part of the body; the error reads on from who answered.
-fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, String> {
+/// How a body begins, in one line; nothing of one that is no text.
+fn beginning(body: &str) -> String {
+    let mut line = String::new();
+    for word in body.split_whitespace() {
+        if line.len() > 4 * MAX_QUOTED {
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if line.is_empty() || line.contains(['\0', char::REPLACEMENT_CHARACTER]) {
+        return String::new();
+    }
+    format!(": {}", text::shorten(&line, MAX_QUOTED))
+}
+
+/// Why there is no value in an answer; reads on from who answered.
+struct NoValue {
+    what: String,
+    hint: &'static str,
+}
+
+impl From<String> for NoValue {
+    fn from(what: String) -> Self {
+        NoValue { what, hint: "" }
+    }
+}
+
+/// The wanted part of the body.
+fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, NoValue> {
     match (template.encoding, &template.extract) {
         (ResponseEncoding::Text, None) => Ok(text_of(response)?.into()),
         (ResponseEncoding::Json, None) if is_blank(response) => Ok(Value::Null),
@@ -120,15 +182,17 @@ fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, S
                 format!("gave an answer that is too much for `extractExpr`: {error}")
             })?;
             match nodes.as_slice() {
-                [] => Err("gave an answer in which `extractExpr` finds nothing".to_owned()),
+                [] => Err(NoValue::from(format!(
+                    "gave an answer in which `extractExpr` finds nothing: `{path}`"
+                ))),
                 [node] => Ok((*node).clone()),
                 nodes => {
                     let mut left = Allowance::for_answer(response.body.len());
                     if !nodes.iter().all(|node| left.takes(node)) {
-                        return Err(format!(
+                        return Err(NoValue::from(format!(
                             "gave an answer of which `extractExpr` takes parts that hold one another, more than \
                              {COPIES} times the answer together: `{path}`; have it take fewer of them"
-                        ));
+                        )));
                     }
                     Ok(nodes.iter().copied().cloned().collect())
                 }
@@ -188,19 +252,22 @@ fn is_blank(response: &Response) -> bool {
 }
 
 /// The body as JSON. The parser bounds how deep it may be nested, the exchange how long it may be.
-fn json_of(response: &Response) -> Result<Value, String> {
+fn json_of(response: &Response) -> Result<Value, NoValue> {
     let body = response
         .body
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(&response.body);
     if body.len() > MAX_VALUES && values_in(body) > MAX_VALUES {
-        return Err(format!(
+        return Err(NoValue::from(format!(
             "gave an answer of more than {MAX_VALUES} values; ask for less of it"
-        ));
+        )));
     }
-    serde_json::from_slice(body).map_err(|error| match kind(response) {
-        Some(kind) => format!("gave an answer that is not JSON ({kind}): {error}"),
-        None => format!("gave an answer that is not JSON: {error}"),
+    serde_json::from_slice(body).map_err(|error| NoValue {
+        what: match kind(response) {
+            Some(kind) => format!("gave an answer that is not JSON ({kind}), {error}"),
+            None => format!("gave an answer that is not JSON, {error}"),
+        },
+        hint: "; `\"responseEncoding\": \"text\"` takes an answer that is not JSON",
     })
 }
 

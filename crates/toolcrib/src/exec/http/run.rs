@@ -69,10 +69,12 @@ impl<'a> Run<'a> {
                 self.cx.emit_step(&name, status_of(&result));
                 let done = (index + 1) as f64;
                 self.cx
-                    .emit_progress(done, Some(requests.len() as f64), Some(name));
+                    .emit_progress(done, Some(requests.len() as f64), Some(name.clone()));
             }
             let result = result.map_err(|error| match several {
-                true => error.with_detail("request", index + 1),
+                true => error
+                    .with_detail("request", index + 1)
+                    .preceded_by(&format!("{name} of {}: ", requests.len())),
                 false => error,
             });
             previous = match result {
@@ -187,10 +189,18 @@ impl<'a> Run<'a> {
     async fn attempt(&mut self, index: usize, mut request: Request) -> Result<Value, Failure> {
         let max = self.tool.definition.max_received.unwrap_or(MAX_RECEIVED);
         request.max_received = max.saturating_sub(self.received);
-        request.log = self.cx.exchanges();
+        let log = self.cx.exchanges();
+        request.log = log.clone();
+        let before = log.received();
         let response = match self.tool.settings.egress.send(request).await {
             Ok(response) => response,
-            Err(error) => return Err(unanswered(error)),
+            Err(error) => {
+                // What came counts, also if it is of no use to anybody.
+                let earlier = self.received;
+                self.received += log.received() - before;
+                let template = &self.tool.definition.requests[index];
+                return Err(unanswered(error, template, max, earlier));
+            }
         };
         self.received += response.body.len() as u64;
         self.read(index, response).await
@@ -224,7 +234,7 @@ pub(super) fn over_max_sent(bytes: u64, max: u64) -> String {
 }
 
 /// What came of a request that got no answer.
-fn unanswered(error: EgressError) -> Failure {
+fn unanswered(error: EgressError, template: &RequestTemplate, max: u64, earlier: u64) -> Failure {
     let repeat = match &error {
         EgressError::Network { unsent: true, .. } => Repeat::Always,
         EgressError::Network { unsent: false, .. } => Repeat::IfIdempotent,
@@ -232,10 +242,30 @@ fn unanswered(error: EgressError) -> Failure {
         | EgressError::Refused(_)
         | EgressError::BadRequest(_)
         | EgressError::Upstream(_)
+        | EgressError::TooLong { .. }
         | EgressError::Timeout(_) => Repeat::Never,
     };
+    let error = match error {
+        EgressError::TooLong { .. } => {
+            let before = match earlier {
+                0 => String::new(),
+                bytes => format!(", of which {bytes} came before"),
+            };
+            let message = format!(
+                "`{}` gave an answer over the limit of {max} bytes for a call{before}; `limits.maxReceivedBytes` of the tool changes it",
+                template.url.origin
+            );
+            ToolError::new(ErrorCode::UpstreamError, message)
+        }
+        EgressError::Timeout(why) => {
+            let ms = as_millis(template.timeout);
+            let message = format!("{why}: it has {ms} ms (`timeoutMs` of the request)");
+            ToolError::new(ErrorCode::Timeout, message)
+        }
+        error => error.into(),
+    };
     Failure {
-        error: error.into(),
+        error,
         repeat,
         retry_after: None,
         refused_credentials: None,

@@ -167,6 +167,11 @@ async fn an_attempt_has_its_own_time_and_the_call_another() {
     let start = Instant::now();
     let outcome = scene.call(json!({})).await;
     assert_eq!(code(&outcome), ErrorCode::Timeout);
+    let message = error(&outcome).message();
+    assert!(
+        message.ends_with("it has 100 ms (`timeoutMs` of the request)"),
+        "{message}"
+    );
     assert_eq!(server.received().len(), 1);
     let scene = Scene::with(&server).request(get(&server));
     let outcome = scene
@@ -256,10 +261,29 @@ async fn answers_together_may_not_be_more_than_the_file_says() {
     let outcome = scene(json!([one, one])).call(json!({})).await;
     assert_eq!(code(&outcome), ErrorCode::UpstreamError);
     assert_eq!(error(&outcome).details().unwrap()["request"], 2);
+    let message = error(&outcome).message();
+    assert!(message.starts_with("request 2 of 2: `http://"), "{message}");
+    let limit = "gave an answer over the limit of 1000 bytes for a call, of which 600 came before; \
+                 `limits.maxReceivedBytes` of the tool changes it";
+    assert!(message.ends_with(limit), "{message}");
     let endless = ScriptedServer::start(|_| Reply::ok("x".repeat(4096)).endless());
     let scene = Scene::with(&endless)
         .request(json!({"urlTemplate": endless.url("/"), "responseEncoding": "text"}));
     assert_eq!(code(&scene.call(json!({})).await), ErrorCode::UpstreamError);
+}
+
+#[tokio::test]
+async fn what_came_of_a_broken_attempt_counts() {
+    let broken = format!("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{}", "x".repeat(600));
+    let server = ScriptedServer::script([Reply::raw(broken), Reply::ok("y".repeat(600))]);
+    let scene = Scene::with(&server).tool(json!({
+        "tags": ["read"], "limits": {"maxReceivedBytes": 1000},
+        "impl": {"urlTemplate": server.url("/"), "responseEncoding": "text"},
+    }));
+    let outcome = scene.call(json!({})).await;
+    assert_eq!(server.received().len(), 2);
+    let message = error(&outcome).message();
+    assert!(message.contains("1000 bytes for a call, of which 600 came before"), "{message}");
 }
 
 #[tokio::test]
