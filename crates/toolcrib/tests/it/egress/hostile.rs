@@ -10,6 +10,9 @@ use toolcrib::testing::Reply;
 /// 64 MB of zeros, as the reference encoder packs them.
 const BROTLI_BOMB: &[u8] = include_bytes!("bomb.br");
 
+/// Less than it takes a server that never ends; more than a busy machine needs for what ends in time.
+const AGES: Duration = Duration::from_secs(15);
+
 fn gzip(content: &[u8]) -> Vec<u8> {
     let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     writer.write_all(content).unwrap();
@@ -123,7 +126,7 @@ async fn the_time_covers_every_byte_of_head_and_body() {
             ),
             "{path}"
         );
-        assert!(started.elapsed() < Duration::from_millis(1500), "{path}");
+        assert!(started.elapsed() < AGES, "{path}");
     }
 }
 
@@ -167,7 +170,7 @@ async fn the_time_covers_names_connections_and_encryption() {
         let started = Instant::now();
         let result = Egress::new(options).unwrap().send(request).await;
         assert!(error(result).starts_with("TIMEOUT"), "{url}");
-        assert!(started.elapsed() < Duration::from_millis(1500), "{url}");
+        assert!(started.elapsed() < AGES, "{url}");
     }
 }
 

@@ -38,7 +38,12 @@ async fn one_node_is_its_value_several_are_a_list_and_none_is_a_failure() {
 #[tokio::test]
 async fn parts_that_hold_one_another_are_not_copied_without_end() {
     let nested = |text: usize| {
-        let deep = format!("{}\"{}\"{}", "[".repeat(100), "x".repeat(text), "]".repeat(100));
+        let deep = format!(
+            "{}\"{}\"{}",
+            "[".repeat(100),
+            "x".repeat(text),
+            "]".repeat(100)
+        );
         Reply::ok(deep)
     };
     let fields = json!({"extractExpr": "$..*"});
@@ -139,7 +144,7 @@ async fn a_message_alone_says_what_came_and_what_to_do() {
         (
             Reply::ok("{\"a\": 1}"),
             json!({"extractExpr": "$.b"}),
-            "in which `extractExpr` finds nothing: `$['b']`: {\"a\": 1}".into(),
+            "in which `extractExpr` finds nothing: `$.b`: {\"a\": 1}".into(),
         ),
     ] {
         let server = ScriptedServer::start(move |_| reply.clone());
@@ -280,7 +285,7 @@ async fn error_mode_empty_gives_null_for_what_the_server_did_and_hides_no_refusa
         (Reply::ok("<html>"), json!({})),
         (Reply::ok("{}"), json!({"extractExpr": "$.a"})),
         (Reply::raw("nonsense"), json!({})),
-        (Reply::ok("1").after(super::SOON), json!({"timeoutMs": 50})),
+        (Reply::ok("1").after(super::AGES), json!({"timeoutMs": 50})),
     ] {
         let outcome = read(reply, empty(extra)).await;
         assert_eq!(value(&outcome), &Value::Null);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{SOON, Scene, call, code, error, value};
+use super::{AGES, Scene, call, code, error, value};
 use crate::model::error::ErrorCode;
 use crate::model::event::EventKind;
 use crate::model::ids::CallId;
@@ -125,7 +125,7 @@ async fn retry_after_is_waited_for_if_there_is_time_and_else_told_at_once() {
     let scene = Scene::with(&server).request(get(&server));
     let start = Instant::now();
     let outcome = scene.call(json!({})).await;
-    assert!(start.elapsed() < SOON);
+    assert!(start.elapsed() < AGES);
     assert_eq!(code(&outcome), ErrorCode::UpstreamError);
     let details = error(&outcome).details().unwrap();
     assert_eq!(
@@ -161,7 +161,7 @@ async fn a_pause_is_told_to_whoever_watches() {
 
 #[tokio::test]
 async fn an_attempt_has_its_own_time_and_the_call_another() {
-    let server = ScriptedServer::start(|_| Reply::ok("1").after(SOON));
+    let server = ScriptedServer::start(|_| Reply::ok("1").after(2 * AGES));
     let scene =
         Scene::with(&server).request(json!({"urlTemplate": server.url("/"), "timeoutMs": 100}));
     let start = Instant::now();
@@ -179,24 +179,24 @@ async fn an_attempt_has_its_own_time_and_the_call_another() {
         .execute(call(json!({})).timeout(Duration::from_millis(100)))
         .await;
     assert_eq!(code(&outcome), ErrorCode::Timeout);
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < AGES);
 }
 
 #[tokio::test]
 async fn cancelling_ends_the_exchange_at_once() {
-    let server = ScriptedServer::start(|_| Reply::ok("x").slowly(1, SOON).endless());
+    let server = ScriptedServer::start(|_| Reply::ok("x").slowly(1, 2 * AGES).endless());
     let scene = Scene::with(&server).request(
         json!({"urlTemplate": server.url("/"), "responseEncoding": "text", "errorMode": "empty"}),
     );
     let handle = scene.registry().execute_async(call(json!({})));
     let start = Instant::now();
     while server.received().is_empty() {
-        assert!(start.elapsed() < SOON);
+        assert!(start.elapsed() < AGES);
         tokio::task::yield_now().await;
     }
     handle.cancel();
     assert_eq!(code(&handle.outcome().await), ErrorCode::Cancelled);
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < AGES);
     // The record says that something left.
     assert_eq!(scene.crib.records()[0].network.len(), 1);
 }
@@ -274,7 +274,10 @@ async fn answers_together_may_not_be_more_than_the_file_says() {
 
 #[tokio::test]
 async fn what_came_of_a_broken_attempt_counts() {
-    let broken = format!("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{}", "x".repeat(600));
+    let broken = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{}",
+        "x".repeat(600)
+    );
     let server = ScriptedServer::script([Reply::raw(broken), Reply::ok("y".repeat(600))]);
     let scene = Scene::with(&server).tool(json!({
         "tags": ["read"], "limits": {"maxReceivedBytes": 1000},
@@ -283,7 +286,10 @@ async fn what_came_of_a_broken_attempt_counts() {
     let outcome = scene.call(json!({})).await;
     assert_eq!(server.received().len(), 2);
     let message = error(&outcome).message();
-    assert!(message.contains("1000 bytes for a call, of which 600 came before"), "{message}");
+    assert!(
+        message.contains("1000 bytes for a call, of which 600 came before"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
