@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::Value;
 
 use super::auth::{self, AuthContext};
-use super::build::{Draft, size_of};
+use super::build::Draft;
 use super::retry::{Failure, Repeat, Retries};
 use super::values::Values;
 use super::{HttpTool, answer, question};
@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
                 let cx = self.auth_context(&values);
                 auth::apply(auth, &mut request, &cx).await?;
             }
-            self.count(&request)
+            self.check_size(&request)
                 .map_err(|error| last.take().unwrap_or(error))?;
             let signed = template.auth.as_ref().map(|auth| (auth, request.clone()));
             let failure = match self.attempt(index, request).await {
@@ -139,31 +139,43 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts what is about to be sent against `limits.maxSentBytes`.
-    fn count(&mut self, request: &Request) -> Result<(), ToolError> {
-        let size = size_of(request);
+    /// Checks what is about to be sent against `limits.maxSentBytes`.
+    fn check_size(&self, request: &Request) -> Result<(), ToolError> {
+        let size = request.size(&request.url);
         match self.tool.definition.max_sent {
             Some(max) if self.sent + size > max => Err(ToolError::new(
                 ErrorCode::InvalidArguments,
                 over_max_sent(self.sent + size, max),
             )),
-            _ => {
-                self.sent += size;
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 
     async fn attempt(&mut self, index: usize, mut request: Request) -> Result<Value, Failure> {
         let max = self.tool.definition.max_received.unwrap_or(MAX_RECEIVED);
         request.max_received = max.saturating_sub(self.received);
-        request.log = self.cx.exchanges();
-        let response = match self.tool.settings.egress.send(request).await {
-            Ok(response) => response,
-            Err(error) => return Err(unanswered(error)),
+        let max_sent = self.tool.definition.max_sent;
+        request.max_sent = max_sent.map(|max| max.saturating_sub(self.sent));
+        let log = self.cx.exchanges();
+        request.log = log.clone();
+        let before = (log.left(), log.received());
+        let answered = self.tool.settings.egress.send(request).await;
+        // Also what answers that broke off and redirections took.
+        self.sent += log.left().saturating_sub(before.0);
+        self.received += log.received().saturating_sub(before.1);
+        let result = match answered {
+            Ok(response) => {
+                // A packed body counts as what came out of it.
+                let packed = response.exchanges.last().map_or(0, |last| last.received);
+                self.received += (response.body.len() as u64).saturating_sub(packed);
+                self.read(index, response).await
+            }
+            Err(error) => Err(unanswered(error)),
         };
-        self.received += response.body.len() as u64;
-        self.read(index, response).await
+        result.map_err(|failure| match self.received >= max {
+            true => failure.for_good(),
+            false => failure,
+        })
     }
 
     /// Reads an answer; a large one aside, so that others go on meanwhile.
