@@ -75,7 +75,7 @@ impl Place {
 
     /// Whether not even the directory around it is there.
     pub(super) fn is_nowhere(&self) -> bool {
-        let around = self.path.parent().map(|around| rustix::fs::lstat(around));
+        let around = self.path.parent().map(rustix::fs::lstat);
         matches!(around, Some(Err(rustix::io::Errno::NOENT)))
     }
 
