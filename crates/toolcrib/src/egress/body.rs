@@ -176,7 +176,12 @@ fn unpack_one(
     let (name, read) = match packing {
         Packing::Gzip => (
             "gzip",
-            take(flate2::read::MultiGzDecoder::new(packed), max, deadline, into),
+            take(
+                flate2::read::MultiGzDecoder::new(packed),
+                max,
+                deadline,
+                into,
+            ),
         ),
         Packing::Deflate if is_zlib(packed.packed) => (
             "deflate",
@@ -184,7 +189,12 @@ fn unpack_one(
         ),
         Packing::Deflate => (
             "deflate",
-            take(flate2::read::DeflateDecoder::new(packed), max, deadline, into),
+            take(
+                flate2::read::DeflateDecoder::new(packed),
+                max,
+                deadline,
+                into,
+            ),
         ),
         Packing::Brotli => (
             "br",
@@ -226,12 +236,7 @@ fn in_time(deadline: Instant) -> std::io::Result<()> {
 }
 
 /// Takes one byte more than it may, to know that there is more.
-fn take(
-    from: impl Read,
-    max: u64,
-    deadline: Instant,
-    into: &mut Vec<u8>,
-) -> std::io::Result<()> {
+fn take(from: impl Read, max: u64, deadline: Instant, into: &mut Vec<u8>) -> std::io::Result<()> {
     let left = max.saturating_add(1).saturating_sub(into.len() as u64);
     let mut from = from.take(left);
     loop {

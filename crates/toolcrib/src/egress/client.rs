@@ -190,14 +190,7 @@ impl Egress {
                 }
                 continue;
             }
-            let read = self.read(
-                answer.body,
-                &headers,
-                &request,
-                &target,
-                deadline,
-                &noted,
-            );
+            let read = self.read(answer.body, &headers, &request, &target, deadline, &noted);
             let body = within(deadline, &target, read).await??;
             self.0.pool.put(target, answer.speaking);
             return Ok(Response {

@@ -5,8 +5,8 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::retry::{Failure, Repeat, retry_after};
-use crate::egress::{Redirected, Response};
 use crate::egress::charset::{self, Decoded};
+use crate::egress::{Redirected, Response};
 use crate::manifest::{Extract, Placeholder, RequestTemplate, ResponseEncoding};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
@@ -101,7 +101,11 @@ fn credentials_of(template: &RequestTemplate) -> String {
         ([], Some(_)) => "; look at `auth` of the request".to_owned(),
         ([first, ..], auth) => format!(
             "; look at {}the secret `{}` (`toolcrib secret set {first}`)",
-            if auth.is_some() { "`auth` of the request and " } else { "" },
+            if auth.is_some() {
+                "`auth` of the request and "
+            } else {
+                ""
+            },
             names.join("`, `"),
         ),
     }
