@@ -779,7 +779,7 @@ Examples:
 Each test runs in an empty directory of its own behind the sandbox, several at once; afterwards the
 directory is gone. Nothing of your workspace is seen or changed, nothing is recorded, nobody is
 asked, and tools need not be trusted; what rules deny stays denied. A tool with `elevated` rights,
-without isolation or with permissions outside of that directory needs --yes.
+without isolation, with permissions outside of that directory or with a host to reach needs --yes.
 Exits with 1 when a test failed, 3 when there is no such tool or test.")]
 pub(crate) struct TestArgs {
     /// Tools, or single tests as TOOL:TEST; all when none is named

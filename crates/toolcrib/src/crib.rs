@@ -273,6 +273,7 @@ pub(crate) fn builtin_options(
         search: config.search(),
         secrets: Some(secrets.clone()),
         no_workspace,
+        no_network: None,
     }
 }
 

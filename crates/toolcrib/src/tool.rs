@@ -45,6 +45,12 @@ pub trait Tool: Send + Sync + 'static {
         }
     }
 
+    /// What a call would do, in words, where [`approval`](Self::approval) does not say: asked for only when a person is to read it.
+    /// By default the pipeline finds words by the tool's effects.
+    fn effect(&self, _args: &JsonObject) -> Option<String> {
+        None
+    }
+
     /// What the arguments become before they are judged: S0's `transform`, and what can only be checked after it. They fit
     /// `spec().input_schema` already. `edited`: a person changed them after they went through here once, so that only the
     /// check is left to do.

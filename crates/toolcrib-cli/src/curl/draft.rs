@@ -1,6 +1,7 @@
 //! A tool in the making: what the command asks for, with credentials as secrets and placeholders as arguments.
 
 use serde_json::Value;
+use toolcrib::secret::SecretName;
 
 use super::arguments::{Argument, Finds, Param};
 use super::body::{self, Body};
@@ -14,9 +15,6 @@ use super::why::Why;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
-
-/// Names that are Toolcrib's own in templates.
-const RESERVED: [&str; 3] = ["version", "slug", "displayName"];
 
 /// What the file is made from.
 #[derive(Debug)]
@@ -223,7 +221,8 @@ impl Making<'_> {
     /// `-A`, `-e`, `-b`, `-r`.
     fn small_headers(&mut self, command: &Command, headers: &mut Headers) {
         if let Some(agent) = command.agent.as_deref().filter(|agent| !agent.is_empty()) {
-            headers.push("User-Agent", mark::find(agent, Spellings::Doubled));
+            let agent = mark::find(agent, Spellings::Doubled);
+            headers.push_checked("User-Agent", &agent, &mut self.secrets);
         }
         if let Some(referer) = &command.referer {
             headers.referer(referer);
@@ -477,10 +476,14 @@ impl Making<'_> {
     fn settle_names(&mut self) {
         self.arguments
             .retain(|argument| !self.secrets.has(&argument.name));
-        let names = self.arguments.iter().map(|argument| argument.name.as_str());
-        for name in names.filter(|name| RESERVED.contains(name)) {
+        let arguments = self.arguments.iter().map(|argument| argument.name.as_str());
+        let names = arguments.chain(self.secrets.names());
+        // What is a name, and none of a secret, is a built-in variable.
+        for name in names.filter(|name| SecretName::parse(name).is_err()) {
             self.why.push(Why::new(
-                format!("`{name}` cannot be an argument: `${{{name}}}` is the tool's own"),
+                format!(
+                    "`{name}` cannot be an argument or a secret: `${{{name}}}` is the tool's own"
+                ),
                 "give it another name in the command",
             ));
         }

@@ -135,7 +135,8 @@ impl Headers {
         }
     }
 
-    fn push_checked(&mut self, name: &str, value: &str, secrets: &mut Secrets) {
+    /// Sends a header whose value may be a credential.
+    pub(super) fn push_checked(&mut self, name: &str, value: &str, secrets: &mut Secrets) {
         let mut words = value.split([' ', ',', ';', '=', '"']);
         if credential::is_name(name) || words.any(credential::is_value) {
             let place = format!("the header `{name}`");

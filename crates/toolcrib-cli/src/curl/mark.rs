@@ -88,6 +88,17 @@ pub(super) fn names(text: &str) -> Vec<&str> {
         .collect()
 }
 
+/// What stands around the marks.
+pub(super) fn literals(text: &str) -> String {
+    let mut pieces = text.split(OPEN);
+    let mut around = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let after = piece.split_once([CLOSE, CLOSE_WHOLE]);
+        around.push_str(after.map_or("", |(_, after)| after));
+    }
+    around
+}
+
 /// Whether a `$` stands right before a mark: no template can say that, since `$${` is the escape.
 pub(super) fn is_behind_dollar(text: &str) -> bool {
     text.contains(&format!("${OPEN}"))
@@ -203,6 +214,8 @@ mod tests {
         assert_eq!(names(&find(&text, Spellings::All)), ["a", "x"]);
         assert_eq!(only(&of("a")), Some("a"));
         assert_eq!(only(&format!("{}{}", of("a"), of("b"))), None);
+        let around = format!("x{}y{}", of("a"), whole("b"));
+        assert_eq!(literals(&around), "xy");
         assert_eq!(template(&format!("${{a.b}} {}", of("q"))), "$${a.b} ${q}");
     }
 

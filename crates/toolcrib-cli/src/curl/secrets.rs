@@ -36,12 +36,13 @@ impl Secrets {
         }
     }
 
-    /// The mark of a secret in the place of a credential. A text with variables keeps them, and they are secrets.
+    /// The mark of a secret in the place of a credential. Where nothing but variables would be told, they are kept, and are secrets;
+    /// a text around them is as much of a credential as any other, and the whole becomes one secret.
     pub(super) fn conceal(&mut self, value: &str, suffix: &str, place: &str) -> String {
         if value.is_empty() {
             return String::new();
         }
-        if mark::is_in(value) {
+        if mark::is_in(value) && !tells(value, suffix == "COOKIE") {
             for name in mark::names(value) {
                 self.claim(name, place);
             }
@@ -92,6 +93,11 @@ impl Secrets {
         }
     }
 
+    /// Their names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.kept.iter().map(|kept| kept.name.as_str())
+    }
+
     /// Whether a name is one of a secret.
     pub(super) fn has(&self, name: &str) -> bool {
         self.kept.iter().any(|kept| kept.name == name)
@@ -110,4 +116,20 @@ impl Secrets {
         });
         uses.collect()
     }
+}
+
+/// Whether there is more in a text than variables and the names of what they are: `session=$SESSION` tells nothing.
+fn tells(value: &str, are_cookies: bool) -> bool {
+    let is_told = |part: &str| {
+        let value = match part.split_once('=') {
+            Some((name, value))
+                if !mark::is_in(name) && (are_cookies || credential::is_name(name.trim())) =>
+            {
+                value
+            }
+            _ => part,
+        };
+        mark::literals(value).contains(char::is_alphanumeric)
+    };
+    value.split(';').any(is_told)
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
+use toolcrib::testing::{Reply, ScriptedServer};
 
 use crate::harness::Test;
 use crate::terminal::until;
@@ -384,6 +385,37 @@ fn what_the_sandbox_does_not_hold_needs_yes() {
         .file(".toolcrib/tools/s.yaml", steps);
     assert_eq!(statuses(&tests(&test, &[], 1)), ["failed"; 3]);
     assert_eq!(statuses(&tests(&test, &["--yes"], 0)), ["passed"; 3]);
+}
+
+#[test]
+fn no_host_is_reached_without_yes() {
+    let server = ScriptedServer::start(|_| Reply::ok("hello"));
+    let (host, url) = (server.host(), server.url("/told"));
+    let tests = "tests:\n  - {name: it, expected: {output-contains: hello}}\n";
+    let posts = format!(
+        "description: P\nbash: 'curl -sS -m 5 -d @/etc/hosts {url}'\ntags: [read]\nsecurity:\n  required-permissions: [\"network:external:{host}\"]\n  justification: x\n{tests}"
+    );
+    let fetches = format!(
+        "description: F\ntags: [read]\nsteps:\n  - {{name: s, use-tool: web_fetch, with: {{url: \"{url}\"}}}}\n{tests}"
+    );
+    let shells = format!(
+        "description: S\ntags: [run]\nsteps:\n  - {{name: s, use-tool: shell, with: {{command: \"curl -sS -m 5 {url}\"}}}}\n{tests}"
+    );
+    let alias = format!("description: A\ntype: alias\nbase-tool: p\ntags: [read]\n{tests}");
+    let test = Test::new()
+        .config(&format!(
+            "allowedHosts = [{host:?}]\n[sandbox]\nnetwork = \"full\"\n"
+        ))
+        .file(".toolcrib/tools/a.yaml", alias)
+        .file(".toolcrib/tools/f.yaml", fetches)
+        .file(".toolcrib/tools/p.yaml", posts)
+        .file(".toolcrib/tools/s.yaml", shells);
+    let ran = test.run(&["test", "--no-input"]).exits(1);
+    assert_eq!(ran.stdout.matches("--yes").count(), 3, "{ran:?}");
+    assert_eq!(server.connections(), 0, "{:?}", server.received());
+    test.run(&["test", "p", "--yes"]).exits(0);
+    test.run(&["test", "f", "--yes"]).exits(0);
+    assert!(server.received()[0].text().contains("localhost"));
 }
 
 #[test]

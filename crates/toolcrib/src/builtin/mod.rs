@@ -64,6 +64,8 @@ pub struct BuiltinOptions {
     pub secrets: Option<SecretStore>,
     /// Why there is no workspace, which file tools need.
     pub no_workspace: Option<String>,
+    /// Why there is no network, which `web_fetch` and `web_search` need, where there is none.
+    pub no_network: Option<String>,
 }
 
 impl Registry {
@@ -98,8 +100,8 @@ impl Registry {
         let mut tools: Vec<(Arc<dyn Tool>, Option<String>)> =
             on_files.map(|tool| (tool, no_workspace.clone())).into();
         let search = WebSearch::new(options.search.as_ref(), options.secrets, egress.clone());
-        let no_provider = search.unavailable();
-        tools.push((Arc::new(WebFetch::new(egress)), None));
+        let no_provider = options.no_network.clone().or(search.unavailable());
+        tools.push((Arc::new(WebFetch::new(egress)), options.no_network));
         tools.push((Arc::new(search), no_provider));
         let unavailable = |(tool, unavailable)| {
             (

@@ -151,13 +151,20 @@ impl Egress {
         let max_redirects = request.max_redirects.min(MAX_REDIRECTS);
         let mut hops = 0;
         let mut redirected = Redirected::No;
-        let (mut url, mut target) = Target::parse(request.url.as_str())?;
+        let (mut url, mut target) = Target::of(&request.url)?;
         loop {
             let admitted = self.0.connector.guard.admit(&target, &request.reach);
             admitted.map_err(|error| match hops {
                 0 => error,
                 _ => redirect::led_to(&url, error),
             })?;
+            let size = request.size(&url);
+            if let Some(left) = request.max_sent.as_mut() {
+                *left = left
+                    .checked_sub(size)
+                    .ok_or_else(|| too_much(&target, hops))?;
+            }
+            request.log.leaves(size);
             let noted = request.log.begin(&request.method, &url, &target);
             hops += 1;
             let exchange = self.exchange(&request, &url, &target, deadline, &noted);
@@ -173,7 +180,7 @@ impl Egress {
                 && let Some(location) = redirect::location(status, &headers)
             {
                 let location = location?;
-                if hops > max_redirects {
+                if hops > usize::from(max_redirects) {
                     return Err(EgressError::Upstream(format!(
                         "`{target}` redirects once more after {max_redirects} redirections"
                     )));
@@ -184,10 +191,14 @@ impl Egress {
                     true => redirected.max(Redirected::WithinOrigin),
                     false => Redirected::Elsewhere,
                 };
-                let drained = body::read(answer.body, MAX_REDIRECTION, &from, &noted);
+                let before = noted.bytes_received();
+                let most = MAX_REDIRECTION.min(request.max_received);
+                let drained = Box::pin(body::read(answer.body, most, &from, &noted));
                 if let Ok(Ok(_)) = within(deadline, &from, drained).await {
                     self.0.pool.put(from, answer.speaking);
                 }
+                let came = noted.bytes_received().saturating_sub(before);
+                request.max_received = request.max_received.saturating_sub(came);
                 continue;
             }
             let read = self.read(answer.body, &headers, &request, &target, deadline, &noted);
@@ -242,7 +253,8 @@ impl Egress {
             let is_new = kept.is_none();
             let mut speaking = match kept {
                 Some(speaking) => speaking,
-                None => self.open(request, target, deadline).await?,
+                // Rare, and large: it would be a part of every request that is under way.
+                None => Box::pin(self.open(request, target, deadline)).await?,
             };
             let mut failed = match speaking.sender.try_send_request(message).await {
                 Ok(answer) => {
@@ -322,6 +334,16 @@ impl Egress {
         let packed = body::read(body, request.max_received, target, noted).await?;
         body::unpack(packings, packed, request.max_received, deadline).await
     }
+}
+
+/// What is said of a request that would be more than may be sent; `hops`: how many were made before.
+fn too_much(target: &Target, hops: usize) -> EgressError {
+    EgressError::BadRequest(match hops {
+        0 => format!("the request to `{target}` is more than may still be sent"),
+        _ => format!(
+            "a redirection to `{target}` was not followed: sending the request once more is more than may still be sent (`limits.maxSentBytes`)"
+        ),
+    })
 }
 
 /// The request as it goes over the wire.

@@ -48,6 +48,8 @@ struct Kept {
     told_apart: Vec<Noted>,
     /// The rest in one.
     others: Option<(u64, Noted)>,
+    /// Bytes that left, heads included.
+    left: u64,
 }
 
 /// One exchange that is under way.
@@ -99,12 +101,23 @@ impl ExchangeLog {
         noted.clone()
     }
 
-    /// How many bytes came back so far, as they came.
+    /// Counts the bytes of a request that is about to be made, its head included.
+    pub(crate) fn leaves(&self, bytes: u64) {
+        let mut kept = lock(&self.0);
+        kept.left = kept.left.saturating_add(bytes);
+    }
+
+    /// How many bytes left so far, heads included.
+    pub(crate) fn left(&self) -> u64 {
+        lock(&self.0).left
+    }
+
+    /// How many bytes of bodies came so far, those of answers that broke off and of redirections included.
     pub(crate) fn received(&self) -> u64 {
         let kept = lock(&self.0);
         let others = kept.others.as_ref().map(|(_, others)| others);
-        let received = |noted: &Noted| lock(&noted.0).received;
-        kept.told_apart.iter().chain(others).map(received).sum()
+        let all = kept.told_apart.iter().chain(others);
+        all.fold(0, |sum, noted| sum.saturating_add(noted.bytes_received()))
     }
 
     /// The exchanges so far.
@@ -135,6 +148,10 @@ impl Noted {
     pub(crate) fn received(&self, bytes: u64) {
         let mut exchange = lock(&self.0);
         exchange.received = exchange.received.saturating_add(bytes);
+    }
+
+    pub(crate) fn bytes_received(&self) -> u64 {
+        lock(&self.0).received
     }
 
     pub(crate) fn exchange(&self) -> Exchange {

@@ -32,7 +32,9 @@ pub struct Request {
     pub reach: Reach,
     /// How long everything may take together, bodies included.
     pub timeout: Duration,
-    /// How many bytes may come back, unpacked; more is an error.
+    /// How many bytes may leave, heads and every hop included; `None` for no limit. What would be more is not sent.
+    pub max_sent: Option<u64>,
+    /// How many bytes may come back, unpacked, the bodies of redirections included; more is an error.
     pub max_received: u64,
     /// How many hops are followed, five at most; 0 for none, and the answer is the redirection itself.
     pub max_redirects: u8,
@@ -51,10 +53,20 @@ impl Request {
             body_is_plain: false,
             reach: Reach::Listed,
             timeout: Duration::from_secs(30),
+            max_sent: None,
             max_received: 5 * 1024 * 1024,
             max_redirects: 5,
             log: ExchangeLog::default(),
         }
+    }
+
+    /// How many bytes it is with this URL, credentials and all.
+    pub(crate) fn size(&self, url: &Url) -> u64 {
+        let headers = self.headers.iter();
+        let headers: usize = headers
+            .map(|(name, value)| name.as_str().len() + value.len())
+            .sum();
+        (url.as_str().len() + headers + self.body.len()) as u64
     }
 
     /// Whether something of it must not go to another origin, or in the clear.

@@ -58,6 +58,18 @@ impl fmt::Display for Target {
 impl Target {
     /// Reads a URL: `http` or `https`, a host, no credentials, nothing that is read one way here and another way elsewhere.
     pub fn parse(url: &str) -> Result<(Url, Target), EgressError> {
+        Target::read(url, || Url::parse(url))
+    }
+
+    /// As [`parse`](Self::parse), of a URL that the parser has read already: its text would be read as what it is.
+    pub(super) fn of(url: &Url) -> Result<(Url, Target), EgressError> {
+        Target::read(url.as_str(), || Ok(url.clone()))
+    }
+
+    fn read(
+        url: &str,
+        parsed: impl FnOnce() -> Result<Url, url::ParseError>,
+    ) -> Result<(Url, Target), EgressError> {
         let bad = |message: &str| Err(EgressError::BadUrl(message.to_owned()));
         if url.len() > MAX_URL {
             return bad(&format!("a URL may have {MAX_URL} bytes at most"));
@@ -102,8 +114,8 @@ impl Target {
                     .to_owned(),
             );
         }
-        let read = Url::parse(url)
-            .map_err(|error| EgressError::BadUrl(format!("this is no URL: {error}")))?;
+        let read =
+            parsed().map_err(|error| EgressError::BadUrl(format!("this is no URL: {error}")))?;
         // The parser unpacks the host, so that what it hides must be looked for again: `http://a%40b/`.
         if !read.username().is_empty() || read.password().is_some() {
             return refuse("a URL with a user name or password in it is refused".to_owned());

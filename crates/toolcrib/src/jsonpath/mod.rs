@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use syntax::Query;
+use syntax::{From, Query, Segment, Selector};
 
 /// How many characters an expression may have.
 pub const MAX_CHARACTERS: usize = 4096;
@@ -41,6 +41,23 @@ pub struct JsonPath {
     text: Arc<str>,
     query: Arc<Query>,
     doubts: Arc<[PathError]>,
+}
+
+/// A step from a value to one that is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way<'a> {
+    Name(&'a str),
+    Index(usize),
+}
+
+impl Way<'_> {
+    fn of(segment: &Segment) -> Option<Way<'_>> {
+        match (segment.from, segment.selectors.as_slice()) {
+            (From::Nodes, [Selector::Name(name)]) => Some(Way::Name(name)),
+            (From::Nodes, [Selector::Index(index)]) => usize::try_from(*index).ok().map(Way::Index),
+            _ => None,
+        }
+    }
 }
 
 /// Why an expression is none, and where.
@@ -81,6 +98,11 @@ impl JsonPath {
     /// of a second at worst.
     pub fn query<'a>(&self, document: &'a Value) -> Result<Vec<&'a Value>, TooMuchWork> {
         evaluate::query(&self.query, document, MAX_STEPS)
+    }
+
+    /// The names and indexes that lead to the one value it can select; none if it can select several, or counts from an end.
+    pub(crate) fn way(&self) -> Option<Vec<Way<'_>>> {
+        self.query.segments.iter().map(Way::of).collect()
     }
 
     /// What is no error by the RFC and yet never what its author wants: patterns that are no I-Regexp and so match nothing.

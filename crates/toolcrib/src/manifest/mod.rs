@@ -257,13 +257,19 @@ impl HttpDefinition {
 impl RequestTemplate {
     /// Every placeholder, in the order of URL, headers, body, `auth`.
     pub fn placeholders(&self) -> Vec<&Placeholder> {
+        let mut all = self.placeholders_without_auth();
+        let texts = self.auth.iter().flat_map(Auth::texts);
+        all.extend(texts.flat_map(Template::placeholders));
+        all
+    }
+
+    /// Those of the URL, the headers and the body.
+    pub fn placeholders_without_auth(&self) -> Vec<&Placeholder> {
         let mut all: Vec<&Placeholder> = self.url.path.placeholders().collect();
         all.extend(self.url.query.iter().flat_map(Template::placeholders));
         let headers = self.headers.iter();
         all.extend(headers.flat_map(|(_, value)| value.placeholders()));
         all.extend(self.body.iter().flat_map(BodyTemplate::placeholders));
-        let texts = self.auth.iter().flat_map(Auth::texts);
-        all.extend(texts.flat_map(Template::placeholders));
         all
     }
 }

@@ -1,5 +1,6 @@
 //! What a person is asked: made from the tool's own words, the rules' and the arguments.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -200,8 +201,13 @@ fn announcement(call: &Call<'_>, reason: String) -> Announce {
     })
 }
 
-/// For tools that do not say themselves what they would do.
+/// For tools that did not say along with their approval what they would do.
 pub(super) fn effect_in_words(entry: &Entry, args: &JsonObject) -> String {
+    // The tool's own code: where it panics, our words must do.
+    let own = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.effect(args)));
+    if let Ok(Some(own)) = own {
+        return own;
+    }
     let spec = entry.spec();
     let masked = Value::Object(spec.input_schema.masked(args, &spec.synonyms)).to_string();
     format!("run `{}` with {}", spec.name, text::shorten(&masked, 400))

@@ -141,13 +141,13 @@ impl<'a> Trace<'a> {
 
     pub(super) fn finish(mut self, mut result: Result<ToolOutput, ToolError>) -> Outcome {
         // As of now: the call itself may have learned a secret.
-        let masker = self.inner.policy.masker();
+        let masker = self.inner.policy.masker_of_late();
         if !masker.is_empty() {
             mask_result(&masker, &mut result);
             self.mask(&masker);
         }
         let timing = self.timing();
-        self.record(&timing, result.as_ref().err());
+        self.record(&timing, result.as_ref().err(), &masker);
         Outcome {
             call_id: self.id.clone(),
             tool: std::mem::take(&mut self.tool),
@@ -174,13 +174,10 @@ impl<'a> Trace<'a> {
     }
 
     /// What left for other machines. An upstream chooses where it redirects to, and may put a secret into the name.
-    fn network(&self) -> Vec<Exchange> {
+    fn network(&self, masker: &Masker) -> Vec<Exchange> {
         let mut network = self.exchanges.exchanges();
-        if !network.is_empty() {
-            let masker = self.inner.policy.masker();
-            for exchange in &mut network {
-                masker.mask_text(&mut exchange.host);
-            }
+        for exchange in &mut network {
+            masker.mask_text(&mut exchange.host);
         }
         network
     }
@@ -207,7 +204,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn record(&mut self, timing: &Timing, error: Option<&ToolError>) {
+    fn record(&mut self, timing: &Timing, error: Option<&ToolError>, masker: &Masker) {
         self.finished = true;
         let call_id = if self.listed {
             self.inner.running.leave(&self.id);
@@ -233,7 +230,7 @@ impl<'a> Trace<'a> {
             message: error.map(|error| error.message().to_owned()),
             approval: self.approval.clone(),
             truncated: self.truncated,
-            network: self.network(),
+            network: self.network(masker),
             parameters: self.parameters.clone(),
         };
         // A recorder is somebody's code; a call never panics.
@@ -257,9 +254,10 @@ impl Drop for Trace<'_> {
             // The caller went away. What the tool left running learns of it.
             self.cancel.cancel();
             let error = ToolError::new(ErrorCode::Cancelled, "the caller went away");
-            self.mask(&self.inner.policy.masker());
+            let masker = self.inner.policy.masker();
+            self.mask(&masker);
             let timing = self.timing();
-            self.record(&timing, Some(&error));
+            self.record(&timing, Some(&error), &masker);
         }
     }
 }

@@ -127,6 +127,13 @@ impl Policy {
             .as_ref()
             .map_or_else(Masker::default, SecretStore::masker)
     }
+
+    /// The same, by what was found if somebody looked a moment ago.
+    pub(crate) fn masker_of_late(&self) -> Masker {
+        self.secrets
+            .as_ref()
+            .map_or_else(Masker::default, SecretStore::masker_of_late)
+    }
 }
 
 /// Why a tool was not registered.

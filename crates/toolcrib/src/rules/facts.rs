@@ -1,6 +1,7 @@
 //! What a call is about, read once for all rules: shell texts with their commands, paths, URLs.
 
 use std::cell::OnceCell;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -26,8 +27,10 @@ pub(super) struct Facts<'a> {
 /// The shell texts of a call. Made first, since commands borrow from it.
 pub(super) struct Texts<'a> {
     shells: Vec<ShellText<'a>>,
-    /// Where the workspace is.
-    place: Where,
+    workspace: Option<&'a Path>,
+    directory: Option<&'a str>,
+    /// Where the workspace is; made when somebody asks, unless there is shell text.
+    place: OnceCell<Where>,
 }
 
 /// A shell text.
@@ -59,7 +62,6 @@ impl<'a> Texts<'a> {
             .iter()
             .find(|(_, role)| *role == Role::Directory)
             .and_then(|(name, _)| text(name));
-        let mut place = Where::new(cx.workspace, directory, &[]);
         let given = tool
             .roles
             .iter()
@@ -68,17 +70,23 @@ impl<'a> Texts<'a> {
                 Role::Code { language } => matches!(text(language), Some("bash" | "sh")),
                 Role::Directory | Role::ReadPath | Role::WritePath | Role::Url => false,
             })
-            .filter_map(|(parameter, _)| {
-                let text = text(parameter)?;
-                place.distrust(text);
-                Some((parameter.as_str(), text))
-            });
+            .filter_map(|(parameter, _)| Some((parameter.as_str(), text(parameter)?)));
         let given: Vec<(&'a str, &'a str)> = given.collect();
-        let given = given.into_iter().map(|(parameter, text)| ShellText {
-            parameter: Some(parameter),
-            text,
-            script: shell::read(text),
-            place: place.clone(),
+        let known = OnceCell::new();
+        if !given.is_empty() {
+            known.get_or_init(|| {
+                let mut place = Where::new(cx.workspace, directory, &[]);
+                given.iter().for_each(|(_, text)| place.distrust(text));
+                place
+            });
+        }
+        let given = given.into_iter().filter_map(|(parameter, text)| {
+            Some(ShellText {
+                parameter: Some(parameter),
+                text,
+                script: shell::read(text),
+                place: known.get()?.clone(),
+            })
         });
         let authored = cx.commands.iter().map(|command| {
             let mut place = Where::new(cx.workspace, command.directory.as_deref(), &command.own);
@@ -91,7 +99,17 @@ impl<'a> Texts<'a> {
             }
         });
         let shells = given.chain(authored).collect();
-        Texts { shells, place }
+        Texts {
+            shells,
+            workspace: cx.workspace,
+            directory,
+            place: known,
+        }
+    }
+
+    fn place(&self) -> &Where {
+        self.place
+            .get_or_init(|| Where::new(self.workspace, self.directory, &[]))
     }
 }
 
@@ -129,7 +147,7 @@ impl<'a> Facts<'a> {
 
     /// Where the workspace is.
     pub(super) fn place(&self) -> &Where {
-        &self.texts.place
+        self.texts.place()
     }
 
     /// Every command of every shell text.
@@ -164,9 +182,13 @@ impl<'a> Facts<'a> {
     pub(super) fn host_parameters(&self) -> &[String] {
         self.urls.get_or_init(|| {
             self.with_role(|role| (*role == Role::Url).then_some(()))
-                .map(|(text, ())| text)
-                .chain(self.tool.urls.iter().map(String::as_str))
-                .flat_map(super::host::of_url_to_anybody)
+                .flat_map(|(text, ())| super::host::of_url_to_anybody(text))
+                .chain(
+                    self.tool
+                        .urls
+                        .iter()
+                        .flat_map(|url| super::host::of_authored_url(url)),
+                )
                 .collect()
         })
     }

@@ -3,6 +3,7 @@
 //! A host is compared in one spelling: lower case, no final dot, numbers as dotted numbers. `0x7f000001` and `127.1` are
 //! `127.0.0.1`, as they are for the C library.
 
+use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::invocation::Invocation;
@@ -100,6 +101,29 @@ pub(super) fn of_url_to_anybody(text: &str) -> Vec<String> {
         hosts.push(host);
     }
     hosts
+}
+
+/// How many URLs of tools' authors are remembered.
+const MAX_REMEMBERED: usize = 64;
+
+thread_local! {
+    /// URLs of authors that were read lately, with their hosts.
+    static REMEMBERED: RefCell<Vec<(String, Vec<String>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// As [`of_url_to_anybody`], for a URL that every call of its tool has: read once.
+pub(super) fn of_authored_url(text: &str) -> Vec<String> {
+    REMEMBERED.with_borrow_mut(|remembered| {
+        if let Some((_, hosts)) = remembered.iter().find(|(url, _)| url == text) {
+            return hosts.clone();
+        }
+        let hosts = of_url_to_anybody(text);
+        if remembered.len() >= MAX_REMEMBERED {
+            remembered.clear();
+        }
+        remembered.push((text.to_owned(), hosts.clone()));
+        hosts
+    })
 }
 
 /// The host in front of a port, a path or both, after a user.

@@ -163,6 +163,14 @@ impl Rule {
         }
     }
 
+    /// Whether it can match calls of tools that have no shell text and no paths, only hosts that they ask.
+    pub(super) fn reads_hosts_alone(&self) -> bool {
+        match &self.condition {
+            Condition::Known(_) => false,
+            Condition::Stated(stated) => stated.commands.is_empty() && stated.paths.is_none(),
+        }
+    }
+
     pub(super) fn concerns(&self, tool: &ToolSpec) -> bool {
         self.tools.is_empty()
             || self.tools.iter().any(|name| {

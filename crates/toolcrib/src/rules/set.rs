@@ -25,6 +25,8 @@ pub struct RuleSet {
     rules: Vec<Arc<Rule>>,
     /// Those that can match a tool whose parameters have no roles: the others need not be looked at.
     for_any_argument: Vec<Arc<Rule>>,
+    /// Those, and the ones that can match a tool of which no more is known than whom it asks.
+    for_hosts: Vec<Arc<Rule>>,
     disabled: Vec<Arc<Rule>>,
 }
 
@@ -48,6 +50,7 @@ impl RuleSet {
         RuleSet {
             rules: Vec::new(),
             for_any_argument: Vec::new(),
+            for_hosts: Vec::new(),
             disabled: Vec::new(),
         }
     }
@@ -57,6 +60,9 @@ impl RuleSet {
         let rule = Arc::new(rule);
         if rule.reads_any_argument() {
             self.for_any_argument.push(Arc::clone(&rule));
+        }
+        if rule.reads_hosts_alone() {
+            self.for_hosts.push(Arc::clone(&rule));
         }
         self.rules.push(rule);
     }
@@ -94,8 +100,9 @@ impl RuleSet {
         let Some(at) = found else {
             return false;
         };
-        self.for_any_argument
-            .retain(|rule| !Arc::ptr_eq(rule, &self.rules[at]));
+        for some in [&mut self.for_any_argument, &mut self.for_hosts] {
+            some.retain(|rule| !Arc::ptr_eq(rule, &self.rules[at]));
+        }
         self.disabled.push(self.rules.remove(at));
         true
     }
@@ -103,10 +110,11 @@ impl RuleSet {
 
 impl Rules for RuleSet {
     fn judge(&self, tool: &ToolSpec, args: &JsonObject, cx: &RuleContext<'_>) -> Judgement {
-        let rules = if tool.roles.is_empty() && tool.urls.is_empty() && cx.commands.is_empty() {
-            &self.for_any_argument
-        } else {
-            &self.rules
+        let has_no_parts = tool.roles.is_empty() && cx.commands.is_empty();
+        let rules = match (has_no_parts, tool.urls.is_empty()) {
+            (true, true) => &self.for_any_argument,
+            (true, false) => &self.for_hosts,
+            (false, _) => &self.rules,
         };
         if rules.is_empty() {
             return Judgement::allow();

@@ -32,7 +32,14 @@ impl EventMask {
 
     /// What is told in the place of an event: nothing, if all of it is held back; more, if something was.
     pub(crate) fn filter(&mut self, kind: EventKind) -> Vec<EventKind> {
-        let masker = self.store.masker();
+        let masker = match kind {
+            // Nothing in it can be a secret; it only ends what is open, which has maskers of its own.
+            EventKind::Finished { .. } if self.open.is_empty() => return vec![kind],
+            EventKind::Finished { .. } => Masker::default(),
+            // The tool has just been looked for, and the secrets with it.
+            EventKind::Started { .. } => self.store.masker_of_late(),
+            _ => self.store.masker(),
+        };
         if masker.is_empty() && self.open.is_empty() {
             return vec![kind];
         }

@@ -3,21 +3,17 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::{Map, Value};
 
+use super::cuts::{self, Cuts};
 use super::forms::{MIN_BYTES, forms};
 use crate::model::secret::Secret;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[REDACTED]";
-
-/// The marks of texts that were cut: what stands beside them may be a part of a secret.
-const LEFT_OUT: &str = "\n[toolcrib ";
-const LEFT_OUT_END: &str = " bytes left out]\n";
-const SHORTENED: &str = "…";
 
 /// Replaces secrets by `[REDACTED]`: as they are, in base64 at any offset, percent-encoded, escaped for JSON, HTML and shells,
 /// in hexadecimal. Cheap to clone; the default looks for nothing.
@@ -44,6 +40,8 @@ struct Inner {
     longest: usize,
     /// Whether a form could be a number.
     numeric: bool,
+    /// Made when the first text comes that was cut.
+    cuts: OnceLock<Cuts>,
 }
 
 impl Masker {
@@ -75,6 +73,7 @@ impl Masker {
                 .iter()
                 .any(|form| form.bytes().all(|b| b"0123456789.+-eE".contains(&b))),
             forms,
+            cuts: OnceLock::new(),
         })))
     }
 
@@ -110,10 +109,11 @@ impl Masker {
             return Cow::Borrowed(text);
         };
         let masked = self.mask_whole(text);
-        if !masked.contains(SHORTENED) && !masked.contains(LEFT_OUT) {
+        if !cuts::are_in(&masked) {
             return masked;
         }
-        match inner.mask_cuts(&masked) {
+        let cuts = inner.cuts.get_or_init(|| Cuts::of(&inner.forms));
+        match cuts.mask(&masked) {
             Some(cut) => Cow::Owned(cut),
             None => masked,
         }
@@ -263,57 +263,6 @@ impl Inner {
         (first..last)
             .find(|start| self.is_beginning(&text[*start..]))
             .unwrap_or(text.len())
-    }
-
-    /// How long the end of a form is with which a text starts.
-    fn ended_after(&self, text: &[u8]) -> usize {
-        let ends = self.forms.iter().flat_map(|form| {
-            let form = form.as_bytes();
-            (MIN_BYTES..form.len())
-                .rev()
-                .find(|length| text.starts_with(&form[form.len() - length..]))
-        });
-        ends.max().unwrap_or_default()
-    }
-
-    /// Takes parts of secrets away that stand beside the marks of cuts.
-    fn mask_cuts(&self, text: &str) -> Option<String> {
-        let mut out = String::new();
-        let mut rest = text;
-        let mut changed = false;
-        while let Some(at) = [SHORTENED, LEFT_OUT]
-            .iter()
-            .filter_map(|mark| rest.find(mark))
-            .min()
-        {
-            let before = &rest[..at];
-            let kept = self.begun_before(before.as_bytes());
-            out.push_str(&before[..kept]);
-            if kept < at {
-                out.push_str(REDACTED);
-                changed = true;
-            }
-            let marked = &rest[at..];
-            let end = if marked.starts_with(SHORTENED) {
-                SHORTENED.len()
-            } else {
-                // Only a mark of ours is followed by what a cut left.
-                let length = LEFT_OUT.len() + 64;
-                let near = &marked[..marked.floor_char_boundary(length.min(marked.len()))];
-                near.find(LEFT_OUT_END)
-                    .map_or(LEFT_OUT.len(), |end| end + LEFT_OUT_END.len())
-            };
-            out.push_str(&marked[..end]);
-            rest = &marked[end..];
-            let gone = self.ended_after(rest.as_bytes());
-            if gone > 0 {
-                out.push_str(REDACTED);
-                rest = &rest[gone..];
-                changed = true;
-            }
-        }
-        out.push_str(rest);
-        changed.then_some(out)
     }
 }
 

@@ -5,6 +5,7 @@
 //! programs commonly give it. It is no boundary: a tool that turns a value around, or encrypts it, is not caught.
 
 mod binding;
+mod cuts;
 mod error;
 mod events;
 mod file;

@@ -37,7 +37,7 @@ pub(super) struct Loaded {
     directory: Option<Stamp>,
     files: Vec<(String, Option<Stamp>)>,
     /// Whether the directory had been left alone for long enough to trust its time.
-    settled: bool,
+    pub(super) settled: bool,
 }
 
 /// Which file something is, and in which state.

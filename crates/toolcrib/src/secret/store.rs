@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -25,6 +26,9 @@ use crate::storage::{DurableDir, StorageError};
 /// How many values learned at run time are masked, and how many bytes of them.
 const MAX_LEARNED: usize = 64;
 const MAX_LEARNED_BYTES: usize = 128 * 1024;
+
+/// How long ago a look at the files is a moment ago: less than another process takes to keep a secret and have it printed.
+const LATELY: Duration = Duration::from_micros(500);
 
 /// What can be shown of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +62,10 @@ struct State {
     learned: VecDeque<Secret>,
     /// Made when it is first asked for: who lists secrets needs none.
     masker: Option<Masker>,
+    /// How often something else was found in the files.
+    readings: u64,
+    /// When somebody last looked at the files.
+    looked: Option<Instant>,
 }
 
 impl SecretStore {
@@ -106,6 +114,7 @@ impl SecretStore {
             unknown,
         };
         dir.write(&lock, &file, &file::render(&stored)?)?;
+        self.state().looked = None;
         dir.sweep(&lock)?;
         Ok(())
     }
@@ -142,6 +151,7 @@ impl SecretStore {
         let dir = DurableDir::open(&self.0.directory)?.ok_or_else(missing)?;
         let lock = dir.lock()?;
         if dir.remove(&lock, &file::file_name(name))? {
+            self.state().looked = None;
             Ok(())
         } else {
             Err(missing())
@@ -189,6 +199,28 @@ impl SecretStore {
         state.masker()
     }
 
+    /// As [`masker`](Self::masker), by what was found if somebody looked a moment ago: for short calls, which look when they begin.
+    pub(crate) fn masker_of_late(&self) -> Masker {
+        let mut state = self.state();
+        let is_fresh = state.looked.is_some_and(|at| at.elapsed() < LATELY)
+            && state.loaded.as_ref().is_some_and(|loaded| loaded.settled);
+        if !is_fresh {
+            let _ = self.loaded(&mut state);
+        }
+        state.masker()
+    }
+
+    /// Looks at the files; another number than before says that they were read again.
+    pub(crate) fn readings(&self) -> u64 {
+        let mut state = self.state();
+        // What cannot be read is read again each time.
+        match self.loaded(&mut state) {
+            Ok(_) => {}
+            Err(_) => state.readings += 1,
+        }
+        state.readings
+    }
+
     /// Whether a variable of the environment is a secret: by its name, or because its value has one in it.
     pub(crate) fn is_in_variable(&self, name: &str, value: &str) -> bool {
         let masker = self.masker();
@@ -206,12 +238,15 @@ impl SecretStore {
 
     /// What the files hold now.
     fn loaded(&self, state: &mut State) -> Result<Arc<Loaded>, SecretError> {
+        // Before the look: what changes while it lasts is not seen by it.
+        state.looked = Some(Instant::now());
         if let Some(loaded) = &state.loaded
             && loaded.is_current(&self.0.directory)
         {
             return Ok(Arc::clone(loaded));
         }
         let loaded = Arc::new(Loaded::read(&self.0.directory)?);
+        state.readings += 1;
         let before = state.loaded.replace(Arc::clone(&loaded));
         let same = match &before {
             Some(before) => before.has_same_values(&loaded),

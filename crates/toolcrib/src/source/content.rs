@@ -148,8 +148,12 @@ pub(super) fn read_all(dir: &ToolsDir, place: &Place, wanted: &[ToRead]) -> Vec<
         }
         Content::of(dir.read(&file.name), &file.name, place.scope)
     };
+    // First what is cheap to know: how many threads there could be takes twenty system calls.
+    if wanted.len() < MANY {
+        return wanted.iter().map(read).collect();
+    }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    if wanted.len() < MANY || threads < 2 {
+    if threads < 2 {
         return wanted.iter().map(read).collect();
     }
     let chunk = wanted.len().div_ceil(threads);

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -64,6 +64,11 @@ impl Stamp {
             _ => Duration::from_millis(20),
         };
         self.age(now).is_some_and(|age| age > tick)
+    }
+
+    /// Whether it is the same file with the same owner and the same rights, whatever happened in it.
+    pub(super) fn has_same_rights(&self, other: &Stamp) -> bool {
+        self.file == other.file && self.mode == other.mode && self.owner == other.owner
     }
 
     /// What is wrong with the owner or the mode of something that is to be trusted by its place, and what to do.
@@ -272,8 +277,13 @@ impl ToolsDir {
         Ok(bytes)
     }
 
-    /// Why the directory, or what it is in, must not be trusted by its place, and what to do.
-    pub(super) fn unsafe_place(&self, place: &Place) -> Option<String> {
+    /// Why the directory, or what it is in, must not be trusted by its place, and what to do; `seen` are the directories that this
+    /// depends on, as far as they were looked at.
+    pub(super) fn unsafe_place(
+        &self,
+        place: &Place,
+        seen: &mut Vec<(PathBuf, Stamp)>,
+    ) -> Option<String> {
         let base_shown = match place.scope {
             Scope::Local => return None,
             Scope::User => "~",
@@ -284,6 +294,7 @@ impl ToolsDir {
         let base = place.base.canonicalize().ok()?;
         for (above, directory) in real.ancestors().enumerate() {
             let stamp = Stamp::of(&rustix::fs::stat(directory).ok()?);
+            seen.push((directory.to_owned(), stamp));
             // Where others may make files but not move those of others, what is below stays what it is.
             let is_sticky = above > 0 && stamp.mode & 0o1000 != 0;
             let shown = match above {

@@ -94,8 +94,13 @@ impl FlagStore {
 
     /// When they were last written.
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        let stat = rustix::fs::stat(self.0.join(FILE)).ok()?;
+        let stat = rustix::fs::stat(self.path()).ok()?;
         Some(Stamp::of(&stat))
+    }
+
+    /// Where they are.
+    pub(super) fn path(&self) -> PathBuf {
+        self.0.join(FILE)
     }
 
     /// The flags; the error is what is wrong with them.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! scope     the directories          files      reading them safely
+//! glance    has anything changed?
 //! survey    what has changed         content    what a file says
 //! sends     what requests tell whom  definition either kind of tool
 //! link      how tools use tools      compose    from files to registered tools
@@ -10,8 +11,8 @@
 //! ```
 //!
 //! Files are the truth. Before tools are looked for, the directories are looked at, and what changed is loaded and swapped in as a
-//! whole; a call that runs keeps its tool. Looking is a system call for each directory and file; where they are very many or
-//! slow, it is done less often, so that it takes no more than a twentieth of the time. Polling rather than the kernel's notifications, because those get lost on network file systems, run out, and come late;
+//! whole; a call that runs keeps its tool. Looking is a system call for each directory and file, as long as nothing has changed; where they
+//! are very many or slow, it is done less often, so that it takes no more than a twentieth of the time. Polling rather than the kernel's notifications, because those get lost on network file systems, run out, and come late;
 //! here the answer to "is it current?" is given when it is asked.
 //!
 //! The invariant: a file of a workspace is a tool that can be called only while its bytes are those the user trusted, and one
@@ -23,6 +24,7 @@ mod content;
 mod definition;
 mod files;
 mod flags;
+mod glance;
 mod link;
 mod pins;
 mod report;
@@ -38,7 +40,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
 pub use files::read_file;
@@ -56,6 +58,7 @@ use crate::workspace::Workspace;
 use compose::{FileId, Made, Materials};
 use files::Stamp;
 use flags::FlagStore;
+use glance::Glance;
 use pins::{PinStore, Pins};
 use scope::Place;
 use survey::{KnownDir, Surveyed};
@@ -98,6 +101,8 @@ pub(crate) struct Sources {
     pins: PinStore,
     flags: FlagStore,
     state: Mutex<State>,
+    /// By what to see that nothing has changed since the last look, if that can be seen.
+    glance: ArcSwapOption<Glance>,
     report: ArcSwap<Report>,
     begun: Instant,
     /// When to look again, in nanoseconds after `begun`.
@@ -113,6 +118,8 @@ struct State {
     pins_stamp: Option<Stamp>,
     flags_stamp: Option<Stamp>,
     secrets_stamp: Option<Stamp>,
+    /// How often the store of secrets had found others.
+    secrets: u64,
     /// Which tools the program had.
     changes: u64,
 }
@@ -123,8 +130,13 @@ struct Look {
     pins_stamp: Option<Stamp>,
     flags_stamp: Option<Stamp>,
     secrets_stamp: Option<Stamp>,
+    secrets: u64,
     changes: u64,
     now: SystemTime,
+    /// When it began.
+    begun: Instant,
+    /// What the directories were that those of users and the machine would be in, before these were looked for.
+    bases: Vec<(PathBuf, Stamp)>,
 }
 
 impl Sources {
@@ -143,6 +155,7 @@ impl Sources {
             }),
             places,
             options,
+            glance: ArcSwapOption::empty(),
             report: ArcSwap::default(),
             begun: Instant::now(),
             next_look: AtomicU64::new(0),
@@ -197,10 +210,12 @@ impl Sources {
 
     /// Looks what there is now.
     fn look(&self, state: &State, registry: &Registry) -> Look {
-        let now = SystemTime::now();
+        let (now, begun) = (SystemTime::now(), Instant::now());
         let workspace = self.options.workspace.as_deref();
+        let bases = self.bases();
         let pairs = self.places.iter().zip(&state.dirs);
         Look {
+            bases,
             dirs: pairs
                 .map(|(place, known)| survey::survey(place, workspace, known, now))
                 .collect(),
@@ -208,9 +223,11 @@ impl Sources {
                 .workspace_path()
                 .and_then(|workspace| self.pins.stamp(workspace)),
             flags_stamp: self.flags.stamp(),
+            secrets: self.options.secrets.readings(),
             secrets_stamp: self.secrets_stamp(),
             changes: registry.changes(),
             now,
+            begun,
         }
     }
 
@@ -239,9 +256,13 @@ impl Sources {
         state.pins_stamp = look.pins_stamp;
         state.flags_stamp = look.flags_stamp;
         state.secrets_stamp = look.secrets_stamp;
+        state.secrets = look.secrets;
         state.changes = look.changes;
         state.is_loaded = true;
+        let glance = self.glance_after(look.begun, look.now, &look.bases, state);
+        let glance = glance.map(Arc::new);
         if !differs {
+            self.glance.store(glance);
             return false;
         }
         let mut notes = Vec::new();
@@ -275,7 +296,68 @@ impl Sources {
         };
         let report = compose::compose(registry, materials, made);
         self.report.store(Arc::new(report));
+        // Last: whoever sees by it that nothing has changed takes the tools that are there.
+        self.glance.store(glance);
         true
+    }
+
+    /// What the directories are now that those of users and the machine would be in.
+    fn bases(&self) -> Vec<(PathBuf, Stamp)> {
+        let places = self.places.iter();
+        let mut bases: Vec<&Path> = places
+            .filter(|place| place.scope != Scope::Local)
+            .map(|place| place.base.as_path())
+            .collect();
+        bases.dedup();
+        let stamp = |base: &Path| {
+            let stat = rustix::fs::stat(base).ok()?;
+            Some((base.to_owned(), Stamp::of(&stat)))
+        };
+        bases.into_iter().filter_map(stamp).collect()
+    }
+
+    /// By what to see that all is as it was found; none while something changed so recently that its next change might not show.
+    fn glance_after(
+        &self,
+        begun: Instant,
+        now: SystemTime,
+        bases: &[(PathBuf, Stamp)],
+        state: &State,
+    ) -> Option<Glance> {
+        let mut glance = Glance::new(begun, [state.changes, state.secrets]);
+        // Where there is none of several directories, what they would be in tells of all of them. Not so of a workspace, in which
+        // something changes all the time.
+        let mut empty: Vec<&Path> = Vec::new();
+        for (base, stamp) in bases.iter().filter(|(_, stamp)| stamp.is_settled(now)) {
+            let mut there = self.places.iter().filter(|place| place.base == *base);
+            if there.all(Place::is_nowhere) {
+                glance.expect(base, Some(*stamp), true)?;
+                empty.push(base);
+            }
+        }
+        for (place, dir) in self.places.iter().zip(&state.dirs) {
+            match empty.contains(&place.base.as_path()) {
+                true if dir.is_missing() => {}
+                true => return None,
+                false => dir.watch(place, &mut glance)?,
+            }
+        }
+        let mut expect = |path: &Path, stamp: Option<Stamp>| {
+            let is_settled = stamp.is_none_or(|stamp| stamp.is_settled(now));
+            glance.expect(path, stamp, is_settled)
+        };
+        if let Some(workspace) = self.workspace_path() {
+            expect(&self.pins.path(workspace), state.pins_stamp)?;
+        }
+        expect(&self.flags.path(), state.flags_stamp)?;
+        // Whether they changed again, their store tells.
+        if !state
+            .secrets_stamp
+            .is_none_or(|stamp| stamp.is_settled(now))
+        {
+            return None;
+        }
+        Some(glance)
     }
 
     /// Brings a registry up to date if it is time to look, nobody else does, and it is soon done.
@@ -284,6 +366,20 @@ impl Sources {
             |instant: Instant| u64::try_from((instant - self.begun).as_nanos()).unwrap_or(u64::MAX);
         let start = Instant::now();
         if since(start) < self.next_look.load(Ordering::Relaxed) {
+            return;
+        }
+        // Also while somebody else looks: what they see may be from before this call.
+        if let Some(glance) = &*self.glance.load()
+            && glance.holds(start, || {
+                [registry.changes(), self.options.secrets.readings()]
+            })
+        {
+            let took = start.elapsed();
+            let pause = pause_after(glance.len(), took);
+            if !pause.is_zero() {
+                let next = since(Instant::now() + pause);
+                self.next_look.store(next, Ordering::Relaxed);
+            }
             return;
         }
         let mut state = match self.state.try_lock() {
@@ -295,10 +391,7 @@ impl Sources {
         let look = self.look(&state, registry);
         let took = start.elapsed();
         let files: usize = look.dirs.iter().map(Surveyed::len).sum();
-        let pause = match files > FEW || took > SHORT {
-            true => (took * PACE).min(LONGEST_PAUSE),
-            false => Duration::ZERO,
-        };
+        let pause = pause_after(files, took);
         let to_read: usize = look.dirs.iter().map(|dir| dir.to_read.len()).sum();
         if to_read < MANY {
             self.load(look, &mut state, registry);
@@ -320,6 +413,14 @@ impl Sources {
             let _ = done.send(());
         });
         let _ = waiting.recv_timeout(PATIENCE);
+    }
+}
+
+/// How long nobody looks after a look at so many files that took so long.
+fn pause_after(files: usize, took: Duration) -> Duration {
+    match files > FEW || took > SHORT {
+        true => (took * PACE).min(LONGEST_PAUSE),
+        false => Duration::ZERO,
     }
 }
 

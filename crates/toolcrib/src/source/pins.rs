@@ -71,8 +71,13 @@ impl PinStore {
 
     /// When the pins of a workspace were last written.
     pub(super) fn stamp(&self, workspace: &Path) -> Option<Stamp> {
-        let stat = rustix::fs::stat(self.0.join(file_name(workspace))).ok()?;
+        let stat = rustix::fs::stat(self.path(workspace)).ok()?;
         Some(Stamp::of(&stat))
+    }
+
+    /// Where the pins of a workspace are.
+    pub(super) fn path(&self, workspace: &Path) -> PathBuf {
+        self.0.join(file_name(workspace))
     }
 
     /// The pins of a workspace; the error is what is wrong with them.

@@ -73,6 +73,12 @@ impl Place {
         }
     }
 
+    /// Whether not even the directory around it is there.
+    pub(super) fn is_nowhere(&self) -> bool {
+        let around = self.path.parent().map(|around| rustix::fs::lstat(around));
+        matches!(around, Some(Err(rustix::io::Errno::NOENT)))
+    }
+
     /// A file in it, as people read it.
     pub(super) fn shown_file(&self, name: &str) -> String {
         let shown = format!("{}/{name}", self.shown);

@@ -121,18 +121,10 @@ fn told(definition: &HttpDefinition) -> Vec<(&Target, Vec<String>)> {
         }
     };
     for request in &definition.requests {
-        let of_auth = |auth: &'_ Auth| -> Vec<Placeholder> {
-            let texts = auth.texts().into_iter();
-            texts.flat_map(Template::placeholders).cloned().collect()
-        };
         match &request.auth {
             Some(auth @ Auth::Oauth2 { token_target, .. }) => {
-                let apart = of_auth(auth);
-                let own = request.placeholders().into_iter();
-                tell(
-                    &request.url.target,
-                    own.filter(|one| !apart.contains(one)).collect(),
-                );
+                // The same secret may stand in both: what a URL, a header or a body says is told, whoever else is told it, too.
+                tell(&request.url.target, request.placeholders_without_auth());
                 let texts = auth.texts().into_iter();
                 tell(
                     token_target,

@@ -1,11 +1,13 @@
 //! What the files are now, as far as it can be told without reading them: [`survey`] compares with what was found before.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::content::Content;
 use super::files::{self, Names, Opened, Stamp, ToolsDir};
+use super::glance::Glance;
 use super::scope::{Place, Scope};
 use crate::workspace::Workspace;
 
@@ -21,6 +23,8 @@ pub(super) struct KnownDir {
     pub(super) closed: Option<String>,
     /// Why nothing in it is trusted by its place.
     pub(super) unsafe_place: Option<String>,
+    /// The directories that decide about that.
+    above: Vec<(PathBuf, Stamp)>,
     pub(super) names: Names,
     pub(super) files: BTreeMap<String, KnownFile>,
 }
@@ -71,7 +75,8 @@ pub(super) fn survey(
             return Surveyed::without_dir(known, old);
         }
     };
-    let unsafe_place = dir.unsafe_place(place);
+    let mut above = Vec::new();
+    let unsafe_place = dir.unsafe_place(place, &mut above);
     let is_same = old.is_settled && old.stamp == Some(dir.stamp) && old.closed.is_none();
     let (names, closed) = if is_same {
         (old.names.clone(), None)
@@ -88,6 +93,7 @@ pub(super) fn survey(
             is_settled: dir.stamp.is_settled(now),
             closed,
             unsafe_place,
+            above,
             names,
             files: BTreeMap::new(),
         },
@@ -96,6 +102,30 @@ pub(super) fn survey(
     };
     surveyed.look_at_files(old);
     surveyed
+}
+
+impl KnownDir {
+    /// Whether there was nothing.
+    pub(super) fn is_missing(&self) -> bool {
+        self.stamp.is_none() && self.closed.is_none()
+    }
+
+    /// What to see of it to know that nothing has changed; nothing if that cannot be told by a look from outside.
+    pub(super) fn watch(&self, place: &Place, glance: &mut Glance) -> Option<()> {
+        if self.closed.is_some() {
+            return None;
+        }
+        let is_settled = self.stamp.is_none() || self.is_settled;
+        glance.expect(&place.path, self.stamp, is_settled)?;
+        for (directory, stamp) in &self.above {
+            glance.expect_rights(directory, *stamp)?;
+        }
+        for (name, file) in &self.files {
+            let (stamp, path) = (Some(file.stamp?), place.path.join(name));
+            glance.expect(&path, stamp, file.is_settled)?;
+        }
+        Some(())
+    }
 }
 
 impl Surveyed {

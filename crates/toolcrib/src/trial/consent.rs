@@ -1,7 +1,8 @@
 //! Who agrees to what the calls of tests would ask about: [`Consent`].
 //!
-//! Tests ask nobody: what is behind the sandbox of a throw-away workspace can do no harm there. What the sandbox does not hold
-//! is agreed to only by `--yes`. What a rule denies never gets here.
+//! Tests ask nobody, and work on files that nobody trusts yet: what is behind the sandbox of a throw-away workspace, without a network,
+//! can do no harm there. What the sandbox does not hold, and what leaves it for some host, is agreed to only by `--yes`. What a rule
+//! denies never gets here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::workspace::Workspace;
 /// What the calls of tests may do without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
-    /// What stays behind the sandbox of the throw-away workspace.
+    /// What stays behind the sandbox of the throw-away workspace, and reaches no host.
     Sandboxed,
     /// Everything that no rule denies (`--yes`).
     Everything,
@@ -82,11 +83,10 @@ impl TestApprover {
         if security.isolation == Some(Level::None) {
             return Some("nothing holds it back (`isolation: none`)".to_owned());
         }
-        // The network reaches nothing of this machine.
         let places = CommandTool::beyond_workspace(definition, &request.args, &self.workspace);
         let first = places.first()?;
         Some(format!(
-            "its `required-permissions` let it {first}, outside of the test's directory"
+            "its `required-permissions` let it {first}, which is beyond the test's directory"
         ))
     }
 }

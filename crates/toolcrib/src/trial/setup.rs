@@ -1,6 +1,7 @@
 //! Registries for tests: the operator's settings and rules, the built-in tools, the tool under test and what it uses.
 //!
-//! Nothing of the home is in them: no call log, no grants, no questions, no stored outcomes.
+//! Nothing of the home is in them: no call log, no grants, no questions, no stored outcomes. Unless a person passed `--yes` there is
+//! no network in them either: the files need not be trusted, and what a listed host is told is told.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::model::error::ToolError;
 use crate::model::limits::LimitsPatch;
 use crate::model::names::Slug;
 use crate::model::reference::{BundleRef, ToolRef};
-use crate::process::Runner;
+use crate::process::{NetworkAccess, Runner};
 use crate::registry::{Registration, Registry};
 use crate::rules::RuleSet;
 use crate::secret::SecretStore;
@@ -47,14 +48,20 @@ impl Crib {
         let known = |file: &ToolFile| {
             Some(Known {
                 bundle: file.scope.bundle(),
-                // Tests run without a network, so HTTP tools are not among them.
+                // HTTP tools have no tests, and those of others cannot use them.
                 definition: Arc::clone(file.definition.as_ref()?.command()?),
             })
         };
+        let mut builtins = builtin_options(self.config(), None, self.egress(), self.secrets());
+        if consent == Consent::Sandboxed {
+            builtins.sandbox.network = NetworkAccess::None;
+            builtins.no_network =
+                Some("tests reach no network; read the file, then pass `--yes`".to_owned());
+        }
         let materials = Materials {
             rules: self.rules().clone(),
             limits: self.config().limits(),
-            builtins: builtin_options(self.config(), None, self.egress(), self.secrets()),
+            builtins,
             disabled: self.config().disabled_tools(),
             secrets: self.secrets().clone(),
             sudo: self.config().sudo(),

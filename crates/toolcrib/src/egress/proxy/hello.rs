@@ -1,6 +1,6 @@
 //! The name a TLS client asks for: the first message of a tunnel, read as far as its `server_name`.
 //!
-//! A tunnel to one name whose TLS asks for another (a tenant of the same machine, say) would reach somebody nobody permitted. Only
+//! A tunnel to one name that asks for another inside (a tenant of the same machine, say) would reach somebody nobody permitted. Only
 //! the first message is read, and only up to its limit; what follows is nobody's business here, so that a request *inside* of TLS can still name
 //! another host.
 
@@ -141,13 +141,13 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::sync::Arc;
 
-    /// What a real client sends first.
-    fn real(name: &str) -> Vec<u8> {
+    /// What a real client sends first; one that wants an address names nobody.
+    pub(in crate::egress::proxy) fn real(name: &str) -> Vec<u8> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

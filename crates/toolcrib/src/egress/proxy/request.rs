@@ -6,7 +6,6 @@
 //! of this client behind one that it read differently.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -24,9 +23,6 @@ use crate::egress::error::EgressError;
 use crate::egress::exchange::Noted;
 use crate::egress::request::HOP_BY_HOP;
 use crate::egress::target::Target;
-
-/// How long a connection to a server may take, names looked up included.
-const CONNECT_TIME: Duration = Duration::from_secs(30);
 
 /// Says with a refusal that it is ours, and not the server's.
 const REFUSED: HeaderName = HeaderName::from_static("x-toolcrib-refused");
@@ -175,19 +171,7 @@ async fn connect(
     target: &Target,
 ) -> Result<Box<dyn crate::egress::Dialled>, Refused> {
     let proxy = &client.proxy;
-    let connecting = proxy.egress.connect(target, &proxy.reach);
-    let connected = tokio::time::timeout(CONNECT_TIME, connecting).await;
-    let Ok(connected) = connected else {
-        return Err(Refused {
-            status: StatusCode::GATEWAY_TIMEOUT,
-            forbidden: false,
-            message: format!(
-                "`{}` did not take a connection within {} seconds",
-                target,
-                CONNECT_TIME.as_secs()
-            ),
-        });
-    };
+    let connected = proxy.egress.connect(target, &proxy.reach).await;
     connected.map_err(|error| {
         let (status, forbidden) = match &error {
             EgressError::Refused(_) => (StatusCode::FORBIDDEN, true),

@@ -30,12 +30,21 @@ impl Tunnel {
         let Ok(inside) = self.upgrade.await else {
             return;
         };
-        let (from_inside, to_inside) = tokio::io::split(TokioIo::new(inside));
+        let mut inside = TokioIo::new(inside);
+        let first = match opening(&self.target, &mut inside).await {
+            Ok(first) => first,
+            Err(Cut::Plain) => {
+                // Whoever speaks plain HTTP can read why it ends here.
+                let _ = inside.write_all(NOT_TLS.as_bytes()).await;
+                let _ = inside.shutdown().await;
+                return;
+            }
+            Err(Cut::Tls | Cut::Ended) => return,
+        };
+        let (from_inside, to_inside) = tokio::io::split(inside);
         let (from_outside, to_outside) = tokio::io::split(self.upstream);
         let noted = &self.noted;
-        let out = send_out(&self.target, from_inside, to_outside, |bytes| {
-            noted.sent(bytes);
-        });
+        let out = pump(from_inside, to_outside, first, |bytes| noted.sent(bytes));
         let back = pump(from_outside, to_inside, Vec::new(), |bytes| {
             noted.received(bytes);
         });
@@ -44,36 +53,43 @@ impl Tunnel {
     }
 }
 
-/// The way out, whose first bytes are looked at: TLS for another name than the tunnel's does not leave.
-async fn send_out(
-    target: &Target,
-    mut from: impl AsyncRead + Unpin,
-    to: impl AsyncWrite + Unpin,
-    count: impl Fn(u64),
-) -> io::Result<()> {
+/// Why a tunnel ends before anything has left.
+#[derive(Debug, PartialEq, Eq)]
+enum Cut {
+    /// Something else than TLS.
+    Plain,
+    /// TLS that does not ask for the tunnel's name, or that nobody understands.
+    Tls,
+    /// The client has gone before it was known what it wants.
+    Ended,
+}
+
+/// What is said to a client that speaks something else than TLS.
+const NOT_TLS: &str = "HTTP/1.1 403 Forbidden\r\nX-Toolcrib-Refused: not-tls\r\nContent-Type: text/plain; charset=utf-8\r\n\
+    Connection: close\r\nContent-Length: 120\r\n\r\n\
+    toolcrib: a tunnel to a name carries TLS that asks for this name; plain HTTP goes without a tunnel (`GET http://host/`)\n";
+
+/// The first bytes of a tunnel to a name, which leave only if they are TLS that asks for it: in anything else somebody else
+/// could be named. An address is one machine, whatever it is called: nothing is looked at.
+async fn opening(target: &Target, from: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, Cut> {
     let mut first = Vec::new();
+    let Host::Name(host) = &target.host else {
+        return Ok(first);
+    };
     loop {
         match hello::read(&first) {
             Hello::More => {}
-            Hello::Other => break,
-            Hello::Tls(name) if is_meant(target, name.as_deref()) => break,
-            Hello::Tls(_) | Hello::Bad => {
-                return Err(io::Error::other("TLS for another name than the tunnel's"));
+            Hello::Other => return Err(Cut::Plain),
+            Hello::Tls(Some(name)) if *host == name.strip_suffix('.').unwrap_or(&name) => {
+                return Ok(first);
             }
+            Hello::Tls(_) | Hello::Bad => return Err(Cut::Tls),
         }
         let room = (MAX_HELLO - first.len().min(MAX_HELLO)) as u64;
-        if (&mut from).take(room).read_buf(&mut first).await? == 0 {
-            break;
+        match from.take(room).read_buf(&mut first).await {
+            Ok(0) | Err(_) => return Err(Cut::Ended),
+            Ok(_) => {}
         }
-    }
-    pump(from, to, first, count).await
-}
-
-/// An address is one machine, whatever it is called. A client that names nobody gets what the machine has for everybody.
-fn is_meant(target: &Target, name: Option<&str>) -> bool {
-    match (&target.host, name) {
-        (Host::Address(_), _) | (_, None) => true,
-        (Host::Name(host), Some(name)) => host == name.strip_suffix('.').unwrap_or(name),
     }
 }
 
@@ -110,27 +126,55 @@ mod tests {
         }
     }
 
-    #[test]
-    fn tls_names_the_host_of_its_tunnel_or_nobody() {
+    #[tokio::test]
+    async fn nothing_but_tls_for_its_name_opens_a_tunnel_to_a_name() {
         let named = to(Host::Name("api.example.com".to_owned()));
-        assert!(is_meant(&named, Some("api.example.com")));
-        assert!(is_meant(&named, Some("api.example.com.")));
-        assert!(is_meant(&named, None));
-        assert!(!is_meant(&named, Some("example.com")));
-        assert!(!is_meant(&named, Some("evil.api.example.com")));
-        let address = to(Host::Address(std::net::Ipv4Addr::LOCALHOST.into()));
-        assert!(is_meant(&address, Some("whatever.example")));
+        for (name, opens) in [
+            ("api.example.com", true),
+            ("API.example.com.", true),
+            ("127.0.0.1", false),
+            ("example.com", false),
+            ("evil.api.example.com", false),
+        ] {
+            let sent = hello::tests::real(name);
+            let opened = opening(&named, &mut &sent[..]).await;
+            let expected = if opens { Ok(sent) } else { Err(Cut::Tls) };
+            assert_eq!(opened, expected, "{name}");
+        }
+        let real = hello::tests::real("api.example.com");
+        let cases: [(&[u8], Cut); 7] = [
+            (
+                b"GET / HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+                Cut::Plain,
+            ),
+            (b"SSH-2.0-x\r\n", Cut::Plain),
+            (&[0], Cut::Plain),
+            // The hello of SSL 2, which names nobody.
+            (&[0x80, 0x2e, 1, 3, 1], Cut::Plain),
+            (&[22, 3, 1, 0, 4, 2, 0, 0, 0], Cut::Tls),
+            (&real[..real.len() - 1], Cut::Ended),
+            (b"", Cut::Ended),
+        ];
+        for (sent, cut) in cases {
+            assert_eq!(opening(&named, &mut &*sent).await, Err(cut), "{sent:?}");
+        }
     }
 
     #[tokio::test]
-    async fn bytes_that_look_like_tls_and_are_none_do_not_leave() {
-        let target = to(Host::Name("api.example.com".to_owned()));
-        let mut sent = Vec::new();
-        let bad: &[u8] = &[22, 3, 1, 0, 4, 2, 0, 0, 0];
-        assert!(send_out(&target, bad, &mut sent, |_| {}).await.is_err());
-        assert_eq!(sent, b"");
-        let other: &[u8] = b"SSH-2.0-x\r\n";
-        send_out(&target, other, &mut sent, |_| {}).await.unwrap();
-        assert_eq!(sent, other);
+    async fn a_tunnel_to_an_address_carries_anything() {
+        let address = to(Host::Address(std::net::Ipv4Addr::LOCALHOST.into()));
+        let mut said: &[u8] = b"SSH-2.0-x\r\n";
+        assert_eq!(opening(&address, &mut said).await, Ok(Vec::new()));
+        assert_eq!(said, b"SSH-2.0-x\r\n", "it waits for nothing");
+    }
+
+    #[test]
+    fn the_answer_to_plain_http_is_as_long_as_it_says() {
+        let (head, body) = NOT_TLS.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.ends_with(&format!("Content-Length: {}", body.len())),
+            "{}",
+            body.len()
+        );
     }
 }

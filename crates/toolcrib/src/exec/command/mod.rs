@@ -160,16 +160,14 @@ impl CommandTool {
         faults
     }
 
-    /// What a call may read or write outside of the workspace, links followed, in words.
+    /// What a call may read or write outside of the workspace, links followed, and which hosts it may reach, in words.
     pub(crate) fn beyond_workspace(
         definition: &Definition,
         args: &JsonObject,
         workspace: &Workspace,
     ) -> Vec<String> {
         let values = surroundings::judged_values(definition, args, Some(workspace));
-        let mut reach = reach::Reach::of(definition, &values, Some(workspace));
-        reach.hosts.clear();
-        reach.in_words()
+        reach::Reach::of(definition, &values, Some(workspace)).in_words()
     }
 
     /// What is missing for it to run on this machine, if something is: another platform, an interpreter.

@@ -4,9 +4,11 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
+use super::pick::pick;
 use super::retry::{Failure, Repeat, retry_after};
 use crate::egress::charset::{self, Decoded};
 use crate::egress::{Redirected, Response};
+use crate::jsonpath::JsonPath;
 use crate::manifest::{Extract, Placeholder, RequestTemplate, ResponseEncoding};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
@@ -181,14 +183,18 @@ fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, N
             Ok(found.map_or("", |found| found.as_str()).into())
         }
         (ResponseEncoding::Json | ResponseEncoding::Text, Some(Extract::Path(path))) => {
+            if let Some(way) = path.way() {
+                let picked = pick(json_text(response)?, &way);
+                return picked
+                    .map_err(|error| no_json(response, &error))?
+                    .ok_or_else(|| found_nothing(path));
+            }
             let document = json_of(response)?;
             let nodes = path.query(&document).map_err(|error| {
                 format!("gave an answer that is too much for `extractExpr`: {error}")
             })?;
             match nodes.as_slice() {
-                [] => Err(NoValue::from(format!(
-                    "gave an answer in which `extractExpr` finds nothing: `{path}`"
-                ))),
+                [] => Err(found_nothing(path)),
                 [node] => Ok((*node).clone()),
                 nodes => {
                     let mut left = Allowance::for_answer(response.body.len());
@@ -203,6 +209,12 @@ fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, N
             }
         }
     }
+}
+
+fn found_nothing(path: &JsonPath) -> NoValue {
+    NoValue::from(format!(
+        "gave an answer in which `extractExpr` finds nothing: `{path}`"
+    ))
 }
 
 /// What may be copied out of an answer. Where an expression takes a part and also what is in it (`$..*`), each level of nesting is
@@ -257,22 +269,41 @@ fn is_blank(response: &Response) -> bool {
 
 /// The body as JSON. The parser bounds how deep it may be nested, the exchange how long it may be.
 fn json_of(response: &Response) -> Result<Value, NoValue> {
-    let body = response
-        .body
-        .strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(&response.body);
+    serde_json::from_slice(json_bytes(response)?).map_err(|error| no_json(response, &error))
+}
+
+/// The body as text that may be JSON, which is always UTF-8.
+fn json_text(response: &Response) -> Result<&str, NoValue> {
+    let body = json_bytes(response)?;
+    std::str::from_utf8(body).map_err(|_| {
+        // The parser's own words for it.
+        match serde_json::from_slice::<Value>(body) {
+            Err(error) => no_json(response, &error),
+            Ok(_) => NoValue::from("gave an answer that is not UTF-8".to_owned()),
+        }
+    })
+}
+
+/// The body without the mark of its encoding, if it does not hold too many values.
+fn json_bytes(response: &Response) -> Result<&[u8], NoValue> {
+    let body = &response.body;
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if body.len() > MAX_VALUES && values_in(body) > MAX_VALUES {
         return Err(NoValue::from(format!(
             "gave an answer of more than {MAX_VALUES} values; ask for less of it"
         )));
     }
-    serde_json::from_slice(body).map_err(|error| NoValue {
+    Ok(body)
+}
+
+fn no_json(response: &Response, error: &serde_json::Error) -> NoValue {
+    NoValue {
         what: match kind(response) {
             Some(kind) => format!("gave an answer that is not JSON ({kind}), {error}"),
             None => format!("gave an answer that is not JSON, {error}"),
         },
         hint: "; `\"responseEncoding\": \"text\"` takes an answer that is not JSON",
-    })
+    }
 }
 
 /// At least as many values as there are in a text of JSON.

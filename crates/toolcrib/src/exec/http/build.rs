@@ -126,15 +126,6 @@ impl Draft {
     }
 }
 
-/// How many bytes a request is, credentials and all.
-pub(super) fn size_of(request: &Request) -> u64 {
-    let headers = request.headers.iter();
-    let headers: usize = headers
-        .map(|(name, value)| name.as_str().len() + value.len())
-        .sum();
-    (request.url.as_str().len() + headers + request.body.len()) as u64
-}
-
 /// What is said of a URL that is too long.
 pub(super) fn too_long(bytes: usize) -> String {
     format!("makes the URL {bytes} bytes long; the limit is {MAX_URL}")

@@ -5,6 +5,7 @@
 //! build     from a template to a request                  question  what a person is asked; hosts that are not allowed
 //! run       requests in order, within limits              auth      credentials of a request
 //! retry     when to ask again                             answer    from an answer to a value
+//! pick      one value of a long answer
 //! ```
 //!
 //! The invariant: an argument is a value at its position and nothing else, and a secret is seen by nobody but the request it is
@@ -14,6 +15,7 @@ mod answer;
 mod auth;
 mod build;
 mod encode;
+mod pick;
 mod question;
 mod retry;
 mod run;
@@ -146,6 +148,10 @@ impl Tool for HttpTool {
 
     fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
         question::approval(self, args)
+    }
+
+    fn effect(&self, args: &JsonObject) -> Option<String> {
+        Some(question::effect(self, args))
     }
 
     fn call(

@@ -19,10 +19,11 @@ const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs s
 
 /// Whether a person has to agree: every time if the tool does not say what it does, else never (rules may still have them asked).
 pub(super) fn approval(tool: &HttpTool, args: &JsonObject) -> Approval {
-    let effect = effect(tool, args);
     if !tool.spec.effects.is_unknown() {
-        return Approval::allow().with_effect(effect);
+        // What it would send is put into words when somebody wants to know.
+        return Approval::allow();
     }
+    let effect = effect(tool, args);
     let reason = match missing_secrets(tool) {
         missing if missing.is_empty() => UNTAGGED.to_owned(),
         missing => format!(
@@ -94,7 +95,7 @@ fn unlisted(tool: &HttpTool, target: &Target) -> ToolError {
 }
 
 /// What the call would send, in words.
-fn effect(tool: &HttpTool, args: &JsonObject) -> String {
+pub(super) fn effect(tool: &HttpTool, args: &JsonObject) -> String {
     let requests = &tool.definition.requests;
     let masked = tool.spec.input_schema.masked(args, &tool.spec.synonyms);
     let mut shown = Shown {

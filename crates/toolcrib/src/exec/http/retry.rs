@@ -33,6 +33,14 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    /// The same, and there is nothing left to try again with.
+    pub(super) fn for_good(self) -> Self {
+        Failure {
+            repeat: Repeat::Never,
+            ..self
+        }
+    }
+
     /// One that trying again does not mend.
     pub(super) fn lasting(error: ToolError) -> Self {
         Failure {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::auth::{self, AuthContext};
-use super::build::{Draft, size_of};
+use super::build::Draft;
 use super::retry::{Failure, Repeat, Retries};
 use super::values::Values;
 use super::{HttpTool, answer, question};
@@ -129,9 +129,10 @@ impl<'a> Run<'a> {
             let mut request = complete.clone();
             if let Some(auth) = &template.auth {
                 let cx = self.auth_context(&values);
-                auth::apply(auth, &mut request, &cx).await?;
+                // It may be a request of its own, which others need not carry along.
+                Box::pin(auth::apply(auth, &mut request, &cx)).await?;
             }
-            self.count(&request)
+            self.check_size(&request)
                 .map_err(|error| last.take().unwrap_or(error))?;
             let signed = template.auth.as_ref().map(|auth| (auth, request.clone()));
             let failure = match self.attempt(index, request).await {
@@ -167,39 +168,46 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts what is about to be sent against `limits.maxSentBytes`.
-    fn count(&mut self, request: &Request) -> Result<(), ToolError> {
-        let size = size_of(request);
+    /// Checks what is about to be sent against `limits.maxSentBytes`.
+    fn check_size(&self, request: &Request) -> Result<(), ToolError> {
+        let size = request.size(&request.url);
         match self.tool.definition.max_sent {
             Some(max) if self.sent + size > max => Err(ToolError::new(
                 ErrorCode::InvalidArguments,
                 over_max_sent(self.sent + size, max),
             )),
-            _ => {
-                self.sent += size;
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 
     async fn attempt(&mut self, index: usize, mut request: Request) -> Result<Value, Failure> {
         let max = self.tool.definition.max_received.unwrap_or(MAX_RECEIVED);
         request.max_received = max.saturating_sub(self.received);
+        let max_sent = self.tool.definition.max_sent;
+        request.max_sent = max_sent.map(|max| max.saturating_sub(self.sent));
         let log = self.cx.exchanges();
         request.log = log.clone();
-        let before = log.received();
-        let response = match self.tool.settings.egress.send(request).await {
-            Ok(response) => response,
+        let before = (log.left(), log.received());
+        let answered = self.tool.settings.egress.send(request).await;
+        let earlier = self.received;
+        // Also what answers that broke off and redirections took; a packed body counts as what came out of it.
+        let came = log.received().saturating_sub(before.1);
+        let unpacked = answered
+            .as_ref()
+            .map_or(0, |answer| answer.body.len() as u64);
+        self.sent += log.left().saturating_sub(before.0);
+        self.received += came.max(unpacked);
+        let result = match answered {
+            Ok(response) => self.read(index, response).await,
             Err(error) => {
-                // What came counts, also if it is of no use to anybody.
-                let earlier = self.received;
-                self.received += log.received() - before;
                 let template = &self.tool.definition.requests[index];
-                return Err(unanswered(error, template, max, earlier));
+                Err(unanswered(error, template, max, earlier))
             }
         };
-        self.received += response.body.len() as u64;
-        self.read(index, response).await
+        result.map_err(|failure| match self.received >= max {
+            true => failure.for_good(),
+            false => failure,
+        })
     }
 
     /// Reads an answer; a large one aside, so that others go on meanwhile.
@@ -211,7 +219,7 @@ impl<'a> Run<'a> {
         match is_large {
             false => read(),
             true => {
-                let aside = self.cx.blocking(move || Ok(read())).await;
+                let aside = Box::pin(self.cx.blocking(move || Ok(read()))).await;
                 aside.unwrap_or_else(|error| Err(Failure::lasting(error)))
             }
         }

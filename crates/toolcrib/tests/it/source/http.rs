@@ -31,6 +31,32 @@ async fn error_of(crib: &Crib, tool: &str) -> toolcrib::ToolError {
         .clone()
 }
 
+#[test]
+fn a_secret_of_two_places_is_told_to_both_hosts() {
+    let scene = Scene::new();
+    scene.write(
+        &format!("{LOCAL}/both.json"),
+        r#"{"description": "Asks.", "tags": ["read"],
+            "impl": {"urlTemplate": "https://api.example.com/x?key=${CLIENT_SECRET}", "headers": {"X-Id": "${CLIENT_ID}"},
+                "auth": {"type": "oauth2", "tokenUrl": "https://login.example.com/token", "clientId": "${CLIENT_ID}", "clientSecret": "${CLIENT_SECRET}"}}}"#,
+    );
+    let crib = scene.open();
+    let review = crib.review();
+    let shown = runs(review.files[0].file.definition.as_ref().unwrap());
+    let told: Vec<String> = shown
+        .into_iter()
+        .filter(|(what, _)| what == "tells")
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "api.example.com is told the secrets CLIENT_SECRET, CLIENT_ID",
+            "login.example.com is told the secrets CLIENT_ID, CLIENT_SECRET",
+        ]
+    );
+}
+
 #[tokio::test]
 async fn a_json_file_is_a_tool_once_it_is_trusted() {
     let scene = Scene::new();

@@ -1,11 +1,10 @@
 //! CONNECT: bytes both ways, to whom the tunnel was opened for.
 
-use std::sync::Arc;
-
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{PUBLIC, Scene, status};
+use super::super::hello::tests::real;
+use super::{Client, PUBLIC, Scene, status};
 
 /// Sends everything back.
 async fn echo() -> TcpListener {
@@ -27,14 +26,22 @@ fn connect(target: &str) -> String {
     format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n")
 }
 
+/// Sends bytes, and reads as many.
+async fn echoed(client: &mut Client, bytes: &[u8]) -> Vec<u8> {
+    client.0.write_all(bytes).await.unwrap();
+    let mut back = vec![0; bytes.len()];
+    client.0.read_exact(&mut back).await.unwrap();
+    back
+}
+
 #[tokio::test]
 async fn a_tunnel_passes_bytes_both_ways_and_ends_side_by_side() {
     let scene = Scene::new(&["api.test"], echo().await).await;
     let mut client = scene.client().await;
     client.send(&connect("api.test:443")).await;
     assert_eq!(status(&client.until("\r\n\r\n").await), "200");
-    client.send("hello").await;
-    assert_eq!(client.until("hello").await, "hello");
+    let hello = real("api.test");
+    assert_eq!(echoed(&mut client, &hello).await, hello);
     client.send("and the rest").await;
     client.0.shutdown().await.unwrap();
     assert_eq!(
@@ -42,6 +49,7 @@ async fn a_tunnel_passes_bytes_both_ways_and_ends_side_by_side() {
         "and the rest",
         "the other side is still open"
     );
+    let long = hello.len() as u64 + 12;
     let [exchange] = &scene.log.exchanges()[..] else {
         panic!("one exchange");
     };
@@ -52,7 +60,7 @@ async fn a_tunnel_passes_bytes_both_ways_and_ends_side_by_side() {
             exchange.sent,
             exchange.received
         ),
-        ("CONNECT", "api.test:443", 17, 17)
+        ("CONNECT", "api.test:443", long, long)
     );
     assert_eq!(
         scene.dialler.dialled(),
@@ -64,9 +72,13 @@ async fn a_tunnel_passes_bytes_both_ways_and_ends_side_by_side() {
 async fn bytes_sent_along_with_connect_are_not_lost() {
     let scene = Scene::new(&["api.test"], echo().await).await;
     let mut client = scene.client().await;
-    client.send(&(connect("api.test:443") + "early")).await;
+    let hello = real("api.test");
+    let early = [connect("api.test:443").as_bytes(), &hello].concat();
+    client.0.write_all(&early).await.unwrap();
     client.until("\r\n\r\n").await;
-    assert_eq!(client.until("early").await, "early");
+    let mut back = vec![0; hello.len()];
+    client.0.read_exact(&mut back).await.unwrap();
+    assert_eq!(back, hello);
 }
 
 #[tokio::test]
@@ -88,29 +100,18 @@ async fn a_tunnel_to_somebody_else_is_not_opened() {
     assert_eq!(scene.dialled(), 0);
 }
 
-/// What a TLS client sends first, when it asks for this name.
-fn hello(name: &str) -> Vec<u8> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
-    let server = rustls::pki_types::ServerName::try_from(name.to_owned()).unwrap();
-    let mut client = rustls::ClientConnection::new(Arc::new(config), server).unwrap();
-    let mut bytes = Vec::new();
-    client.write_tls(&mut bytes).unwrap();
-    bytes
-}
-
 #[tokio::test]
 async fn tls_for_another_name_than_the_tunnels_does_not_leave() {
     let scene = Scene::new(&["api.test"], echo().await).await;
-    for (name, passes) in [("api.test", true), ("other.test", false)] {
+    for (name, passes) in [
+        ("api.test", true),
+        ("other.test", false),
+        ("127.0.0.1", false),
+    ] {
         let mut client = scene.client().await;
         client.send(&connect("api.test:443")).await;
         client.until("\r\n\r\n").await;
-        let sent = hello(name);
+        let sent = real(name);
         // In pieces, as a network may bring them.
         for piece in sent.chunks(100) {
             client.0.write_all(piece).await.unwrap();
@@ -121,9 +122,42 @@ async fn tls_for_another_name_than_the_tunnels_does_not_leave() {
     }
     let exchanges = scene.log.exchanges();
     assert!(
-        exchanges[0].sent > 0 && exchanges[1].sent == 0,
+        exchanges[0].sent > 0 && exchanges[1].sent == 0 && exchanges[2].sent == 0,
         "{exchanges:?}"
     );
+}
+
+#[tokio::test]
+async fn plain_http_in_a_tunnel_to_a_name_does_not_leave_and_is_told_why() {
+    let (scene, heard) = Scene::answering(&["api.test"], "HTTP/1.1 200 OK\r\n\r\n").await;
+    for (target, host) in [
+        ("api.test:80", "other.test"),
+        ("api.test:80", "api.test"),
+        ("api.test:443", "api.test"),
+    ] {
+        let mut client = scene.client().await;
+        client.send(&connect(target)).await;
+        client.until("\r\n\r\n").await;
+        client
+            .send(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"))
+            .await;
+        let answer = client.rest().await;
+        assert_eq!(status(&answer), "403", "{target}: {answer}");
+        assert!(
+            answer.contains("\r\nX-Toolcrib-Refused: not-tls\r\n"),
+            "{answer}"
+        );
+        assert!(answer.contains("without a tunnel"), "{answer}");
+    }
+    assert!(
+        scene
+            .log
+            .exchanges()
+            .iter()
+            .all(|exchange| exchange.sent == 0)
+    );
+    let heard = heard.lock().unwrap();
+    assert!(heard.iter().all(String::is_empty), "{heard:?}");
 }
 
 #[tokio::test]

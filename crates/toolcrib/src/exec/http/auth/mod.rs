@@ -10,7 +10,9 @@
 //! credentials (so that signatures are of what is sent, and timestamps of when); [`refused`] when a server answered 401.
 //!
 //! The invariant: a credential stands in a header that is marked sensitive, so that it does not follow a redirection to another
-//! origin, and it is known to the masker before it is sent.
+//! origin. What could be used again is known to the masker before it is sent: tokens, passwords and keys, from secrets, from the
+//! tool's file or from a token server. What is good for one request and a moment (signatures, timestamps), and what only names
+//! somebody (user names, key ids, client ids) unless it is a secret, is not masked.
 
 mod answer;
 mod fetch;

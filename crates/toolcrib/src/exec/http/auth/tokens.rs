@@ -21,6 +21,8 @@ use crate::model::secret::Secret;
 
 /// How many grants are remembered. Every change of a tool's file makes a new one.
 const MAX_GRANTS: usize = 1024;
+/// How many refresh tokens are remembered of one grant.
+const MAX_REMEMBERED: usize = 8;
 /// How long the end of a call waits for a refresh token that is on its way to be kept.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
@@ -34,8 +36,10 @@ struct Slot {
     kept: Option<Kept>,
     /// Under way now.
     flight: Option<Flight>,
-    /// A refresh token that no file holds, and the one in the file that it is for.
-    remembered: Option<(Secret, Secret)>,
+    /// The refresh token of the file with which it was begun.
+    flight_of: Option<Secret>,
+    /// Refresh tokens that no file holds, and the one in the file that each is for; the latest last.
+    remembered: Vec<(Secret, Secret)>,
 }
 
 /// A token that was given.
@@ -64,7 +68,11 @@ impl Tokens {
         let (egress, log) = (cx.egress.clone(), cx.call.exchanges());
         let begin = |grant, remembered| fetch(grant, remembered, egress, log);
         let (mut flight, leads) = match self.kept_or_flight(grant, cx.call.call_id(), begin) {
-            Ok(token) => return Ok(token),
+            Ok(token) => {
+                // It may be hours old, and what masks may have forgotten it for newer ones.
+                cx.also_mask(&token);
+                return Ok(token);
+            }
             Err(flight) => flight,
         };
         if leads && refreshes {
@@ -79,6 +87,7 @@ impl Tokens {
         if leads && let Some(notice) = &fetched.notice {
             cx.call.emit_progress(0.0, None, Some(notice.clone()));
         }
+        cx.also_mask(&fetched.token);
         Ok(fetched.token)
     }
 
@@ -101,13 +110,14 @@ impl Tokens {
         {
             return Ok(kept.token.clone());
         }
-        if let Some(flight) = slot.flight_under_way() {
+        if let Some(flight) = slot.flight_under_way(&grant) {
             return Err((flight, false));
         }
         let (sender, flight) = watch::channel(None);
-        slot.flight = Some(flight.clone());
         let remembered = slot.remembered_for(&grant);
         let (key, first) = (grant.key, grant.refresh.as_ref().map(|r| r.token.clone()));
+        slot.flight = Some(flight.clone());
+        slot.flight_of.clone_from(&first);
         let task = begin(grant, remembered);
         let (tokens, call) = (self.clone(), call.clone());
         tokio::spawn(async move {
@@ -128,13 +138,22 @@ impl Tokens {
     ) {
         let mut slots = self.slots();
         let slot = slots.entry(key).or_default();
-        slot.flight = None;
+        // Another one may be under way by now, for another account; what comes of that one counts.
+        let is_latest = slot.flight_of == first;
+        if is_latest {
+            slot.flight = None;
+        }
         let Ok(fetched) = result else {
-            slot.kept = None;
+            if is_latest {
+                slot.kept = None;
+            }
             return;
         };
         if let Some((first, unkept)) = first.zip(fetched.unkept.clone()) {
-            slot.remembered = Some((first, unkept));
+            slot.remember(first, unkept);
+        }
+        if !is_latest {
+            return;
         }
         slot.kept = Some(Kept {
             token: fetched.token.clone(),
@@ -176,21 +195,31 @@ impl Kept {
 }
 
 impl Slot {
-    /// The fetch that is under way. One whose runtime went away never ends.
-    fn flight_under_way(&self) -> Option<Flight> {
+    /// The fetch that is under way with the refresh token that the file has now. One whose runtime went away never ends.
+    fn flight_under_way(&self, grant: &Grant) -> Option<Flight> {
         let flight = self.flight.as_ref()?;
-        flight.has_changed().is_ok().then(|| flight.clone())
+        let fits = self.flight_of.as_ref() == grant.refresh.as_ref().map(|refresh| &refresh.token);
+        (fits && flight.has_changed().is_ok()).then(|| flight.clone())
     }
 
     fn remembered_for(&self, grant: &Grant) -> Option<Secret> {
-        let (first, next) = self.remembered.as_ref()?;
         let refresh = grant.refresh.as_ref()?;
-        (refresh.token == *first).then(|| next.clone())
+        let mut remembered = self.remembered.iter();
+        let (_, next) = remembered.find(|(first, _)| *first == refresh.token)?;
+        Some(next.clone())
+    }
+
+    fn remember(&mut self, first: Secret, next: Secret) {
+        self.remembered.retain(|(other, _)| *other != first);
+        self.remembered.push((first, next));
+        // Of files that were changed since; who goes back further has to sign in.
+        let too_many = self.remembered.len().saturating_sub(MAX_REMEMBERED);
+        self.remembered.drain(..too_many);
     }
 
     fn is_worth_keeping(&self) -> bool {
         let good = |kept: &Kept| Instant::now() < kept.until;
-        self.flight.is_some() || self.remembered.is_some() || self.kept.as_ref().is_some_and(good)
+        self.flight.is_some() || !self.remembered.is_empty() || self.kept.as_ref().is_some_and(good)
     }
 }
 
@@ -201,7 +230,8 @@ fn make_room(slots: &mut HashMap<GrantKey, Slot>) {
     }
     slots.retain(|_, slot| slot.is_worth_keeping());
     if slots.len() >= MAX_GRANTS {
-        slots.retain(|_, slot| slot.flight.is_some());
+        // A token can be had again; a refresh token that is in no file cannot.
+        slots.retain(|_, slot| slot.flight.is_some() || !slot.remembered.is_empty());
     }
 }
 
@@ -354,6 +384,52 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert_eq!(used(Grant::bare(Some("other"))).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_the_token_of_another_account() {
+        let tokens = Tokens::default();
+        let (release, released) = oneshot::channel::<Answer>();
+        let slow = |_, _| async move { released.await.unwrap() };
+        let (mut first, leads) = tokens
+            .kept_or_flight(Grant::bare(Some("r1")), &CallId::generate(), slow)
+            .unwrap_err();
+        assert!(leads);
+        // Somebody sets another refresh token meanwhile; its token is there first.
+        let other = || Grant::bare(Some("other"));
+        let answer = fetched("b", 60, &["other"], None);
+        assert_eq!(next(&tokens, other(), answer).await.unwrap(), "b");
+        release
+            .send(fetched("a", 60, &["r1", "r2"], Some("r2")))
+            .unwrap();
+        let late = landed(&mut first, Duration::from_secs(60), "x").await;
+        assert_eq!(late.unwrap().token.expose(), "a");
+        // What comes late takes nothing away, and is not lost.
+        let unused = fetched("c", 60, &["other"], None);
+        assert_eq!(next(&tokens, other(), unused).await.unwrap(), "b");
+        let remembered = tokens
+            .slots()
+            .values()
+            .find_map(|slot| slot.remembered_for(&Grant::bare(Some("r1"))));
+        assert_eq!(remembered, Some(Secret::new("r2")));
+    }
+
+    #[tokio::test]
+    async fn a_refresh_token_that_is_nowhere_else_stays() {
+        let tokens = Tokens::default();
+        let first = || Grant::bare(Some("r1"));
+        let answer = fetched("a", 60, &["r1", "r2"], Some("r2"));
+        next(&tokens, first(), answer).await.unwrap();
+        for number in 1..=2 * MAX_GRANTS as u32 {
+            let mut grant = Grant::bare(None);
+            grant.key = GrantKey::numbered(number);
+            next(&tokens, grant, fetched("a", 60, &[], None))
+                .await
+                .unwrap();
+        }
+        let slots = tokens.slots();
+        let remembered = slots.get(&first().key).unwrap().remembered_for(&first());
+        assert_eq!(remembered, Some(Secret::new("r2")));
     }
 
     #[tokio::test]

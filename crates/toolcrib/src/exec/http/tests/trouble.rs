@@ -342,3 +342,43 @@ async fn a_call_that_comes_twice_is_sent_once() {
     }
     assert_eq!(server.received().len(), 1);
 }
+
+#[tokio::test]
+async fn what_broken_answers_took_counts_against_the_limit_and_ends_the_retries() {
+    let broken = || {
+        Reply::raw(format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{}",
+            "x".repeat(900)
+        ))
+    };
+    let server = ScriptedServer::start(move |_| broken());
+    let request = json!({"urlTemplate": server.url("/"), "retry": {"max": 10}});
+    let scene = Scene::with(&server)
+        .tool(json!({"impl": request, "tags": ["read"], "limits": {"maxReceivedBytes": 1000}}));
+    let outcome = scene.call(json!({})).await;
+    // The second answer announces more than is left.
+    assert_eq!(server.received().len(), 2, "{outcome:#?}");
+    assert_eq!(code(&outcome), ErrorCode::UpstreamError);
+}
+
+#[tokio::test]
+async fn a_body_that_redirections_send_again_counts_each_time() {
+    let server = ScriptedServer::start(|received| match received.target.as_str() {
+        "/0" => Reply::redirect(307, "/1").body("x".repeat(50)),
+        "/1" => Reply::redirect(307, "/2"),
+        _ => Reply::ok("1"),
+    });
+    let request = json!({"method": "POST", "urlTemplate": server.url("/0"), "bodyTemplate": "x".repeat(1000)});
+    for (limit, asked) in [(1500, 1), (2500, 2), (4000, 3)] {
+        let before = server.received().len();
+        let scene = Scene::with(&server)
+            .tool(json!({"impl": request, "tags": ["read"], "limits": {"maxSentBytes": limit}}));
+        let outcome = scene.call(json!({})).await;
+        assert_eq!(server.received().len() - before, asked, "{outcome:#?}");
+        assert_eq!(outcome.is_ok(), asked == 3);
+        if asked < 3 {
+            assert_eq!(code(&outcome), ErrorCode::InvalidArguments);
+            assert!(error(&outcome).message().contains("maxSentBytes"));
+        }
+    }
+}
