@@ -65,7 +65,7 @@ fn what_is_listed_already_is_not_asked_for_and_the_line_keeps_what_is_there() {
     let ran = test.run(&["explain", "four"]).exits(0);
     assert!(ran.stdout.contains(line), "{ran:?}");
     let whole = "allowedHosts = [\"a.example.com\", \"*.b.example.com\", \"c.example.com\"]";
-    test.run(&["run", "four"]).exits(5).says(whole);
+    test.run(&["run", "four"]).exits(8).says(whole);
 }
 
 #[test]
