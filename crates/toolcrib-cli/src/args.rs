@@ -726,6 +726,7 @@ pub(crate) struct NewArgs {
         long = "param",
         value_name = "NAME|body.FIELD|NAME=TEXT",
         requires = "from_curl",
+        conflicts_with = "http",
         help_heading = "HTTP tools"
     )]
     pub(crate) params: Vec<String>,

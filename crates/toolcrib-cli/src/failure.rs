@@ -142,6 +142,12 @@ fn remedy(code: ErrorCode) -> Option<&'static str> {
     }
 }
 
+/// Whether a curl command follows `--from-curl` without quotes.
+fn is_unquoted_curl() -> bool {
+    let mut words = std::env::args().skip_while(|word| word != "--from-curl");
+    words.next().is_some() && words.next().is_some_and(|word| word == "curl")
+}
+
 /// What people who know other command lines type first.
 fn newcomer_hint(error: &clap::Error) -> Option<String> {
     let word = |kind| match error.get(kind) {
@@ -149,6 +155,11 @@ fn newcomer_hint(error: &clap::Error) -> Option<String> {
         _ => None,
     };
     match error.kind() {
+        // The shell has cut the command into words.
+        ErrorKind::UnknownArgument if is_unquoted_curl() => Some(
+            "quote the whole command: --from-curl 'curl …'; or @FILE, or - and send it by stdin"
+                .to_owned(),
+        ),
         ErrorKind::UnknownArgument if std::env::args().any(|word| word == "run") => {
             let flag = word(ContextKind::InvalidArg)?;
             let name = flag

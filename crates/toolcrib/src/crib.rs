@@ -220,6 +220,7 @@ impl CribOptions {
         });
         sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));
+        warnings.extend_from_slice(config.warnings());
         warnings.extend(
             egress
                 .allowed_hosts()

@@ -2,8 +2,61 @@
 
 use serde::Serialize;
 use toolcrib::Crib;
+use toolcrib::config::Origin;
 use toolcrib::egress::Standing;
 use toolcrib::manifest::HttpDefinition;
+
+/// What the setting `allowedHosts` has to be for a host to be in it.
+pub(super) struct Missing {
+    /// The whole list, so that what is there already is neither lost nor said twice.
+    pub(super) hosts: Vec<String>,
+    origin: Origin,
+}
+
+impl Missing {
+    /// For an entry that is not there yet.
+    pub(super) fn of(entry: &str, crib: &Crib) -> Missing {
+        let mut entries = crib.config().entries();
+        let found = entries.find(|(setting, _, _)| setting.key == "allowedHosts");
+        let (hosts, origin) = match found {
+            Some((_, value, origin)) => (value.as_array().cloned().unwrap_or_default(), origin),
+            None => (Vec::new(), Origin::Default),
+        };
+        let listed = hosts.iter().filter_map(|host| host.as_str());
+        Missing {
+            hosts: listed.chain([entry]).map(str::to_owned).collect(),
+            origin,
+        }
+    }
+
+    /// What to do with the line: where it belongs.
+    pub(super) fn place(&self, file: &str) -> String {
+        match self.origin {
+            Origin::Environment => "the environment says which are allowed; set".to_owned(),
+            Origin::Default | Origin::Flag => format!("put this line at the top of {file}"),
+            Origin::Home => format!("replace the line `allowedHosts = …` in {file} by"),
+            Origin::Project => format!(
+                "the project's .toolcrib/config.toml leaves hosts out: `allowedHosts` there and in {file} must both have"
+            ),
+        }
+    }
+
+    /// The line.
+    pub(super) fn line(&self) -> String {
+        match self.origin {
+            Origin::Environment => format!("TOOLCRIB_ALLOWED_HOSTS={}", self.hosts.join(",")),
+            Origin::Project => serde_json::json!(self.hosts.last()).to_string(),
+            Origin::Default | Origin::Home | Origin::Flag => {
+                format!("allowedHosts = {}", serde_json::json!(self.hosts))
+            }
+        }
+    }
+
+    fn in_words(&self) -> String {
+        let place = self.place("config.toml of the home");
+        format!("{place} `{}`", self.line())
+    }
+}
 
 /// A host that a tool sends requests to.
 #[derive(Debug, Serialize)]
@@ -34,7 +87,8 @@ pub(super) fn hosts(definition: &HttpDefinition, crib: &Crib) -> Vec<HostNeeded>
             let reason = match crib.egress().standing(target) {
                 Standing::Listed => None,
                 Standing::Unlisted => Some(format!(
-                    "the setting `allowedHosts` does not name it: add it in config.toml (`allowedHosts = [\"{entry}\"]`)"
+                    "the setting `allowedHosts` does not name it: {}",
+                    Missing::of(&entry, crib).in_words()
                 )),
                 Standing::Refused(refusal) => Some(refusal.message),
             };

@@ -55,6 +55,17 @@ fn what_is_listed_already_is_not_asked_for_and_the_line_keeps_what_is_there() {
         made("three", "http://127.0.0.1:8080/x"),
         json!(["a.example.com", "*.b.example.com", "127.0.0.1:8080"])
     );
+    // A second line of that name would be no TOML: the one that is there is replaced.
+    let line = "allowedHosts = [\"a.example.com\",\"*.b.example.com\",\"c.example.com\"]";
+    let url = "https://c.example.com/x";
+    test.run(&["new", "four", "--from-curl", &format!("curl {url}")])
+        .exits(0)
+        .says("replace the line `allowedHosts = …` in ")
+        .says(line);
+    let ran = test.run(&["explain", "four"]).exits(0);
+    assert!(ran.stdout.contains(line), "{ran:?}");
+    let whole = "allowedHosts = [\"a.example.com\", \"*.b.example.com\", \"c.example.com\"]";
+    test.run(&["run", "four"]).exits(8).says(whole);
 }
 
 #[test]
@@ -72,6 +83,22 @@ fn a_command_comes_from_stdin_or_a_file_too() {
     test.run(&["new", "three", "--from-curl", "@nothing"])
         .exits(2)
         .says("cannot read the command from `nothing`");
+}
+
+#[test]
+fn what_is_typed_amiss_is_told_how_it_goes() {
+    let test = Test::new();
+    let url = "https://api.example.com/x";
+    for words in [&["curl", "-s", url][..], &["curl"]] {
+        test.run(&[&["new", "one", "--from-curl"], words].concat())
+            .exits(2)
+            .says("quote the whole command");
+    }
+    test.run_with_input(&["new", "one", "--from-curl", "-"], " \n")
+        .exits(2)
+        .says("there is no command");
+    test.run(&["new", "one", "--http", "--url", url, "--param", "q"])
+        .exits(2);
 }
 
 #[test]

@@ -64,9 +64,9 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The settings in force, each with its origin.
+/// The settings in force, each with its origin, and what a project asked for in vain.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Config(BTreeMap<&'static str, (Value, Origin)>);
+pub struct Config(BTreeMap<&'static str, (Value, Origin)>, Vec<String>);
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +108,7 @@ impl Config {
                 .iter()
                 .map(|setting| (setting.key, ((setting.default)(), Origin::Default)))
                 .collect(),
+            Vec::new(),
         )
     }
 
@@ -218,9 +219,16 @@ impl Config {
             let (current, set_by) = &self.0[setting.key];
             let value = match origin {
                 Origin::Project if *set_by > Origin::Project => continue,
-                Origin::Project => setting
-                    .tighten(current, value)
-                    .map_err(|why| problem(why.to_owned()))?,
+                Origin::Project => {
+                    self.1.extend(setting.in_vain(current, &value).map(|host| {
+                        format!(
+                            "{file}: `{key}` names `{host}`, which config.toml of the home does not: a project cannot add hosts, only leave some out"
+                        )
+                    }));
+                    setting
+                        .tighten(current, value)
+                        .map_err(|why| problem(why.to_owned()))?
+                }
                 _ => value,
             };
             if origin == Origin::Project && value == *current {
@@ -229,6 +237,11 @@ impl Config {
             self.set(setting, value, origin);
         }
         Ok(())
+    }
+
+    /// What a project's file asks for and does not get, in words.
+    pub fn warnings(&self) -> &[String] {
+        &self.1
     }
 
     /// Every setting in force: key, value, origin.
@@ -559,6 +572,24 @@ mod tests {
             (60_000.into(), Origin::Default)
         );
         assert!(project("workspace = '/'").is_err());
+    }
+
+    #[test]
+    fn a_project_that_would_add_hosts_is_told_that_it_cannot() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(".toolcrib")).unwrap();
+        let list = "allowedHosts = ['a.example.com', '*.b.example.com']";
+        std::fs::write(dir.path().join("config.toml"), list).unwrap();
+        let list = "allowedHosts = ['x.b.example.com', 'c.example.com']";
+        std::fs::write(dir.path().join(PROJECT_FILE), list).unwrap();
+        let mut config = Config::load(dir.path(), &Surroundings::new(dir.path(), [])).unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        config.tighten_by_project(&workspace).unwrap();
+        let [warning] = config.warnings() else {
+            panic!("{:?}", config.warnings());
+        };
+        assert!(warning.contains("names `c.example.com`"), "{warning}");
+        assert!(warning.contains("cannot add hosts"), "{warning}");
     }
 
     #[test]

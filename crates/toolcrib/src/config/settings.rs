@@ -442,6 +442,20 @@ impl Setting {
         }
     }
 
+    /// The hosts of a project's list that it does not get, because the list in force has nothing of them.
+    pub(super) fn in_vain(&self, current: &Value, wanted: &Value) -> impl Iterator<Item = String> {
+        let wanted = match self.project {
+            ProjectMay::Keep => self.hosts(wanted).unwrap_or_default(),
+            _ => AllowedHosts::default(),
+        };
+        let current = self.hosts(current).unwrap_or_default();
+        let wanted: Vec<String> = wanted.entries().collect();
+        wanted.into_iter().filter(move |entry| {
+            let alone = AllowedHosts::parse([entry.as_str()]).unwrap_or_default();
+            alone.narrowed_by(&current).is_empty()
+        })
+    }
+
     /// What a project's value makes of the value in force; the error says why it may not.
     pub(super) fn tighten(&self, current: &Value, wanted: Value) -> Result<Value, &'static str> {
         match self.project {

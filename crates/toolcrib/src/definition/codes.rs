@@ -1102,6 +1102,24 @@ pub static CODES: &[ProblemCode] = &[
         ),
     },
     ProblemCode {
+        name: "not-a-placeholder",
+        severity: Warning,
+        meaning: "A text looks like a placeholder of another template language, and is sent as it stands.",
+        remedy: "Write `${NAME}`, with `NAME` a property of `argSchema` or a secret; a brace of a URL that is meant is written `%7B`.",
+        example: Some(
+            r#"{
+  "description": "Says hello",
+  "tags": [
+    "read"
+  ],
+  "impl": {
+    "urlTemplate": "https://example.com/users/{id}"
+  }
+}
+"#,
+        ),
+    },
+    ProblemCode {
         name: "credential-in-file",
         severity: Warning,
         meaning: "A credential stands in the file as it is, where everybody who has the file can read it, and where nothing masks it.",

@@ -371,7 +371,7 @@ fn read_text(
     let Some(root) = parsed.root else {
         if parsed.whole {
             found.push(Found::error("empty-file", 0..0, "the file is empty").help(
-                "an HTTP tool needs a `description` and an `impl` with a `urlTemplate`: `toolcrib new NAME --http URL` makes one",
+                "an HTTP tool needs a `description` and an `impl` with a `urlTemplate`: `toolcrib new NAME --http --url URL` makes one",
             ));
         }
         return None;

@@ -10,6 +10,7 @@ mod error;
 mod events;
 mod file;
 mod forms;
+pub mod looks;
 mod mask;
 mod name;
 mod reading;

@@ -4,13 +4,13 @@ use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
-use toolcrib::config::Origin;
 use toolcrib::definition::Severity;
-use toolcrib::egress::{AllowedHosts, Target};
+use toolcrib::egress::Target;
 use toolcrib::{Crib, ErrorCode, ToolError, WireName, manifest};
 
 use super::{Place, next, place, write_and_pin};
 use crate::args::{Global, NewArgs};
+use crate::commands::outbound::Missing;
 use crate::commands::{Done, open, tool_file};
 use crate::curl::{self, Argument, Import};
 use crate::failure::CliError;
@@ -85,7 +85,7 @@ fn finish(
     let crib = open(global, output)?;
     let place = place(args, name, "json", &crib)?;
     write_and_pin(&place, text, &crib)?;
-    let missing = Missing::of(import, &crib);
+    let missing = missing(import, &crib);
     match output.json() {
         true => output.document(&json!({"ok": true, "value": document(import, &place, missing)})),
         false => report(import, &place, missing, &crib, output),
@@ -116,7 +116,19 @@ fn read_command(word: &str, global: &Global, output: &Output) -> Result<String, 
             .and_then(|mut file| read(&mut file))
             .map_err(|error| std::io::Error::new(error.kind(), format!("`{path}`: {error}"))),
     };
-    text.map_err(|error| CliError::usage(format!("cannot read the command from {error}")))
+    let text =
+        text.map_err(|error| CliError::usage(format!("cannot read the command from {error}")))?;
+    if text.trim().is_empty() {
+        return Err(CliError::usage("there is no command to make a tool from")
+            .with_hint("pass it in quotes, as in --from-curl 'curl https://…', or @FILE, or - and send it by stdin"));
+    }
+    if text.trim() == "curl" {
+        return Err(
+            CliError::usage("`--from-curl` got the word `curl` and nothing else")
+                .with_hint("quote the whole command: --from-curl 'curl https://…'"),
+        );
+    }
+    Ok(text)
 }
 
 /// Every reason at once; none of them quotes a value.
@@ -213,46 +225,11 @@ fn indented(value: &Value) -> String {
     }
 }
 
-/// What the setting `allowedHosts` must be for the tool to work.
-struct Missing {
-    hosts: Vec<String>,
-    origin: Origin,
-}
-
-impl Missing {
-    /// None where the host is listed already.
-    fn of(import: &Import, crib: &Crib) -> Option<Missing> {
-        let mut entries = crib.config().entries();
-        let (_, value, origin) = entries.find(|(setting, _, _)| setting.key == "allowedHosts")?;
-        let listed = value.as_array().into_iter().flatten();
-        let mut hosts: Vec<String> = listed
-            .filter_map(|host| host.as_str().map(str::to_owned))
-            .collect();
-        let (_, target) = Target::parse(&import.origin).ok()?;
-        let allowed = AllowedHosts::parse(hosts.iter().map(String::as_str)).ok()?;
-        if allowed.contains(&target) {
-            return None;
-        }
-        hosts.push(import.host.clone());
-        Some(Missing { hosts, origin })
-    }
-
-    /// The line to write, and where.
-    fn lines(&self, crib: &Crib) -> (String, String) {
-        match self.origin {
-            Origin::Environment => (
-                "the host is not allowed yet; the environment says which are".to_owned(),
-                format!("export TOOLCRIB_ALLOWED_HOSTS={}", self.hosts.join(",")),
-            ),
-            _ => {
-                let file = tool_file::shown(&crib.home().join("config.toml"), crib);
-                (
-                    format!("the host is not allowed yet; put this line at the top of {file}"),
-                    format!("allowedHosts = {}", json!(self.hosts)),
-                )
-            }
-        }
-    }
+/// What the setting `allowedHosts` must be for the tool to work; none where the host is listed already.
+fn missing(import: &Import, crib: &Crib) -> Option<Missing> {
+    let (_, target) = Target::parse(&import.origin).ok()?;
+    let is_listed = crib.egress().allowed_hosts().contains(&target);
+    (!is_listed).then(|| Missing::of(&import.host, crib))
 }
 
 fn document(import: &Import, place: &Place, missing: Option<Missing>) -> Value {
@@ -306,9 +283,10 @@ fn report(import: &Import, place: &Place, missing: Option<Missing>, crib: &Crib,
         output.say(&format!("  {}  {words}", output.dim(&format!("{kind:8}"))));
     }
     if let Some(missing) = missing {
-        let (what, line) = missing.lines(crib);
-        output.say(&what);
-        output.say(&format!("  {line}"));
+        let file = tool_file::shown(&crib.home().join("config.toml"), crib);
+        let place = missing.place(&file);
+        output.say(&format!("the host is not allowed yet; {place}"));
+        output.say(&format!("  {}", missing.line()));
     }
     let name = &place.name;
     let mut commands: Vec<(String, &str)> = Vec::new();

@@ -238,10 +238,10 @@ fn a_refusal_says_what_to_do_and_nothing_about_the_port() {
     };
     assert_eq!(
         said("http://a.test/secret?x=1"),
-        "`a.test:80` is not a host that may be reached; if it should be, add `a.test` to `allowedHosts` in config.toml"
+        "`a.test:80` is not a host that may be reached; if it should be, add `a.test` to `allowedHosts` in config.toml of the home"
     );
     assert_eq!(
         said("http://127.0.0.1:9999/"),
-        "`127.0.0.1:9999` is an address of this machine; if it should be reached, add `127.0.0.1:9999` to `allowedHosts` in config.toml"
+        "`127.0.0.1:9999` is an address of this machine; if it should be reached, add `127.0.0.1:9999` to `allowedHosts` in config.toml of the home"
     );
 }

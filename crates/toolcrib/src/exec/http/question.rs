@@ -86,10 +86,16 @@ pub(super) fn refusal(tool: &HttpTool) -> Option<ToolError> {
 
 fn unlisted(tool: &HttpTool, target: &Target) -> ToolError {
     let entry = target.entry();
+    // The whole list, so that what is there already is neither lost nor said twice.
+    let allowed = tool.settings.egress.allowed_hosts().entries();
+    let hosts: Vec<String> = allowed.chain([entry.clone()]).collect();
+    let quoted: Vec<String> = hosts.iter().map(|host| format!("\"{host}\"")).collect();
     let message = format!(
         "`{}` asks `{entry}`, which the setting `allowedHosts` does not name; add it in config.toml of the home \
-         (`allowedHosts = [\"{entry}\"]`), or set `TOOLCRIB_ALLOWED_HOSTS={entry}`",
-        tool.spec.name
+         (`allowedHosts = [{}]`), or set `TOOLCRIB_ALLOWED_HOSTS={}`",
+        tool.spec.name,
+        quoted.join(", "),
+        hosts.join(",")
     );
     ToolError::new(ErrorCode::HostNotAllowed, message).with_detail("host", entry)
 }

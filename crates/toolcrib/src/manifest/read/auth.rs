@@ -123,12 +123,7 @@ impl Reader<'_, '_> {
             .placeholders()
             .any(|one| matches!(one, Placeholder::Secret(_)));
         if !has_secret && let Some(text) = at.get(field) {
-            let message =
-                format!("`{field}` stands in the file for everybody to read, and is not masked");
-            self.found.push(
-                Found::warning("credential-in-file", text.span(), message)
-                    .help("`toolcrib secret set NAME` keeps it; write `${NAME}` here"),
-            );
+            self.credential_in_file(text.span(), field);
         }
     }
 

@@ -3,7 +3,9 @@
 use http::HeaderName;
 
 use super::Reader;
+use super::doubts::Place;
 use super::names::Names;
+use super::scan::scan;
 use crate::definition::At;
 use crate::definition::problem::Found;
 use crate::egress::is_framing;
@@ -40,6 +42,10 @@ impl Reader<'_, '_> {
                 continue;
             }
             if let Some(template) = self.template(value, names) {
+                self.credential_in_header(value, &name, &template);
+                if let Some(text) = value.text() {
+                    self.foreign_placeholders(value, &scan(text), Place::Text);
+                }
                 headers.push((name, template));
             }
         }

@@ -6,6 +6,7 @@
 
 mod auth;
 mod body;
+mod doubts;
 mod general;
 mod headers;
 mod names;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Reader;
+use super::doubts::Place;
 use super::names::Names;
 use super::scan::{Piece, What, scan};
 use crate::definition::At;
@@ -34,6 +35,8 @@ impl Reader<'_, '_> {
         let query = query.map(|query| self.filled(at, &query, names));
         let (path, query) = (path?, query.map_or(Some(None), |query| query.map(Some))?);
         self.secrets_in_url(at, &pieces, end, &path, query.as_ref());
+        self.credential_in_query(at, text);
+        self.foreign_placeholders(at, &pieces, Place::Url);
         let path = match path.parts.is_empty() {
             true => Template::literal("/"),
             false => path,

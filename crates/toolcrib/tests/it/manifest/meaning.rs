@@ -424,3 +424,54 @@ fn limits_are_read_into_their_places() {
         ["out-of-range"]
     );
 }
+
+#[test]
+fn credentials_outside_of_auth_are_seen_too() {
+    for request in [
+        json!({"headers": {"Authorization": "Bearer ghp_0123456789abcdefghij"}}),
+        json!({"headers": {"X-Api-Key": "abc123"}}),
+        json!({"headers": {"X-Trace": "sk-live-0123456789abcdef"}}),
+        json!({"urlTemplate": "https://a.example/?q=1&api_key=abc123"}),
+        json!({"urlTemplate": "https://a.example/?x=ghp_0123456789abcdefghij"}),
+    ] {
+        let found = warned(&tool(get(request.clone())));
+        assert!(
+            found.contains(&"credential-in-file"),
+            "{request}: {found:?}"
+        );
+    }
+    for request in [
+        json!({"headers": {"Authorization": "Bearer ${KEY}", "X-Api-Key": "${KEY}", "Accept": "text/plain"}}),
+        json!({"urlTemplate": "https://a.example/?api_key=${KEY}&keyword=abc123"}),
+    ] {
+        let found = warned(&tool(get(request.clone())));
+        assert!(
+            !found.contains(&"credential-in-file"),
+            "{request}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn placeholders_of_other_languages_are_doubted() {
+    for (request, is_doubted) in [
+        (json!({"urlTemplate": "https://a.example/{city}"}), true),
+        (
+            json!({"urlTemplate": "https://a.example/?q={{city}}"}),
+            true,
+        ),
+        (json!({"urlTemplate": "https://a.example/?q=$city"}), true),
+        (json!({"urlTemplate": "https://a.example/{unknown}"}), true),
+        (json!({"headers": {"X-City": "{city}"}}), true),
+        (json!({"headers": {"X-City": "{unknown} $unknown"}}), false),
+        (
+            json!({"urlTemplate": "https://a.example/?q=$filter&x=${city}"}),
+            false,
+        ),
+        (json!({"urlTemplate": "https://a.example/$${city}"}), false),
+    ] {
+        let found = warned(&tool(get(request.clone())));
+        let has = found.contains(&"not-a-placeholder");
+        assert_eq!(has, is_doubted, "{request}: {found:?}");
+    }
+}
