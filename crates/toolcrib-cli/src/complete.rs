@@ -102,7 +102,7 @@ pub(crate) fn trials(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Tool names and error codes.
+/// Tool names, error codes, problems and fields of files.
 pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut all = tools(current);
     let Some(current) = current.to_str() else {

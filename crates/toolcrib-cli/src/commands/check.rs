@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib::definition::{self, MAX_FILE_BYTES, Part, Problem, Severity, render};
+use toolcrib::definition::{self, MAX_FILE_BYTES, Part, Problem, Severity, render_within};
 use toolcrib::exec::{http_spec_of, spec_of};
 use toolcrib::manifest;
 use toolcrib::model::text;
@@ -504,7 +504,14 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
         }
         for problem in &file.problems {
             fixable += usize::from(problem.fix.is_some());
-            output.line(&render(problem, &file.shown, &file.bytes, &paint));
+            let columns = output.columns();
+            output.line(&render_within(
+                problem,
+                &file.shown,
+                &file.bytes,
+                columns,
+                &paint,
+            ));
         }
     }
     let tools = match files.len() {

@@ -100,7 +100,9 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     let limits = entry.limits();
     let http = file.and_then(|file| file.definition.as_ref()?.http());
     let hosts = http.map(|http| hosts(http, crib)).unwrap_or_default();
-    let secrets = http.map(|http| secrets(http, crib)).unwrap_or_default();
+    let secrets = http
+        .map(|http| secrets(http, &spec.bundle, crib))
+        .unwrap_or_default();
     if output.json() {
         output.document(&json!({
             "tool": spec.name, "hosts": hosts, "secrets": secrets, "reference": spec.reference(), "source": source(entry),
@@ -140,7 +142,7 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
         output.line(&format!("host      {}", text::visible(&host.in_words())));
     }
     for secret in &secrets {
-        output.line(&format!("secret    {}", secret.in_words()));
+        output.line(&format!("secret    {}", text::visible(&secret.in_words())));
     }
     if let Some(plan) = plan {
         output.line("");

@@ -1,10 +1,10 @@
 //! What an HTTP tool needs before it can be called: hosts that the settings name, secrets that are kept.
 
 use serde::Serialize;
-use toolcrib::Crib;
 use toolcrib::config::Origin;
 use toolcrib::egress::Standing;
 use toolcrib::manifest::HttpDefinition;
+use toolcrib::{Crib, Slug};
 
 /// What the setting `allowedHosts` has to be for a host to be in it.
 pub(super) struct Missing {
@@ -76,6 +76,9 @@ pub(super) struct SecretNeeded {
     name: String,
     /// Whether it is kept here.
     kept: bool,
+    /// Why a call cannot have it, in the words of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 /// The hosts of a tool, and whether the settings name them.
@@ -101,13 +104,24 @@ pub(super) fn hosts(definition: &HttpDefinition, crib: &Crib) -> Vec<HostNeeded>
         .collect()
 }
 
-/// The secrets of a tool, and whether they are kept here.
-pub(super) fn secrets(definition: &HttpDefinition, crib: &Crib) -> Vec<SecretNeeded> {
+/// The secrets of a tool, and whether its calls can have them: that they are kept here, and bound to whom they are told.
+pub(super) fn secrets(
+    definition: &HttpDefinition,
+    bundle: &Slug,
+    crib: &Crib,
+) -> Vec<SecretNeeded> {
+    let told = definition.told();
     let names = definition.secrets().into_iter();
     names
-        .map(|name| SecretNeeded {
-            name: name.as_str().to_owned(),
-            kept: crib.secrets().contains(name).unwrap_or(false),
+        .map(|name| {
+            let mut targets = told.iter().filter(|(told, _)| *told == name);
+            let refused =
+                targets.find_map(|(_, target)| crib.secrets().reveal(name, bundle, target).err());
+            SecretNeeded {
+                name: name.as_str().to_owned(),
+                kept: crib.secrets().contains(name).unwrap_or(false),
+                reason: refused.map(|error| error.to_string()),
+            }
         })
         .collect()
 }
@@ -124,9 +138,12 @@ impl HostNeeded {
 impl SecretNeeded {
     pub(super) fn in_words(&self) -> String {
         let name = &self.name;
-        match self.kept {
-            true => format!("{name} is kept here"),
-            false => format!("{name} is missing: `toolcrib secret set {name}` asks for it"),
+        match &self.reason {
+            None => format!("{name} is kept here"),
+            Some(_) if !self.kept => {
+                format!("{name} is missing: `toolcrib secret set {name}` asks for it")
+            }
+            Some(reason) => format!("{name} cannot be used: {reason}"),
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     warn_of_shadowed(&crib, &args.tool, output);
     let request = request(args, global, crib.registry(), output)?;
     if args.dry_run {
-        return dry_run(crib.registry().plan(request)?, output);
+        return dry_run(crib.registry().plan(request)?, &crib, output);
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toolcrib::definition::{Part, Problem, render};
+use toolcrib::definition::{Part, Problem, render_within};
 use toolcrib::model::text;
 use toolcrib::source::{FileDefinition, FileKind, ToolFile, Trust};
 use toolcrib::{Crib, ErrorCode, ToolError};
@@ -176,6 +176,8 @@ pub(super) fn print_problems(file: &str, text: &str, problems: &[Problem], outpu
         Part::Help => words.to_owned(),
     };
     for problem in problems {
-        output.error_line(render(problem, file, text.as_bytes(), &paint).trim_end());
+        let columns = output.columns();
+        output
+            .error_line(render_within(problem, file, text.as_bytes(), columns, &paint).trim_end());
     }
 }

@@ -43,6 +43,8 @@ fn tools_parameters_and_values_are_completed() {
         "{given}"
     );
     assert!(complete(&["toolcrib", "explain", "TIME"]).contains("TIMEOUT"));
+    let fields = complete(&["toolcrib", "explain", "impl.url"]);
+    assert!(fields.contains("impl.urlTemplate"), "{fields}");
     assert!(complete(&["toolcrib", "li"]).contains("list"));
     assert!(complete(&["toolcrib", "disable", "shell", "rea"]).contains("read_file"));
 }

@@ -207,6 +207,11 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
         plan.to_string().contains(&format!("GET {shown}")),
         "{plan:#}"
     );
+    let missing = &plan["value"]["secrets"][0];
+    assert_eq!(
+        (&missing["name"], &missing["kept"]),
+        (&json!("WEATHER_API_KEY"), &json!(false))
+    );
     // Without a tag somebody has to be asked.
     fails(
         test.run(&["run", "weather", "city=Paris", "--json"]),
@@ -255,4 +260,45 @@ fn a_file_of_a_workspace_asks_nobody_until_it_is_trusted() {
     test.run(&["run", "weather", "city=Paris"])
         .exits(0)
         .prints("Sunny\n");
+}
+
+#[test]
+fn a_secret_that_is_bound_elsewhere_is_said_by_explain_and_dry_runs_as_by_a_call() {
+    let server = sunny();
+    let mut tool = weather(&server);
+    tool["impl"]["urlTemplate"] = server.url("/v1?q=${city}&key=${WEATHER_API_KEY}").into();
+    let test = with(&tool).variable("TOOLCRIB_ALLOWED_HOSTS", &server.host());
+    let set = |host: &str| {
+        let words = [
+            "secret",
+            "set",
+            "WEATHER_API_KEY",
+            "--host",
+            host,
+            "--quiet",
+        ];
+        test.run_with_input(&words, "s3cr3t-k3y\n").exits(0);
+    };
+    set("elsewhere.example");
+    let error = fails(
+        test.run(&["run", "weather", "city=Paris", "--json"]),
+        3,
+        "TOOL_UNAVAILABLE",
+    );
+    let message = error["message"].as_str().unwrap();
+    let dry = ["run", "weather", "city=Paris", "--dry-run"];
+    for words in [&["explain", "weather"][..], &dry] {
+        let ran = test.run(words).exits(0);
+        assert!(ran.stdout.contains(message), "{words:?}: {}", ran.stdout);
+        assert!(!ran.stdout.contains("is kept here"), "{}", ran.stdout);
+    }
+    set(&server.host());
+    for words in [&["explain", "weather"][..], &dry] {
+        let ran = test.run(words).exits(0);
+        assert!(
+            ran.stdout.contains("WEATHER_API_KEY is kept here"),
+            "{}",
+            ran.stdout
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! The commands shown in the README and the documentation run, and print what is shown.
 //!
 //! A block of YAML that begins with `# .toolcrib/tools/NAME.yaml`, or of JSON that begins with `// .toolcrib/tools/NAME.json`, is written to that
-//! file and trusted; the commands after it run in a directory that is thrown away, which is shown as `/home/ada/project`. A block of
+//! file and trusted, unless the commands after it begin with `toolcrib trust`; these run in a directory that is thrown away, which is shown as `/home/ada/project`. A block of
 //! TOML that begins with `# config.toml` is the home's settings. What the pages call `127.0.0.1:18080` is a server of the test
 //! (`example_server`), on whatever port is free.
 
@@ -163,13 +163,12 @@ impl Place {
             .replace(&self.server.host(), ADDRESS)
     }
 
-    /// Writes a tool's file as shown, and trusts it.
+    /// Writes a tool's file as shown.
     fn write(&self, path: &str, block: &Block) {
         let path = self.directory.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let (_, content) = block.text.split_once('\n').unwrap();
         std::fs::write(path, self.with_address(content)).unwrap();
-        self.prints("toolcrib trust --yes --quiet");
     }
 
     /// Runs the commands of a block; what is wrong, and the block as it should be.
@@ -209,6 +208,7 @@ impl Place {
 fn tour(page: &str, text: &str, first_line: usize, mut place: Place) -> (Vec<String>, String) {
     let mut wrong = Vec::new();
     let mut made = text.to_owned();
+    let mut is_new = false;
     for mut block in blocks(text) {
         block.line += first_line;
         if let Some(path) = block.file() {
@@ -216,12 +216,16 @@ fn tour(page: &str, text: &str, first_line: usize, mut place: Place) -> (Vec<Str
                 place = Place::thrown_away();
             }
             place.write(path, &block);
+            is_new = true;
         } else if let Some(settings) = block.settings() {
             if place.directory == root() {
                 place = Place::thrown_away();
             }
             place.settle(settings);
         } else if block.language == "console" {
+            if std::mem::take(&mut is_new) && !block.text.starts_with("$ toolcrib trust") {
+                place.prints("toolcrib trust --yes --quiet");
+            }
             let (found, right) = place.run(page, &block);
             made = made.replace(
                 &format!("```console\n{}```", block.text),

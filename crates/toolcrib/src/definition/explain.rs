@@ -17,7 +17,13 @@ pub fn fields(topic: &str) -> Vec<&'static Field> {
     if wanted.is_empty() || wanted.len() > 16 {
         return Vec::new();
     }
-    let tables = [FIELDS, HTTP_FIELDS].into_iter();
+    let is_exact = |field: &Field| parts(field.path) == wanted;
+    // `auth.type` is a path of HTTP tools; among the others it may be a parameter's that is called `auth`.
+    let tables = match HTTP_FIELDS.iter().any(is_exact) && !FIELDS.iter().any(is_exact) {
+        true => [HTTP_FIELDS, FIELDS],
+        false => [FIELDS, HTTP_FIELDS],
+    };
+    let tables = tables.into_iter();
     tables.flat_map(|table| fields_of(table, &wanted)).collect()
 }
 
@@ -217,6 +223,10 @@ mod tests {
     fn fields_of_http_tools_are_found_too() {
         assert_eq!(paths("impl.urlTemplate"), ["impl.urlTemplate"]);
         assert_eq!(paths("urlTemplate"), ["impl.urlTemplate"]);
+        assert_eq!(paths("auth.type")[0], "auth.type", "not a parameter's");
+        for field in HTTP_FIELDS {
+            assert!(!field.meaning.starts_with("See"), "{}", field.path);
+        }
         assert_eq!(paths("retry.max"), ["retry.max"]);
         // Both kinds of files have it.
         assert_eq!(paths("description"), ["description", "description"]);

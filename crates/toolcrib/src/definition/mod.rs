@@ -29,7 +29,7 @@ pub use fix::{Fixed, fix};
 pub use parameter::{Format, Parameter, ParameterKind, Validation};
 pub use problem::{Fix, Problem, Severity};
 pub(crate) use read::at::At;
-pub use render::{Part, one_line, render};
+pub use render::{Part, one_line, render, render_within};
 pub use schema::json_schema;
 pub use step::{Action, OutputMode, Retry, Step, StreamTo};
 pub use yaml::MAX_FILE_BYTES;

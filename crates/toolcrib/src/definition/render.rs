@@ -5,10 +5,10 @@ use unicode_width::UnicodeWidthChar as _;
 use super::problem::{Problem, Severity};
 use crate::model::text::{shorten, visible};
 
-/// How much of a line is shown.
+/// How wide a line of a file is shown where nobody says, its frame not counted.
 const MAX_COLUMNS: usize = 100;
-/// How much of a line is shown before what is wrong, when the line is long.
-const LEAD: usize = 30;
+/// How narrow a line can become.
+const MIN_COLUMNS: usize = 20;
 
 /// The parts of a rendering that a terminal may colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,17 @@ pub fn render(
     bytes: &[u8],
     paint: &dyn Fn(Part, &str) -> String,
 ) -> String {
+    render_within(problem, file, bytes, usize::MAX, paint)
+}
+
+/// The same for a terminal of so many columns: the line of the file is cut around what is wrong, so that the caret stays under it.
+pub fn render_within(
+    problem: &Problem,
+    file: &str,
+    bytes: &[u8],
+    columns: usize,
+    paint: &dyn Fn(Part, &str) -> String,
+) -> String {
     let part = match problem.severity {
         Severity::Error => Part::Error,
         Severity::Warning => Part::Warning,
@@ -53,7 +64,10 @@ pub fn render(
         "{margin}{}\n",
         paint(Part::Frame, &format!("--> {place}"))
     ));
-    if let Some(shown) = Shown::of(problem, bytes) {
+    // Before the line stands `12 | `, and on either side of it `…` where it is cut.
+    let room = columns.saturating_sub(number.len() + 3 + 2);
+    let room = room.clamp(MIN_COLUMNS, MAX_COLUMNS);
+    if let Some(shown) = Shown::of(problem, bytes, room) {
         out.push_str(&format!("{}\n", paint(Part::Frame, &format!("{margin} |"))));
         out.push_str(&format!(
             "{} {}\n",
@@ -103,7 +117,7 @@ struct Shown {
 
 impl Shown {
     /// Nothing for what is not at one place but missing from the file, or wrong with all of it.
-    fn of(problem: &Problem, bytes: &[u8]) -> Option<Shown> {
+    fn of(problem: &Problem, bytes: &[u8], room: usize) -> Option<Shown> {
         if problem.span == (0..0) {
             return None;
         }
@@ -122,11 +136,13 @@ impl Shown {
             .map_or(0, |first| first.trim_end().chars().count());
         let end = (start + length).min(chars.len());
         // A long line is cut around what is wrong.
-        let from = match chars.len() > MAX_COLUMNS {
-            true => start.saturating_sub(LEAD),
-            false => 0,
+        let (from, to) = match chars.iter().map(|c| columns_of(*c)).sum::<usize>() > room {
+            true => {
+                let from = start - fitting(chars[..start].iter().rev(), room * 3 / 10);
+                (from, from + fitting(chars[from..].iter(), room))
+            }
+            false => (0, chars.len()),
         };
-        let to = chars.len().min(from + MAX_COLUMNS);
         let (start, end) = (start.clamp(from, to), end.clamp(from, to));
         let text = |range: &[char]| -> String {
             visible(&range.iter().collect::<String>()).replace('\t', "    ")
@@ -152,6 +168,77 @@ impl Shown {
     }
 }
 
+/// How many characters fit into so many columns.
+fn fitting<'a>(chars: impl Iterator<Item = &'a char>, columns: usize) -> usize {
+    let mut taken = 0;
+    chars
+        .take_while(|c| {
+            taken += columns_of(**c);
+            taken <= columns
+        })
+        .count()
+}
+
+/// As wide as [`Shown`] writes it.
+fn columns_of(c: char) -> usize {
+    match c {
+        '\t' => 4,
+        c => width(&visible(c.encode_utf8(&mut [0; 4]))),
+    }
+}
+
 fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What of the line is shown, and what the caret stands under.
+    fn shown(line: &str, wrong: &str, columns: usize) -> (String, String) {
+        let at = line.find(wrong).unwrap();
+        let problem = Problem {
+            code: "a-code",
+            severity: Severity::Error,
+            span: at..at + wrong.len(),
+            line: 1,
+            column: line[..at].chars().count() + 1,
+            message: "m".to_owned(),
+            help: None,
+            fix: None,
+        };
+        let text = render_within(&problem, "f", line.as_bytes(), columns, &|_, words| {
+            words.to_owned()
+        });
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines[3..].iter().all(|line| width(line) <= columns),
+            "{text}"
+        );
+        let (first, last) = (lines[4].find('^').unwrap(), lines[4].rfind('^').unwrap());
+        let mut place = 0;
+        let marked = lines[3].chars().filter(|c| {
+            let here = place;
+            place += c.width().unwrap_or(0);
+            (first..=last).contains(&here)
+        });
+        (lines[3].to_owned(), marked.collect())
+    }
+
+    #[test]
+    fn a_long_line_is_cut_to_the_terminal_and_the_caret_stays_under_what_is_wrong() {
+        let long = format!("{} wrong {}", "before ".repeat(20), "after ".repeat(20));
+        let wide = format!("{} wrong {}", "前".repeat(60), "後".repeat(60));
+        let tabs = format!("{}wrong{}", "\t".repeat(40), "\t".repeat(40));
+        for line in [&long, &wide, &tabs] {
+            for columns in [40, 80, 100, usize::MAX] {
+                let (shown, marked) = shown(line, "wrong", columns);
+                assert_eq!(marked, "wrong", "{columns}: {shown}");
+                assert!(shown.contains('…'), "{columns}: {shown}");
+            }
+        }
+        let short = "a: wrong, and it fits";
+        assert_eq!(shown(short, "wrong", 40).0, format!("1 | {short}"));
+    }
 }

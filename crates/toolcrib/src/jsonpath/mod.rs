@@ -135,3 +135,38 @@ impl PartialEq for JsonPath {
 }
 
 impl Eq for JsonPath {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Lists in lists: as many nodes at every depth as fit.
+    fn bush(depth: usize, width: usize) -> Value {
+        match depth {
+            0 => json!(1),
+            _ => Value::Array((0..width).map(|_| bush(depth - 1, width)).collect()),
+        }
+    }
+
+    /// Each would take far more steps than [`MAX_STEPS`] on a larger document; here they are as many times too few.
+    #[test]
+    fn what_takes_too_many_steps_ends_with_them() {
+        let bush = bush(7, 4);
+        let chain = (0..500).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+        let text = json!({"text": "ab".repeat(50_000), "list": vec![1; 1000], "pattern": "(a|b|ab|ba){1,200}c"});
+        for (expression, document) in [
+            ("$..*..*..*..*", &bush),
+            ("$..*..*..*..*", &chain),
+            ("$..[?@..[?@..*]]", &bush),
+            ("$.list[?$.text == $['text']]", &text),
+            ("$.list[?length($.text) == 0]", &text),
+            ("$.list[?search($.text, $.pattern)]", &text),
+            ("$.list[?match($.text, '((ab|ba|a|b)*c){1,50}d')]", &text),
+        ] {
+            let path = JsonPath::parse(expression).unwrap();
+            let found = evaluate::query(&path.query, document, MAX_STEPS / 100);
+            assert_eq!(found.err(), Some(TooMuchWork), "{expression}");
+        }
+    }
+}

@@ -406,42 +406,42 @@ pub static HTTP_FIELDS: &[Field] = &[
     Field {
         path: "auth.type",
         kind: Choice(&["bearer", "basic", "hmac", "oauth2"]),
-        meaning: "See `impl.auth.type`.",
+        meaning: "The way. Required.",
         example: "\"bearer\"",
         enforced: "the request",
         ..TEXT
     },
     Field {
         path: "auth.token",
-        meaning: "See `impl.auth.token`.",
+        meaning: "bearer: the token.",
         example: "\"${API_TOKEN}\"",
         enforced: "the request",
         ..TEXT
     },
     Field {
         path: "auth.username",
-        meaning: "See `impl.auth.username`.",
+        meaning: "basic: the user.",
         example: "\"${API_USER}\"",
         enforced: "the request",
         ..TEXT
     },
     Field {
         path: "auth.password",
-        meaning: "See `impl.auth.password`.",
+        meaning: "basic: the password.",
         example: "\"${API_PASSWORD}\"",
         enforced: "the request",
         ..TEXT
     },
     Field {
         path: "auth.key",
-        meaning: "See `impl.auth.key`.",
+        meaning: "hmac: the key that `METHOD\\nPATH?QUERY\\nTIMESTAMP\\nSHA256(BODY)` is signed with.",
         example: "\"${SIGNING_KEY}\"",
         enforced: "the request",
         ..TEXT
     },
     Field {
         path: "auth.keyId",
-        meaning: "See `impl.auth.keyId`.",
+        meaning: "hmac: which key that is, sent in `keyIdHeader`.",
         example: "\"key-1\"",
         enforced: "the request",
         ..TEXT
@@ -449,7 +449,7 @@ pub static HTTP_FIELDS: &[Field] = &[
     Field {
         path: "auth.keyIdHeader",
         default: Some("X-Key-Id"),
-        meaning: "See `impl.auth.keyIdHeader`.",
+        meaning: "hmac: the header that `keyId` is sent in.",
         example: "\"X-Api-Key\"",
         enforced: "the request",
         ..TEXT
@@ -457,7 +457,7 @@ pub static HTTP_FIELDS: &[Field] = &[
     Field {
         path: "auth.signatureHeader",
         default: Some("X-Signature"),
-        meaning: "See `impl.auth.signatureHeader`.",
+        meaning: "hmac: the header that the signature is sent in.",
         example: "\"X-Signature\"",
         enforced: "the request",
         ..TEXT
@@ -465,7 +465,7 @@ pub static HTTP_FIELDS: &[Field] = &[
     Field {
         path: "auth.timestampHeader",
         default: Some("X-Timestamp"),
-        meaning: "See `impl.auth.timestampHeader`.",
+        meaning: "hmac: the header that the time is sent in.",
         example: "\"X-Timestamp\"",
         enforced: "the request",
         ..TEXT
@@ -474,7 +474,7 @@ pub static HTTP_FIELDS: &[Field] = &[
         path: "auth.algorithm",
         kind: Choice(&["sha256"]),
         default: Some("sha256"),
-        meaning: "See `impl.auth.algorithm`.",
+        meaning: "hmac: the hash.",
         example: "\"sha256\"",
         enforced: "the signature",
     },
@@ -482,41 +482,41 @@ pub static HTTP_FIELDS: &[Field] = &[
         path: "auth.grant",
         kind: Choice(&["client_credentials", "refresh_token"]),
         default: Some("client_credentials"),
-        meaning: "See `impl.auth.grant`.",
+        meaning: "oauth2: what a token is got for.",
         example: "\"refresh_token\"",
         enforced: "the request to the token server",
     },
     Field {
         path: "auth.tokenUrl",
-        meaning: "See `impl.auth.tokenUrl`.",
+        meaning: "oauth2: where tokens are got; without placeholders.",
         example: "\"https://auth.example.com/oauth/token\"",
         enforced: "the setting `allowedHosts` must name the host",
         ..TEXT
     },
     Field {
         path: "auth.clientId",
-        meaning: "See `impl.auth.clientId`.",
+        meaning: "oauth2: the client.",
         example: "\"${CLIENT_ID}\"",
         enforced: "the request to the token server",
         ..TEXT
     },
     Field {
         path: "auth.clientSecret",
-        meaning: "See `impl.auth.clientSecret`.",
+        meaning: "oauth2: the client's secret; none for public clients.",
         example: "\"${CLIENT_SECRET}\"",
         enforced: "the request to the token server",
         ..TEXT
     },
     Field {
         path: "auth.refreshToken",
-        meaning: "See `impl.auth.refreshToken`.",
+        meaning: "oauth2 with `refresh_token`: the token that is refreshed.",
         example: "\"${REFRESH_TOKEN}\"",
         enforced: "the request to the token server",
         ..TEXT
     },
     Field {
         path: "auth.scope",
-        meaning: "See `impl.auth.scope`.",
+        meaning: "oauth2: what the token is for.",
         example: "\"read:weather\"",
         enforced: "the request to the token server",
         ..TEXT
@@ -533,7 +533,7 @@ pub static HTTP_FIELDS: &[Field] = &[
         path: "retry.max",
         kind: Integer { least: 0, most: 10 },
         default: Some("2"),
-        meaning: "See `impl.retry.max`.",
+        meaning: "How many times it is sent again.",
         example: "3",
         enforced: "every call",
     },
@@ -541,7 +541,7 @@ pub static HTTP_FIELDS: &[Field] = &[
         path: "retry.nonIdempotent",
         kind: Boolean,
         default: Some("false"),
-        meaning: "See `impl.retry.nonIdempotent`.",
+        meaning: "Whether POST and PATCH are sent again too, which may do twice what they do.",
         example: "true",
         enforced: "every call",
     },

@@ -216,6 +216,29 @@ impl HttpDefinition {
         names
     }
 
+    /// Whom its secrets are told, each pair once: the server of the request, and for OAuth2 the token server.
+    pub fn told(&self) -> Vec<(&SecretName, &Target)> {
+        let mut told: Vec<(&SecretName, &Target)> = Vec::new();
+        for request in &self.requests {
+            let own = &request.url.target;
+            let credentials = match &request.auth {
+                Some(Auth::Oauth2 { token_target, .. }) => token_target,
+                _ => own,
+            };
+            let message = request.placeholders_without_auth().into_iter();
+            let auth = request.auth_placeholders();
+            let all = message.map(|placeholder| (placeholder, own));
+            for (placeholder, target) in all.chain(auth.map(|text| (text, credentials))) {
+                if let Placeholder::Secret(name) = placeholder
+                    && !told.contains(&(name, target))
+                {
+                    told.push((name, target));
+                }
+            }
+        }
+        told
+    }
+
     /// The names of its arguments: the properties of `argSchema`.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
         self.arg_schema.properties().map(|(name, _)| name)
@@ -258,12 +281,11 @@ impl RequestTemplate {
     /// Every placeholder, in the order of URL, headers, body, `auth`.
     pub fn placeholders(&self) -> Vec<&Placeholder> {
         let mut all = self.placeholders_without_auth();
-        let texts = self.auth.iter().flat_map(Auth::texts);
-        all.extend(texts.flat_map(Template::placeholders));
+        all.extend(self.auth_placeholders());
         all
     }
 
-    /// Those of the URL, the headers and the body.
+    /// Those of URL, headers and body.
     pub fn placeholders_without_auth(&self) -> Vec<&Placeholder> {
         let mut all: Vec<&Placeholder> = self.url.path.placeholders().collect();
         all.extend(self.url.query.iter().flat_map(Template::placeholders));
@@ -271,6 +293,12 @@ impl RequestTemplate {
         all.extend(headers.flat_map(|(_, value)| value.placeholders()));
         all.extend(self.body.iter().flat_map(BodyTemplate::placeholders));
         all
+    }
+
+    /// Those of `auth`.
+    fn auth_placeholders(&self) -> impl Iterator<Item = &Placeholder> {
+        let texts = self.auth.iter().flat_map(Auth::texts);
+        texts.flat_map(Template::placeholders)
     }
 }
 

@@ -213,7 +213,10 @@ fn check_output(
             Ok(faults) => {
                 let all: Vec<String> = faults
                     .iter()
-                    .map(|fault| format!("`{}` {}", fault.pointer, fault.message))
+                    .map(|fault| match fault.pointer.as_str() {
+                        "" => format!("the value {}", fault.message),
+                        pointer => format!("`{pointer}` {}", fault.message),
+                    })
                     .collect();
                 let message = format!(
                     "`{name}` returned what its output schema does not allow: {}",

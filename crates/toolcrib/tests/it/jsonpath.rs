@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -233,14 +232,6 @@ fn too_long_and_too_deep_expressions_are_refused() {
     assert!(JsonPath::parse(&deepest).is_ok());
 }
 
-/// Lists in lists: as many nodes at every depth as fit.
-fn bush(depth: usize, width: usize) -> Value {
-    match depth {
-        0 => json!(1),
-        _ => Value::Array((0..width).map(|_| bush(depth - 1, width)).collect()),
-    }
-}
-
 /// A document that may be deeper than a stack: taken apart without recursion.
 struct Deep(Value);
 
@@ -257,36 +248,6 @@ impl Drop for Deep {
                 open.extend(elements);
             }
         }
-    }
-}
-
-#[test]
-fn what_takes_too_long_ends_soon() {
-    let bush = bush(7, 6);
-    let text = json!({"text": "ab".repeat(500_000), "list": vec![1; 1000], "pattern": "(a|b|ab|ba){1,200}c"});
-    let deep = Deep(chain(5000));
-    for (expression, document) in [
-        ("$..*..*..*..*", &bush),
-        ("$..*..*..*..*", &deep.0),
-        ("$..[?@..[?@..*]]", &bush),
-        ("$.list[?$.text == $['text']]", &text),
-        ("$.list[?length($.text) == 0]", &text),
-        ("$.list[?search($.text, $.pattern)]", &text),
-        ("$.list[?match($.text, '((ab|ba|a|b)*c){1,50}d')]", &text),
-    ] {
-        let path = JsonPath::parse(expression).unwrap();
-        // Steps are what is bounded: 0.3 s in a debug build, more on a machine that is busy with other tests.
-        let start = Instant::now();
-        assert_eq!(
-            path.query(document).err(),
-            Some(TooMuchWork),
-            "{expression}"
-        );
-        assert!(
-            start.elapsed() < Duration::from_secs(10),
-            "{expression}: {:?}",
-            start.elapsed()
-        );
     }
 }
 

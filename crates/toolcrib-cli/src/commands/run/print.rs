@@ -9,6 +9,7 @@ use toolcrib::wire::{ResultShape, render};
 use toolcrib::{Crib, ErrorCode, Outcome, Plan, ToolError, ToolOutput};
 
 use crate::args::RunArgs;
+use crate::commands::outbound::{SecretNeeded, secrets};
 use crate::commands::{Done, in_words};
 use crate::duration;
 use crate::failure::print_error;
@@ -158,9 +159,28 @@ fn print_result(result: &ToolOutput, output: &Output) {
     }
 }
 
-pub(super) fn dry_run(plan: Plan, output: &Output) -> Done {
+/// The secrets that the planned call would need, and whether it could have them.
+fn secrets_of(plan: &Plan, crib: &Crib) -> Vec<SecretNeeded> {
+    let Ok(entry) = crib.registry().find(&plan.tool) else {
+        return Vec::new();
+    };
+    let files = crib.tool_files();
+    let definition = files
+        .file_of(&entry)
+        .and_then(|file| file.definition.as_ref()?.http());
+    definition
+        .map(|http| secrets(http, &entry.spec().bundle, crib))
+        .unwrap_or_default()
+}
+
+pub(super) fn dry_run(plan: Plan, crib: &Crib, output: &Output) -> Done {
+    let secrets = secrets_of(&plan, crib);
     if output.json() {
-        output.document(&json!({"ok": true, "value": plan}));
+        let mut value = json!(plan);
+        if let (Some(fields), false) = (value.as_object_mut(), secrets.is_empty()) {
+            fields.insert("secrets".to_owned(), json!(secrets));
+        }
+        output.document(&json!({"ok": true, "value": value}));
         return Ok(ExitCode::SUCCESS);
     }
     let parameters = serde_json::to_string(&plan.parameters).unwrap_or_default();
@@ -182,6 +202,9 @@ pub(super) fn dry_run(plan: Plan, output: &Output) -> Done {
     output.line(&format!("with     {}", text::shorten(&parameters, 2000)));
     output.line(&format!("effects  {effects}"));
     output.line(&format!("verdict  {verdict}"));
+    for secret in &secrets {
+        output.line(&format!("secret   {}", text::visible(&secret.in_words())));
+    }
     let timeout = Duration::from_millis(plan.timeout_ms);
     output.line(&format!(
         "limits   {}",
