@@ -39,4 +39,5 @@ pub use hosts::{AllowedHosts, Reach, Standing};
 pub use proxy::Proxy;
 pub use request::{Request, Response};
 pub use resolve::{Dial, Dialled, Resolve};
+pub(crate) use target::is_ambiguous;
 pub use target::{Host, Target};
