@@ -57,15 +57,20 @@ fn unsuccessful(
     let message = format!("{} answered {} {reason}", whose(template), status.as_u16());
     let error = ToolError::new(ErrorCode::UpstreamError, message.trim_end());
     let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-    Failure {
-        error: with_answer(error, response, secrets),
-        repeat: match may_pass {
-            true => Repeat::IfIdempotent,
-            false => Repeat::Never,
+    let error = with_answer(error, response, secrets);
+    if !may_pass {
+        return Failure::lasting(error);
+    }
+    match retry_after(&response.headers, jiff::Timestamp::now()) {
+        Ok(retry_after) => Failure {
+            error,
+            repeat: Repeat::IfIdempotent,
+            retry_after,
         },
-        retry_after: may_pass
-            .then(|| retry_after(&response.headers, jiff::Timestamp::now()))
-            .flatten(),
+        Err(unreadable) => Failure::lasting(error.with_detail(
+            "retryAfter",
+            format!("not tried again: `{unreadable}` is no time that can be read"),
+        )),
     }
 }
 

@@ -62,7 +62,9 @@ impl<'a> Run<'a> {
                 self.cx.keep_partial("request", index + 1);
                 self.cx.emit_step(&name, "running");
             }
+            let before = self.cx.exchanges().left();
             let result = self.one(index, &previous.value).await;
+            let was_sent = self.cx.exchanges().left() > before;
             if several {
                 self.cx.emit_step(&name, status_of(&result));
                 let done = (index + 1) as f64;
@@ -75,7 +77,10 @@ impl<'a> Run<'a> {
             });
             previous = match result {
                 Ok(value) => ToolOutput::value(value),
-                Err(error) if template.error_mode == ErrorMode::Empty && is_hidden(&error) => {
+                // What was refused before anything left is no answer that is missing.
+                Err(error)
+                    if template.error_mode == ErrorMode::Empty && was_sent && is_hidden(&error) =>
+                {
                     ToolOutput::in_place_of(error)
                 }
                 Err(error) => return Err(error),
