@@ -231,7 +231,7 @@ mod tests {
             headers,
             url: "https://example.com/a/b".parse().unwrap(),
             body: body.into(),
-            exchanges: Vec::new(),
+            redirected: crate::egress::Redirected::No,
         }
     }
 

@@ -11,6 +11,7 @@ use http::header::CONTENT_ENCODING;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use tokio::time::Instant;
 
 use super::error::EgressError;
 use super::exchange::Noted;
@@ -22,8 +23,13 @@ pub(super) const ACCEPTED: &str = "gzip, deflate, br, zstd";
 /// How many packings of one body are undone.
 const MAX_PACKINGS: usize = 2;
 
-/// Packed bodies up to here are unpacked where they arrive; longer ones on a thread for such work.
-const SHORT: usize = 32 * 1024;
+/// Packed bodies up to here are unpacked where they arrive, if that gives no more than the second number; others on a thread for such
+/// work.
+const SHORT: usize = 4 * 1024;
+const SHORT_UNPACKED: u64 = 64 * 1024;
+
+/// How much is unpacked between two looks at the clock.
+const PIECE: usize = 64 * 1024;
 
 /// A way to pack a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,63 +109,143 @@ pub(super) async fn unpack(
     packings: Vec<Packing>,
     body: Bytes,
     max: u64,
+    deadline: Instant,
 ) -> Result<Bytes, EgressError> {
     if packings.is_empty() || body.is_empty() {
         return Ok(body);
     }
-    if body.len() <= SHORT && max <= 64 * SHORT as u64 {
-        return unpack_all(&packings, body, max);
+    // A window of zstd is large however short its frame is.
+    if body.len() <= SHORT && !packings.contains(&Packing::Zstd) {
+        match unpack_all(&packings, body.clone(), max.min(SHORT_UNPACKED), deadline) {
+            Err(Unfit::TooLong) if max > SHORT_UNPACKED => {}
+            unpacked => return unpacked.map_err(|unfit| unfit.said(max)),
+        }
     }
-    tokio::task::spawn_blocking(move || unpack_all(&packings, body, max))
-        .await
-        .unwrap_or_else(|_| {
-            Err(EgressError::Upstream(
-                "the answer cannot be unpacked".to_owned(),
-            ))
-        })
+    let unpacking = move || unpack_all(&packings, body, max, deadline);
+    match tokio::task::spawn_blocking(unpacking).await {
+        Ok(unpacked) => unpacked.map_err(|unfit| unfit.said(max)),
+        Err(_) => Err(EgressError::Upstream(
+            "the answer cannot be unpacked".to_owned(),
+        )),
+    }
 }
 
-fn unpack_all(packings: &[Packing], mut body: Bytes, max: u64) -> Result<Bytes, EgressError> {
+/// Why a body cannot be unpacked.
+#[derive(Debug)]
+enum Unfit {
+    TooLong,
+    /// It is not what it says.
+    Garbage(&'static str),
+    /// The time was up; the thread must not go on for a call that is over.
+    Late,
+}
+
+impl Unfit {
+    fn said(self, max: u64) -> EgressError {
+        match self {
+            Unfit::TooLong => too_long(max),
+            Unfit::Garbage(name) => EgressError::Upstream(format!(
+                "the answer says it is packed as `{name}` and cannot be unpacked"
+            )),
+            Unfit::Late => EgressError::Timeout("the answer was not unpacked in time".to_owned()),
+        }
+    }
+}
+
+fn unpack_all(
+    packings: &[Packing],
+    mut body: Bytes,
+    max: u64,
+    deadline: Instant,
+) -> Result<Bytes, Unfit> {
     for packing in packings.iter().rev() {
-        body = unpack_one(*packing, &body, max)?.into();
+        body = unpack_one(*packing, &body, max, deadline)?.into();
     }
     Ok(body)
 }
 
-fn unpack_one(packing: Packing, packed: &[u8], max: u64) -> Result<Vec<u8>, EgressError> {
-    let (name, unpacked) = match packing {
-        Packing::Gzip => ("gzip", take(flate2::read::MultiGzDecoder::new(packed), max)),
-        Packing::Deflate if is_zlib(packed) => {
-            ("deflate", take(flate2::read::ZlibDecoder::new(packed), max))
-        }
+fn unpack_one(
+    packing: Packing,
+    packed: &[u8],
+    max: u64,
+    deadline: Instant,
+) -> Result<Vec<u8>, Unfit> {
+    let mut unpacked = Vec::new();
+    let into = &mut unpacked;
+    let packed = Watched { packed, deadline };
+    let (name, read) = match packing {
+        Packing::Gzip => (
+            "gzip",
+            take(
+                flate2::read::MultiGzDecoder::new(packed),
+                max,
+                deadline,
+                into,
+            ),
+        ),
+        Packing::Deflate if is_zlib(packed.packed) => (
+            "deflate",
+            take(flate2::read::ZlibDecoder::new(packed), max, deadline, into),
+        ),
         Packing::Deflate => (
             "deflate",
-            take(flate2::read::DeflateDecoder::new(packed), max),
+            take(
+                flate2::read::DeflateDecoder::new(packed),
+                max,
+                deadline,
+                into,
+            ),
         ),
         Packing::Brotli => (
             "br",
             take(
                 brotli_decompressor::Decompressor::new(packed, 16 * 1024),
                 max,
+                deadline,
+                into,
             ),
         ),
-        Packing::Zstd => ("zstd", unpack_zstd(packed, max)),
+        Packing::Zstd => ("zstd", unpack_zstd(packed.packed, max, deadline, into)),
     };
-    match unpacked {
-        Ok(unpacked) if unpacked.len() as u64 > max => Err(too_long(max)),
-        Ok(unpacked) => Ok(unpacked),
-        Err(_) => Err(EgressError::Upstream(format!(
-            "the answer says it is packed as `{name}` and cannot be unpacked"
-        ))),
+    match read {
+        Ok(()) if unpacked.len() as u64 > max => Err(Unfit::TooLong),
+        Ok(()) => Ok(unpacked),
+        Err(_) if Instant::now() >= deadline => Err(Unfit::Late),
+        Err(_) => Err(Unfit::Garbage(name)),
+    }
+}
+
+/// What is packed, while there is time: much of it may come to nothing, and then nobody hears of it.
+struct Watched<'a> {
+    packed: &'a [u8],
+    deadline: Instant,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        in_time(self.deadline)?;
+        self.packed.read(buffer)
+    }
+}
+
+fn in_time(deadline: Instant) -> std::io::Result<()> {
+    match Instant::now() < deadline {
+        true => Ok(()),
+        false => Err(std::io::ErrorKind::TimedOut.into()),
     }
 }
 
 /// Takes one byte more than it may, to know that there is more.
-fn take(from: impl Read, max: u64) -> std::io::Result<Vec<u8>> {
-    let mut unpacked = Vec::new();
-    from.take(max.saturating_add(1))
-        .read_to_end(&mut unpacked)?;
-    Ok(unpacked)
+fn take(from: impl Read, max: u64, deadline: Instant, into: &mut Vec<u8>) -> std::io::Result<()> {
+    let left = max.saturating_add(1).saturating_sub(into.len() as u64);
+    let mut from = from.take(left);
+    loop {
+        in_time(deadline)?;
+        let taken = from.by_ref().take(PIECE as u64).read_to_end(into)?;
+        if taken < PIECE {
+            return Ok(());
+        }
+    }
 }
 
 /// Whether `deflate` means what the standard says, with a header of its own; some servers leave that out.
@@ -176,9 +262,14 @@ fn is_zlib(packed: &[u8]) -> bool {
 const MAX_WINDOW: u64 = 8 * 1024 * 1024;
 
 /// One or more frames, one after the other.
-fn unpack_zstd(mut packed: &[u8], max: u64) -> std::io::Result<Vec<u8>> {
-    let mut unpacked = Vec::new();
+fn unpack_zstd(
+    mut packed: &[u8],
+    max: u64,
+    deadline: Instant,
+    unpacked: &mut Vec<u8>,
+) -> std::io::Result<()> {
     while !packed.is_empty() && unpacked.len() as u64 <= max {
+        in_time(deadline)?;
         if let Some(rest) = after_skippable_frame(packed) {
             packed = rest;
             continue;
@@ -188,10 +279,9 @@ fn unpack_zstd(mut packed: &[u8], max: u64) -> std::io::Result<Vec<u8>> {
         frames.set_max_window_size(MAX_WINDOW.max(max));
         let decoder = StreamingDecoder::new_with_decoder(&mut packed, frames)
             .map_err(std::io::Error::other)?;
-        let left = max - unpacked.len() as u64 + 1;
-        decoder.take(left).read_to_end(&mut unpacked)?;
+        take(decoder, max, deadline, unpacked)?;
     }
-    Ok(unpacked)
+    Ok(())
 }
 
 /// What follows a frame that carries nothing, if this is one: a magic number, a length, and as many bytes.
@@ -206,7 +296,7 @@ fn after_skippable_frame(packed: &[u8]) -> Option<&[u8]> {
 }
 
 pub(super) fn too_long(max: u64) -> EgressError {
-    EgressError::Upstream(format!("the answer is over the limit of {max} bytes"))
+    EgressError::TooLong { max }
 }
 
 /// What a broken connection or a wrong answer is called.
@@ -283,9 +373,10 @@ mod tests {
     }
 
     fn undo(packings: &[Packing], body: Vec<u8>) -> Result<Vec<u8>, String> {
-        unpack_all(packings, body.into(), MAX)
+        let deadline = Instant::now() + std::time::Duration::from_secs(600);
+        unpack_all(packings, body.into(), MAX, deadline)
             .map(|body| body.to_vec())
-            .map_err(|error| error.to_string())
+            .map_err(|unfit| unfit.said(MAX).to_string())
     }
 
     #[test]
@@ -335,6 +426,42 @@ mod tests {
             undo(&[Packing::Zstd, Packing::Gzip], bomb).unwrap_err(),
             too_long
         );
+    }
+
+    #[test]
+    fn unpacking_ends_with_the_time_also_where_nothing_comes_of_it() {
+        let nothing = gzip(b"").repeat(100_000);
+        for (packing, body) in [
+            (Packing::Gzip, nothing),
+            (Packing::Zstd, zstd_bomb(1).repeat(10)),
+            (Packing::Brotli, bytes(BROTLI_BOMB)),
+        ] {
+            let start = Instant::now();
+            let unpacked = unpack_all(&[packing], body.into(), u64::MAX, start);
+            assert!(matches!(unpacked, Err(Unfit::Late)), "{packing:?}");
+        }
+        // Not only at the beginning.
+        let mut watched = Watched {
+            packed: b"packed",
+            deadline: Instant::now() + std::time::Duration::from_secs(600),
+        };
+        let mut one = [0];
+        assert_eq!(watched.read(&mut one).unwrap(), 1);
+        watched.deadline = Instant::now();
+        assert!(watched.read(&mut one).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_short_body_may_be_long_once_it_is_unpacked() {
+        let deadline = Instant::now() + std::time::Duration::from_secs(600);
+        let long = vec![0; 500_000];
+        let packed = gzip(&long);
+        assert!(packed.len() <= SHORT);
+        let unpacked = unpack(vec![Packing::Gzip], packed.clone().into(), MAX, deadline).await;
+        assert_eq!(unpacked.unwrap().len(), long.len());
+        let unpacked = unpack(vec![Packing::Gzip], packed.into(), 400_000, deadline).await;
+        let error = unpacked.unwrap_err().to_string();
+        assert_eq!(error, "the answer is over the limit of 400000 bytes");
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, Uri, Version, header};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -16,12 +15,12 @@ use url::Url;
 use super::body;
 use super::dial::{Connector, Way, within};
 use super::error::EgressError;
-use super::exchange::Noted;
+use super::exchange::{Counted, Noted};
 use super::guard::Guard;
 use super::hosts::{AllowedHosts, Reach, Standing};
 use super::pool::{Pool, Speaking};
 use super::redirect;
-use super::request::{Request, Response};
+use super::request::{Redirected, Request, Response};
 use super::resolve::{Dial, Dialled, Resolve, System, Tcp};
 use super::target::Target;
 use super::tls::Tls;
@@ -150,11 +149,12 @@ impl Egress {
         request.check()?;
         let deadline = Instant::now() + request.timeout.min(MAX_TIME);
         let max_redirects = request.max_redirects.min(MAX_REDIRECTS);
-        let mut hops = Vec::new();
+        let mut hops = 0;
+        let mut redirected = Redirected::No;
         let (mut url, mut target) = Target::parse(request.url.as_str())?;
         loop {
             let admitted = self.0.connector.guard.admit(&target, &request.reach);
-            admitted.map_err(|error| match hops.len() {
+            admitted.map_err(|error| match hops {
                 0 => error,
                 _ => redirect::led_to(&url, error),
             })?;
@@ -162,28 +162,35 @@ impl Egress {
             if let Some(left) = request.max_sent.as_mut() {
                 *left = left
                     .checked_sub(size)
-                    .ok_or_else(|| too_much(&target, hops.len()))?;
+                    .ok_or_else(|| too_much(&target, hops))?;
             }
             request.log.leaves(size);
-            let noted =
-                request
-                    .log
-                    .begin(&request.method, &url, &target, request.body.len() as u64);
-            hops.push(noted.clone());
+            let noted = request.log.begin(&request.method, &url, &target);
+            hops += 1;
             let exchange = self.exchange(&request, &url, &target, deadline, &noted);
-            let answer = within(deadline, &target, exchange).await??;
+            let answer = within(deadline, &target, exchange)
+                .await
+                .and_then(|answer| answer)
+                .map_err(|error| match hops {
+                    1 => error,
+                    _ => error.after_an_answer(),
+                })?;
             let (status, headers) = (answer.status, answer.headers);
             if max_redirects > 0
                 && let Some(location) = redirect::location(status, &headers)
             {
                 let location = location?;
-                if hops.len() > usize::from(max_redirects) {
+                if hops > max_redirects {
                     return Err(EgressError::Upstream(format!(
                         "`{target}` redirects once more after {max_redirects} redirections"
                     )));
                 }
                 let from = target;
                 (url, target) = redirect::follow(&mut request, &from, status, location)?;
+                redirected = match from == target {
+                    true => redirected.max(Redirected::WithinOrigin),
+                    false => Redirected::Elsewhere,
+                };
                 let before = noted.bytes_received();
                 let most = MAX_REDIRECTION.min(request.max_received);
                 let drained = body::read(answer.body, most, &from, &noted);
@@ -194,7 +201,7 @@ impl Egress {
                 request.max_received = request.max_received.saturating_sub(came);
                 continue;
             }
-            let read = self.read(answer.body, &headers, &request, &target, &noted);
+            let read = self.read(answer.body, &headers, &request, &target, deadline, &noted);
             let body = within(deadline, &target, read).await??;
             self.0.pool.put(target, answer.speaking);
             return Ok(Response {
@@ -202,7 +209,7 @@ impl Egress {
                 headers: without_packing(headers),
                 url,
                 body,
-                exchanges: hops.iter().map(Noted::exchange).collect(),
+                redirected,
             });
         }
     }
@@ -235,7 +242,7 @@ impl Egress {
         noted: &Noted,
     ) -> Result<Answer, EgressError> {
         let way = self.0.connector.way_to(target);
-        let mut message = message(request, url, target, way)?;
+        let mut message = message(request, url, target, way, noted)?;
         loop {
             let kept = self.0.pool.take(target, |address| {
                 address.is_none_or(|address| {
@@ -296,6 +303,7 @@ impl Egress {
         let handshake = http1::Builder::new()
             .max_buf_size(MAX_HEAD)
             .max_header_size(MAX_HEAD)
+            .max_headers(MAX_HEADERS)
             .handshake(TokioIo::new(stream))
             .await;
         let (sender, connection) = handshake.map_err(|error| body::broken(&error, target))?;
@@ -315,6 +323,7 @@ impl Egress {
         headers: &http::HeaderMap,
         request: &Request,
         target: &Target,
+        deadline: Instant,
         noted: &Noted,
     ) -> Result<Bytes, EgressError> {
         let packings = match request.method {
@@ -322,12 +331,12 @@ impl Egress {
             _ => body::packings(headers)?,
         };
         let packed = body::read(body, request.max_received, target, noted).await?;
-        body::unpack(packings, packed, request.max_received).await
+        body::unpack(packings, packed, request.max_received, deadline).await
     }
 }
 
 /// What is said of a request that would be more than may be sent; `hops`: how many were made before.
-fn too_much(target: &Target, hops: usize) -> EgressError {
+fn too_much(target: &Target, hops: u8) -> EgressError {
     EgressError::BadRequest(match hops {
         0 => format!("the request to `{target}` is more than may still be sent"),
         _ => format!(
@@ -342,7 +351,8 @@ fn message(
     url: &Url,
     target: &Target,
     way: Way,
-) -> Result<http::Request<Full<Bytes>>, EgressError> {
+    noted: &Noted,
+) -> Result<http::Request<Counted>, EgressError> {
     let bad = |what: &str| {
         EgressError::BadUrl(format!(
             "{what} of the URL cannot be sent as it is; percent-encode it"
@@ -360,7 +370,7 @@ fn message(
             .build(),
         Way::Proxy | Way::Direct => Uri::builder().path_and_query(path).build(),
     };
-    let mut message = http::Request::new(Full::new(request.body.clone()));
+    let mut message = http::Request::new(Counted::new(request.body.clone(), noted));
     *message.method_mut() = request.method.clone();
     *message.uri_mut() = uri.map_err(|_| bad("the path"))?;
     *message.version_mut() = Version::HTTP_11;
@@ -405,6 +415,32 @@ mod tests {
 
     fn hosts(entries: &[&str]) -> AllowedHosts {
         AllowedHosts::parse(entries.iter().copied()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_body_counts_as_sent_when_there_was_a_connection_for_it() {
+        let server = ScriptedServer::start(|_| Reply::ok("x"));
+        let (url, host) = (server.url("/"), server.host());
+        let egress = Egress::new(EgressOptions {
+            allowed_hosts: hosts(&[&host]),
+            ..EgressOptions::default()
+        })
+        .unwrap();
+        let mut request = Request::get(url.parse().unwrap());
+        request.method = Method::POST;
+        request.body = "hello".into();
+        let sent = |request: &Request| request.log.exchanges().last().map(|last| last.sent);
+        egress.send(request.clone()).await.unwrap();
+        assert_eq!(sent(&request), Some(5));
+        drop(server);
+        request.log = super::super::ExchangeLog::default();
+        let egress = Egress::new(EgressOptions {
+            allowed_hosts: hosts(&[&host]),
+            ..EgressOptions::default()
+        })
+        .unwrap();
+        assert!(egress.send(request.clone()).await.is_err());
+        assert_eq!(sent(&request), Some(0));
     }
 
     #[tokio::test]

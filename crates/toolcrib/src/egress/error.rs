@@ -32,6 +32,12 @@ pub enum EgressError {
     /// The answer is none, or too much (`UPSTREAM_ERROR`).
     #[error("{0}")]
     Upstream(String),
+    /// The answer is longer than it may be (`UPSTREAM_ERROR`).
+    #[error("the answer is over the limit of {max} bytes")]
+    TooLong {
+        /// How long it may be.
+        max: u64,
+    },
     /// The time is up (`TIMEOUT`).
     #[error("{0}")]
     Timeout(String),
@@ -46,13 +52,24 @@ impl EgressError {
         }
     }
 
+    /// The same of a later hop: what was asked first was sent, and answered.
+    pub(super) fn after_an_answer(self) -> Self {
+        match self {
+            EgressError::Network { message, .. } => EgressError::Network {
+                message,
+                unsent: false,
+            },
+            error => error,
+        }
+    }
+
     /// The code of the call that ends with this.
     pub fn code(&self) -> ErrorCode {
         match self {
             EgressError::BadUrl(_) | EgressError::BadRequest(_) => ErrorCode::InvalidArguments,
             EgressError::Refused(_) => ErrorCode::HostNotAllowed,
             EgressError::Network { .. } => ErrorCode::NetworkError,
-            EgressError::Upstream(_) => ErrorCode::UpstreamError,
+            EgressError::Upstream(_) | EgressError::TooLong { .. } => ErrorCode::UpstreamError,
             EgressError::Timeout(_) => ErrorCode::Timeout,
         }
     }

@@ -5,14 +5,14 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::client::conn::http1::SendRequest;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::exchange::Counted;
 use super::target::Target;
 
 /// How long a connection is kept. Many servers close theirs after five seconds or more, and an address should not outlive its name by much.
@@ -24,7 +24,7 @@ const MAX_TOTAL: usize = 256;
 
 /// A connection that speaks HTTP/1.1.
 pub(super) struct Speaking {
-    pub(super) sender: SendRequest<Full<Bytes>>,
+    pub(super) sender: SendRequest<Counted>,
     /// The address it was dialled to; none behind a proxy.
     pub(super) address: Option<IpAddr>,
 }
@@ -37,6 +37,8 @@ pub(super) struct Pool(Arc<Mutex<Kept>>);
 struct Kept {
     connections: HashMap<Target, Vec<(Instant, Speaking)>>,
     total: usize,
+    /// Who closes what was idle for too long, while there is something kept.
+    sweeper: Option<JoinHandle<()>>,
 }
 
 impl Pool {
@@ -104,10 +106,34 @@ impl Pool {
         }
         of_target.push((now, speaking));
         kept.total += 1;
+        // It ends with the runtime that it was started in, and another one may come.
+        if kept.sweeper.as_ref().is_none_or(JoinHandle::is_finished) {
+            kept.sweeper = Some(tokio::spawn(sweep(Arc::downgrade(&self.0))));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
+    }
+}
+
+fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Closes connections that nobody used for too long, until none is kept or the pool is gone.
+async fn sweep(pool: Weak<Mutex<Kept>>) {
+    loop {
+        tokio::time::sleep(MAX_IDLE / 4).await;
+        let Some(pool) = pool.upgrade() else {
+            return;
+        };
+        let mut kept = lock(&pool);
+        kept.drop_old(Instant::now());
+        if kept.total == 0 {
+            kept.sweeper = None;
+            return;
+        }
     }
 }
 
@@ -120,5 +146,42 @@ impl Kept {
             !found.is_empty()
         });
         self.total = self.connections.values().map(Vec::len).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::client::conn::http1;
+    use hyper_util::rt::TokioIo;
+    use tokio::io::{AsyncReadExt as _, DuplexStream};
+
+    use super::*;
+
+    async fn speaking() -> (Speaking, DuplexStream) {
+        let (ours, theirs) = tokio::io::duplex(64);
+        let (mut sender, connection) = http1::handshake(TokioIo::new(ours)).await.unwrap();
+        tokio::spawn(connection);
+        sender.ready().await.unwrap();
+        let speaking = Speaking {
+            sender,
+            address: None,
+        };
+        (speaking, theirs)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_nobody_uses_is_closed_without_another_request() {
+        let (_, target) = Target::parse("http://a.test/").unwrap();
+        let pool = Pool::default();
+        // Again after the pool was empty.
+        for _ in 0..2 {
+            let (speaking, mut server) = speaking().await;
+            pool.put(target.clone(), speaking);
+            tokio::time::sleep(MAX_IDLE / 2).await;
+            assert_eq!(pool.lock().total, 1);
+            let closed = tokio::time::timeout(MAX_IDLE * 2, server.read_u8()).await;
+            assert!(closed.unwrap().is_err());
+            assert_eq!(pool.lock().total, 0);
+        }
     }
 }

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use url::Url;
 
 use super::error::EgressError;
-use super::exchange::{Exchange, ExchangeLog};
+use super::exchange::ExchangeLog;
 use super::hosts::Reach;
 
 /// The most headers of a request, and how long they may be together.
@@ -142,6 +142,17 @@ pub struct Response {
     pub url: Url,
     /// The body, unpacked.
     pub body: Bytes,
-    /// What went over the wire, hop by hop. The same is in the request's `log`.
-    pub exchanges: Vec<Exchange>,
+    /// Whether somebody else answered than who was asked first.
+    pub redirected: Redirected,
+}
+
+/// Where redirections led, if there were any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Redirected {
+    /// There were none.
+    No,
+    /// Every hop had the origin of the first, so that credentials went along.
+    WithinOrigin,
+    /// A hop left the origin, and credentials stayed behind.
+    Elsewhere,
 }

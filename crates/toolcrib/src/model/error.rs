@@ -120,7 +120,7 @@ error_codes! {
     HostNotAllowed "HOST_NOT_ALLOWED" 200 8 ToolResult
         "The destination is not one this tool may reach." "The setting `allowedHosts` names the hosts that may be reached.";
     UpstreamError "UPSTREAM_ERROR" 200 8 ToolResult
-        "The server behind the tool answered with an error." "The details carry its answer.";
+        "The server behind the tool answered with an error." "The message says how its answer begins; `--json` shows more of it.";
     Conflict "CONFLICT" 409 9 ToolResult
         "What is there already contradicts this request." "Choose another id or name, or read the existing one.";
     ReadOnly "READ_ONLY" 403 9 ToolResult
@@ -198,6 +198,13 @@ impl ToolError {
         self.details
             .get_or_insert_default()
             .insert(key.into(), value.into());
+        self
+    }
+
+    /// Says something before the message: where in a larger thing it happened.
+    #[must_use]
+    pub(crate) fn preceded_by(mut self, words: &str) -> Self {
+        self.message = format!("{words}{}", self.message);
         self
     }
 

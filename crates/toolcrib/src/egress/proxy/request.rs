@@ -88,7 +88,7 @@ async fn open_tunnel(
     let (url, target) = target("https", authority)?;
     check_host(request.headers(), "https", &target)?;
     let upstream = connect(client, &target).await?;
-    let noted = client.proxy.log.begin(&Method::CONNECT, &url, &target, 0);
+    let noted = client.proxy.log.begin(&Method::CONNECT, &url, &target);
     noted.answered(StatusCode::OK.as_u16());
     let tunnel = Tunnel {
         upgrade: hyper::upgrade::on(request),
@@ -118,7 +118,7 @@ async fn pass_on(client: &Client, request: Request<Incoming>) -> Result<Response
     check_framing(&request)?;
     let upstream = connect(client, &target).await?;
     let whole = Url::parse(&uri.to_string()).unwrap_or(url);
-    let noted = client.proxy.log.begin(request.method(), &whole, &target, 0);
+    let noted = client.proxy.log.begin(request.method(), &whole, &target);
     let answered = exchange(client, request, &target, upstream, &noted).await;
     answered.map_err(|error| Refused {
         status: StatusCode::BAD_GATEWAY,
@@ -204,9 +204,9 @@ async fn connect(
         let (status, forbidden) = match &error {
             EgressError::Refused(_) => (StatusCode::FORBIDDEN, true),
             EgressError::BadUrl(_) | EgressError::BadRequest(_) => (StatusCode::BAD_REQUEST, false),
-            EgressError::Network { .. } | EgressError::Upstream(_) => {
-                (StatusCode::BAD_GATEWAY, false)
-            }
+            EgressError::Network { .. }
+            | EgressError::Upstream(_)
+            | EgressError::TooLong { .. } => (StatusCode::BAD_GATEWAY, false),
             EgressError::Timeout(_) => (StatusCode::GATEWAY_TIMEOUT, false),
         };
         Refused {

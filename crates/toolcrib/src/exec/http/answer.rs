@@ -5,21 +5,28 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::retry::{Failure, Repeat, retry_after};
-use crate::egress::Response;
 use crate::egress::charset::{self, Decoded};
-use crate::manifest::{Extract, RequestTemplate, ResponseEncoding};
+use crate::egress::{Redirected, Response};
+use crate::manifest::{Extract, Placeholder, RequestTemplate, ResponseEncoding};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::secret::SecretStore;
 
 /// How much of a body an error shows.
 const MAX_SHOWN: usize = 2000;
+/// How much of a body a message quotes, in bytes.
+const MAX_QUOTED: usize = 200;
 /// How much of a body is looked at for it: so much more that a secret which this cuts in two is not shown.
 const MAX_LOOKED_AT: usize = 128 * 1024;
 
 /// How many values a JSON answer may hold. Each takes some seventy bytes once it is read, so that a few megabytes of `0,0,0,…` would
 /// become hundreds.
 const MAX_VALUES: usize = 1_000_000;
+
+/// How often over the parts that `extractExpr` takes may be as long as the answer that they are from.
+const COPIES: usize = 4;
+/// As long as this they may be in any case.
+const FREE: usize = 1024 * 1024;
 
 /// The value of an answer, or why there is none and whether asking again may help.
 pub(super) fn value(
@@ -31,11 +38,8 @@ pub(super) fn value(
         return Err(unsuccessful(template, response, secrets));
     }
     extracted(template, response).map_err(|why| {
-        let error = ToolError::new(
-            ErrorCode::UpstreamError,
-            format!("{} {why}", whose(template)),
-        );
-        Failure::lasting(with_answer(error, response, secrets))
+        let message = format!("{} {}", whose(template), why.what);
+        Failure::lasting(with_answer(&message, why.hint, response, secrets))
     })
 }
 
@@ -55,23 +59,35 @@ fn unsuccessful(
     let status = response.status;
     let reason = status.canonical_reason().unwrap_or_default();
     let message = format!("{} answered {} {reason}", whose(template), status.as_u16());
-    let error = ToolError::new(ErrorCode::UpstreamError, message.trim_end());
+    let message = message.trim_end();
+    let hint = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => credentials_of(template),
+        _ => String::new(),
+    };
     let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-    let error = with_answer(error, response, secrets);
+    let mut failure = Failure {
+        // Who never saw the credentials refuses none.
+        refused_credentials: (status == StatusCode::UNAUTHORIZED
+            && response.redirected != Redirected::Elsewhere)
+            .then_some(response.redirected),
+        ..Failure::lasting(with_answer(message, &hint, response, secrets))
+    };
     if !may_pass {
-        return Failure::lasting(error);
+        return failure;
     }
     match retry_after(&response.headers, jiff::Timestamp::now()) {
-        Ok(retry_after) => Failure {
-            error,
-            repeat: Repeat::IfIdempotent,
-            retry_after,
-        },
-        Err(unreadable) => Failure::lasting(error.with_detail(
-            "retryAfter",
-            format!("not tried again: `{unreadable}` is no time that can be read"),
-        )),
+        Ok(retry_after) => {
+            failure.repeat = Repeat::IfIdempotent;
+            failure.retry_after = retry_after;
+        }
+        Err(unreadable) => {
+            failure.error = failure.error.with_detail(
+                "retryAfter",
+                format!("not tried again: `{unreadable}` is no time that can be read"),
+            );
+        }
     }
+    failure
 }
 
 /// Who answered, without what was asked: queries hold secrets.
@@ -79,11 +95,44 @@ fn whose(template: &RequestTemplate) -> String {
     format!("`{}`", template.url.origin)
 }
 
-/// What the server said, shortened.
-fn with_answer(error: ToolError, response: &Response, secrets: Option<&SecretStore>) -> ToolError {
-    let error = error.with_detail("status", response.status.as_u16());
+/// Where to look when a server does not let the request in.
+fn credentials_of(template: &RequestTemplate) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for placeholder in template.placeholders() {
+        if let Placeholder::Secret(name) = placeholder
+            && !names.contains(&name.as_str())
+        {
+            names.push(name.as_str());
+        }
+    }
+    match (names.as_slice(), &template.auth) {
+        ([], None) => "; the request has no `auth` and no secret".to_owned(),
+        ([], Some(_)) => "; look at `auth` of the request".to_owned(),
+        ([first, ..], auth) => format!(
+            "; look at {}the secret `{}` (`toolcrib secret set {first}`)",
+            if auth.is_some() {
+                "`auth` of the request and "
+            } else {
+                ""
+            },
+            names.join("`, `"),
+        ),
+    }
+}
+
+/// The error with what the server said, shortened: how it begins in the message, more of it in the details.
+fn with_answer(
+    message: &str,
+    hint: &str,
+    response: &Response,
+    secrets: Option<&SecretStore>,
+) -> ToolError {
+    let error = |begins: &str| {
+        ToolError::new(ErrorCode::UpstreamError, format!("{message}{begins}{hint}"))
+            .with_detail("status", response.status.as_u16())
+    };
     if response.body.is_empty() {
-        return error;
+        return error("");
     }
     let head = &response.body[..response.body.len().min(MAX_LOOKED_AT)];
     let body = String::from_utf8_lossy(head);
@@ -92,11 +141,41 @@ fn with_answer(error: ToolError, response: &Response, secrets: Option<&SecretSto
         Some(secrets) => secrets.masker().mask(&body).into_owned(),
         None => body.into_owned(),
     };
-    error.with_detail("body", text::shorten(&body, MAX_SHOWN))
+    error(&beginning(&body)).with_detail("body", text::shorten(&body, MAX_SHOWN))
 }
 
-/// The wanted part of the body; the error reads on from who answered.
-fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, String> {
+/// How a body begins, in one line; nothing of one that is no text.
+fn beginning(body: &str) -> String {
+    let mut line = String::new();
+    for word in body.split_whitespace() {
+        if line.len() > 4 * MAX_QUOTED {
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if line.is_empty() || line.contains(['\0', char::REPLACEMENT_CHARACTER]) {
+        return String::new();
+    }
+    format!(": {}", text::shorten(&line, MAX_QUOTED))
+}
+
+/// Why there is no value in an answer; reads on from who answered.
+struct NoValue {
+    what: String,
+    hint: &'static str,
+}
+
+impl From<String> for NoValue {
+    fn from(what: String) -> Self {
+        NoValue { what, hint: "" }
+    }
+}
+
+/// The wanted part of the body.
+fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, NoValue> {
     match (template.encoding, &template.extract) {
         (ResponseEncoding::Text, None) => Ok(text_of(response)?.into()),
         (ResponseEncoding::Json, None) if is_blank(response) => Ok(Value::Null),
@@ -116,10 +195,66 @@ fn extracted(template: &RequestTemplate, response: &Response) -> Result<Value, S
                 format!("gave an answer that is too much for `extractExpr`: {error}")
             })?;
             match nodes.as_slice() {
-                [] => Err("gave an answer in which `extractExpr` finds nothing".to_owned()),
+                [] => Err(NoValue::from(format!(
+                    "gave an answer in which `extractExpr` finds nothing: `{path}`"
+                ))),
                 [node] => Ok((*node).clone()),
-                nodes => Ok(nodes.iter().copied().cloned().collect()),
+                nodes => {
+                    let mut left = Allowance::for_answer(response.body.len());
+                    if !nodes.iter().all(|node| left.takes(node)) {
+                        return Err(NoValue::from(format!(
+                            "gave an answer of which `extractExpr` takes parts that hold one another, more than \
+                             {COPIES} times the answer together: `{path}`; have it take fewer of them"
+                        )));
+                    }
+                    Ok(nodes.iter().copied().cloned().collect())
+                }
             }
+        }
+    }
+}
+
+/// What may be copied out of an answer. Where an expression takes a part and also what is in it (`$..*`), each level of nesting is
+/// copied once more.
+struct Allowance {
+    bytes: usize,
+    values: usize,
+}
+
+impl Allowance {
+    fn for_answer(bytes: usize) -> Self {
+        Allowance {
+            bytes: bytes.saturating_mul(COPIES).max(FREE),
+            values: MAX_VALUES,
+        }
+    }
+
+    /// Whether there is enough left for this value. The parser bounds how deep it is.
+    fn takes(&mut self, value: &Value) -> bool {
+        if self.values == 0 {
+            return false;
+        }
+        self.values -= 1;
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.takes_text(1),
+            Value::String(text) => self.takes_text(text.len()),
+            Value::Array(items) => self.takes_text(2) && items.iter().all(|item| self.takes(item)),
+            Value::Object(fields) => {
+                self.takes_text(2)
+                    && fields
+                        .iter()
+                        .all(|(name, field)| self.takes_text(name.len()) && self.takes(field))
+            }
+        }
+    }
+
+    fn takes_text(&mut self, bytes: usize) -> bool {
+        match self.bytes.checked_sub(bytes) {
+            Some(left) => {
+                self.bytes = left;
+                true
+            }
+            None => false,
         }
     }
 }
@@ -130,19 +265,22 @@ fn is_blank(response: &Response) -> bool {
 }
 
 /// The body as JSON. The parser bounds how deep it may be nested, the exchange how long it may be.
-fn json_of(response: &Response) -> Result<Value, String> {
+fn json_of(response: &Response) -> Result<Value, NoValue> {
     let body = response
         .body
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(&response.body);
     if body.len() > MAX_VALUES && values_in(body) > MAX_VALUES {
-        return Err(format!(
+        return Err(NoValue::from(format!(
             "gave an answer of more than {MAX_VALUES} values; ask for less of it"
-        ));
+        )));
     }
-    serde_json::from_slice(body).map_err(|error| match kind(response) {
-        Some(kind) => format!("gave an answer that is not JSON ({kind}): {error}"),
-        None => format!("gave an answer that is not JSON: {error}"),
+    serde_json::from_slice(body).map_err(|error| NoValue {
+        what: match kind(response) {
+            Some(kind) => format!("gave an answer that is not JSON ({kind}), {error}"),
+            None => format!("gave an answer that is not JSON, {error}"),
+        },
+        hint: "; `\"responseEncoding\": \"text\"` takes an answer that is not JSON",
     })
 }
 

@@ -9,14 +9,11 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::encode::Position;
 use super::values::{Fill, Filled, Unfit};
-use crate::egress::{EgressError, Reach, Request, Target};
+use crate::egress::{EgressError, MAX_URL, Reach, Request, Target};
 use crate::manifest::{
     BodyTemplate, JsonPart, Part, Placeholder, RequestTemplate, ResponseEncoding, Template,
 };
 use crate::model::error::{ErrorCode, ToolError};
-
-/// How long a URL may be. Most servers take 8 KB and few more than 32.
-pub(super) const MAX_URL: usize = 32 * 1024;
 
 /// How many redirections are followed.
 const MAX_REDIRECTS: u8 = 5;

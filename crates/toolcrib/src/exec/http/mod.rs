@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::egress::Egress;
+use crate::egress::{Egress, MAX_URL};
 use crate::manifest::HttpDefinition;
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
@@ -40,7 +40,7 @@ use crate::schema::Fault;
 use crate::secret::SecretStore;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
-use build::{Draft, MAX_URL, too_long};
+use build::{Draft, too_long};
 use retry::Jitter;
 use run::{Run, over_max_sent};
 use values::{Faults, Values};

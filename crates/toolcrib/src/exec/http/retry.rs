@@ -11,6 +11,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
 
+use crate::egress::Redirected;
 use crate::manifest::Retry;
 use crate::model::error::ToolError;
 use crate::model::limits::as_millis;
@@ -27,6 +28,8 @@ pub(super) struct Failure {
     pub(super) repeat: Repeat,
     /// When the server wants to be asked again.
     pub(super) retry_after: Option<Duration>,
+    /// How the request got to a server that had the credentials and did not take them (401).
+    pub(super) refused_credentials: Option<Redirected>,
 }
 
 impl Failure {
@@ -44,6 +47,7 @@ impl Failure {
             error,
             repeat: Repeat::Never,
             retry_after: None,
+            refused_credentials: None,
         }
     }
 }
@@ -109,6 +113,11 @@ impl Retries {
         self.left -= 1;
         self.made += 1;
         Ok(pause)
+    }
+
+    /// Whether asking twice is harmless although the first time was carried out.
+    pub(super) fn repeats_anything(&self) -> bool {
+        self.repeats_anything
     }
 
     /// The error, with how often it was tried and when to try again.
@@ -178,6 +187,7 @@ mod tests {
             error: ToolError::new(ErrorCode::UpstreamError, "it answered 503"),
             repeat,
             retry_after,
+            refused_credentials: None,
         }
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
 use serde_json::Value;
 
 use super::auth::{self, AuthContext};
@@ -11,8 +10,8 @@ use super::build::Draft;
 use super::retry::{Failure, Repeat, Retries};
 use super::values::Values;
 use super::{HttpTool, answer, question};
-use crate::egress::{EgressError, Request, Response};
-use crate::manifest::ErrorMode;
+use crate::egress::{EgressError, Redirected, Request, Response};
+use crate::manifest::{ErrorMode, RequestTemplate};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
@@ -55,6 +54,9 @@ impl<'a> Run<'a> {
             // Nothing is half done for the want of what a later request needs.
             return Err(SecretError::Missing((*missing).to_owned()).into());
         }
+        for later in requests.iter().skip(1) {
+            self.rehearse(later).await?;
+        }
         let mut previous = ToolOutput::value(Value::Null);
         for (index, template) in requests.iter().enumerate() {
             let name = format!("request {}", index + 1);
@@ -69,10 +71,12 @@ impl<'a> Run<'a> {
                 self.cx.emit_step(&name, status_of(&result));
                 let done = (index + 1) as f64;
                 self.cx
-                    .emit_progress(done, Some(requests.len() as f64), Some(name));
+                    .emit_progress(done, Some(requests.len() as f64), Some(name.clone()));
             }
             let result = result.map_err(|error| match several {
-                true => error.with_detail("request", index + 1),
+                true => error
+                    .with_detail("request", index + 1)
+                    .preceded_by(&format!("{name} of {}: ", requests.len())),
                 false => error,
             });
             previous = match result {
@@ -89,10 +93,34 @@ impl<'a> Run<'a> {
         Ok(previous)
     }
 
+    /// Makes a request without sending it, with something short for what the one before will give: a secret that is not for its
+    /// server, or cannot stand where it should, is refused while nothing was sent yet.
+    async fn rehearse(&self, template: &RequestTemplate) -> Result<(), ToolError> {
+        let stand_in = Value::from("0");
+        let mut values = self.values(template, &stand_in);
+        let mut request = Draft::of(template, &mut values)?.into_request(template)?;
+        match &template.auth {
+            Some(auth) => auth::rehearse(auth, &mut request, &self.auth_context(&values)).await,
+            None => Ok(()),
+        }
+    }
+
+    fn values<'b>(&'b self, template: &'b RequestTemplate, previous: &'b Value) -> Values<'b> {
+        Values {
+            definition: &self.tool.definition,
+            bundle: &self.tool.spec.bundle,
+            args: self.args,
+            secrets: self.tool.settings.secrets.as_ref(),
+            target: &template.url.target,
+            previous,
+        }
+    }
+
     /// One request, as often as it takes.
     async fn one(&mut self, index: usize, previous: &Value) -> Result<Value, ToolError> {
         let settings = &self.tool.settings;
         let template = &self.tool.definition.requests[index];
+        // Not of `self`, which goes on counting.
         let mut values = Values {
             definition: &self.tool.definition,
             bundle: &self.tool.spec.bundle,
@@ -119,10 +147,14 @@ impl<'a> Run<'a> {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
             };
-            if may_sign_in_again && is_unauthorised(&failure) {
+            if may_sign_in_again && let Some(redirected) = failure.refused_credentials {
                 may_sign_in_again = false;
                 let cx = self.auth_context(&values);
-                if signed.is_some_and(|(auth, signed)| auth::refused(auth, &signed, &cx)) {
+                let is_stale =
+                    signed.is_some_and(|(auth, signed)| auth::refused(auth, &signed, &cx));
+                // What led to a redirection was carried out.
+                let is_harmless = redirected == Redirected::No || retries.repeats_anything();
+                if is_stale && is_harmless {
                     last = Some(failure.error);
                     continue;
                 }
@@ -163,19 +195,22 @@ impl<'a> Run<'a> {
         request.max_sent = max_sent.map(|max| max.saturating_sub(self.sent));
         let log = self.cx.exchanges();
         request.log = log.clone();
-        let before = (log.left(), log.received());
+        let (left, received, earlier) = (log.left(), log.received(), self.received);
         let answered = self.tool.settings.egress.send(request).await;
-        // Also what answers that broke off and redirections took.
-        self.sent += log.left().saturating_sub(before.0);
-        self.received += log.received().saturating_sub(before.1);
+        // What came counts, also if it is of no use to anybody, and what redirections took.
+        self.sent += log.left().saturating_sub(left);
+        let came = log.received().saturating_sub(received);
         let result = match answered {
             Ok(response) => {
                 // A packed body counts as what came out of it.
-                let packed = response.exchanges.last().map_or(0, |last| last.received);
-                self.received += (response.body.len() as u64).saturating_sub(packed);
+                self.received += came.max(response.body.len() as u64);
                 self.read(index, response).await
             }
-            Err(error) => Err(unanswered(error)),
+            Err(error) => {
+                self.received += came;
+                let template = &self.tool.definition.requests[index];
+                Err(unanswered(error, template, max, earlier))
+            }
         };
         result.map_err(|failure| match self.received >= max {
             true => failure.for_good(),
@@ -211,7 +246,7 @@ pub(super) fn over_max_sent(bytes: u64, max: u64) -> String {
 }
 
 /// What came of a request that got no answer.
-fn unanswered(error: EgressError) -> Failure {
+fn unanswered(error: EgressError, template: &RequestTemplate, max: u64, earlier: u64) -> Failure {
     let repeat = match &error {
         EgressError::Network { unsent: true, .. } => Repeat::Always,
         EgressError::Network { unsent: false, .. } => Repeat::IfIdempotent,
@@ -219,21 +254,34 @@ fn unanswered(error: EgressError) -> Failure {
         | EgressError::Refused(_)
         | EgressError::BadRequest(_)
         | EgressError::Upstream(_)
+        | EgressError::TooLong { .. }
         | EgressError::Timeout(_) => Repeat::Never,
     };
+    let error = match error {
+        EgressError::TooLong { .. } => {
+            let before = match earlier {
+                0 => String::new(),
+                bytes => format!(", of which {bytes} came before"),
+            };
+            let message = format!(
+                "`{}` gave an answer over the limit of {max} bytes for a call{before}; `limits.maxReceivedBytes` of the tool changes it",
+                template.url.origin
+            );
+            ToolError::new(ErrorCode::UpstreamError, message)
+        }
+        EgressError::Timeout(why) => {
+            let ms = as_millis(template.timeout);
+            let message = format!("{why}: it has {ms} ms (`timeoutMs` of the request)");
+            ToolError::new(ErrorCode::Timeout, message)
+        }
+        error => error.into(),
+    };
     Failure {
-        error: error.into(),
+        error,
         repeat,
         retry_after: None,
+        refused_credentials: None,
     }
-}
-
-fn is_unauthorised(failure: &Failure) -> bool {
-    let status = failure
-        .error
-        .details()
-        .and_then(|details| details.get("status"));
-    status.and_then(Value::as_u64) == Some(StatusCode::UNAUTHORIZED.as_u16().into())
 }
 
 /// Whether `errorMode: empty` may hide an error: what a server did, never what was refused here.

@@ -10,6 +10,9 @@ use toolcrib::testing::Reply;
 /// 64 MB of zeros, as the reference encoder packs them.
 const BROTLI_BOMB: &[u8] = include_bytes!("bomb.br");
 
+/// Less than it takes a server that never ends; more than a busy machine needs for what ends in time.
+const AGES: Duration = Duration::from_secs(15);
+
 fn gzip(content: &[u8]) -> Vec<u8> {
     let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     writer.write_all(content).unwrap();
@@ -53,9 +56,11 @@ async fn a_packed_body_is_unpacked_and_counted_as_it_came() {
     let packed = gzip(b"hello hello hello hello hello hello hello");
     let length = packed.len() as u64;
     let server = ScriptedServer::script([Reply::ok(packed).header("Content-Encoding", "gzip")]);
-    let response = fetch(&to(&server), &server.url("/")).await.unwrap();
+    let request = Request::get(server.url("/").parse().unwrap());
+    let log = request.log.clone();
+    let response = to(&server).send(request).await.unwrap();
     assert!(response.body.starts_with(b"hello hello"));
-    assert_eq!(response.exchanges[0].received, length);
+    assert_eq!(log.exchanges()[0].received, length);
     assert!(!response.headers.contains_key("content-encoding"));
     assert!(!response.headers.contains_key("content-length"));
     assert_eq!(
@@ -121,7 +126,7 @@ async fn the_time_covers_every_byte_of_head_and_body() {
             ),
             "{path}"
         );
-        assert!(started.elapsed() < Duration::from_millis(1500), "{path}");
+        assert!(started.elapsed() < AGES, "{path}");
     }
 }
 
@@ -165,7 +170,7 @@ async fn the_time_covers_names_connections_and_encryption() {
         let started = Instant::now();
         let result = Egress::new(options).unwrap().send(request).await;
         assert!(error(result).starts_with("TIMEOUT"), "{url}");
-        assert!(started.elapsed() < Duration::from_millis(1500), "{url}");
+        assert!(started.elapsed() < AGES, "{url}");
     }
 }
 

@@ -44,17 +44,25 @@ async fn a_thousand_requests_at_once_are_all_answered_each_with_its_own() {
 async fn a_connection_that_the_server_closed_is_replaced() {
     let server = ScriptedServer::start(|_| Reply::ok("x").close());
     let egress = to(&server);
+    let mut answered = 0;
     for _ in 0..20 {
         let mut request = get(&server.url("/"));
         request.method = Method::POST;
         request.body = "once".into();
         // A close that arrives together with the request may look like a lost answer, which nobody repeats for us.
         match egress.send(request).await {
-            Ok(response) => assert_eq!(response.body, "x"),
+            Ok(response) => {
+                assert_eq!(response.body, "x");
+                answered += 1;
+            }
             Err(EgressError::Network { .. }) => {}
             Err(other) => panic!("{other}"),
         }
     }
+    assert!(
+        answered > 10,
+        "{answered}: that is the exception, not the rule"
+    );
     assert!(server.received().len() <= 20, "no request is sent twice");
 }
 

@@ -206,7 +206,7 @@ mod tests {
             headers: HeaderMap::new(),
             url: "https://a.example/token".parse().unwrap(),
             body: body.into(),
-            exchanges: Vec::new(),
+            redirected: crate::egress::Redirected::No,
         })
     }
 

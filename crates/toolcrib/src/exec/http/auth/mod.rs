@@ -114,6 +114,20 @@ pub(super) async fn apply(
     Ok(())
 }
 
+/// Whether everything is there that [`apply`] needs, without asking a token server.
+pub(super) async fn rehearse(
+    auth: &Auth,
+    request: &mut Request,
+    cx: &AuthContext<'_>,
+) -> Result<(), ToolError> {
+    match auth {
+        Auth::Oauth2 { .. } => Grant::of(auth, cx).map(drop),
+        Auth::Bearer { .. } | Auth::Basic { .. } | Auth::Hmac { .. } => {
+            apply(auth, request, cx).await
+        }
+    }
+}
+
 /// Takes note that the server refused what `apply` added to this request; whether applying again would add something else.
 ///
 /// Only a token that was kept from before can have become stale; one that was got for this very call is as fresh as the next. A

@@ -36,6 +36,29 @@ async fn one_node_is_its_value_several_are_a_list_and_none_is_a_failure() {
 }
 
 #[tokio::test]
+async fn parts_that_hold_one_another_are_not_copied_without_end() {
+    let nested = |text: usize| {
+        let deep = format!(
+            "{}\"{}\"{}",
+            "[".repeat(100),
+            "x".repeat(text),
+            "]".repeat(100)
+        );
+        Reply::ok(deep)
+    };
+    let fields = json!({"extractExpr": "$..*"});
+    let small = read(nested(100), fields.clone()).await;
+    assert_eq!(value(&small).as_array().map(Vec::len), Some(100));
+    let outcome = read(nested(1_000_000), fields).await;
+    assert_eq!(code(&outcome), ErrorCode::UpstreamError);
+    let message = error(&outcome).message();
+    assert!(
+        message.contains("more than 4 times the answer together: `$..*`; have it take fewer"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
 async fn a_pattern_gives_its_first_group_or_the_match() {
     let answer = || Reply::ok("<b>temp: 21 C</b>");
     for (pattern, expected) in [
@@ -62,7 +85,9 @@ async fn statuses_beyond_the_success_codes_are_errors_with_what_the_server_said(
     let error = error(&outcome);
     assert_eq!(error.code(), ErrorCode::UpstreamError);
     assert!(
-        error.message().ends_with("answered 404 Not Found"),
+        error
+            .message()
+            .ends_with("answered 404 Not Found: no such city"),
         "{error:?}"
     );
     let details = error.details().unwrap();
@@ -87,6 +112,50 @@ async fn statuses_beyond_the_success_codes_are_errors_with_what_the_server_said(
         value(&read(Reply::status(201).body("1"), json!({})).await),
         1
     );
+}
+
+#[tokio::test]
+async fn a_message_alone_says_what_came_and_what_to_do() {
+    let html = || Reply::ok("<!doctype html>\n<p>Sign\tin").header("Content-Type", "text/html");
+    let auth = json!({"auth": {"type": "bearer", "token": "${API_KEY}"}});
+    for (reply, fields, expected) in [
+        (
+            Reply::status(500).body("a\n  b".to_owned() + &"c".repeat(500)),
+            json!({}),
+            format!("answered 500 Internal Server Error: a b{}…", "c".repeat(197)),
+        ),
+        (Reply::status(500).body(vec![0xff, 0, 1]), json!({}), "answered 500 Internal Server Error".into()),
+        (
+            Reply::status(401).body("who?"),
+            json!({}),
+            "answered 401 Unauthorized: who?; the request has no `auth` and no secret".into(),
+        ),
+        (
+            Reply::status(403),
+            auth,
+            "answered 403 Forbidden; look at `auth` of the request and the secret `API_KEY` (`toolcrib secret set API_KEY`)".into(),
+        ),
+        (
+            html(),
+            json!({}),
+            "is not JSON (text/html), expected value at line 1 column 1: <!doctype html> <p>Sign in; \
+             `\"responseEncoding\": \"text\"` takes an answer that is not JSON".into(),
+        ),
+        (
+            Reply::ok("{\"a\": 1}"),
+            json!({"extractExpr": "$.b"}),
+            "in which `extractExpr` finds nothing: `$.b`: {\"a\": 1}".into(),
+        ),
+    ] {
+        let server = ScriptedServer::start(move |_| reply.clone());
+        let mut request = json!({"urlTemplate": server.url("/"), "retry": {"max": 0}});
+        let own = request.as_object_mut().unwrap();
+        own.extend(fields.as_object().unwrap().clone());
+        let scene = Scene::with(&server).secret("API_KEY", "s3cr3t-value");
+        let outcome = scene.request(request).call(json!({})).await;
+        let message = error(&outcome).message();
+        assert!(message.ends_with(&expected), "{message}\n{expected}");
+    }
 }
 
 #[tokio::test]
@@ -216,7 +285,7 @@ async fn error_mode_empty_gives_null_for_what_the_server_did_and_hides_no_refusa
         (Reply::ok("<html>"), json!({})),
         (Reply::ok("{}"), json!({"extractExpr": "$.a"})),
         (Reply::raw("nonsense"), json!({})),
-        (Reply::ok("1").after(super::SOON), json!({"timeoutMs": 50})),
+        (Reply::ok("1").after(super::AGES), json!({"timeoutMs": 50})),
     ] {
         let outcome = read(reply, empty(extra)).await;
         assert_eq!(value(&outcome), &Value::Null);

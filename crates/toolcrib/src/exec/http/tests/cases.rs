@@ -119,7 +119,7 @@ async fn tpl_014_a_secret_in_the_url_is_in_no_error() {
     let echoing = ScriptedServer::start(|received| {
         Reply::status(500).body(format!("cannot do {}", received.target))
     });
-    let silent = ScriptedServer::start(|_| Reply::ok("").after(super::SOON));
+    let silent = ScriptedServer::start(|_| Reply::ok("").after(super::AGES));
     let gone = ScriptedServer::script([]);
     let address = gone.host();
     drop(gone);

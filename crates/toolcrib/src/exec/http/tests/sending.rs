@@ -165,6 +165,33 @@ async fn a_missing_secret_is_named_with_how_to_set_it_and_nothing_is_sent() {
 }
 
 #[tokio::test]
+async fn nothing_is_half_done_for_a_later_secret_that_cannot_be_sent() {
+    let server = ScriptedServer::start(|_| Reply::json(&json!(1)));
+    let url = server.url("/pay");
+    let other = SecretName::parse("OTHERS").unwrap();
+    for later in [
+        json!({"urlTemplate": format!("{url}?key=${{OTHERS}}")}),
+        json!({"urlTemplate": url, "headers": {"X-Key": "${TWO_LINES}"}}),
+        json!({"urlTemplate": url, "headers": {"X-Key": "${prev.value} ${OTHERS}"}}),
+        json!({"urlTemplate": url, "auth": {"type": "bearer", "token": "${TWO_LINES}"}}),
+        json!({"urlTemplate": url, "auth": {"type": "oauth2", "tokenUrl": server.url("/token"),
+               "clientId": "me", "clientSecret": "${OTHERS}"}}),
+    ] {
+        let scene = Scene::with(&server).secret("TWO_LINES", "one-and\ntwo-and");
+        let binding = Binding::new(["api.example.test"], []).unwrap();
+        let secrets = scene.secrets();
+        secrets
+            .set(&other, &Secret::new("for-another"), &binding)
+            .unwrap();
+        let order = json!({"method": "POST", "urlTemplate": server.url("/order")});
+        let scene = scene.request(json!([order, later]));
+        let outcome = scene.call(json!({})).await;
+        assert_eq!(code(&outcome), ErrorCode::ToolUnavailable, "{later}");
+        assert!(server.received().is_empty(), "{later}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_half_done_for_the_want_of_a_later_secret() {
     let server = ScriptedServer::start(|_| Reply::json(&json!(1)));
     let scene = Scene::with(&server).request(json!([

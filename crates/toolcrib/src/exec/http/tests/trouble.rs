@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{SOON, Scene, call, code, error, value};
+use super::{AGES, Scene, call, code, error, value};
 use crate::model::error::ErrorCode;
 use crate::model::event::EventKind;
 use crate::model::ids::CallId;
@@ -97,6 +97,22 @@ async fn nobody_there_is_a_network_error_after_all_attempts() {
 }
 
 #[tokio::test]
+async fn what_led_to_a_redirection_was_sent_whatever_becomes_of_the_next_hop() {
+    let gone = ScriptedServer::script([]);
+    let dead = gone.host();
+    drop(gone);
+    for (method, asked) in [("POST", 1), ("GET", 3)] {
+        let location = format!("http://{dead}/done");
+        let server =
+            ScriptedServer::start(move |_| Reply::status(303).header("Location", &location));
+        let scene = Scene::listing(&[&server.host(), &dead])
+            .request(json!({"method": method, "urlTemplate": server.url("/orders")}));
+        assert_eq!(code(&scene.call(json!({})).await), ErrorCode::NetworkError);
+        assert_eq!(server.received().len(), asked, "{method}");
+    }
+}
+
+#[tokio::test]
 async fn retry_after_is_waited_for_if_there_is_time_and_else_told_at_once() {
     let server = ScriptedServer::script([
         Reply::status(429).header("Retry-After", "1"),
@@ -111,7 +127,7 @@ async fn retry_after_is_waited_for_if_there_is_time_and_else_told_at_once() {
     let scene = Scene::with(&server).request(get(&server));
     let start = Instant::now();
     let outcome = scene.call(json!({})).await;
-    assert!(start.elapsed() < SOON);
+    assert!(start.elapsed() < AGES);
     assert_eq!(code(&outcome), ErrorCode::UpstreamError);
     let details = error(&outcome).details().unwrap();
     assert_eq!(
@@ -147,12 +163,17 @@ async fn a_pause_is_told_to_whoever_watches() {
 
 #[tokio::test]
 async fn an_attempt_has_its_own_time_and_the_call_another() {
-    let server = ScriptedServer::start(|_| Reply::ok("1").after(SOON));
+    let server = ScriptedServer::start(|_| Reply::ok("1").after(2 * AGES));
     let scene =
         Scene::with(&server).request(json!({"urlTemplate": server.url("/"), "timeoutMs": 100}));
     let start = Instant::now();
     let outcome = scene.call(json!({})).await;
     assert_eq!(code(&outcome), ErrorCode::Timeout);
+    let message = error(&outcome).message();
+    assert!(
+        message.ends_with("it has 100 ms (`timeoutMs` of the request)"),
+        "{message}"
+    );
     assert_eq!(server.received().len(), 1);
     let scene = Scene::with(&server).request(get(&server));
     let outcome = scene
@@ -160,26 +181,41 @@ async fn an_attempt_has_its_own_time_and_the_call_another() {
         .execute(call(json!({})).timeout(Duration::from_millis(100)))
         .await;
     assert_eq!(code(&outcome), ErrorCode::Timeout);
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < AGES);
 }
 
 #[tokio::test]
 async fn cancelling_ends_the_exchange_at_once() {
-    let server = ScriptedServer::start(|_| Reply::ok("x").slowly(1, SOON).endless());
+    let server = ScriptedServer::start(|_| Reply::ok("x").slowly(1, 2 * AGES).endless());
     let scene = Scene::with(&server).request(
         json!({"urlTemplate": server.url("/"), "responseEncoding": "text", "errorMode": "empty"}),
     );
     let handle = scene.registry().execute_async(call(json!({})));
     let start = Instant::now();
     while server.received().is_empty() {
-        assert!(start.elapsed() < SOON);
+        assert!(start.elapsed() < AGES);
         tokio::task::yield_now().await;
     }
     handle.cancel();
     assert_eq!(code(&handle.outcome().await), ErrorCode::Cancelled);
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < AGES);
     // The record says that something left.
     assert_eq!(scene.crib.records()[0].network.len(), 1);
+}
+
+#[tokio::test]
+async fn a_url_may_be_as_long_as_is_said_and_a_longer_one_is_a_fault_of_the_arguments() {
+    let server = ScriptedServer::start(|_| Reply::ok("1"));
+    let url = server.url("/?q=${q}");
+    let scene = Scene::with(&server).request(json!({"urlTemplate": url}));
+    let room = 32 * 1024 - server.url("/?q=").len();
+    let outcome = scene.call(json!({"q": "x".repeat(room)})).await;
+    assert!(outcome.is_ok(), "{outcome:#?}");
+    let scene = Scene::with(&server).tool(json!({"impl": {"urlTemplate": url}}));
+    let outcome = scene.call(json!({"q": "x".repeat(room + 1)})).await;
+    // Not a question that nobody can answer: it is refused before anybody is asked.
+    assert_eq!(code(&outcome), ErrorCode::InvalidArguments);
+    assert_eq!(server.received().len(), 1);
 }
 
 #[tokio::test]
@@ -227,10 +263,35 @@ async fn answers_together_may_not_be_more_than_the_file_says() {
     let outcome = scene(json!([one, one])).call(json!({})).await;
     assert_eq!(code(&outcome), ErrorCode::UpstreamError);
     assert_eq!(error(&outcome).details().unwrap()["request"], 2);
+    let message = error(&outcome).message();
+    assert!(message.starts_with("request 2 of 2: `http://"), "{message}");
+    let limit = "gave an answer over the limit of 1000 bytes for a call, of which 600 came before; \
+                 `limits.maxReceivedBytes` of the tool changes it";
+    assert!(message.ends_with(limit), "{message}");
     let endless = ScriptedServer::start(|_| Reply::ok("x".repeat(4096)).endless());
     let scene = Scene::with(&endless)
         .request(json!({"urlTemplate": endless.url("/"), "responseEncoding": "text"}));
     assert_eq!(code(&scene.call(json!({})).await), ErrorCode::UpstreamError);
+}
+
+#[tokio::test]
+async fn what_came_of_a_broken_attempt_counts() {
+    let broken = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{}",
+        "x".repeat(600)
+    );
+    let server = ScriptedServer::script([Reply::raw(broken), Reply::ok("y".repeat(600))]);
+    let scene = Scene::with(&server).tool(json!({
+        "tags": ["read"], "limits": {"maxReceivedBytes": 1000},
+        "impl": {"urlTemplate": server.url("/"), "responseEncoding": "text"},
+    }));
+    let outcome = scene.call(json!({})).await;
+    assert_eq!(server.received().len(), 2);
+    let message = error(&outcome).message();
+    assert!(
+        message.contains("1000 bytes for a call, of which 600 came before"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

@@ -217,6 +217,53 @@ async fn a_token_that_is_no_longer_taken_is_replaced_once() {
     assert_eq!(issuer.asked().len(), 2);
 }
 
+/// A tool that posts with a token to the first of these servers.
+fn posting(issuer: &Issuer, servers: [&ScriptedServer; 2]) -> Scene {
+    let mut request = issuer.client_credentials();
+    request["method"] = "POST".into();
+    request["urlTemplate"] = servers[0].url("/orders").into();
+    Scene::new()
+        .secret("CLIENT_ID", "the-client")
+        .secret("CLIENT_SECRET", "cl1ent-s3cret")
+        .tool(&[&issuer.server, servers[0], servers[1]], request)
+}
+
+#[tokio::test]
+async fn a_server_that_never_saw_the_token_does_not_have_it_dropped() {
+    let issuer = Issuer::giving(json!({"expires_in": 3600}));
+    let other = ScriptedServer::start(|_| Reply::status(401));
+    let location = other.url("/");
+    let api = ScriptedServer::script([
+        Reply::ok("1"),
+        Reply::status(303).header("Location", &location),
+        Reply::ok("3"),
+    ]);
+    let scene = posting(&issuer, [&api, &other]);
+    assert_eq!(scene.value().await, 1);
+    assert_eq!(scene.error().await.details().unwrap()["status"], 401);
+    assert_eq!(other.received().len(), 1);
+    assert_eq!(scene.value().await, 3);
+    assert_eq!((api.received().len(), issuer.asked().len()), (3, 1));
+}
+
+#[tokio::test]
+async fn what_was_carried_out_is_not_repeated_for_a_stale_token() {
+    let issuer = Issuer::giving(json!({"expires_in": 3600}));
+    let api = ScriptedServer::script([
+        Reply::ok("1"),
+        Reply::status(303).header("Location", "/orders"),
+        Reply::status(401),
+        Reply::ok("3"),
+    ]);
+    let scene = posting(&issuer, [&api, &api]);
+    assert_eq!(scene.value().await, 1);
+    assert_eq!(scene.error().await.details().unwrap()["status"], 401);
+    let methods: Vec<String> = api.received().iter().map(|r| r.method.clone()).collect();
+    assert_eq!(methods, ["POST", "POST", "GET"]);
+    assert_eq!(scene.value().await, 3);
+    assert_eq!(issuer.asked().len(), 2);
+}
+
 #[tokio::test]
 async fn a_fresh_token_that_is_not_taken_is_the_end_of_it() {
     let issuer = Issuer::answering(|_, _| {
