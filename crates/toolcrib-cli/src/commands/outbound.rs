@@ -4,7 +4,6 @@ use serde::Serialize;
 use toolcrib::Crib;
 use toolcrib::egress::Standing;
 use toolcrib::manifest::HttpDefinition;
-use toolcrib::source::authority;
 
 /// A host that a tool sends requests to.
 #[derive(Debug, Serialize)]
@@ -31,7 +30,7 @@ pub(super) fn hosts(definition: &HttpDefinition, crib: &Crib) -> Vec<HostNeeded>
     let targets = definition.targets().into_iter();
     targets
         .map(|target| {
-            let entry = authority(target);
+            let entry = target.entry();
             let reason = match crib.egress().standing(target) {
                 Standing::Listed => None,
                 Standing::Unlisted => Some(format!(

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
@@ -66,7 +67,14 @@ async fn pass_on(listener: TcpListener, to: SocketAddr) -> io::Result<()> {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return Ok(());
         };
-        let (mut inside, _) = listener.accept().await?;
+        let mut inside = match listener.accept().await {
+            Ok((inside, _)) => inside,
+            Err(_) => {
+                // Out of descriptors, perhaps: not at once again.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
         tokio::spawn(async move {
             if let Ok(mut outside) = TcpStream::connect(to).await {
                 let _ = tokio::io::copy_bidirectional(&mut inside, &mut outside).await;

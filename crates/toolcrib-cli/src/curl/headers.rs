@@ -4,6 +4,7 @@ use super::credential;
 use super::mark::{self, Spellings};
 use super::secrets::Secrets;
 use super::why::Why;
+use toolcrib::egress::is_framing;
 
 /// What the headers of a command come to.
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ const BROWSER: &str = "browsers say it of themselves";
 const CLIENT: &str = "the client sets it by itself";
 const CONDITIONAL: &str = "it asks for nothing but news since an earlier request";
 
-/// Headers that are not sent: their names, or how they begin (`…*`).
+/// Headers that are not sent, besides those that frame a message: their names, or how they begin (`…*`).
 const LEFT_OUT: &[(&str, &str)] = &[
     ("sec-*", BROWSER),
     ("dnt", BROWSER),
@@ -41,15 +42,6 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("authority", CLIENT),
     (":*", CLIENT),
     ("accept-encoding", CLIENT),
-    ("connection", CLIENT),
-    ("content-length", CLIENT),
-    ("expect", CLIENT),
-    ("keep-alive", CLIENT),
-    ("proxy-connection", CLIENT),
-    ("te", CLIENT),
-    ("trailer", CLIENT),
-    ("transfer-encoding", CLIENT),
-    ("upgrade", CLIENT),
     ("if-modified-since", CONDITIONAL),
     ("if-none-match", CONDITIONAL),
     (
@@ -104,6 +96,9 @@ impl Headers {
         };
         if let Some((_, why)) = LEFT_OUT.iter().find(is_left_out) {
             return self.left_out.push((name.to_owned(), why));
+        }
+        if is_framing(&lower) && lower != "host" {
+            return self.left_out.push((name.to_owned(), CLIENT));
         }
         let value = mark::find(value, Spellings::Doubled);
         match lower.as_str() {

@@ -56,10 +56,7 @@ impl Guard {
         if reach.includes(target, &self.allowed) {
             return Ok(());
         }
-        let entry = match target.port {
-            80 | 443 => target.host.to_string(),
-            _ => target.to_string(),
-        };
+        let entry = target.entry();
         let message = match reach {
             Reach::Listed | Reach::ListedOr(_) => format!(
                 "`{target}` is not a host that may be reached; if it should be, add `{entry}` to `allowedHosts` in config.toml"

@@ -37,7 +37,7 @@ pub use error::{EgressError, Refusal};
 pub use exchange::{Exchange, ExchangeLog};
 pub use hosts::{AllowedHosts, Reach, Standing};
 pub use proxy::Proxy;
-pub use request::{Redirected, Request, Response};
+pub use request::{Redirected, Request, Response, is_framing};
 pub use resolve::{Dial, Dialled, Resolve};
 pub use target::{Host, Target};
 pub(crate) use target::{MAX_URL, is_ambiguous};

@@ -80,10 +80,7 @@ impl Request {
     /// Refuses what would be read as something else than a header of this request.
     pub(super) fn check(&self) -> Result<(), EgressError> {
         let bad = |message: String| Err(EgressError::BadRequest(message));
-        if let Some(name) = FRAMING
-            .iter()
-            .find(|name| self.headers.contains_key(**name))
-        {
+        if let Some(name) = self.headers.keys().find(|name| is_framing(name.as_str())) {
             return bad(format!(
                 "the header `{name}` cannot be set: it follows from the request itself"
             ));
@@ -107,21 +104,25 @@ impl Request {
     }
 }
 
-/// Headers that say where a message goes and where it ends, and those for the next machine only.
-const FRAMING: &[&str] = &[
-    "host",
-    "content-length",
-    "transfer-encoding",
+/// Headers for the next machine only.
+pub(crate) const HOP_BY_HOP: &[&str] = &[
     "connection",
-    "upgrade",
-    "expect",
-    "te",
-    "trailer",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
     "proxy-authorization",
     "proxy-connection",
-    "keep-alive",
-    "http2-settings",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
 ];
+
+/// Whether a header, in small letters, says where a message goes, where it ends, or what becomes of the connection: the client's own
+/// to say, whoever asks.
+pub fn is_framing(name: &str) -> bool {
+    HOP_BY_HOP.contains(&name) || matches!(name, "host" | "content-length" | "expect")
+}
 
 /// The well-known headers for credentials.
 pub(super) fn is_credential(name: &HeaderName) -> bool {

@@ -138,8 +138,16 @@ impl Target {
         self.host == other.host && (self.port == other.port || (usual(self) && usual(other)))
     }
 
+    /// The entry of `allowedHosts` that names it. One without a port means both of the usual ones, which holds for names only.
+    pub fn entry(&self) -> String {
+        match (&self.host, self.port) {
+            (Host::Name(name), 80 | 443) if !is_local(name) => name.clone(),
+            _ => self.to_string(),
+        }
+    }
+
     /// What the header `Host` says: the port only if it is not the scheme's own.
-    pub(super) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         match (self.https, self.port) {
             (false, 80) | (true, 443) => self.host.to_string(),
             _ => self.to_string(),
@@ -345,6 +353,23 @@ mod tests {
             shown(&format!("http://x.test/{}", "a".repeat(MAX_URL))),
             "bad"
         );
+    }
+
+    #[test]
+    fn an_entry_permits_the_target_that_it_names() {
+        for (url, entry) in [
+            ("https://a.test/", "a.test"),
+            ("http://a.test/", "a.test"),
+            ("http://a.test:8080/", "a.test:8080"),
+            ("http://localhost/", "localhost:80"),
+            ("http://127.0.0.1/", "127.0.0.1:80"),
+            ("https://[::1]/", "[::1]:443"),
+        ] {
+            let (_, target) = Target::parse(url).unwrap();
+            assert_eq!(target.entry(), entry);
+            let allowed = crate::egress::AllowedHosts::parse([entry]).unwrap();
+            assert!(allowed.contains(&target), "{entry}");
+        }
     }
 
     #[test]

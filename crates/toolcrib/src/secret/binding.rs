@@ -2,7 +2,7 @@
 
 use super::error::SecretError;
 use super::name::SecretName;
-use crate::egress::{AllowedHosts, Host, Target};
+use crate::egress::{AllowedHosts, Target};
 use crate::model::names::Slug;
 
 /// Whom a secret may be told. No hosts means any host that `allowedHosts` names, no bundles any bundle.
@@ -64,7 +64,7 @@ impl Binding {
         }
         if !self.entries.is_empty() && !self.hosts.contains(target) {
             let hosts: Vec<&str> = self.entries.iter().map(String::as_str).collect();
-            let host = host_of(target);
+            let host = target.entry();
             return Err(SecretError::NotBound(format!(
                 "the secret `{name}` is for {}, not for `{host}`; `toolcrib secret set {name} --host {host}`, {anew}, binds it anew",
                 in_words(&hosts),
@@ -77,17 +77,4 @@ impl Binding {
 fn in_words(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
-}
-
-/// A target as an entry would name it.
-fn host_of(target: &Target) -> String {
-    let host = match &target.host {
-        Host::Name(name) => name.clone(),
-        Host::Address(std::net::IpAddr::V6(address)) => format!("[{address}]"),
-        Host::Address(address) => address.to_string(),
-    };
-    match target.port {
-        80 | 443 => host,
-        port => format!("{host}:{port}"),
-    }
 }

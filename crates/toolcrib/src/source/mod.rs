@@ -44,7 +44,6 @@ pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
 pub use files::read_file;
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
-pub use sends::authority;
 pub use trust::{Review, ReviewedFile, runs};
 
 use crate::exec::command::CommandSettings;

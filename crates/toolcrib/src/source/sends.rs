@@ -1,6 +1,6 @@
 //! What an HTTP tool sends, and whom it tells which secrets: for whoever is to trust its file.
 
-use crate::egress::{Host, Target};
+use crate::egress::Target;
 use crate::manifest::{
     Auth, BodyTemplate, HttpDefinition, JsonPart, OauthGrant, Placeholder, RequestTemplate,
     Template,
@@ -28,7 +28,7 @@ pub(super) fn requests(definition: &HttpDefinition) -> Vec<(String, String)> {
         }
     }
     for (target, secrets) in told(definition) {
-        let host = authority(target);
+        let host = target.entry();
         let line = match secrets.is_empty() {
             true => format!("{host} is told no secret"),
             false => format!("{host} is told the secrets {}", secrets.join(", ")),
@@ -36,20 +36,6 @@ pub(super) fn requests(definition: &HttpDefinition) -> Vec<(String, String)> {
         lines.push(("tells".to_owned(), line));
     }
     lines
-}
-
-/// Host and port, as `allowedHosts` names them.
-pub fn authority(target: &Target) -> String {
-    let host = match &target.host {
-        Host::Name(name) => name.clone(),
-        Host::Address(address) if address.is_ipv6() => format!("[{address}]"),
-        Host::Address(address) => address.to_string(),
-    };
-    // An entry without a port means both, so a name with one of them needs none.
-    match (&target.host, target.port) {
-        (Host::Name(name), 80 | 443) if name != "localhost" => host,
-        (_, port) => format!("{host}:{port}"),
-    }
 }
 
 fn url(request: &RequestTemplate) -> String {

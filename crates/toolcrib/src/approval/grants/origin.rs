@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::egress::{Host, Target};
+use crate::egress::Target;
 
 /// A scheme, a host and a port in their one spelling, as `https://docs.rs` or `http://127.0.0.1:8080`.
 ///
@@ -32,17 +32,7 @@ impl Origin {
 
     /// The host, and the port where it is not the scheme's own.
     pub fn authority(&self) -> String {
-        let host = match &self.0.host {
-            Host::Name(name) => name.clone(),
-            Host::Address(std::net::IpAddr::V6(address)) => format!("[{address}]"),
-            Host::Address(address) => address.to_string(),
-        };
-        let usual = if self.0.https { 443 } else { 80 };
-        if self.0.port == usual {
-            host
-        } else {
-            format!("{host}:{}", self.0.port)
-        }
+        self.0.authority()
     }
 }
 

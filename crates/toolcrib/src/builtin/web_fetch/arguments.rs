@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::TIMEOUT;
+use crate::egress::is_framing;
 use crate::model::JsonObject;
 use crate::model::error::ToolError;
 use crate::schema::Fault;
@@ -25,21 +26,8 @@ const MAX_VALUE: usize = 8 * 1024;
 /// The longest URL.
 const MAX_URL: usize = 8 * 1024;
 
-/// Headers that are the client's own, besides `proxy-…`.
-const OWN: &[&str] = &[
-    "accept-encoding",
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "via",
-];
+/// Headers that are the client's own, besides those that frame a message and `proxy-…`.
+const OWN: &[&str] = &["accept-encoding", "via"];
 
 pub(super) fn schema() -> Value {
     json!({
@@ -209,7 +197,7 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> 
     let parsed = HeaderName::try_from(name)
         .map_err(|_| "is no name of a header: letters, digits and `-` are".to_owned())?;
     let own = parsed.as_str();
-    if OWN.contains(&own) || own.starts_with("proxy-") {
+    if is_framing(own) || OWN.contains(&own) || own.starts_with("proxy-") {
         return Err(
             "may not be set: it says how the message is carried, which is the client's own to say"
                 .to_owned(),

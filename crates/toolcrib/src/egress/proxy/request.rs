@@ -22,6 +22,7 @@ use super::tunnel::Tunnel;
 use super::{Client, MAX_HEAD, MAX_HEADERS};
 use crate::egress::error::EgressError;
 use crate::egress::exchange::Noted;
+use crate::egress::request::HOP_BY_HOP;
 use crate::egress::target::Target;
 
 /// How long a connection to a server may take, names looked up included.
@@ -29,19 +30,6 @@ const CONNECT_TIME: Duration = Duration::from_secs(30);
 
 /// Says with a refusal that it is ours, and not the server's.
 const REFUSED: HeaderName = HeaderName::from_static("x-toolcrib-refused");
-
-/// Headers for one connection only, besides those that `Connection` names.
-const HOP_BY_HOP: [HeaderName; 9] = [
-    header::CONNECTION,
-    header::PROXY_AUTHENTICATE,
-    header::PROXY_AUTHORIZATION,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-];
 
 pub(super) type Body = UnsyncBoxBody<Bytes, hyper::Error>;
 
@@ -265,8 +253,11 @@ fn strip(headers: &mut HeaderMap) {
         // Not for a client to take away.
         .filter(|name| *name != header::HOST && *name != header::CONTENT_LENGTH)
         .collect();
-    for name in named.iter().chain(&HOP_BY_HOP) {
+    for name in &named {
         headers.remove(name);
+    }
+    for name in HOP_BY_HOP {
+        headers.remove(*name);
     }
 }
 

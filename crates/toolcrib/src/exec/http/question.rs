@@ -3,7 +3,7 @@
 use super::HttpTool;
 use super::build::Draft;
 use super::values::Shown;
-use crate::egress::{EgressError, Host, Standing, Target};
+use crate::egress::{EgressError, Standing, Target};
 use crate::manifest::{Auth, HttpDefinition, OauthGrant, Placeholder, RequestTemplate, Template};
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Effects};
@@ -84,22 +84,13 @@ pub(super) fn refusal(tool: &HttpTool) -> Option<ToolError> {
 }
 
 fn unlisted(tool: &HttpTool, target: &Target) -> ToolError {
-    let entry = entry_for(target);
+    let entry = target.entry();
     let message = format!(
         "`{}` asks `{entry}`, which the setting `allowedHosts` does not name; add it in config.toml of the home \
          (`allowedHosts = [\"{entry}\"]`), or set `TOOLCRIB_ALLOWED_HOSTS={entry}`",
         tool.spec.name
     );
     ToolError::new(ErrorCode::HostNotAllowed, message).with_detail("host", entry)
-}
-
-/// The entry of `allowedHosts` that names a target.
-fn entry_for(target: &Target) -> String {
-    match (&target.host, target.port) {
-        (Host::Name(name), 80 | 443) if name != "localhost" => name.clone(),
-        (Host::Name(name), port) => format!("{name}:{port}"),
-        (Host::Address(address), port) => std::net::SocketAddr::new(*address, port).to_string(),
-    }
 }
 
 /// What the call would send, in words.

@@ -105,7 +105,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn values<'b>(&'b self, template: &'b RequestTemplate, previous: &'b Value) -> Values<'b> {
+    /// The values of a request; not a part of `self`, which goes on counting.
+    fn values<'b>(&self, template: &'b RequestTemplate, previous: &'b Value) -> Values<'b>
+    where
+        'a: 'b,
+    {
         Values {
             definition: &self.tool.definition,
             bundle: &self.tool.spec.bundle,
@@ -120,15 +124,7 @@ impl<'a> Run<'a> {
     async fn one(&mut self, index: usize, previous: &Value) -> Result<Value, ToolError> {
         let settings = &self.tool.settings;
         let template = &self.tool.definition.requests[index];
-        // Not of `self`, which goes on counting.
-        let mut values = Values {
-            definition: &self.tool.definition,
-            bundle: &self.tool.spec.bundle,
-            args: self.args,
-            secrets: settings.secrets.as_ref(),
-            target: &template.url.target,
-            previous,
-        };
+        let mut values = self.values(template, previous);
         let draft = Draft::of(template, &mut values)?;
         let complete = draft.into_request(template)?;
         let mut retries = Retries::new(template.retry, &template.method, settings.jitter);

@@ -6,25 +6,9 @@ use super::Reader;
 use super::names::Names;
 use crate::definition::At;
 use crate::definition::problem::Found;
+use crate::egress::is_framing;
 use crate::manifest::Template;
 use crate::model::text::shorten;
-
-/// Headers that say where a message ends, whom it is for, or what becomes of the connection.
-const FRAMING: &[&str] = &[
-    "host",
-    "content-length",
-    "transfer-encoding",
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "upgrade",
-    "expect",
-    "http2-settings",
-];
 
 /// The most headers of a file: what the client sends, without those that `auth` and the client itself add.
 const MAX_HEADERS: usize = 90;
@@ -90,7 +74,7 @@ impl Reader<'_, '_> {
             );
             return None;
         };
-        if FRAMING.contains(&name.as_str()) {
+        if is_framing(name.as_str()) {
             let message = format!(
                 "the header `{shown}` cannot be set: it says whom a message is for, where it ends or what becomes of the connection"
             );
