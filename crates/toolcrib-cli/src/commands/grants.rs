@@ -223,10 +223,11 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
     let entry = crib.registry().find(&args.tool)?;
     let spec = entry.spec();
     grantable(spec)?;
-    let wire = match &args.shape {
+    let mut wire = match &args.shape {
         Some(word) => read_json_of("--shape", word, global, output)?,
         None => shape_of(&args.pairs, spec)?,
     };
+    add_defaults(&mut wire, spec);
     let shape: Shape = serde_json::from_value(Value::Object(wire)).map_err(|error| {
         CliError::usage(format!("this is no shape of a grant: {error}"))
             .with_hint("`toolcrib grants add --help` shows how patterns are written")
@@ -345,7 +346,7 @@ fn check(shape: &Shape, spec: &ToolSpec) -> Result<(), String> {
     shape.check(spec).map_err(|error| error.to_string())
 }
 
-/// Patterns from words: by the role of each parameter, and the defaults of those that are not named.
+/// Patterns from words, by the role of each parameter.
 fn shape_of(pairs: &[String], spec: &ToolSpec) -> Result<JsonObject, CliError> {
     let values = coerce::arguments(JsonObject::new(), pairs, Some(spec)).map_err(|error| {
         let hint = format!("`toolcrib show {}` lists the parameters", spec.name);
@@ -357,11 +358,17 @@ fn shape_of(pairs: &[String], spec: &ToolSpec) -> Result<JsonObject, CliError> {
         let pattern = match (role.map(|(_, role)| role), value) {
             (Some(Role::Shell), Value::String(command)) => json!({"argv": argv(&command)?}),
             (Some(Role::ReadPath | Role::WritePath), Value::String(path)) => json!({"path": path}),
+            (Some(Role::Url), Value::String(url)) => url_pattern(&name, &url)?,
             (None, Value::String(word)) if word == "*" => json!("any"),
             (_, value) => json!({"exact": value}),
         };
         shape.insert(name, pattern);
     }
+    Ok(shape)
+}
+
+/// Every call has the defaults of what it does not name, so a shape without them would cover none.
+fn add_defaults(shape: &mut JsonObject, spec: &ToolSpec) {
     for (name, property) in spec.input_schema.properties() {
         if let Some(default) = property
             .get("default")
@@ -370,7 +377,21 @@ fn shape_of(pairs: &[String], spec: &ToolSpec) -> Result<JsonObject, CliError> {
             shape.insert(name.to_owned(), json!({"exact": default}));
         }
     }
-    Ok(shape)
+}
+
+/// The pattern of a URL: itself, or everything at `origin:https://host`.
+fn url_pattern(name: &str, url: &str) -> Result<Value, CliError> {
+    if let Some(origin) = url.strip_prefix("origin:") {
+        return Ok(json!({"origin": origin}));
+    }
+    if url.contains('*') {
+        let shown = text::shorten(url, 100);
+        let message = format!("`{shown}` is no pattern: in a URL, `*` stands for itself");
+        return Err(CliError::usage(message).with_hint(format!(
+            "{name}=origin:https://docs.rs covers everything at one scheme, host and port, as does --shape '{{\"{name}\": {{\"origin\": \"https://docs.rs\"}}}}'"
+        )));
+    }
+    Ok(json!({"exact": url}))
 }
 
 /// The words of a command's pattern. Quotes and the like would need a shell to be read; they are left to `--shape`.
@@ -389,6 +410,18 @@ fn argv(command: &str) -> Result<Vec<&str>, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_is_itself_or_an_origin_and_never_a_pattern() {
+        let exact = url_pattern("url", "https://docs.rs/x").unwrap();
+        assert_eq!(exact, json!({"exact": "https://docs.rs/x"}));
+        let origin = url_pattern("url", "origin:https://docs.rs").unwrap();
+        assert_eq!(origin, json!({"origin": "https://docs.rs"}));
+        for url in ["*", "https://docs.rs/*"] {
+            let error = format!("{:?}", url_pattern("url", url).err().unwrap());
+            assert!(error.contains("url=origin:https://docs.rs"), "{error}");
+        }
+    }
 
     #[test]
     fn a_command_is_plain_words_or_an_error_that_says_how() {

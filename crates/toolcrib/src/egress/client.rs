@@ -337,7 +337,7 @@ impl Egress {
 }
 
 /// What is said of a request that would be more than may be sent; `hops`: how many were made before.
-fn too_much(target: &Target, hops: usize) -> EgressError {
+fn too_much(target: &Target, hops: u8) -> EgressError {
     EgressError::BadRequest(match hops {
         0 => format!("the request to `{target}` is more than may still be sent"),
         _ => format!(

@@ -39,5 +39,5 @@ pub use hosts::{AllowedHosts, Reach, Standing};
 pub use proxy::Proxy;
 pub use request::{Redirected, Request, Response, is_framing};
 pub use resolve::{Dial, Dialled, Resolve};
-pub(crate) use target::MAX_URL;
 pub use target::{Host, Target};
+pub(crate) use target::{MAX_URL, is_ambiguous};

@@ -223,7 +223,8 @@ fn is_scheme(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-fn is_ambiguous(c: char) -> bool {
+/// What readers of URLs disagree about, and what nobody sees.
+pub(crate) fn is_ambiguous(c: char) -> bool {
     c == '\\'
         || c.is_control()
         || c.is_whitespace()

@@ -104,7 +104,54 @@ fn in_words(error: &io::Error) -> String {
         Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => {
             "its certificate is by nobody this machine trusts; a company's own authority goes into `network.certificates`".to_owned()
         }
+        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::Other(other))) => {
+            // The library shows the name of its error only: `CaUsedAsEndEntity`.
+            format!("its certificate is not valid: {}", spaced(&other.to_string()))
+        }
         Some(other) => other.to_string(),
         None => error.to_string(),
+    }
+}
+
+/// `CaUsedAsEndEntity` as `ca used as end entity`.
+fn spaced(name: &str) -> String {
+    let mut words = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && words.ends_with(|before: char| before.is_ascii_lowercase()) {
+            words.push(' ');
+        }
+        words.push(c.to_ascii_lowercase());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::{CertificateError, Error, OtherError};
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct CaUsedAsEndEntity;
+
+    impl std::fmt::Display for CaUsedAsEndEntity {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "{self:?}")
+        }
+    }
+
+    impl std::error::Error for CaUsedAsEndEntity {}
+
+    #[test]
+    fn a_certificate_that_is_wrong_in_a_rare_way_is_told_in_words() {
+        let other = OtherError(Arc::new(CaUsedAsEndEntity));
+        let error = Error::InvalidCertificate(CertificateError::Other(other));
+        let error = io::Error::new(io::ErrorKind::InvalidData, error);
+        assert_eq!(
+            in_words(&error),
+            "its certificate is not valid: ca used as end entity"
+        );
     }
 }

@@ -157,10 +157,12 @@ impl Loaded {
 
     /// Every value that could be read, to be masked.
     pub(super) fn values(&self) -> impl Iterator<Item = &Secret> {
-        self.secrets
-            .values()
-            .chain(&self.exposed)
-            .map(|stored| &stored.value)
+        self.stored().map(|stored| &stored.value)
+    }
+
+    /// Every secret that could be read, also one that is not to be used.
+    pub(super) fn stored(&self) -> impl Iterator<Item = &Stored> {
+        self.secrets.values().chain(&self.exposed)
     }
 
     pub(super) fn is_named(&self, name: &str) -> bool {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::binding::Binding;
@@ -169,6 +170,28 @@ impl SecretStore {
         let stored = loaded.usable(name)?;
         stored.binding.check(name, bundle, target)?;
         Ok(stored.value.clone())
+    }
+
+    /// Refuses a value in which there is a secret, in any form, that may not be told to this target: what one server said back is no
+    /// way around what the secret is bound to.
+    pub(crate) fn check_passing_on(
+        &self,
+        value: &Value,
+        bundle: &Slug,
+        target: &Target,
+    ) -> Result<(), SecretError> {
+        if !self.masker().finds_in(value) {
+            return Ok(());
+        }
+        let loaded = self.loaded(&mut self.state())?;
+        for stored in loaded.stored() {
+            if let Err(error) = stored.binding.check(&stored.name, bundle, target)
+                && Masker::of([&stored.value]).finds_in(value)
+            {
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Masks this value from now on, too: one that was learned at run time, such as a token that a server gave. It is kept in

@@ -1,8 +1,8 @@
 //! What a program asks for, and how it is passed on.
 //!
 //! The parser is hyper's: one that refuses what two readers would read in two ways (two lengths, a length in HTTP/1.0 beside chunks,
-//! bare CR or LF, NUL), and nothing of what the client wrote as framing is passed on. Heads and bodies are written anew, so that a
-//! request is one request on both sides. Every request has a connection of its own to its server: a server sees no request
+//! bare CR, NUL), and nothing of what the client wrote as framing is passed on. A line that ends with a bare LF is read as a line, as RFC
+//! 9112 lets a server do, and goes on with CR and LF: heads and bodies are written anew, so that a request is one request on both sides. Every request has a connection of its own to its server: a server sees no request
 //! of this client behind one that it read differently.
 
 use std::sync::Arc;

@@ -67,20 +67,29 @@ fn unsuccessful(
         _ => String::new(),
     };
     let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-    Failure {
-        error: with_answer(message, &hint, response, secrets),
-        repeat: match may_pass {
-            true => Repeat::IfIdempotent,
-            false => Repeat::Never,
-        },
-        retry_after: may_pass
-            .then(|| retry_after(&response.headers, jiff::Timestamp::now()))
-            .flatten(),
+    let mut failure = Failure {
         // Who never saw the credentials refuses none.
         refused_credentials: (status == StatusCode::UNAUTHORIZED
             && response.redirected != Redirected::Elsewhere)
             .then_some(response.redirected),
+        ..Failure::lasting(with_answer(message, &hint, response, secrets))
+    };
+    if !may_pass {
+        return failure;
     }
+    match retry_after(&response.headers, jiff::Timestamp::now()) {
+        Ok(retry_after) => {
+            failure.repeat = Repeat::IfIdempotent;
+            failure.retry_after = retry_after;
+        }
+        Err(unreadable) => {
+            failure.error = failure.error.with_detail(
+                "retryAfter",
+                format!("not tried again: `{unreadable}` is no time that can be read"),
+            );
+        }
+    }
+    failure
 }
 
 /// Who answered, without what was asked: queries hold secrets.

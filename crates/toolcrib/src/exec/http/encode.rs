@@ -52,6 +52,7 @@ pub(super) type Misfit = String;
 
 /// Writes a value for its position.
 pub(super) fn encode(value: &Value, position: Position, out: &mut String) -> Result<(), Misfit> {
+    refuse_rounded(value)?;
     if position == Position::JsonValue {
         out.push_str(&value.to_string());
         return Ok(());
@@ -94,6 +95,31 @@ pub(super) fn encode_text(text: &str, position: Position, out: &mut String) -> R
         Position::Credential => out.push_str(text),
     }
     Ok(())
+}
+
+/// Whole numbers beyond 64 bits are kept with some sixteen digits: what would be sent is another one than was given. What has
+/// fifteen or fewer (`6.022e23`) is kept as it was.
+fn refuse_rounded(value: &Value) -> Result<(), Misfit> {
+    const BEYOND: f64 = 18_446_744_073_709_551_615.0;
+    match value {
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(float) if float.abs() >= BEYOND / 2.0 && digits_of(number) > 15 => Err(format!(
+                "has the number {number}, of which digits may be lost: whole numbers are exact up to 64 bits; give it as text"
+            )),
+            _ => Ok(()),
+        },
+        Value::Array(items) => items.iter().try_for_each(refuse_rounded),
+        Value::Object(fields) => fields.values().try_for_each(refuse_rounded),
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
+    }
+}
+
+/// How many digits a number has before its exponent.
+fn digits_of(number: &Number) -> usize {
+    let text = number.to_string();
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_end_matches('0').len()
 }
 
 /// Whether a value has a text of its own, so that several can be joined.
@@ -193,6 +219,30 @@ mod tests {
             for position in [Position::Query, Position::Path, Position::Form] {
                 assert_eq!(encoded(&value.into(), position).unwrap(), expected);
             }
+        }
+    }
+
+    #[test]
+    fn a_number_that_was_rounded_is_refused() {
+        for text in [
+            "12345678901234567890123",
+            "-12345678901234567890",
+            "[{\"a\": 98765432109876543210987}]",
+        ] {
+            let value: Value = serde_json::from_str(text).unwrap();
+            for position in [Position::Query, Position::JsonValue, Position::Header] {
+                let why = encoded(&value, position).unwrap_err();
+                assert!(why.contains("give it as text"), "{text}: {why}");
+            }
+        }
+        for text in [
+            "18446744073709551615",
+            "-9223372036854775808",
+            "1.5",
+            "6.022e23",
+        ] {
+            let value: Value = serde_json::from_str(text).unwrap();
+            assert!(encoded(&value, Position::Query).is_ok(), "{text}");
         }
     }
 

@@ -64,7 +64,9 @@ impl<'a> Run<'a> {
                 self.cx.keep_partial("request", index + 1);
                 self.cx.emit_step(&name, "running");
             }
+            let before = self.cx.exchanges().left();
             let result = self.one(index, &previous.value).await;
+            let was_sent = self.cx.exchanges().left() > before;
             if several {
                 self.cx.emit_step(&name, status_of(&result));
                 let done = (index + 1) as f64;
@@ -79,7 +81,10 @@ impl<'a> Run<'a> {
             });
             previous = match result {
                 Ok(value) => ToolOutput::value(value),
-                Err(error) if template.error_mode == ErrorMode::Empty && is_hidden(&error) => {
+                // What was refused before anything left is no answer that is missing.
+                Err(error)
+                    if template.error_mode == ErrorMode::Empty && was_sent && is_hidden(&error) =>
+                {
                     ToolOutput::in_place_of(error)
                 }
                 Err(error) => return Err(error),
@@ -187,19 +192,19 @@ impl<'a> Run<'a> {
         request.max_sent = max_sent.map(|max| max.saturating_sub(self.sent));
         let log = self.cx.exchanges();
         request.log = log.clone();
-        let before = (log.left(), log.received());
+        let (left, received, earlier) = (log.left(), log.received(), self.received);
         let answered = self.tool.settings.egress.send(request).await;
-        let earlier = self.received;
-        // Also what answers that broke off and redirections took; a packed body counts as what came out of it.
-        let came = log.received().saturating_sub(before.1);
-        let unpacked = answered
-            .as_ref()
-            .map_or(0, |answer| answer.body.len() as u64);
-        self.sent += log.left().saturating_sub(before.0);
-        self.received += came.max(unpacked);
+        // What came counts, also if it is of no use to anybody, and what redirections took.
+        self.sent += log.left().saturating_sub(left);
+        let came = log.received().saturating_sub(received);
         let result = match answered {
-            Ok(response) => self.read(index, response).await,
+            Ok(response) => {
+                // A packed body counts as what came out of it.
+                self.received += came.max(response.body.len() as u64);
+                self.read(index, response).await
+            }
             Err(error) => {
+                self.received += came;
                 let template = &self.tool.definition.requests[index];
                 Err(unanswered(error, template, max, earlier))
             }

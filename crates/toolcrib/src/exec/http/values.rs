@@ -159,6 +159,17 @@ impl Values<'_> {
                 encode_text(self.definition.built_in(*variable), position, out).map_err(misfit)?;
             }
             Placeholder::Previous => {
+                if let Some(store) = self.secrets {
+                    let passed = store.check_passing_on(self.previous, self.bundle, target);
+                    passed.map_err(|error| {
+                        Unfit::Error(ToolError::new(
+                            ErrorCode::ToolUnavailable,
+                            format!(
+                                "`${{prev.value}}` has a secret in it that must not go on: {error}"
+                            ),
+                        ))
+                    })?;
+                }
                 encode(self.previous, position, out).map_err(misfit)?;
             }
             Placeholder::Secret(name) => {

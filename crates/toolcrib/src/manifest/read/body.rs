@@ -87,6 +87,19 @@ impl Reader<'_, '_> {
             self.error("body-type", at, &span, message, "send `application/json` or `application/x-www-form-urlencoded`, where values are encoded");
             return None;
         }
+        if said.contains("json") {
+            let message = format!(
+                "a value could end its text in a `{shown}` body: where values stand is known for one JSON document only"
+            );
+            self.error(
+                "body-type",
+                at,
+                &span,
+                message,
+                "send `application/json`, where values are encoded",
+            );
+            return None;
+        }
         if said != "text/plain" {
             let span = self.spot(at, &span);
             let message = format!(

@@ -12,6 +12,9 @@ use crate::egress::is_framing;
 use crate::manifest::Template;
 use crate::model::text::shorten;
 
+/// The most headers of a file: what the client sends, without those that `auth` and the client itself add.
+const MAX_HEADERS: usize = 90;
+
 impl Reader<'_, '_> {
     /// Reads `headers`, in the order of the file.
     pub(super) fn headers(
@@ -23,7 +26,17 @@ impl Reader<'_, '_> {
         let Some(at) = request.get("headers") else {
             return headers;
         };
-        for (key, value) in at.entries() {
+        let entries: Vec<_> = at.entries().collect();
+        if entries.len() > MAX_HEADERS {
+            let message = format!(
+                "a request may have {MAX_HEADERS} headers at most, not {}",
+                entries.len()
+            );
+            self.found
+                .push(Found::error("out-of-range", at.span(), message));
+            return headers;
+        }
+        for (key, value) in entries {
             let Some(name) = self.header_name(&key.text, key.span.clone()) else {
                 continue;
             };

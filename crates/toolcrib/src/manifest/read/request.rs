@@ -51,10 +51,13 @@ impl Reader<'_, '_> {
             }
             None => vec![at],
         };
-        let all = all
+        let all: Vec<At<'_, '_>> = all
             .into_iter()
-            .filter(|request| request.node.map().is_some());
+            .filter(|request| request.node.map().is_some())
+            .collect();
         let read: Vec<Option<RequestTemplate>> = all
+            .iter()
+            .copied()
             .enumerate()
             .map(|(index, request)| {
                 let names = Names::All {
@@ -63,7 +66,37 @@ impl Reader<'_, '_> {
                 self.request(request, names, auth.as_ref(), retry)
             })
             .collect();
-        read.into_iter().collect()
+        let read: Option<Vec<RequestTemplate>> = read.into_iter().collect();
+        if let Some(requests) = &read {
+            self.values_passed_on(&all, requests);
+        }
+        read
+    }
+
+    /// A value that one server gave and another one gets: servers say back what they were told.
+    fn values_passed_on(&mut self, all: &[At<'_, '_>], requests: &[RequestTemplate]) {
+        let is_secret = |placeholder: &&Placeholder| matches!(placeholder, Placeholder::Secret(_));
+        for (index, pair) in requests.windows(2).enumerate() {
+            let [before, request] = pair else { continue };
+            let passes_on = request.placeholders().contains(&&Placeholder::Previous);
+            let told = requests[..=index]
+                .iter()
+                .any(|earlier| earlier.placeholders().iter().any(is_secret));
+            if !passes_on || !told || before.url.target == request.url.target {
+                continue;
+            }
+            let at = all[index + 1];
+            let span = at.get("urlTemplate").unwrap_or(at).span();
+            let message = format!(
+                "what `{}` answers goes on to `{}`, and a request before has a secret: an answer that says it back would tell it",
+                before.url.origin, request.url.origin
+            );
+            self.found.push(
+                Found::warning("value-crosses-hosts", span, message).help(
+                    "take only what is needed with `extractExpr`, and bind the secret with `toolcrib secret set NAME --host HOST`: then a value with the secret in it is refused",
+                ),
+            );
+        }
     }
 
     fn request(

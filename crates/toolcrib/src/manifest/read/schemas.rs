@@ -85,10 +85,14 @@ impl Reader<'_, '_> {
         at: At<'_, '_>,
         field: &str,
     ) -> Option<Arc<Schema>> {
-        let checked = schema.and_then(|schema| match self.is_thorough {
-            true => schema.compile().map(|()| schema),
-            false => Ok(schema),
-        });
+        // A pattern may be too large, or none that runs in linear time; the rest is left to the first call.
+        let checked =
+            schema.and_then(
+                |schema| match self.is_thorough || has_patterns(schema.as_value()) {
+                    true => schema.compile().map(|()| schema),
+                    false => Ok(schema),
+                },
+            );
         match checked {
             Ok(schema) => Some(Arc::new(schema)),
             Err(error) => {
@@ -107,6 +111,17 @@ impl Reader<'_, '_> {
                 None
             }
         }
+    }
+}
+
+/// Whether a schema has patterns, or what could be some.
+fn has_patterns(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.iter().any(|(name, field)| {
+            matches!(name.as_str(), "pattern" | "patternProperties") || has_patterns(field)
+        }),
+        Value::Array(items) => items.iter().any(has_patterns),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -168,4 +183,22 @@ fn spot(node: &Node<'_>, pointer: &str) -> Range<usize> {
         };
     }
     span
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::manifest;
+
+    #[test]
+    fn a_pattern_that_is_too_large_is_refused_however_the_file_is_read() {
+        let file = |pattern: &str| {
+            format!(
+                r#"{{"description": "x", "tags": ["read"], "argSchema": {{"type": "object", "properties": {{"a": {{"type": "string", "pattern": "{pattern}"}}}}}}, "impl": {{"urlTemplate": "https://a.example/?a=${{a}}"}}}}"#
+            )
+        };
+        let (large, small) = (file("(((a{1000}){1000}){1000})"), file("a{10}"));
+        assert!(manifest::read(large.as_bytes(), "t").definition.is_none());
+        assert!(manifest::load(large.as_bytes(), "t").definition.is_none());
+        assert!(manifest::load(small.as_bytes(), "t").definition.is_some());
+    }
 }

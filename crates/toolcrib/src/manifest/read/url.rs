@@ -8,7 +8,7 @@ use super::names::Names;
 use super::scan::{Piece, What, scan};
 use crate::definition::At;
 use crate::definition::problem::Found;
-use crate::egress::{Host, Target};
+use crate::egress::{Host, Target, is_ambiguous};
 use crate::manifest::{Placeholder, Template, UrlTemplate};
 use crate::model::text::shorten;
 
@@ -20,6 +20,7 @@ impl Reader<'_, '_> {
         let scheme = self.scheme(at, text, &pieces)?;
         let end = self.authority(at, text, &pieces, scheme)?;
         self.no_blanks(at, &pieces);
+        self.whole_escapes(at, &pieces, end);
         let origin = text[..end].to_owned();
         let target = match Target::parse(&format!("{origin}/")) {
             Ok((_, target)) => target,
@@ -163,8 +164,7 @@ impl Reader<'_, '_> {
             let What::Text(text) = piece.what else {
                 continue;
             };
-            let odd = |c: &char| c.is_control() || c.is_whitespace() || *c == '\\';
-            if let Some((offset, c)) = text.char_indices().find(|(_, c)| odd(c)) {
+            if let Some((offset, c)) = text.char_indices().find(|(_, c)| is_ambiguous(*c)) {
                 let start = piece.span.start + offset;
                 let code = match c.is_control() {
                     true => "control-character",
@@ -184,6 +184,33 @@ impl Reader<'_, '_> {
                     &part,
                     message,
                     format!("write `{encoded}`, or remove it"),
+                );
+                return;
+            }
+        }
+    }
+
+    /// Every `%` has its two digits: a value must not become the rest of an escape.
+    fn whole_escapes(&mut self, at: At<'_, '_>, pieces: &[Piece<'_>], from: usize) {
+        for piece in pieces {
+            let What::Text(text) = piece.what else {
+                continue;
+            };
+            let is_open = |place: &usize| {
+                let digits = text.as_bytes().get(place + 1..place + 3);
+                !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+            };
+            let percents = text.match_indices('%').map(|(place, _)| place);
+            let open = percents.filter(|place| piece.span.start + place >= from);
+            if let Some(open) = open.into_iter().find(is_open) {
+                let start = piece.span.start + open;
+                let message = "a `%` is followed by two hexadecimal digits: what stands behind this one could complete it";
+                self.error(
+                    "url-character",
+                    at,
+                    &(start..start + 1),
+                    message,
+                    "write `%25` for a percent sign; values are encoded by themselves",
                 );
                 return;
             }

@@ -128,3 +128,19 @@ fn values_in_forms_that_nobody_here_knows_are_doubtful_or_refused() {
         ["body-type"]
     );
 }
+
+#[test]
+fn values_in_several_json_documents_are_refused() {
+    for kind in [
+        "application/x-ndjson",
+        "application/jsonl",
+        "application/json-seq",
+        "application/geo+json-seq",
+    ] {
+        let text = "{\"a\": \"${city}\"}\n{\"b\": 1}\n";
+        assert_eq!(refused(&post(Some(kind), text)), ["body-type"], "{kind}");
+        loads(&post(Some(kind), "{\"a\": 1}\n{\"b\": 1}\n"));
+    }
+    let parts = body(Some("application/vnd.api+json"), r#"{"a": "${city}"}"#);
+    assert!(matches!(parts, BodyTemplate::Json(_)));
+}

@@ -131,3 +131,53 @@ fn secrets_in_urls_and_in_the_open_are_doubtful() {
     );
     assert_eq!(warned(&auth), ["secret-over-http"]);
 }
+
+#[test]
+fn a_value_cannot_complete_an_escape() {
+    for text in [
+        "https://a.example/v1/%${city}/end",
+        "https://a.example/?x=%${city}",
+        "https://a.example/%2${city}",
+        "https://a.example/100%",
+        "https://a.example/%zz",
+    ] {
+        assert_eq!(refused(&url(text)), ["url-character"], "{text}");
+    }
+    loads(&url("https://a.example/%20${city}%41?a=%25${city}"));
+}
+
+#[test]
+fn what_nobody_sees_cannot_stand_in_a_url() {
+    for c in ["\u{200b}", "\u{202e}", "\u{2066}", "\u{feff}", "\u{ad}"] {
+        let text = format!("https://a.example/x{c}y");
+        assert_eq!(refused(&url(&text)), ["url-character"], "{text:?}");
+    }
+}
+
+#[test]
+fn no_file_has_more_headers_than_are_sent() {
+    let headers = |count: usize| {
+        let all = (0..count).map(|n| (format!("X-{n}"), json!("v")));
+        let all: serde_json::Map<_, _> = all.collect();
+        tool(json!({"urlTemplate": "https://a.example/", "headers": all}))
+    };
+    loads(&headers(90));
+    assert_eq!(refused(&headers(91)), ["out-of-range"]);
+}
+
+#[test]
+fn a_value_that_goes_on_to_another_host_behind_a_secret_is_warned_about() {
+    let two = |second: &str| {
+        with(
+            json!({}),
+            json!([
+                {"urlTemplate": "https://a.example/", "headers": {"X-Key": "${API_KEY}"}},
+                {"urlTemplate": second},
+            ]),
+        )
+    };
+    let crossing = two("https://b.example/?x=${prev.value}");
+    assert_eq!(warned(&crossing), ["value-crosses-hosts"]);
+    assert!(warned(&two("https://a.example/?x=${prev.value}")).is_empty());
+    assert!(warned(&two("https://b.example/")).is_empty());
+}

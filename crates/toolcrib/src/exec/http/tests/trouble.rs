@@ -8,6 +8,8 @@ use super::{AGES, Scene, call, code, error, value};
 use crate::model::error::ErrorCode;
 use crate::model::event::EventKind;
 use crate::model::ids::CallId;
+use crate::model::secret::Secret;
+use crate::secret::{Binding, SecretName};
 use crate::testing::{Reply, ScriptedServer};
 
 fn get(server: &ScriptedServer) -> Value {
@@ -381,4 +383,59 @@ async fn a_body_that_redirections_send_again_counts_each_time() {
             assert!(error(&outcome).message().contains("maxSentBytes"));
         }
     }
+}
+
+#[tokio::test]
+async fn a_secret_that_one_server_says_back_goes_to_no_other_than_it_is_bound_to() {
+    let server = ScriptedServer::start(|received| {
+        Reply::json(&json!(received.header("authorization").unwrap_or("none")))
+    });
+    for (host, goes_on) in [("api.example.test", false), ("*.example.test", true)] {
+        let scene = Scene::named(&server);
+        let name = SecretName::parse("TOK").unwrap();
+        let binding = Binding::new([host], []).unwrap();
+        scene
+            .secrets()
+            .set(&name, &Secret::new("s3cr3t-t0ken-value"), &binding)
+            .unwrap();
+        let scene = scene.approved().request(json!([
+            {"urlTemplate": "http://api.example.test/", "headers": {"Authorization": "Bearer ${TOK}"}},
+            {"urlTemplate": "http://other.example.test/?x=${prev.value}"},
+        ]));
+        let before = server.received().len();
+        let outcome = scene.call(json!({})).await;
+        let asked = server.received().len() - before;
+        assert_eq!(outcome.is_ok(), goes_on, "{outcome:#?}");
+        assert_eq!(asked, if goes_on { 2 } else { 1 });
+        if !goes_on {
+            assert_eq!(code(&outcome), ErrorCode::ToolUnavailable);
+            assert!(
+                error(&outcome)
+                    .message()
+                    .contains("not for `other.example.test`")
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_time_nobody_can_read_is_no_reason_to_ask_at_once() {
+    let server = ScriptedServer::start(|_| Reply::status(503).header("Retry-After", "soon"));
+    let scene = Scene::with(&server).request(get(&server));
+    let outcome = scene.call(json!({})).await;
+    assert_eq!(server.received().len(), 1);
+    let said = &error(&outcome).details().unwrap()["retryAfter"];
+    assert!(said.as_str().unwrap().contains("`soon`"), "{said}");
+}
+
+#[tokio::test]
+async fn a_value_that_is_refused_before_anything_was_sent_stays_an_error() {
+    let server = ScriptedServer::start(|_| Reply::json(&json!("..")));
+    let scene = Scene::with(&server).request(json!([
+        {"urlTemplate": server.url("/")},
+        {"urlTemplate": server.url("/a/${prev.value}"), "errorMode": "empty"},
+    ]));
+    let outcome = scene.call(json!({})).await;
+    assert_eq!(server.received().len(), 1);
+    assert_eq!(code(&outcome), ErrorCode::UpstreamError, "{outcome:#?}");
 }
