@@ -7,6 +7,7 @@
 mod binding;
 mod error;
 mod events;
+mod excerpt;
 mod file;
 mod forms;
 mod mask;
@@ -18,6 +19,7 @@ mod stream;
 pub use binding::Binding;
 pub use error::SecretError;
 pub(crate) use events::EventMask;
+pub(crate) use excerpt::excerpt;
 pub use mask::{Masker, REDACTED};
 pub use name::SecretName;
 pub use reading::SecretProblem;

@@ -4,18 +4,12 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
-use super::retry::{Failure, Repeat, retry_after};
-use crate::egress::Response;
+use super::retry::{Failure, Repeat};
 use crate::egress::charset::{self, Decoded};
+use crate::egress::{Response, retry_after};
 use crate::manifest::{Extract, RequestTemplate, ResponseEncoding};
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::text;
-use crate::secret::SecretStore;
-
-/// How much of a body an error shows.
-const MAX_SHOWN: usize = 2000;
-/// How much of a body is looked at for it: so much more that a secret which this cuts in two is not shown.
-const MAX_LOOKED_AT: usize = 128 * 1024;
+use crate::secret::{self, SecretStore};
 
 /// How many values a JSON answer may hold. Each takes some seventy bytes once it is read, so that a few megabytes of `0,0,0,…` would
 /// become hundreds.
@@ -80,14 +74,7 @@ fn with_answer(error: ToolError, response: &Response, secrets: Option<&SecretSto
     if response.body.is_empty() {
         return error;
     }
-    let head = &response.body[..response.body.len().min(MAX_LOOKED_AT)];
-    let body = String::from_utf8_lossy(head);
-    // Servers repeat what they were sent. A secret that is cut in two is found by nobody, so it goes before the cut.
-    let body = match secrets {
-        Some(secrets) => secrets.masker().mask(&body).into_owned(),
-        None => body.into_owned(),
-    };
-    error.with_detail("body", text::shorten(&body, MAX_SHOWN))
+    error.with_detail("body", secret::excerpt(&response.body, secrets))
 }
 
 /// The wanted part of the body; the error reads on from who answered.
@@ -158,7 +145,7 @@ fn values_in(body: &[u8]) -> usize {
 
 /// The body as text, by the charset it says it has. Unlike a page that somebody looks at, a value is not guessed at.
 fn text_of(response: &Response) -> Result<String, String> {
-    let charset = kind(response).and_then(charset_of);
+    let charset = kind(response).and_then(charset::named);
     let Decoded { text, note } = charset::decode(&response.body, charset);
     match note {
         None => Ok(text),
@@ -170,14 +157,4 @@ fn text_of(response: &Response) -> Result<String, String> {
 
 fn kind(response: &Response) -> Option<&str> {
     response.headers.get(CONTENT_TYPE)?.to_str().ok()
-}
-
-/// The parameter `charset` of a `Content-Type`.
-fn charset_of(kind: &str) -> Option<&str> {
-    kind.split(';').skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim()
-            .eq_ignore_ascii_case("charset")
-            .then(|| value.trim())
-    })
 }
