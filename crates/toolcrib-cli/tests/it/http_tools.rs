@@ -302,3 +302,34 @@ fn a_secret_that_is_bound_elsewhere_is_said_by_explain_and_dry_runs_as_by_a_call
         );
     }
 }
+
+#[test]
+fn an_answer_that_is_no_200_is_told_on_stderr() {
+    let server = ScriptedServer::start(|request| match request.target.as_str() {
+        "/missing" => Reply::status(404)
+            .body(r#"{"error":"no such thing"}"#)
+            .header("Content-Type", "application/json"),
+        _ => Reply::ok("hello").header("X-Kind", "greeting"),
+    });
+    let test = Test::new().variable("TOOLCRIB_ALLOWED_HOSTS", &server.host());
+    let fetch = |path: &str, method: &str| {
+        let (url, method) = (
+            format!("url={}", server.url(path)),
+            format!("method={method}"),
+        );
+        test.run(&["run", "fetch", &url, &method])
+    };
+    let missing = fetch("/missing", "GET").exits(0);
+    assert_eq!(missing.stdout, r#"{"error":"no such thing"}"#);
+    assert_eq!(
+        missing.stderr,
+        "404 Not Found, application/json, 25 bytes\n"
+    );
+    let found = fetch("/", "GET").exits(0);
+    assert_eq!(
+        (found.stdout.as_str(), found.stderr.as_str()),
+        ("hello", "")
+    );
+    let asked = fetch("/", "HEAD").exits(0);
+    assert!(asked.stdout.contains("x-kind: greeting\n"), "{asked:?}");
+}

@@ -4,6 +4,7 @@
 //! arguments  what may be sent           question  who is asked, and what is said
 //! content    bytes as text, or not      clean     hostile HTML made tame
 //! markdown   what of a page a person would read
+//! deadline   when that has to end
 //! ```
 //!
 //! Where a request may go is [`egress`](crate::egress)'s to say: this tool asks it before anybody is asked, and again through the request
@@ -12,6 +13,7 @@
 mod arguments;
 mod clean;
 mod content;
+mod deadline;
 mod markdown;
 mod nesting;
 mod question;
@@ -25,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use crate::egress::{Egress, Request, Response};
@@ -40,11 +42,15 @@ use crate::model::spec::{Role, ToolSpec};
 use crate::schema::Fault;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
-use arguments::{Args, Format};
+use arguments::{Args, Format, Verb};
 use content::Content;
+use deadline::Deadline;
 
 /// How long a request may take (S1).
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a page may take to become Markdown.
+const CONVERSION: Duration = Duration::from_secs(8);
 
 /// How much may come back, unpacked (S1).
 const MAX_RECEIVED: u64 = 5 * MB;
@@ -152,19 +158,25 @@ impl Tool for WebFetch {
             request.log = cx.exchanges();
             let sent = self.egress.send(request).await;
             let response = sent.map_err(|error| question::explained(error, &cx.exchanges()))?;
-            let format = args.format;
+            let (verb, format) = (args.method, args.format);
+            // What is left is for the way back, and for plain text should there be no time for more.
+            let deadline = Deadline::after(CONVERSION.min(cx.remaining() / 2));
             // Unpacking a page takes as long as a large file to read.
-            cx.blocking(move || Ok(output(response, format))).await
+            cx.blocking(move || Ok(output(response, verb, format, deadline)))
+                .await
         })
     }
 }
 
 /// What is made of an answer.
-fn output(response: Response, format: Format) -> ToolOutput {
+fn output(response: Response, verb: Verb, format: Format, deadline: Deadline) -> ToolOutput {
     let content = Content::of(&response.headers, &response.body);
     let declared = content::media_type(&response.headers);
     let bytes = response.body.len();
     let mut notes = Vec::new();
+    if response.status != StatusCode::OK {
+        notes.push(status_in_words(response.status, &declared, bytes));
+    }
     let mut shown = Format::Raw;
     let binary = matches!(content, Content::Binary);
     let body = match content {
@@ -174,7 +186,7 @@ fn output(response: Response, format: Format) -> ToolOutput {
             match format {
                 Format::Markdown if content::is_html(&declared, &text) => {
                     shown = Format::Markdown;
-                    let page = markdown::page(&text, &response.url);
+                    let page = markdown::page(&text, &response.url, deadline);
                     notes.extend(page.note.map(str::to_owned));
                     page.markdown
                 }
@@ -182,9 +194,10 @@ fn output(response: Response, format: Format) -> ToolOutput {
             }
         }
     };
+    let headers = headers(&response.headers);
     let mut value = json!({
         "status": response.status.as_u16(),
-        "headers": headers(&response.headers),
+        "headers": headers,
         "body": body,
         "url": response.url.as_str(),
         "contentType": declared,
@@ -195,7 +208,34 @@ fn output(response: Response, format: Format) -> ToolOutput {
     if !notes.is_empty() {
         value["note"] = notes.join("; ").into();
     }
-    ToolOutput::value(value).with_text(body)
+    // The headers are all there is to read.
+    let text = match verb {
+        Verb::Head => header_lines(&headers),
+        Verb::Get | Verb::Post => body,
+    };
+    ToolOutput::value(value).with_text(text)
+}
+
+/// An answer's status in one line: `404 Not Found, application/json, 25 bytes`.
+fn status_in_words(status: StatusCode, declared: &str, bytes: usize) -> String {
+    let reason = status.canonical_reason().unwrap_or_default();
+    let mut words = format!("{} {reason}", status.as_u16())
+        .trim_end()
+        .to_owned();
+    if !declared.is_empty() {
+        words.push_str(&format!(", {declared}"));
+    }
+    words.push_str(&format!(", {}", super::size_in_words(bytes as u64)));
+    words
+}
+
+/// Headers as one reads them.
+fn header_lines(headers: &JsonObject) -> String {
+    let lines = headers.iter().map(|(name, value)| {
+        let value = value.as_str().unwrap_or_default();
+        format!("{name}: {value}\n")
+    });
+    lines.collect()
 }
 
 /// Headers as S2 has them: one text for a name.
@@ -219,7 +259,6 @@ mod tests {
     use super::*;
     use crate::schema::Schema;
     use bytes::Bytes;
-    use http::StatusCode;
 
     fn answer(kind: &str, body: impl Into<Bytes>) -> Response {
         let mut headers = HeaderMap::new();
@@ -241,7 +280,7 @@ mod tests {
         response.headers.append("x-a", "1".parse().unwrap());
         response.headers.append("x-a", "2".parse().unwrap());
         response.status = StatusCode::NOT_FOUND;
-        let output = output(response, Format::Markdown);
+        let output = output(response, Verb::Get, Format::Markdown, Deadline::never());
         assert_eq!(
             output.value,
             json!({
@@ -253,14 +292,37 @@ mod tests {
                 "bytes": 12,
                 "format": "raw",
                 "binary": false,
+                "note": "404 Not Found, application/json, 12 bytes",
             })
         );
         assert_eq!(output.text(), "{ \"a\" : 1 }\n");
     }
 
     #[test]
+    fn of_a_question_about_something_the_headers_are_the_text() {
+        let head = output(
+            answer("text/html", ""),
+            Verb::Head,
+            Format::Raw,
+            Deadline::never(),
+        );
+        assert_eq!(head.text(), "content-type: text/html\n");
+        assert_eq!(head.value["body"], "");
+        assert_eq!(head.value.get("note"), None);
+        let mut response = answer("", "");
+        response.status = StatusCode::NO_CONTENT;
+        let output = output(response, Verb::Get, Format::Raw, Deadline::never());
+        assert_eq!(output.value["note"], "204 No Content, 0 bytes");
+    }
+
+    #[test]
     fn binary_content_is_told_by_its_size() {
-        let output = output(answer("image/png", vec![0x89, b'P', 0, 1]), Format::Raw);
+        let output = output(
+            answer("image/png", vec![0x89, b'P', 0, 1]),
+            Verb::Get,
+            Format::Raw,
+            Deadline::never(),
+        );
         assert_eq!(output.value["binary"], true);
         assert_eq!(output.value["bytes"], 4);
         assert_eq!(
@@ -272,9 +334,19 @@ mod tests {
     #[test]
     fn a_page_is_markdown_on_request_only() {
         let page = "<title>T</title><p>Hello <a href='c'>there</a>";
-        let raw = output(answer("text/html", page), Format::Raw);
+        let raw = output(
+            answer("text/html", page),
+            Verb::Get,
+            Format::Raw,
+            Deadline::never(),
+        );
         assert_eq!(raw.value["body"], page);
-        let markdown = output(answer("text/html", page), Format::Markdown);
+        let markdown = output(
+            answer("text/html", page),
+            Verb::Get,
+            Format::Markdown,
+            Deadline::never(),
+        );
         assert_eq!(
             markdown.value["body"],
             "# T\n\nHello [there](https://example.com/a/c)\n"

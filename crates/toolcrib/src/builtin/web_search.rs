@@ -13,11 +13,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::StatusCode;
-use http::header::RETRY_AFTER;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::egress::{Egress, Response};
+use crate::egress::{Egress, Response, retry_after};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::Effects;
@@ -27,7 +26,7 @@ use crate::model::outcome::ToolOutput;
 use crate::model::secret::Secret;
 use crate::model::spec::ToolSpec;
 use crate::model::text;
-use crate::secret::{SecretError, SecretStore};
+use crate::secret::{self, SecretError, SecretStore};
 use crate::tool::Tool;
 use provider::{Asked, Service};
 
@@ -36,6 +35,9 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The longest query that the providers take.
 const MAX_QUERY: usize = 400;
+
+/// The longest pause that a provider is believed to want.
+const MAX_PAUSE: Duration = Duration::from_secs(3600);
 
 /// What to do about a tool that has no provider.
 const HOW_TO: &str = "no search provider is set: choose one with the setting `search.provider`, `searxng` (with its address in \
@@ -56,14 +58,18 @@ impl WebSearch {
         secrets: Option<SecretStore>,
         egress: Egress,
     ) -> Self {
+        let service = match settings {
+            Some(settings) => Service::new(settings),
+            None => Err(HOW_TO.to_owned()),
+        };
+        let mut spec = spec();
+        // For rules about hosts.
+        spec.urls = service.iter().map(Service::origin).collect();
         WebSearch {
-            spec: Arc::new(spec()),
+            spec: Arc::new(spec),
             egress,
             secrets,
-            service: match settings {
-                Some(settings) => Service::new(settings),
-                None => Err(HOW_TO.to_owned()),
-            },
+            service,
         }
     }
 
@@ -174,7 +180,7 @@ impl Tool for WebSearch {
             request.log = cx.exchanges();
             let response = self.egress.send(request).await?;
             if response.status != StatusCode::OK {
-                return Err(refused(service, &response));
+                return Err(refused(service, &response, self.secrets.as_ref()));
             }
             let (service, wanted) = (service.clone(), asked.results);
             // Cleaning texts of markup builds a small tree of each.
@@ -230,10 +236,11 @@ fn malformed(service: &Service) -> ToolError {
 }
 
 /// What an answer means that is no success.
-fn refused(service: &Service, response: &Response) -> ToolError {
+fn refused(service: &Service, response: &Response, secrets: Option<&SecretStore>) -> ToolError {
     let status = response.status;
     if status == StatusCode::TOO_MANY_REQUESTS {
-        let after = retry_after(response);
+        let after = retry_after(&response.headers, jiff::Timestamp::now()).unwrap_or_default();
+        let after = after.map(|after| after.min(MAX_PAUSE));
         let when = match after {
             Some(after) => format!("try again in {} s", after.as_secs().max(1)),
             None => "try again later".to_owned(),
@@ -257,12 +264,80 @@ fn refused(service: &Service, response: &Response) -> ToolError {
         },
     };
     let message = format!("{service} answered {}: {what}", status.as_u16());
-    ToolError::new(ErrorCode::UpstreamError, message).with_detail("status", status.as_u16())
+    let error =
+        ToolError::new(ErrorCode::UpstreamError, message).with_detail("status", status.as_u16());
+    if response.body.is_empty() {
+        return error;
+    }
+    error.with_detail("body", secret::excerpt(&response.body, secrets))
 }
 
-/// When a provider wants to be asked again: a number of seconds, an hour at most.
-fn retry_after(response: &Response) -> Option<Duration> {
-    let value = response.headers.get(RETRY_AFTER)?.to_str().ok()?;
-    let seconds: u64 = value.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds.min(3600)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::egress::EgressOptions;
+    use http::header::RETRY_AFTER;
+
+    fn service() -> Service {
+        Service::new(&SearchSettings {
+            provider: SearchProvider::SearXng,
+            url: Some("http://localhost:8888/sub".to_owned()),
+            secret: None,
+        })
+        .unwrap()
+    }
+
+    fn answer(status: u16, body: &str) -> Response {
+        Response {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: http::HeaderMap::new(),
+            url: "http://localhost:8888/".parse().unwrap(),
+            body: body.to_owned().into(),
+            exchanges: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn rules_about_hosts_see_the_provider() {
+        let settings = SearchSettings {
+            provider: SearchProvider::Brave,
+            url: None,
+            secret: None,
+        };
+        let egress = Egress::new(EgressOptions::default()).unwrap();
+        let urls = |settings| {
+            WebSearch::new(settings, None, egress.clone())
+                .spec
+                .urls
+                .clone()
+        };
+        assert_eq!(urls(Some(&settings)), ["https://api.search.brave.com"]);
+        assert!(urls(None).is_empty());
+        assert_eq!(service().origin(), "http://localhost:8888");
+    }
+
+    #[test]
+    fn a_date_to_come_back_at_is_understood() {
+        let mut busy = answer(429, "");
+        let past = "Fri, 13 Nov 2020 08:00:07 GMT".parse().unwrap();
+        busy.headers.insert(RETRY_AFTER, past);
+        let error = refused(&service(), &busy, None);
+        assert_eq!(error.details().unwrap()["retryAfterMs"], 0);
+        let far = "Fri, 13 Nov 2099 08:00:07 GMT".parse().unwrap();
+        busy.headers.insert(RETRY_AFTER, far);
+        let error = refused(&service(), &busy, None);
+        assert_eq!(error.details().unwrap()["retryAfterMs"], 3_600_000);
+    }
+
+    #[test]
+    fn the_details_carry_the_answer() {
+        let error = refused(&service(), &answer(404, &"no such page ".repeat(500)), None);
+        let details = error.details().unwrap();
+        assert_eq!(details["status"], 404);
+        let body = details["body"].as_str().unwrap();
+        assert!(
+            body.starts_with("no such page ") && body.len() < 2100,
+            "{body}"
+        );
+    }
 }

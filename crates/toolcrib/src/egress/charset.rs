@@ -23,6 +23,16 @@ enum Charset {
     Windows1252,
 }
 
+/// The charset that a `Content-Type` names.
+pub(crate) fn named(content_type: &str) -> Option<&str> {
+    content_type.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.trim().trim_matches('"');
+        let is_it = name.trim().eq_ignore_ascii_case("charset") && !value.is_empty();
+        is_it.then_some(value)
+    })
+}
+
 /// Reads bytes as text; `header` is the charset that the server named.
 pub(crate) fn decode(bytes: &[u8], header: Option<&str>) -> Decoded {
     let (bytes, marked) = match bytes {
@@ -143,6 +153,19 @@ pub(crate) fn latin1(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_names_its_charset() {
+        for (kind, expected) in [
+            ("text/html; charset=utf-8", Some("utf-8")),
+            ("text/html;x=y; Charset = \"latin1\" ", Some("latin1")),
+            ("text/html; charset=", None),
+            ("charset=utf-8", None),
+            ("", None),
+        ] {
+            assert_eq!(named(kind), expected, "{kind}");
+        }
+    }
 
     fn text(bytes: &[u8], header: Option<&str>) -> String {
         let decoded = decode(bytes, header);

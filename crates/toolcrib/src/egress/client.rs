@@ -180,7 +180,7 @@ impl Egress {
                 && let Some(location) = redirect::location(status, &headers)
             {
                 let location = location?;
-                if hops > usize::from(max_redirects) {
+                if hops > max_redirects {
                     return Err(EgressError::Upstream(format!(
                         "`{target}` redirects once more after {max_redirects} redirections"
                     )));

@@ -10,6 +10,7 @@
 //! redirect  where a hop leads, what goes along            body      reading and unpacking, to a limit
 //! exchange  what the record of a call says of it          error     why not, in words and codes
 //! proxy     the same guard for programs in the sandbox    charset   bytes that came as text
+//! retry_after  when a server wants to be asked again
 //! ```
 //!
 //! The invariant: no connection is opened to an address that was not judged, and what was judged is what is dialled. It is why redirects,
@@ -29,6 +30,7 @@ mod proxy;
 mod redirect;
 mod request;
 mod resolve;
+mod retry_after;
 mod target;
 mod tls;
 
@@ -39,5 +41,6 @@ pub use hosts::{AllowedHosts, Reach, Standing};
 pub use proxy::Proxy;
 pub use request::{Redirected, Request, Response, is_framing};
 pub use resolve::{Dial, Dialled, Resolve};
+pub(crate) use retry_after::retry_after;
 pub use target::{Host, Target};
 pub(crate) use target::{MAX_URL, is_ambiguous};

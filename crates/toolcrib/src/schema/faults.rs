@@ -84,7 +84,7 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// The pointer of a field of what `at` points to. Long hostile names are shortened.
-pub(super) fn pointer_to(at: &str, name: &str) -> String {
+pub(crate) fn pointer_to(at: &str, name: &str) -> String {
     format!(
         "{at}/{}",
         text::shorten(name, 128)

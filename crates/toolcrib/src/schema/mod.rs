@@ -23,6 +23,7 @@ use serde_json::Value;
 
 pub use builder::{ObjectBuilder, Property};
 pub use faults::Fault;
+pub(crate) use faults::pointer_to;
 pub(crate) use typed::{input_schema_of, output_schema_of};
 
 use crate::model::JsonObject;

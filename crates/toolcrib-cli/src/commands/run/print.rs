@@ -93,19 +93,8 @@ pub(super) fn print_outcome(
             }
         }
     }
-    let stopped = outcome
-        .value()
-        .is_some_and(|value| value.get("truncated") == Some(&Value::Bool(true)));
-    if stopped && !output.json() {
-        output.say(&output.dim("the list is not complete: it has as many entries as are allowed"));
-    }
-    let failure = outcome.result.as_ref().ok();
-    if let Some(failure) = failure.and_then(|output| output.failure.as_ref()) {
-        let why = text::shorten(failure.message(), 500);
-        output.say(&output.dim(&format!("nothing, because {why}")));
-    }
-    if outcome.truncated {
-        output.say(&output.dim("the output was cut to its limit"));
+    for note in notes(outcome, output.json()) {
+        output.say(&output.dim(&note));
     }
     if output.verbose() {
         if let Some(approval) = outcome.approval.as_ref().filter(|trail| trail.approved) {
@@ -122,6 +111,37 @@ pub(super) fn print_outcome(
             outcome.call_id, timing.queue, timing.execution, timing.total
         )));
     }
+}
+
+/// What should be known about a result besides itself; what the document says already is not said again.
+fn notes(outcome: &Outcome, in_document: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let result = outcome.result.as_ref().ok();
+    if let Some(fields) = result.and_then(|result| result.value.as_object())
+        && !in_document
+    {
+        if fields.get("truncated") == Some(&Value::Bool(true)) {
+            notes
+                .push("the list is not complete: it has as many entries as are allowed".to_owned());
+        }
+        notes.extend(note_on_answer(fields).map(|note| text::shorten(note, 500)));
+    }
+    if let Some(failure) = result.and_then(|result| result.failure.as_ref()) {
+        let why = text::shorten(failure.message(), 500);
+        notes.push(format!("nothing, because {why}"));
+    }
+    if outcome.truncated {
+        notes.push("the output was cut to its limit".to_owned());
+    }
+    notes
+}
+
+/// What is to be known about a server's answer, of which only the content is shown.
+fn note_on_answer(fields: &JsonObject) -> Option<&str> {
+    let is_answer = ["status", "headers", "body", "contentType"]
+        .iter()
+        .all(|name| fields.contains_key(*name));
+    fields.get("note").filter(|_| is_answer)?.as_str()
 }
 
 /// What a program printed, when a tool ran one.

@@ -218,9 +218,9 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> 
     Ok((parsed, value))
 }
 
-/// Where a header is, as JSON pointers escape it.
+/// Where a header is.
 fn pointer(name: &str) -> String {
-    format!("/headers/{}", name.replace('~', "~0").replace('/', "~1"))
+    crate::schema::pointer_to("/headers", name)
 }
 
 #[cfg(test)]

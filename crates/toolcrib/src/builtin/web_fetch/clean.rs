@@ -3,9 +3,17 @@
 //! What is bounded: the size of the result, the number of elements, how deep they are nested, how deep lists and quotes are (Markdown
 //! indents every line of them), the attributes. Scripts, styles, comments, forms' controls and embedded things are left out.
 //! What is hidden by a style is known only when values are decoded, so that is `tame`'s.
+//!
+//! Time is linear: no more elements are remembered as open than may be nested, so that no tag looks at more than those, and most look at
+//! none, since how many of each name are open is known.
 
-use super::nesting::{is_void, kept, kept_after};
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use super::deadline::Deadline;
+use super::nesting::{is_block, is_void, kept, kept_after};
 use super::scan::{Scanner, Tag, Token};
+use super::visible::Looks;
 
 /// The longest result, counting the indentation that Markdown will add.
 const MAX_SIZE: usize = 8 * 1024 * 1024;
@@ -16,6 +24,9 @@ const MAX_ELEMENTS: usize = 60_000;
 /// How deep elements are nested; what is deeper loses its tags and keeps its text.
 const MAX_DEPTH: usize = 120;
 
+/// The most character references; to a parser each is a piece of its own, and dear.
+const MAX_REFERENCES: usize = 200_000;
+
 /// How deep lists and quotes are.
 const MAX_INDENTED: usize = 12;
 
@@ -24,6 +35,9 @@ const INDENT: usize = 5;
 
 /// The longest value of an attribute.
 const MAX_VALUE: usize = 4096;
+
+/// How many pieces of a page there are between two looks at the clock.
+const BETWEEN_LOOKS: usize = 1024;
 
 /// Elements that are left out with all that is in them.
 const DROPPED: &[&str] = &[
@@ -129,6 +143,10 @@ pub(super) struct Clean {
     pub(super) is_cut: bool,
     /// How many elements there are.
     pub(super) elements: usize,
+    /// How much work it was: pieces of the page, and open elements that were looked at.
+    pub(super) steps: usize,
+    /// Whether there was no time for all of it, or would be none to build a tree of it.
+    pub(super) is_too_much: bool,
 }
 
 /// An element that is open.
@@ -139,25 +157,47 @@ struct Open {
     written: Option<&'static str>,
 }
 
+/// An element too deep to be remembered that is left out with all that is in it.
+struct Sunk {
+    name: String,
+    /// How many of this name are open in it, itself included.
+    depth: usize,
+}
+
 struct Cleaner {
     clean: Clean,
+    /// Never more than may be nested.
     open: Vec<Open>,
+    /// How many of each name are open.
+    names: HashMap<String, usize>,
     /// How many elements are open that were too deep to be counted among the others.
     beyond: usize,
+    sunk: Option<Sunk>,
     /// How many of the open ones are left out with all that is in them.
     dropped: usize,
     /// How many of the open ones indent their lines in Markdown, and how many keep line breaks.
     indenting: usize,
     keeping: usize,
-    /// How many of the open ones are paragraphs.
-    paragraphs: usize,
     /// What Markdown will add.
     indentation: usize,
+    /// How many character references there are for a parser to read.
+    references: usize,
     is_full: bool,
+    /// Whether only the text is wanted.
+    is_plain: bool,
 }
 
-/// Makes a page tame.
-pub(super) fn clean(page: &str) -> Clean {
+/// Makes a page tame; what there is no time for is left out.
+pub(super) fn clean(page: &str, deadline: Deadline) -> Clean {
+    run(page, deadline, false)
+}
+
+/// The text of a page, one line for each block, without what is hidden: for a page that is too much for anything better.
+pub(super) fn plain(page: &str) -> Clean {
+    run(page, Deadline::never(), true)
+}
+
+fn run(page: &str, deadline: Deadline, is_plain: bool) -> Clean {
     let mut cleaner = Cleaner {
         clean: Clean {
             html: String::with_capacity(page.len().min(MAX_SIZE) / 2),
@@ -165,24 +205,32 @@ pub(super) fn clean(page: &str) -> Clean {
             base: None,
             is_cut: false,
             elements: 0,
+            steps: 0,
+            is_too_much: false,
         },
         open: Vec::new(),
+        names: HashMap::new(),
         beyond: 0,
+        sunk: None,
         dropped: 0,
         indenting: 0,
         keeping: 0,
-        paragraphs: 0,
         indentation: 0,
+        references: 0,
         is_full: false,
+        is_plain,
     };
-    for token in Scanner::new(page) {
+    for (index, token) in Scanner::new(page).enumerate() {
+        cleaner.clean.steps += 1;
         match token {
             Token::Text(text) => cleaner.text(text),
             Token::Sign => cleaner.text("<"),
             Token::Start(tag) => cleaner.start(&tag),
             Token::End(name) => cleaner.end(&name),
         }
-        if cleaner.is_full {
+        let is_over = index % BETWEEN_LOOKS == 0 && deadline.is_over();
+        cleaner.clean.is_too_much |= is_over || cleaner.references > MAX_REFERENCES;
+        if cleaner.is_full || cleaner.clean.is_too_much {
             cleaner.clean.is_cut = true;
             break;
         }
@@ -214,7 +262,7 @@ impl Cleaner {
         {
             self.clean.title = text[..text.floor_char_boundary(500)].to_owned();
         }
-        if self.dropped > 0 {
+        if self.dropped > 0 || self.sunk.is_some() {
             return;
         }
         if self.indenting > 0 && self.keeping > 0 {
@@ -222,10 +270,14 @@ impl Cleaner {
         }
         let room = self.room();
         let kept = &text[..text.floor_char_boundary(room)];
+        if !self.is_plain {
+            let is_sign = |byte: &u8| matches!(byte, b'&' | b'<' | b'>');
+            self.references += kept.bytes().filter(is_sign).count();
+        }
         for c in kept.chars() {
             match c {
-                '<' => self.clean.html.push_str("&lt;"),
-                '>' => self.clean.html.push_str("&gt;"),
+                '<' if !self.is_plain => self.clean.html.push_str("&lt;"),
+                '>' if !self.is_plain => self.clean.html.push_str("&gt;"),
                 // What is no character may stand for something behind here.
                 '\0' | '\u{fdd0}' => {}
                 c => self.clean.html.push(c),
@@ -240,18 +292,27 @@ impl Cleaner {
 
     fn start(&mut self, tag: &Tag<'_>) {
         let name = tag.name.as_str();
+        if let Some(sunk) = &mut self.sunk {
+            sunk.depth += usize::from(sunk.name == name && !is_void(name));
+            return;
+        }
+        let looks = Cell::new(0);
         let open = self.open.iter().map(|open| open.name.as_str());
-        let kept = kept(name, open, self.paragraphs > 0);
+        let open = open.inspect(|_| looks.set(looks.get() + 1));
+        let kept = kept(name, open, |name| self.names.contains_key(name));
+        self.clean.steps += looks.get();
         self.close_to(kept);
         if name == "base" && self.clean.base.is_none() {
             let href = tag.attributes.iter().find(|(name, _)| name == "href");
             self.clean.base = href.map(|(_, value)| (*value).to_owned());
         }
         let is_void = is_void(name);
+        let is_dropped = DROPPED.contains(&name) || (self.is_plain && is_hidden(tag));
         if self.open.len() >= MAX_DEPTH && !is_void {
-            if DROPPED.contains(&name) {
-                self.push(name, None);
-            } else {
+            if is_dropped {
+                let name = name.to_owned();
+                self.sunk = Some(Sunk { name, depth: 1 });
+            } else if self.dropped == 0 {
                 // Deeper still, so that its end tag ends nothing else.
                 self.beyond += 1;
                 // What is in it is not of one word with what is before.
@@ -261,7 +322,7 @@ impl Cleaner {
             }
             return;
         }
-        if DROPPED.contains(&name) {
+        if is_dropped {
             if !is_void {
                 self.push(name, None);
             }
@@ -290,7 +351,12 @@ impl Cleaner {
         self.dropped += usize::from(written.is_none());
         self.indenting += usize::from(indents(written));
         self.keeping += usize::from(written == Some("pre"));
-        self.paragraphs += usize::from(name == "p");
+        match self.names.get_mut(name) {
+            Some(count) => *count += 1,
+            None => {
+                self.names.insert(name.to_owned(), 1);
+            }
+        }
         self.open.push(Open {
             name: name.to_owned(),
             written,
@@ -299,6 +365,19 @@ impl Cleaner {
 
     fn write(&mut self, written: &str, tag: &Tag<'_>) {
         if written.is_empty() {
+            return;
+        }
+        if self.is_plain {
+            let apart = if is_block(&tag.name) || matches!(written, "br" | "tr") {
+                '\n'
+            } else if matches!(written, "td" | "th") {
+                ' '
+            } else {
+                return;
+            };
+            if !self.clean.html.ends_with([apart, '\n']) {
+                self.clean.html.push(apart);
+            }
             return;
         }
         self.clean.elements += 1;
@@ -333,26 +412,61 @@ impl Cleaner {
     }
 
     fn end(&mut self, name: &str) {
+        let is_open = self.names.contains_key(name);
+        if let Some(sunk) = &mut self.sunk {
+            if sunk.name == name {
+                sunk.depth -= 1;
+                if sunk.depth == 0 {
+                    self.sunk = None;
+                }
+                return;
+            }
+            if !is_open {
+                return;
+            }
+            // What is around it ends, and it with that.
+            self.sunk = None;
+        }
         if self.beyond > 0 && self.dropped == 0 {
             self.beyond -= 1;
             return;
         }
+        if !is_open {
+            return;
+        }
         // `</br>` and `</p>` of nothing are shown as if they had been opened; that changes no text.
+        let looks = Cell::new(0);
         let names = self.open.iter().map(|open| open.name.as_str());
-        if let Some(kept) = kept_after(name, names) {
+        let kept = kept_after(name, names.inspect(|_| looks.set(looks.get() + 1)));
+        self.clean.steps += looks.get();
+        if let Some(kept) = kept {
             self.close_to(kept);
         }
     }
 
-    /// Closes elements, the innermost first.
+    /// Closes elements, the innermost first, and takes back what [`Cleaner::push`] counted.
     fn close_to(&mut self, kept: usize) {
         while self.open.len() > kept {
             let Some(closed) = self.open.pop() else {
                 return;
             };
+            self.clean.steps += 1;
+            self.indenting -= usize::from(indents(closed.written));
+            self.keeping -= usize::from(closed.written == Some("pre"));
+            if let Some(count) = self.names.get_mut(&closed.name) {
+                *count -= 1;
+                if *count == 0 {
+                    self.names.remove(&closed.name);
+                }
+            }
             match closed.written {
                 None => self.dropped -= 1,
                 Some("") => {}
+                Some(_) if self.is_plain => {
+                    if is_block(&closed.name) && !self.clean.html.ends_with('\n') {
+                        self.clean.html.push('\n');
+                    }
+                }
                 Some(name) if self.dropped == 0 => {
                     self.clean.html.push_str("</");
                     self.clean.html.push_str(name);
@@ -361,5 +475,164 @@ impl Cleaner {
                 Some(_) => {}
             }
         }
+    }
+}
+
+/// Whether a tag says that its element is not shown.
+fn is_hidden(tag: &Tag<'_>) -> bool {
+    let value = |wanted: &str| {
+        let found = tag.attributes.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| decoded(value))
+    };
+    let (style, width, height) = (value("style"), value("width"), value("height"));
+    let closed = tag.name == "dialog" && value("open").is_none();
+    let looks = Looks {
+        hidden: value("hidden").is_some() || value("popover").is_some() || closed,
+        style: style.as_deref(),
+        width: width.as_deref(),
+        height: height.as_deref(),
+    };
+    looks.is_hidden()
+}
+
+/// The longest character reference that is looked for.
+const MAX_REFERENCE: usize = 10;
+
+/// A text with the usual character references in it replaced; a parser knows two thousand more.
+pub(super) fn decoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let near = &rest[..rest.floor_char_boundary(MAX_REFERENCE)];
+        let found = near
+            .find(';')
+            .and_then(|end| Some((end, referred(&near[..end])?)));
+        match found {
+            Some((end, c)) => {
+                out.push(c);
+                rest = &rest[end + 1..];
+            }
+            None => out.push('&'),
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn referred(name: &str) -> Option<char> {
+    if let Some(number) = name.strip_prefix('#') {
+        let number = match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16),
+            None => number.parse(),
+        };
+        return char::from_u32(number.ok()?).filter(|c| *c != '\0');
+    }
+    Some(match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        "nbsp" => ' ',
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How much work a page is.
+    fn steps(page: &str) -> usize {
+        clean(page, Deadline::never()).steps
+    }
+
+    #[test]
+    fn twice_the_page_is_twice_the_work() {
+        const COUNT: usize = 2_000;
+        let families: &[(&str, &str)] = &[
+            ("<svg>", "<a>"),
+            ("<svg>", "</b>"),
+            ("<svg>", "</svg><a>"),
+            ("<math>", "<li>"),
+            ("<object>", "<p>"),
+            ("<button><div>", "</p>"),
+            ("<a><b><i>", "<p>"),
+            ("<p>", "<h1>"),
+            ("<h1><div>", "<h2>"),
+            ("<ul><li>", "</ol>"),
+            ("<ul><li><b>", "<li>"),
+            ("<a><table><b>", "</a>"),
+            ("<table><tr><td>", "<td>"),
+            ("<table><caption>", "<tr>"),
+            ("<dl><dt>", "<dd>"),
+            ("<blockquote>", "</q>"),
+            ("<select><option>", "<option>"),
+            ("<unknown>", "</other>"),
+            ("<", "&"),
+            ("<!--", "-->"),
+            ("<![CDATA[", "]]>"),
+            ("<pre>", "\n"),
+            ("</p>", "</br>"),
+        ];
+        for (first, then) in families {
+            for plain in [false, true] {
+                let of = |count: usize| {
+                    let page = first.repeat(count) + &then.repeat(2 * count);
+                    match plain {
+                        true => super::plain(&page).steps,
+                        false => steps(&page),
+                    }
+                };
+                let (once, twice) = (of(COUNT), of(2 * COUNT));
+                assert!(
+                    2 * twice <= 5 * once,
+                    "{first} {then}: {once}, then {twice}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_ends_where_it_ends_however_deep_it_is() {
+        let deep = "<div>".repeat(MAX_DEPTH);
+        let of = |inside: &str| {
+            let html = clean(&format!("{deep}{inside}"), Deadline::never()).html;
+            html.replace("<div>", "").replace("</div>", "")
+        };
+        assert_eq!(of("a<svg>x<svg>y</svg>z</svg>b"), "ab");
+        assert_eq!(of("a<svg><path/><g></g>x</svg>b</div>c"), "abc");
+        assert_eq!(of("a<svg>x</div>b"), "ab");
+    }
+
+    #[test]
+    fn a_list_that_has_ended_counts_for_no_other() {
+        let lists = "<ul><li>a</ul><pre>b</pre>".repeat(3 * MAX_INDENTED);
+        let html = clean(&lists, Deadline::never()).html;
+        assert_eq!(html.matches("<ul>").count(), 3 * MAX_INDENTED);
+        assert!(!html.contains("<span>"), "{html}");
+        let before = "<ul><li>x</ul>".repeat(MAX_INDENTED);
+        let lines = "<pre>\n</pre>".repeat(MAX_ELEMENTS / 2) + &"x\n".repeat(MAX_SIZE / 20);
+        assert!(!clean(&(before + &lines), Deadline::never()).is_cut);
+    }
+
+    #[test]
+    fn there_is_no_work_after_the_deadline() {
+        let page = "<p>a".repeat(10_000);
+        let found = clean(&page, Deadline::over());
+        assert!(found.is_too_much && found.is_cut);
+        assert!(found.steps <= 2 * BETWEEN_LOOKS, "{}", found.steps);
+    }
+
+    #[test]
+    fn plain_text_is_what_is_shown() {
+        let page = "<title>T</title><p>a &amp; <b>b</b><p style='display&#58;none'>no<div hidden>no<b>no</div>\
+            <table><tr><td>1<td>2<tr><td>&#x33;</table>x<br>y<script>no</script>";
+        let found = plain(page);
+        assert_eq!(decoded(&found.html).trim(), "a & b\n1 2\n3\nx\ny");
+        assert_eq!(found.title, "T");
+        assert_eq!(decoded("&&amp;&nosuch;&#0;&lt"), "&&&nosuch;&#0;&lt");
     }
 }

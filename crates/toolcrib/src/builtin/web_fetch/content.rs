@@ -25,8 +25,11 @@ impl Content {
         if is_medium && !declared.ends_with("+xml") {
             return Content::Binary;
         }
-        let named = parameter(headers, "charset");
-        let Decoded { text, note } = charset::decode(body, named.as_deref());
+        let kind = headers
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok());
+        let named = kind.and_then(charset::named);
+        let Decoded { text, note } = charset::decode(body, named);
         let replaced = text.matches(char::REPLACEMENT_CHARACTER).count();
         let controls = text.chars().filter(|c| is_no_text(*c)).count();
         // A NUL is in no text; a few stray bytes are in many.
@@ -66,17 +69,6 @@ pub(super) fn media_type(headers: &HeaderMap) -> String {
     } else {
         String::new()
     }
-}
-
-/// A parameter of the declared type.
-fn parameter(headers: &HeaderMap, wanted: &str) -> Option<String> {
-    let declared = headers.get(CONTENT_TYPE)?.to_str().ok()?;
-    declared.split(';').skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let value = value.trim().trim_matches('"');
-        let is_it = name.trim().eq_ignore_ascii_case(wanted) && !value.is_empty();
-        is_it.then(|| value.to_owned())
-    })
 }
 
 /// Whether a text is a web page: by its type, or by its start where no type is declared.

@@ -10,7 +10,8 @@ use dom_query::{Document, NodeRef};
 use dom_smoothie::{Config, Readability};
 use url::Url;
 
-use super::clean::{Clean, clean};
+use super::clean::{Clean, clean, decoded, plain};
+use super::deadline::Deadline;
 use super::visible::Looks;
 
 /// The most elements that an article is looked for in; looking weighs every one against the others around it.
@@ -33,6 +34,9 @@ const MAX_LINKS: usize = 4 * 1024 * 1024;
 /// It is no character, so that no page has it.
 const AMPERSAND: char = '\u{fdd0}';
 
+/// How many elements are changed between two looks at the clock.
+const BETWEEN_LOOKS: usize = 256;
+
 /// The longest title.
 const MAX_TITLE: usize = 300;
 
@@ -44,17 +48,55 @@ pub(super) struct Page {
     pub(super) note: Option<&'static str>,
 }
 
-/// Turns a page, found at a URL, into Markdown.
-pub(super) fn page(html: &str, url: &Url) -> Page {
-    let cleaned = clean(html);
+/// Turns a page, found at a URL, into Markdown; into plain text if there is no time for more.
+pub(super) fn page(html: &str, url: &Url, deadline: Deadline) -> Page {
+    in_time(html, url, deadline).unwrap_or_else(|| plain_page(html))
+}
+
+/// The text of a page, which takes one pass.
+fn plain_page(html: &str) -> Page {
+    let found = plain(html);
+    let text = decoded(&found.html);
+    let lines = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+    let mut markdown = lines.join("\n");
+    if !markdown.is_empty() {
+        markdown.push('\n');
+    }
+    Page {
+        markdown,
+        note: Some(match found.is_cut {
+            true => {
+                "the page is too complex to be made readable in time: this is the beginning of its plain text"
+            }
+            false => "the page is too complex to be made readable in time: this is its plain text",
+        }),
+    }
+}
+
+/// The Markdown; `None` if the time is over before it is there.
+fn in_time(html: &str, url: &Url, deadline: Deadline) -> Option<Page> {
+    let go_on = || (!deadline.is_over()).then_some(());
+    let cleaned = clean(html, deadline);
+    if cleaned.is_too_much {
+        return None;
+    }
+    go_on()?;
     let document = Document::from(cleaned.html.as_str());
-    tame(&document, &base(&cleaned, url));
+    go_on()?;
+    tame(&document, &base(&cleaned, url), deadline)?;
     let title = title(&cleaned);
     let whole = document.clone();
+    go_on()?;
     let article = article(document, cleaned.elements);
     let body = match article {
         Some(article) => article,
-        None => whole.md(None).to_string(),
+        None => {
+            go_on()?;
+            whole.md(None).to_string()
+        }
     };
     let mut markdown = String::new();
     let has_heading = body.trim_start().starts_with("# ");
@@ -65,17 +107,17 @@ pub(super) fn page(html: &str, url: &Url) -> Page {
     if !markdown.is_empty() {
         markdown.push('\n');
     }
-    Page {
+    Some(Page {
         markdown,
         note: cleaned
             .is_cut
             .then_some("the page is very large: its end is left out"),
-    }
+    })
 }
 
 /// The text of a piece of HTML in one line: a search result's title, say.
 pub(in super::super) fn text_of(html: &str) -> String {
-    let document = Document::from(clean(html).html.as_str());
+    let document = Document::from(clean(html, Deadline::never()).html.as_str());
     let text = document.text();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -99,10 +141,13 @@ fn title(cleaned: &Clean) -> String {
     title[..end].replace(['`', '\\'], "")
 }
 
-/// Takes out what is hidden and makes links absolute.
-fn tame(document: &Document, base: &Url) {
+/// Takes out what is hidden and makes links absolute; `None` if the time is over before that.
+fn tame(document: &Document, base: &Url, deadline: Deadline) -> Option<()> {
     let marked = "[style], [hidden], [popover], [width][height], dialog";
-    for node in document.select(marked).nodes() {
+    for (index, node) in document.select(marked).nodes().iter().enumerate() {
+        if index % BETWEEN_LOOKS == 0 && deadline.is_over() {
+            return None;
+        }
         let attribute = |name: &str| node.attr(name);
         let (style, width, height) = (attribute("style"), attribute("width"), attribute("height"));
         let closed = node.has_name("dialog") && !node.has_attr("open");
@@ -120,12 +165,16 @@ fn tame(document: &Document, base: &Url) {
     }
     let mut room = MAX_LINKS;
     for (marked, name) in [("a[href]", "href"), ("img[src]", "src")] {
-        for node in document.select(marked).nodes() {
+        for (index, node) in document.select(marked).nodes().iter().enumerate() {
+            if index % BETWEEN_LOOKS == 0 && deadline.is_over() {
+                return None;
+            }
             if let ControlFlow::Break(()) = absolute(node, name, base, &mut room) {
-                return;
+                return Some(());
             }
         }
     }
+    Some(())
 }
 
 /// Makes one link absolute; what leads nowhere on the web is no link any more.
@@ -198,7 +247,43 @@ mod tests {
     use super::*;
 
     fn md(html: &str) -> String {
-        page(html, &"https://example.com/docs/page?x=1".parse().unwrap()).markdown
+        let url = "https://example.com/docs/page?x=1".parse().unwrap();
+        page(html, &url, Deadline::never()).markdown
+    }
+
+    #[test]
+    fn a_page_that_there_is_no_time_for_is_plain_text() {
+        let url = "https://example.com/".parse().unwrap();
+        let found = page(
+            "<h1>A  &lt;B</h1><p>c<ul><li>d<li hidden>e</ul>",
+            &url,
+            Deadline::over(),
+        );
+        assert_eq!(found.markdown, "A <B\nc\nd\n");
+        assert_eq!(
+            found.note.unwrap(),
+            "the page is too complex to be made readable in time: this is its plain text"
+        );
+    }
+
+    #[test]
+    fn a_page_of_signs_is_plain_text() {
+        for piece in ["&amp;", "<", "a>b"] {
+            let url = "https://example.com/".parse().unwrap();
+            let found = page(&piece.repeat(300_000), &url, Deadline::never());
+            assert!(
+                found
+                    .note
+                    .is_some_and(|note| note.ends_with("its plain text"))
+            );
+            assert!(found.markdown.len() >= 300_000, "{piece}");
+        }
+    }
+
+    #[test]
+    fn the_thirteenth_list_is_a_list() {
+        let found = md(&"<ul><li>a</ul><p>b".repeat(20));
+        assert_eq!(found.matches("- a\n").count(), 20, "{found}");
     }
 
     #[test]

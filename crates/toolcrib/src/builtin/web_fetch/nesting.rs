@@ -52,15 +52,24 @@ pub(super) fn is_void(name: &str) -> bool {
     VOID.contains(&name)
 }
 
-/// How many of the open elements stay open when an element starts; `has_paragraph`: one of them is a `p`. Each look upwards ends at what it closes or at a wall, so that many
-/// of them cost no more than the elements did.
+/// Whether an element is a block of its own.
+pub(super) fn is_block(name: &str) -> bool {
+    BLOCKS.contains(&name)
+}
+
+/// How many of the open elements stay open when an element starts; `is_open` says whether there is one of a name among them.
+///
+/// A look upwards goes to a wall or through all of them, so it costs as much as elements may be nested; there is none for what is not open.
 pub(super) fn kept<'a>(
     starts: &str,
     open: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator + Clone,
-    has_paragraph: bool,
+    is_open: impl Fn(&str) -> bool,
 ) -> usize {
     let mut kept = open.len();
     let mut close = |what: &[&str], walls: &[&[&str]]| {
+        if !what.iter().any(|name| is_open(name)) {
+            return;
+        }
         let found = open
             .clone()
             .enumerate()
@@ -87,7 +96,7 @@ pub(super) fn kept<'a>(
     if HEADINGS.contains(&starts) {
         close(HEADINGS, &[WALLS, BLOCKS_BUT_HEADINGS]);
     }
-    if BLOCKS.contains(&starts) && has_paragraph {
+    if is_block(starts) {
         close(&["p"], &[WALLS]);
     }
     kept
@@ -146,7 +155,7 @@ mod tests {
         ] {
             let open: Vec<&str> = open.split_whitespace().collect();
             assert_eq!(
-                kept(starts, open.iter().copied(), open.contains(&"p")),
+                kept(starts, open.iter().copied(), |name| open.contains(&name)),
                 expected,
                 "{open:?} {starts}"
             );

@@ -76,11 +76,7 @@ impl<'a> Scanner<'a> {
         let empty = [">", "->"].into_iter().find(|end| comment.starts_with(end));
         let inside = match empty {
             Some(end) => end.len(),
-            None => ["-->", "--!>"]
-                .into_iter()
-                .filter_map(|end| Some(comment.find(end)? + end.len()))
-                .min()
-                .unwrap_or(comment.len()),
+            None => comment_end(comment.bytes()).unwrap_or(comment.len()),
         };
         self.take(4 + inside);
     }
@@ -182,6 +178,21 @@ impl<'a> Iterator for Scanner<'a> {
     }
 }
 
+/// Where a comment has ended, with `-->` or `--!>`. Nothing behind that is looked at: a page can be all comments.
+fn comment_end(bytes: impl Iterator<Item = u8>) -> Option<usize> {
+    let (mut dashes, mut is_loud) = (0, false);
+    for (index, byte) in bytes.enumerate() {
+        match byte {
+            b'-' if is_loud => (dashes, is_loud) = (1, false),
+            b'-' => dashes += 1,
+            b'>' if dashes >= 2 => return Some(index + 1),
+            b'!' if dashes >= 2 && !is_loud => is_loud = true,
+            _ => (dashes, is_loud) = (0, false),
+        }
+    }
+    None
+}
+
 /// Where the end tag of an element begins.
 fn end_tag(text: &str, name: &str) -> Option<usize> {
     if name.is_empty() {
@@ -266,7 +277,25 @@ mod tests {
     }
 
     #[test]
-    fn hostile_pages_take_linear_time() {
+    fn a_comment_is_read_to_its_end_and_no_further() {
+        for (text, end) in [
+            ("-->", 3),
+            ("--->", 4),
+            (" a --!>", 7),
+            ("--!-->", 6),
+            ("--!!> -->", 9),
+            (" > -> - -> -->", 14),
+        ] {
+            let page = text.to_owned() + &"<!-- -->".repeat(100);
+            let mut read = 0;
+            let found = comment_end(page.bytes().inspect(|_| read += 1));
+            assert_eq!((found, read), (Some(end), end), "{text}");
+        }
+        assert_eq!(comment_end("-- >--!".bytes()), None);
+    }
+
+    #[test]
+    fn hostile_pages_are_read_to_their_end() {
         const SIZE: usize = 150_000;
         for piece in [
             "<",
@@ -282,13 +311,11 @@ mod tests {
             "</script",
             "<title></titl",
         ] {
-            let start = std::time::Instant::now();
             let page = piece.repeat(SIZE / piece.len());
             for prefix in ["", "<a ", "<script>"] {
                 let page = format!("{prefix}{page}");
                 assert!(Scanner::new(&page).count() <= page.len());
             }
-            assert!(start.elapsed().as_secs() < 10, "{piece}");
         }
     }
 }

@@ -169,6 +169,11 @@ impl Service {
         &self.target
     }
 
+    /// Where requests go, without path.
+    pub(super) fn origin(&self) -> String {
+        self.endpoint.origin().ascii_serialization()
+    }
+
     /// The secret with the key, for a provider that wants one.
     pub(super) fn secret(&self) -> Option<&SecretName> {
         self.secret.as_ref()

@@ -5,21 +5,17 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::pick::pick;
-use super::retry::{Failure, Repeat, retry_after};
+use super::retry::{Failure, Repeat};
 use crate::egress::charset::{self, Decoded};
-use crate::egress::{Redirected, Response};
+use crate::egress::{Redirected, Response, retry_after};
 use crate::jsonpath::JsonPath;
 use crate::manifest::{Extract, Placeholder, RequestTemplate, ResponseEncoding};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
-use crate::secret::SecretStore;
+use crate::secret::{self, SecretStore};
 
-/// How much of a body an error shows.
-const MAX_SHOWN: usize = 2000;
 /// How much of a body a message quotes, in bytes.
 const MAX_QUOTED: usize = 200;
-/// How much of a body is looked at for it: so much more that a secret which this cuts in two is not shown.
-const MAX_LOOKED_AT: usize = 128 * 1024;
 
 /// How many values a JSON answer may hold. Each takes some seventy bytes once it is read, so that a few megabytes of `0,0,0,…` would
 /// become hundreds.
@@ -136,14 +132,8 @@ fn with_answer(
     if response.body.is_empty() {
         return error("");
     }
-    let head = &response.body[..response.body.len().min(MAX_LOOKED_AT)];
-    let body = String::from_utf8_lossy(head);
-    // Servers repeat what they were sent. A secret that is cut in two is found by nobody, so it goes before the cut.
-    let body = match secrets {
-        Some(secrets) => secrets.masker().mask(&body).into_owned(),
-        None => body.into_owned(),
-    };
-    error(&beginning(&body)).with_detail("body", text::shorten(&body, MAX_SHOWN))
+    let body = secret::excerpt(&response.body, secrets);
+    error(&beginning(&body)).with_detail("body", body)
 }
 
 /// How a body begins, in one line; nothing of one that is no text.
@@ -332,7 +322,7 @@ fn values_in(body: &[u8]) -> usize {
 
 /// The body as text, by the charset it says it has. Unlike a page that somebody looks at, a value is not guessed at.
 fn text_of(response: &Response) -> Result<String, String> {
-    let charset = kind(response).and_then(charset_of);
+    let charset = kind(response).and_then(charset::named);
     let Decoded { text, note } = charset::decode(&response.body, charset);
     match note {
         None => Ok(text),
@@ -344,14 +334,4 @@ fn text_of(response: &Response) -> Result<String, String> {
 
 fn kind(response: &Response) -> Option<&str> {
     response.headers.get(CONTENT_TYPE)?.to_str().ok()
-}
-
-/// The parameter `charset` of a `Content-Type`.
-fn charset_of(kind: &str) -> Option<&str> {
-    kind.split(';').skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim()
-            .eq_ignore_ascii_case("charset")
-            .then(|| value.trim())
-    })
 }

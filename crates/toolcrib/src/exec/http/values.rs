@@ -11,7 +11,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
 use crate::model::secret::Secret;
 use crate::model::text;
-use crate::schema::Fault;
+use crate::schema::{Fault, pointer_to};
 use crate::secret::SecretStore;
 
 /// Fills placeholders in.
@@ -260,17 +260,12 @@ impl Fill for Faults<'_> {
                 placeholder: Placeholder::Argument(name),
                 why,
             } => {
-                self.add(pointer(&name), why);
+                self.add(pointer_to("", &name), why);
                 Ok(())
             }
             other => Err(other),
         }
     }
-}
-
-/// A property of the arguments as a JSON pointer.
-fn pointer(name: &str) -> String {
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// What a person reads: arguments as they are sent, words for the rest.

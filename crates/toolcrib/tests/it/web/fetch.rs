@@ -1,6 +1,6 @@
 //! What goes out and what comes back.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib::ErrorCode;
@@ -138,12 +138,10 @@ async fn an_answer_is_bounded_in_size_and_time() {
     let (code, message) = failure(&scene.fetch(json!({"url": server.url("/")})).await);
     assert_eq!(code, ErrorCode::UpstreamError, "{message}");
     let (server, scene) = serving(Reply::ok("x".repeat(1000)).slowly(1, Duration::from_millis(50)));
-    let start = Instant::now();
     let outcome = scene
         .fetch(json!({"url": server.url("/"), "timeout": 0.3}))
         .await;
     assert_eq!(failure(&outcome).0, ErrorCode::Timeout);
-    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
