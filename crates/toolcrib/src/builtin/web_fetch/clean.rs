@@ -4,14 +4,11 @@
 //! indents every line of them), the attributes. Scripts, styles, comments, forms' controls and embedded things are left out.
 //! What is hidden by a style is known only when values are decoded, so that is `tame`'s.
 //!
-//! Time is linear: no more elements are remembered as open than may be nested, so that no tag looks at more than those, and most look at
-//! none, since how many of each name are open is known.
-
-use std::cell::Cell;
-use std::collections::HashMap;
+//! Time is linear: no more elements are remembered as open than may be nested, and where they are is known by name, so that no tag looks
+//! through them.
 
 use super::deadline::Deadline;
-use super::nesting::{is_block, is_void, kept, kept_after};
+use super::nesting::{Stack, is_block, is_void, kept, kept_after};
 use super::scan::{Scanner, Tag, Token};
 use super::visible::Looks;
 
@@ -143,7 +140,7 @@ pub(super) struct Clean {
     pub(super) is_cut: bool,
     /// How many elements there are.
     pub(super) elements: usize,
-    /// How much work it was: pieces of the page, and open elements that were looked at.
+    /// How much work it was: pieces of the page, and elements that were closed.
     pub(super) steps: usize,
     /// Whether there was no time for all of it, or would be none to build a tree of it.
     pub(super) is_too_much: bool,
@@ -168,8 +165,8 @@ struct Cleaner {
     clean: Clean,
     /// Never more than may be nested.
     open: Vec<Open>,
-    /// How many of each name are open.
-    names: HashMap<String, usize>,
+    /// Where they are, by name.
+    names: Stack,
     /// How many elements are open that were too deep to be counted among the others.
     beyond: usize,
     sunk: Option<Sunk>,
@@ -209,7 +206,7 @@ fn run(page: &str, deadline: Deadline, is_plain: bool) -> Clean {
             is_too_much: false,
         },
         open: Vec::new(),
-        names: HashMap::new(),
+        names: Stack::default(),
         beyond: 0,
         sunk: None,
         dropped: 0,
@@ -296,12 +293,7 @@ impl Cleaner {
             sunk.depth += usize::from(sunk.name == name && !is_void(name));
             return;
         }
-        let looks = Cell::new(0);
-        let open = self.open.iter().map(|open| open.name.as_str());
-        let open = open.inspect(|_| looks.set(looks.get() + 1));
-        let kept = kept(name, open, |name| self.names.contains_key(name));
-        self.clean.steps += looks.get();
-        self.close_to(kept);
+        self.close_to(kept(name, &self.names));
         if name == "base" && self.clean.base.is_none() {
             let href = tag.attributes.iter().find(|(name, _)| name == "href");
             self.clean.base = href.map(|(_, value)| (*value).to_owned());
@@ -351,12 +343,7 @@ impl Cleaner {
         self.dropped += usize::from(written.is_none());
         self.indenting += usize::from(indents(written));
         self.keeping += usize::from(written == Some("pre"));
-        match self.names.get_mut(name) {
-            Some(count) => *count += 1,
-            None => {
-                self.names.insert(name.to_owned(), 1);
-            }
-        }
+        self.names.push(name);
         self.open.push(Open {
             name: name.to_owned(),
             written,
@@ -412,7 +399,7 @@ impl Cleaner {
     }
 
     fn end(&mut self, name: &str) {
-        let is_open = self.names.contains_key(name);
+        let is_open = self.names.has(name);
         if let Some(sunk) = &mut self.sunk {
             if sunk.name == name {
                 sunk.depth -= 1;
@@ -435,11 +422,7 @@ impl Cleaner {
             return;
         }
         // `</br>` and `</p>` of nothing are shown as if they had been opened; that changes no text.
-        let looks = Cell::new(0);
-        let names = self.open.iter().map(|open| open.name.as_str());
-        let kept = kept_after(name, names.inspect(|_| looks.set(looks.get() + 1)));
-        self.clean.steps += looks.get();
-        if let Some(kept) = kept {
+        if let Some(kept) = kept_after(name, &self.names) {
             self.close_to(kept);
         }
     }
@@ -453,12 +436,7 @@ impl Cleaner {
             self.clean.steps += 1;
             self.indenting -= usize::from(indents(closed.written));
             self.keeping -= usize::from(closed.written == Some("pre"));
-            if let Some(count) = self.names.get_mut(&closed.name) {
-                *count -= 1;
-                if *count == 0 {
-                    self.names.remove(&closed.name);
-                }
-            }
+            self.names.pop(&closed.name);
             match closed.written {
                 None => self.dropped -= 1,
                 Some("") => {}

@@ -1,5 +1,7 @@
 //! Which elements a tag closes without saying so, as in `<li>a<li>b`.
 
+use std::collections::HashMap;
+
 /// Elements that have no content.
 const VOID: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
@@ -57,29 +59,61 @@ pub(super) fn is_block(name: &str) -> bool {
     BLOCKS.contains(&name)
 }
 
-/// How many of the open elements stay open when an element starts; `is_open` says whether there is one of a name among them.
-///
-/// A look upwards goes to a wall or through all of them, so it costs as much as elements may be nested; there is none for what is not open.
-pub(super) fn kept<'a>(
-    starts: &str,
-    open: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator + Clone,
-    is_open: impl Fn(&str) -> bool,
-) -> usize {
-    let mut kept = open.len();
-    let mut close = |what: &[&str], walls: &[&[&str]]| {
-        if !what.iter().any(|name| is_open(name)) {
-            return;
+/// The open elements, outermost first, by name: where each is is known, so that nothing has to look for it.
+#[derive(Debug, Default)]
+pub(super) struct Stack {
+    places: HashMap<String, Vec<usize>>,
+    len: usize,
+}
+
+impl Stack {
+    pub(super) fn push(&mut self, name: &str) {
+        match self.places.get_mut(name) {
+            Some(places) => places.push(self.len),
+            None => {
+                self.places.insert(name.to_owned(), vec![self.len]);
+            }
         }
-        let found = open
-            .clone()
-            .enumerate()
-            .rev()
-            .skip(open.len() - kept)
-            .take_while(|(_, name)| !walls.iter().any(|walls| walls.contains(name)))
-            .filter(|(_, name)| what.contains(name))
-            .last();
-        if let Some((index, _)) = found {
-            kept = index;
+        self.len += 1;
+    }
+
+    /// Takes the innermost away, which has this name.
+    pub(super) fn pop(&mut self, name: &str) {
+        let places = self.places.get_mut(name);
+        if let Some(places) = places {
+            places.pop();
+            if places.is_empty() {
+                self.places.remove(name);
+            }
+            self.len -= 1;
+        }
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// Where elements of a name are, below a place.
+    fn below(&self, name: &str, place: usize) -> &[usize] {
+        let places = self.places.get(name).map_or(&[][..], Vec::as_slice);
+        &places[..places.partition_point(|at| *at < place)]
+    }
+}
+
+/// How many of the open elements stay open when an element starts.
+pub(super) fn kept(starts: &str, open: &Stack) -> usize {
+    let mut kept = open.len;
+    let mut close = |what: &[&str], walls: &[&[&str]]| {
+        let walls = walls.iter().copied().flatten();
+        // The innermost wall, and the outermost within it.
+        let wall = walls.filter_map(|name| open.below(name, kept).last()).max();
+        let first = |name: &&str| {
+            let places = open.below(name, kept);
+            let within = places.partition_point(|at| wall.is_some_and(|wall| at <= wall));
+            places.get(within).copied()
+        };
+        if let Some(place) = what.iter().filter_map(first).min() {
+            kept = place;
         }
     };
     match starts {
@@ -106,33 +140,28 @@ pub(super) fn kept<'a>(
 const BLOCKS_BUT_HEADINGS: &[&str] = &["article", "aside", "blockquote", "div", "li", "section"];
 
 /// How many of the open elements stay open when an element ends; `None` if it is not open.
-pub(super) fn kept_after<'a>(
-    ends: &str,
-    open: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator,
-) -> Option<usize> {
-    let mut index = open.len();
-    for name in open.rev() {
-        index -= 1;
-        if name == ends {
-            return Some(index);
-        }
-        // An end tag in a cell is not that of something around the table.
-        let is_wall = WALLS.contains(&name);
-        if is_wall
-            && !matches!(
-                ends,
-                "table" | "tr" | "thead" | "tbody" | "tfoot" | "body" | "html"
-            )
-        {
-            return None;
-        }
-    }
-    None
+pub(super) fn kept_after(ends: &str, open: &Stack) -> Option<usize> {
+    let place = *open.below(ends, open.len).last()?;
+    // An end tag in a cell is not that of something around the table.
+    let is_of_table = matches!(
+        ends,
+        "table" | "tr" | "thead" | "tbody" | "tfoot" | "body" | "html"
+    );
+    let mut walls = WALLS
+        .iter()
+        .filter_map(|name| open.below(name, open.len).last());
+    (is_of_table || walls.all(|wall| *wall <= place)).then_some(place)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn stack(names: &str) -> Stack {
+        let mut stack = Stack::default();
+        names.split_whitespace().for_each(|name| stack.push(name));
+        stack
+    }
 
     #[test]
     fn tags_close_what_cannot_contain_them() {
@@ -153,19 +182,15 @@ mod tests {
             ("p", "span", 1),
             ("", "p", 0),
         ] {
-            let open: Vec<&str> = open.split_whitespace().collect();
-            assert_eq!(
-                kept(starts, open.iter().copied(), |name| open.contains(&name)),
-                expected,
-                "{open:?} {starts}"
-            );
+            let stack = stack(open);
+            assert_eq!(kept(starts, &stack), expected, "{open:?} {starts}");
         }
     }
 
     #[test]
     fn an_end_tag_closes_what_is_open_and_nothing_else() {
-        let open = ["div", "table", "tr", "td", "p"];
-        let after = |ends| kept_after(ends, open.iter().copied());
+        let open = stack("div table tr td p");
+        let after = |ends| kept_after(ends, &open);
         assert_eq!(after("p"), Some(4));
         assert_eq!(after("td"), Some(3));
         assert_eq!(after("table"), Some(1));
