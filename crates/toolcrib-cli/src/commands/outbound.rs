@@ -24,6 +24,9 @@ pub(super) struct SecretNeeded {
     name: String,
     /// Whether it is kept here.
     kept: bool,
+    /// The one host that it would be told; none where the tool has several.
+    #[serde(skip)]
+    host: Option<String>,
 }
 
 /// The hosts of a tool, and whether the settings name them.
@@ -50,11 +53,16 @@ pub(super) fn hosts(definition: &HttpDefinition, crib: &Crib) -> Vec<HostNeeded>
 
 /// The secrets of a tool, and whether they are kept here.
 pub(super) fn secrets(definition: &HttpDefinition, crib: &Crib) -> Vec<SecretNeeded> {
+    let host = match definition.targets().as_slice() {
+        [target] => Some(authority(target)),
+        _ => None,
+    };
     let names = definition.secrets().into_iter();
     names
         .map(|name| SecretNeeded {
             name: name.as_str().to_owned(),
             kept: crib.secrets().contains(name).unwrap_or(false),
+            host: host.clone(),
         })
         .collect()
 }
@@ -71,9 +79,12 @@ impl HostNeeded {
 impl SecretNeeded {
     pub(super) fn in_words(&self) -> String {
         let name = &self.name;
-        match self.kept {
-            true => format!("{name} is kept here"),
-            false => format!("{name} is missing: `toolcrib secret set {name}` asks for it"),
+        match (self.kept, &self.host) {
+            (true, _) => format!("{name} is kept here"),
+            (false, Some(host)) => {
+                format!("{name} is missing: `toolcrib secret set {name} --host {host}` asks for it")
+            }
+            (false, None) => format!("{name} is missing: `toolcrib secret set {name}` asks for it"),
         }
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use super::error::SecretError;
 use super::file::{self, Stored, exposure};
 use super::name::SecretName;
+use crate::egress::Target;
 use crate::model::secret::Secret;
 use crate::storage::{DurableDir, StorageError};
 
@@ -138,8 +139,12 @@ impl Loaded {
                 .all(|(file, stamp)| Stamp::at(&directory.join(file)) == *stamp)
     }
 
-    /// A secret that can be used; the error says why not.
-    pub(super) fn usable(&self, name: &SecretName) -> Result<&Stored, SecretError> {
+    /// A secret that can be used, for this target; the error says why not.
+    pub(super) fn usable(
+        &self,
+        name: &SecretName,
+        target: &Target,
+    ) -> Result<&Stored, SecretError> {
         if let Some(stored) = self.secrets.get(name) {
             return Ok(stored);
         }
@@ -151,7 +156,7 @@ impl Loaded {
                 "the secret `{name}` cannot be used: {why}"
             ))),
             Some(problem) => Err(SecretError::Unusable(problem.why.clone())),
-            None => Err(SecretError::Missing(name.to_string())),
+            None => Err(SecretError::missing(name.as_str(), Some(target))),
         }
     }
 

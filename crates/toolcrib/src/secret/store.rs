@@ -81,6 +81,17 @@ impl SecretStore {
         value: &Secret,
         binding: &Binding,
     ) -> Result<(), SecretError> {
+        self.set_with(name, value, |_| Ok(binding.clone()))?;
+        Ok(())
+    }
+
+    /// As [`set`](Self::set), with a binding made from that of the secret that is replaced; returns it.
+    pub fn set_with(
+        &self,
+        name: &SecretName,
+        value: &Secret,
+        binding: impl FnOnce(Option<&Binding>) -> Result<Binding, SecretError>,
+    ) -> Result<Binding, SecretError> {
         file::check_value(value)?;
         let dir = DurableDir::create(&self.0.directory)?;
         keep_private(&self.0.directory)?;
@@ -92,6 +103,7 @@ impl SecretStore {
             .ok()
             .flatten()
             .and_then(|bytes| file::parse(&file, &bytes).ok());
+        let binding = binding(before.as_ref().map(|before| &before.binding))?;
         let now = Timestamp::now();
         let (created_at, unknown) = before.map_or_else(
             || (now, serde_json::Map::new()),
@@ -107,7 +119,7 @@ impl SecretStore {
         };
         dir.write(&lock, &file, &file::render(&stored)?)?;
         dir.sweep(&lock)?;
-        Ok(())
+        Ok(binding)
     }
 
     /// What there is, by name. What is wrong with the rest, [`problems`](Self::problems) says.
@@ -138,7 +150,7 @@ impl SecretStore {
 
     /// Removes a secret, also one whose file is damaged.
     pub fn remove(&self, name: &SecretName) -> Result<(), SecretError> {
-        let missing = || SecretError::Missing(name.to_string());
+        let missing = || SecretError::missing(name.as_str(), None);
         let dir = DurableDir::open(&self.0.directory)?.ok_or_else(missing)?;
         let lock = dir.lock()?;
         if dir.remove(&lock, &file::file_name(name))? {
@@ -156,7 +168,7 @@ impl SecretStore {
         target: &Target,
     ) -> Result<Secret, SecretError> {
         let loaded = self.loaded(&mut self.state())?;
-        let stored = loaded.usable(name)?;
+        let stored = loaded.usable(name, target)?;
         stored.binding.check(name, bundle, target)?;
         Ok(stored.value.clone())
     }
