@@ -154,6 +154,10 @@ fn given(name: &SecretName, global: &Global, output: &Output) -> Result<Secret, 
         };
         return match terminal.ask_hidden(&format!("Value of {name} (not shown): ")) {
             Hidden::Text(value) => Ok(Secret::new(value)),
+            Hidden::Shown => Err(CliError::usage(
+                "the terminal would show the value while it is typed; nothing was asked",
+            )
+            .with_hint(FROM_ELSEWHERE)),
             Hidden::Cancelled => {
                 Err(ToolError::new(ErrorCode::Cancelled, "nothing was kept").into())
             }
