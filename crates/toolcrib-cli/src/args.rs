@@ -535,9 +535,7 @@ Examples:
 The value is asked for on a terminal, without showing it; elsewhere it is read from stdin, and
 newlines behind one line are dropped, of many lines the last one. It is never taken from the command
 line. It has 4 bytes at least, 64 KB at most. Setting a secret again replaces its value; hosts and
-bundles stay as they were unless others are named.
-
-  toolcrib secret set WEATHER_API_KEY --any-host   sends it to any host of `allowedHosts` again")]
+bundles stay as they were unless others are named. A new one is for any, unless some are named.")]
 pub(crate) struct SecretSetArgs {
     /// Its name: letters, digits and `_`
     #[arg(add = ArgValueCompleter::new(complete::secrets))]
@@ -545,13 +543,13 @@ pub(crate) struct SecretSetArgs {
     /// Refused: see above
     #[arg(hide = true)]
     pub(crate) value: Vec<OsString>,
-    /// Send it to this host only, written as in `allowedHosts`; may be repeated [default: as before, or any of them]
+    /// Send it to this host only, written as in `allowedHosts`; may be repeated [default: as before]
     #[arg(long = "host", value_name = "HOST")]
     pub(crate) hosts: Vec<String>,
     /// Send it to any host of `allowedHosts`, also if it was for some only
     #[arg(long, conflicts_with = "hosts")]
     pub(crate) any_host: bool,
-    /// Let only tools of this bundle use it; may be repeated [default: as before, or any bundle]
+    /// Let only tools of this bundle use it; may be repeated [default: as before]
     #[arg(long = "bundle", value_name = "BUNDLE")]
     pub(crate) bundles: Vec<String>,
     /// Let tools of any bundle use it, also if it was for some only
