@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -25,6 +26,9 @@ use crate::storage::{DurableDir, StorageError};
 /// How many values learned at run time are masked, and how many bytes of them.
 const MAX_LEARNED: usize = 64;
 const MAX_LEARNED_BYTES: usize = 128 * 1024;
+
+/// How long output goes on with what the files held.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What can be shown of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +58,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     loaded: Option<Arc<Loaded>>,
+    /// When the files were last looked at; none after they were written from here.
+    looked: Option<Instant>,
     /// Values that are in no file: tokens that servers gave, and what files held before.
     learned: VecDeque<Secret>,
     /// Made when it is first asked for: who lists secrets needs none.
@@ -118,6 +124,7 @@ impl SecretStore {
             unknown,
         };
         dir.write(&lock, &file, &file::render(&stored)?)?;
+        self.state().looked = None;
         dir.sweep(&lock)?;
         Ok(binding)
     }
@@ -201,6 +208,15 @@ impl SecretStore {
         state.masker()
     }
 
+    /// As [`masker`](Self::masker), with a look at the files only if nobody looked just now: for what comes many times a second.
+    pub(super) fn masker_of_late(&self) -> Masker {
+        let mut state = self.state();
+        if state.looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN) {
+            let _ = self.loaded(&mut state);
+        }
+        state.masker()
+    }
+
     /// Whether a variable of the environment is a secret: by its name, or because its value has one in it.
     pub(crate) fn is_in_variable(&self, name: &str, value: &str) -> bool {
         let masker = self.masker();
@@ -218,6 +234,7 @@ impl SecretStore {
 
     /// What the files hold now.
     fn loaded(&self, state: &mut State) -> Result<Arc<Loaded>, SecretError> {
+        state.looked = Some(Instant::now());
         if let Some(loaded) = &state.loaded
             && loaded.is_current(&self.0.directory)
         {
