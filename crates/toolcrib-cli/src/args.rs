@@ -532,9 +532,10 @@ Examples:
   toolcrib secret set DEPLOY_KEY < ~/.keys/deploy.pem
   toolcrib secret set GITHUB_TOKEN --from-env GH_TOKEN --host api.github.com --bundle github
 
-The value is asked for on a terminal, without showing it; elsewhere it is read from stdin, and one
-newline at its end is dropped. It is never taken from the command line. It has 4 bytes at least,
-64 KB at most. Setting a secret again replaces value, hosts and bundles.")]
+The value is asked for on a terminal, without showing it; elsewhere it is read from stdin, and
+newlines behind one line are dropped, of many lines the last one. It is never taken from the command
+line. It has 4 bytes at least, 64 KB at most. Setting a secret again replaces its value; hosts and
+bundles stay as they were unless others are named. A new one is for any, unless some are named.")]
 pub(crate) struct SecretSetArgs {
     /// Its name: letters, digits and `_`
     #[arg(add = ArgValueCompleter::new(complete::secrets))]
@@ -542,12 +543,18 @@ pub(crate) struct SecretSetArgs {
     /// Refused: see above
     #[arg(hide = true)]
     pub(crate) value: Vec<OsString>,
-    /// Send it to this host only, written as in `allowedHosts`; may be repeated [default: any of them]
+    /// Send it to this host only, written as in `allowedHosts`; may be repeated [default: as before]
     #[arg(long = "host", value_name = "HOST")]
     pub(crate) hosts: Vec<String>,
-    /// Let only tools of this bundle use it; may be repeated [default: any bundle]
+    /// Send it to any host of `allowedHosts`, also if it was for some only
+    #[arg(long, conflicts_with = "hosts")]
+    pub(crate) any_host: bool,
+    /// Let only tools of this bundle use it; may be repeated [default: as before]
     #[arg(long = "bundle", value_name = "BUNDLE")]
     pub(crate) bundles: Vec<String>,
+    /// Let tools of any bundle use it, also if it was for some only
+    #[arg(long, conflicts_with = "bundles")]
+    pub(crate) any_bundle: bool,
     /// Take the value from this variable of the environment
     #[arg(long, value_name = "VAR")]
     pub(crate) from_env: Option<String>,

@@ -79,6 +79,9 @@ pub(super) struct SecretNeeded {
     /// Why a call cannot have it, in the words of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// The one host that it would be told; none where the tool has several.
+    #[serde(skip)]
+    host: Option<String>,
 }
 
 /// The hosts of a tool, and whether the settings name them.
@@ -111,6 +114,10 @@ pub(super) fn secrets(
     crib: &Crib,
 ) -> Vec<SecretNeeded> {
     let told = definition.told();
+    let host = match definition.targets().as_slice() {
+        [target] => Some(target.entry()),
+        _ => None,
+    };
     let names = definition.secrets().into_iter();
     names
         .map(|name| {
@@ -121,6 +128,7 @@ pub(super) fn secrets(
                 name: name.as_str().to_owned(),
                 kept: crib.secrets().contains(name).unwrap_or(false),
                 reason: refused.map(|error| error.to_string()),
+                host: host.clone(),
             }
         })
         .collect()
@@ -138,12 +146,15 @@ impl HostNeeded {
 impl SecretNeeded {
     pub(super) fn in_words(&self) -> String {
         let name = &self.name;
-        match &self.reason {
-            None => format!("{name} is kept here"),
-            Some(_) if !self.kept => {
+        match (&self.reason, &self.host) {
+            (None, _) => format!("{name} is kept here"),
+            (Some(reason), _) if self.kept => format!("{name} cannot be used: {reason}"),
+            (Some(_), Some(host)) => {
+                format!("{name} is missing: `toolcrib secret set {name} --host {host}` asks for it")
+            }
+            (Some(_), None) => {
                 format!("{name} is missing: `toolcrib secret set {name}` asks for it")
             }
-            Some(reason) => format!("{name} cannot be used: {reason}"),
         }
     }
 }

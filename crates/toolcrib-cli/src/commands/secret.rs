@@ -35,7 +35,7 @@ pub(super) fn secret(command: &SecretCommand, global: &Global, output: &Output) 
 impl From<SecretError> for CliError {
     fn from(error: SecretError) -> Self {
         let hint = match &error {
-            SecretError::Missing(_) => "`toolcrib secret list` shows the names",
+            SecretError::Missing { .. } => "`toolcrib secret list` shows the names",
             SecretError::Invalid(_) | SecretError::NotBound(_) => {
                 "`toolcrib secret set --help` says what can be kept"
             }
@@ -62,7 +62,8 @@ fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), Cli
         .map(|bundle| Slug::parse(bundle))
         .collect::<Result<_, _>>()
         .map_err(|error| CliError::usage(error.to_string()))?;
-    let binding = Binding::new(args.hosts.iter().map(String::as_str), bundles)?;
+    // Refused before anybody is asked for a value.
+    Binding::new(args.hosts.iter().map(String::as_str), bundles.clone())?;
     let crib = open(global, output)?;
     if let Some(tool) = tool_with_argument(&crib, &name) {
         let message = format!(
@@ -76,7 +77,9 @@ fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), Cli
         None => given(&name, global, output)?,
     };
     let is_new = !crib.secrets().contains(&name)?;
-    crib.secrets().set(&name, &value, &binding)?;
+    let binding = crib
+        .secrets()
+        .set_with(&name, &value, |before| binding_from(args, bundles, before))?;
     let entry = crib.secrets().list()?.into_iter().find(|e| e.name == name);
     if output.json() {
         output.document(&entry.as_ref().map(as_json));
@@ -89,6 +92,23 @@ fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), Cli
         binding_in_words(&binding)
     ));
     Ok(())
+}
+
+/// What was said; and of what was not, what was before: whoever sets a new value does not mean to tell it to more hosts.
+fn binding_from(
+    args: &SecretSetArgs,
+    bundles: Vec<Slug>,
+    before: Option<&Binding>,
+) -> Result<Binding, SecretError> {
+    let hosts = match before {
+        Some(before) if args.hosts.is_empty() && !args.any_host => before.hosts(),
+        _ => &args.hosts,
+    };
+    let bundles = match before {
+        Some(before) if bundles.is_empty() && !args.any_bundle => before.bundles().to_vec(),
+        _ => bundles,
+    };
+    Binding::new(hosts.iter().map(String::as_str), bundles)
 }
 
 /// An HTTP tool whose arguments have one of this name.
@@ -134,6 +154,10 @@ fn given(name: &SecretName, global: &Global, output: &Output) -> Result<Secret, 
         };
         return match terminal.ask_hidden(&format!("Value of {name} (not shown): ")) {
             Hidden::Text(value) => Ok(Secret::new(value)),
+            Hidden::Shown => Err(CliError::usage(
+                "the terminal would show the value while it is typed; nothing was asked",
+            )
+            .with_hint(FROM_ELSEWHERE)),
             Hidden::Cancelled => {
                 Err(ToolError::new(ErrorCode::Cancelled, "nothing was kept").into())
             }
@@ -147,17 +171,25 @@ fn given(name: &SecretName, global: &Global, output: &Output) -> Result<Secret, 
         .map_err(|error| CliError::usage(format!("cannot read standard input: {error}")))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| CliError::usage("standard input is not UTF-8 text"))?;
-    // `echo` and editors end a text with a newline that is no part of it.
-    let value = text
-        .strip_suffix("\r\n")
-        .or_else(|| text.strip_suffix('\n'))
-        .unwrap_or(&text);
+    let value = without_newlines(&text);
     if value.is_empty() {
         return Err(
             CliError::usage("there is no value: standard input is empty").with_hint(FROM_ELSEWHERE),
         );
     }
     Ok(Secret::new(value))
+}
+
+/// A value as it was meant: `echo`, editors and scripts end a text with newlines that are no part of it. Of many lines, as of a
+/// private key, only the last newline is taken.
+fn without_newlines(text: &str) -> &str {
+    let line = text.trim_end_matches(['\r', '\n']);
+    if !line.contains('\n') {
+        return line;
+    }
+    text.strip_suffix("\r\n")
+        .or_else(|| text.strip_suffix('\n'))
+        .unwrap_or(text)
 }
 
 const FROM_ELSEWHERE: &str = "pipe it in, as in `pass show weather | toolcrib secret set NAME`, or name a variable with `--from-env VAR`";
@@ -218,7 +250,7 @@ fn remove(names: &[String], crib: &Crib, output: &Output) -> Result<(), CliError
     // All or none: half a command is hard to repeat.
     for name in &names {
         if !crib.secrets().contains(name)? {
-            return Err(SecretError::Missing(name.to_string()).into());
+            return Err(no_such(name, crib));
         }
     }
     for name in &names {
@@ -233,6 +265,20 @@ fn remove(names: &[String], crib: &Crib, output: &Output) -> Result<(), CliError
         output.say(&format!("removed `{name}`"));
     }
     Ok(())
+}
+
+/// What is said of a name that is to be removed and is none.
+fn no_such(name: &SecretName, crib: &Crib) -> CliError {
+    let entries = crib.secrets().list().unwrap_or_default();
+    let names = || entries.iter().map(|entry| entry.name.as_str());
+    let near = text::nearest(name.as_str(), names());
+    let hint = match near.as_slice() {
+        [] if entries.is_empty() => "there are no secrets".to_owned(),
+        [] => "`toolcrib secret list` shows those there are".to_owned(),
+        near => format!("did you mean `{}`?", near.join("`, `")),
+    };
+    let message = format!("there is no secret `{name}`; nothing was removed");
+    CliError::from(ToolError::new(ErrorCode::ToolUnavailable, message)).with_hint(hint)
 }
 
 fn as_json(entry: &SecretEntry) -> Value {

@@ -1,12 +1,14 @@
 //! From words to what the command asks for. Everything that stands in the way is said at once.
 
+use std::fmt;
+
 use super::mark;
 use super::table::{self, Does, Opt};
 use super::why::Why;
 use toolcrib::model::text;
 
 /// What a command asks for, option by option; texts may have marks.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Command {
     pub(super) url: String,
     pub(super) method: Option<String>,
@@ -30,8 +32,20 @@ pub(super) struct Command {
     pub(super) ignored: Vec<(String, &'static str)>,
 }
 
+/// Without texts: any of them may be, or have, a credential.
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Command")
+            .field("headers", &self.headers.len())
+            .field("data", &self.data.len())
+            .field("cookies", &self.cookies.len())
+            .field("has_user", &self.user.is_some())
+            .field("has_bearer", &self.bearer.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
 /// A piece of the body.
-#[derive(Debug)]
 pub(super) enum Data {
     /// As it stands.
     Plain(String),
@@ -261,5 +275,19 @@ impl Reader {
             format!("the value of `{shown}` is no number that tools take ({unit})"),
             "write one",
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_at_a_command_shows_no_texts() {
+        let words = "curl https://SENTINEL.example/?k=SENTINEL -H a:SENTINEL -d SENTINEL -u me:SENTINEL \
+                     --oauth2-bearer SENTINEL -b a=SENTINEL -A SENTINEL -e SENTINEL";
+        let words = words.split_whitespace().map(str::to_owned).collect();
+        let shown = format!("{:?}", read(words).unwrap());
+        assert!(!shown.contains("SENTINEL"), "{shown}");
     }
 }

@@ -1,5 +1,7 @@
 //! Which values become secrets. Their values are looked at, compared, and forgotten: nothing here gives one back.
 
+use std::fmt;
+
 use super::credential;
 use super::mark;
 
@@ -10,12 +12,18 @@ pub(super) struct Secrets {
     kept: Vec<Kept>,
 }
 
-#[derive(Debug)]
 struct Kept {
     name: String,
     /// What was typed, so that the same credential is the same secret; a variable has none.
     value: Option<String>,
     place: String,
+}
+
+/// Without the value.
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.place)
+    }
 }
 
 /// A secret that a tool needs.
@@ -132,4 +140,20 @@ fn tells(value: &str, are_cookies: bool) -> bool {
         mark::literals(value).contains(char::is_alphanumeric)
     };
     value.split(';').any(is_told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_at_secrets_shows_no_values() {
+        let mut secrets = Secrets::of("api.example.com", "tool");
+        secrets.conceal("SENTINEL-7f3a", "token", "a header");
+        let shown = format!("{secrets:?}");
+        assert!(
+            shown.contains("a header") && !shown.contains("7f3a"),
+            "{shown}"
+        );
+    }
 }

@@ -221,20 +221,25 @@ impl Terminal {
     /// Asks for a line that is not shown. Keys are read one by one: a line that the terminal itself edits ends at 4096 bytes,
     /// and a signal in the middle would leave the terminal without echo.
     pub(crate) fn ask_hidden(&self, question: &str) -> Hidden {
-        let found = tcgetattr(&self.input).ok();
+        let Ok(mut modes) = tcgetattr(&self.input) else {
+            return Hidden::Shown;
+        };
         let _attention = Attention {
             terminal: self,
-            found: found.clone(),
+            found: Some(modes.clone()),
         };
-        if let Some(mut modes) = found {
-            modes.local_modes -=
-                LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
-            modes.input_modes -= InputModes::IXON;
-            let _ = tcsetattr(&self.input, OptionalActions::Now, &modes);
+        modes.local_modes -=
+            LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+        modes.input_modes -= InputModes::IXON;
+        let set = tcsetattr(&self.input, OptionalActions::Now, &modes);
+        // It succeeds as soon as one of the modes could be set.
+        let echoes = |modes: Termios| modes.local_modes.contains(LocalModes::ECHO);
+        if set.is_err() || tcgetattr(&self.input).map_or(true, echoes) {
+            return Hidden::Shown;
         }
         self.forget_typed();
         let _ = write!(&self.output, "{question}");
-        let mut typed: Vec<u8> = Vec::new();
+        let mut typed = Keys::default();
         let ended = loop {
             let mut bytes = [0; 4096];
             let read = match rustix::io::read(&self.input, &mut bytes) {
@@ -243,7 +248,7 @@ impl Terminal {
                 Err(Errno::INTR) => continue,
                 Err(_) => break Hidden::Cancelled,
             };
-            if let Some(ended) = take_keys(&mut typed, &bytes[..read]) {
+            if let Some(ended) = typed.take(&bytes[..read]) {
                 break ended;
             }
         };
@@ -304,28 +309,70 @@ pub(crate) enum Hidden {
     Text(String),
     /// Ctrl-C, Ctrl-D, or the terminal is gone.
     Cancelled,
+    /// Nothing was asked: the terminal would show what is typed.
+    Shown,
 }
 
-/// Takes keys as a line editor would; something once the line is over.
-fn take_keys(typed: &mut Vec<u8>, keys: &[u8]) -> Option<Hidden> {
-    for key in keys {
-        match key {
-            b'\n' | b'\r' => {
-                let text = String::from_utf8_lossy(typed).into_owned();
-                return Some(Hidden::Text(text));
+/// A line that is typed, and what kind of key is being read.
+#[derive(Default)]
+struct Keys {
+    typed: Vec<u8>,
+    escape: Escape,
+}
+
+/// How far a key is read that is more than one byte: arrows, `Home`, functions.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    #[default]
+    No,
+    /// After ESC.
+    Begun,
+    /// After ESC `[`: until a byte from `@` to `~`.
+    Sequence,
+    /// After ESC `O`: one byte.
+    Single,
+}
+
+impl Keys {
+    /// Takes keys as a line editor would; something once the line is over.
+    fn take(&mut self, keys: &[u8]) -> Option<Hidden> {
+        for key in keys {
+            if self.is_of_escape(*key) {
+                continue;
             }
-            // Ctrl-C, Ctrl-D, Ctrl-\.
-            0x03 | 0x04 | 0x1c => return Some(Hidden::Cancelled),
-            // Backspace takes a whole character.
-            0x08 | 0x7f => while typed.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
-            // Ctrl-U.
-            0x15 => typed.clear(),
-            b'\t' | 0x20.. if typed.len() <= 2 * MAX_LINE => typed.push(*key),
-            // Other keys are no characters.
-            _ => {}
+            match key {
+                b'\n' | b'\r' => {
+                    let text = String::from_utf8_lossy(&self.typed).into_owned();
+                    return Some(Hidden::Text(text));
+                }
+                // Ctrl-C, Ctrl-D, Ctrl-\.
+                0x03 | 0x04 | 0x1c => return Some(Hidden::Cancelled),
+                // Backspace takes a whole character.
+                0x08 | 0x7f => while self.typed.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
+                // Ctrl-U.
+                0x15 => self.typed.clear(),
+                b'\t' | 0x20.. if self.typed.len() <= 2 * MAX_LINE => self.typed.push(*key),
+                // Other keys are no characters.
+                _ => {}
+            }
         }
+        None
     }
-    None
+
+    /// Whether a byte belongs to a key that is no character. A control character ends every one: Enter and Ctrl-C always work.
+    fn is_of_escape(&mut self, key: u8) -> bool {
+        let (is_it, next) = match (self.escape, key) {
+            (_, 0x1b) => (true, Escape::Begun),
+            (Escape::No, _) | (_, ..0x20 | 0x7f) => (false, Escape::No),
+            (Escape::Begun, b'[') => (true, Escape::Sequence),
+            (Escape::Begun, b'O') => (true, Escape::Single),
+            (Escape::Sequence, 0x20..=0x3f) => (true, Escape::Sequence),
+            // The last byte, or a character with Alt.
+            (Escape::Begun | Escape::Sequence | Escape::Single, _) => (true, Escape::No),
+        };
+        self.escape = next;
+        is_it
+    }
 }
 
 fn text_of(typed: &[u8]) -> Line {
@@ -399,5 +446,28 @@ fn is_ready(fd: BorrowedFd<'_>, within: Duration) -> bool {
             Err(_) if left.is_zero() => return false,
             Err(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(pieces: &[&[u8]]) -> Option<Hidden> {
+        let mut keys = Keys::default();
+        pieces.iter().find_map(|piece| keys.take(piece))
+    }
+
+    #[test]
+    fn keys_that_are_no_characters_leave_nothing_in_a_hidden_line() {
+        let typed = |line: &str| Some(Hidden::Text(line.to_owned()));
+        assert_eq!(text(&[b"ab\x1b[Acd\n"]), typed("abcd"));
+        assert_eq!(text(&[b"ab\x1b", b"[", b"1;5", b"Ccd\r"]), typed("abcd"));
+        assert_eq!(text(&[b"\x1bOPab\x1b[3~\x1b[15~cd\n"]), typed("abcd"));
+        assert_eq!(text(&[b"\x1b[200~abcd\x1b[201~\n"]), typed("abcd"));
+        assert_eq!(text(&[b"a[Ab\x7f\x7fA\x08\n"]), typed("a["));
+        // Whatever was begun, Enter and Ctrl-C are what they are.
+        assert_eq!(text(&[b"abcd\x1b[\n"]), typed("abcd"));
+        assert_eq!(text(&[b"abcd\x1b\x03"]), Some(Hidden::Cancelled));
     }
 }

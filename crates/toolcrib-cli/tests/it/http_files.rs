@@ -74,7 +74,8 @@ fn what_a_tool_needs_to_be_called_is_explained() {
         "{ran:?}"
     );
     assert!(
-        ran.stdout.contains("`toolcrib secret set WEATHER_API_KEY`"),
+        ran.stdout
+            .contains("`toolcrib secret set WEATHER_API_KEY --host api.weatherapi.com`"),
         "{ran:?}"
     );
     let json = test.run(&["explain", "weather", "--json"]).exits(0).json();

@@ -26,7 +26,7 @@ use crate::model::outcome::ToolOutput;
 use crate::model::secret::Secret;
 use crate::model::spec::ToolSpec;
 use crate::model::text;
-use crate::secret::{self, SecretError, SecretStore};
+use crate::secret::{self, SecretStore};
 use crate::tool::Tool;
 use provider::{Asked, Service};
 
@@ -206,23 +206,18 @@ impl WebSearch {
         let Some(name) = service.secret() else {
             return Ok(None);
         };
-        let missing = |why: String| {
-            let message = format!("{service} wants a key: {why}");
-            ToolError::new(ErrorCode::ToolUnavailable, message)
-        };
         let Some(secrets) = &self.secrets else {
-            return Err(missing(format!(
-                "there is no store that could hold the secret `{}`",
+            let message = format!(
+                "{service} wants a key: there is no store that could hold the secret `{}`",
                 name.as_str()
-            )));
+            );
+            return Err(ToolError::new(ErrorCode::ToolUnavailable, message));
         };
         let bundle = &self.spec.bundle;
         let revealed = secrets.reveal(name, bundle, service.target());
-        revealed.map(Some).map_err(|error| match error {
-            SecretError::Storage(_) => {
-                ToolError::new(ErrorCode::StorageError, error.to_string()).caused_by(error)
-            }
-            error => missing(error.to_string()),
+        revealed.map(Some).map_err(|error| {
+            let message = format!("{service} wants a key: {error}");
+            ToolError::new(error.code(), message).caused_by(error)
         })
     }
 }

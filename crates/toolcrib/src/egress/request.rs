@@ -1,5 +1,6 @@
 //! What is sent and what comes back: [`Request`] and [`Response`].
 
+use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +16,7 @@ const MAX_HEADERS: usize = 100;
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
 /// One request. Made with [`Request::get`] and changed by field.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Request {
     /// GET, POST, …
     pub method: Method,
@@ -40,6 +41,21 @@ pub struct Request {
     pub max_redirects: u8,
     /// Where it is noted what left, also when nothing comes back: `CallContext::exchanges` for a call's own record.
     pub log: ExchangeLog,
+}
+
+/// Without what may be a secret: path, query, values of headers, body.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<&str> = self.headers.keys().map(HeaderName::as_str).collect();
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("host", &self.url.host_str())
+            .field("port", &self.url.port_or_known_default())
+            .field("headers", &headers)
+            .field("body_bytes", &self.body.len())
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Request {

@@ -54,7 +54,7 @@ impl Binding {
         bundle: &Slug,
         target: &Target,
     ) -> Result<(), SecretError> {
-        let anew = "with the hosts and bundles it is for";
+        let anew = "with everything else it is for";
         if !self.bundles.is_empty() && !self.bundles.contains(bundle) {
             let bundles: Vec<&str> = self.bundles.iter().map(Slug::as_str).collect();
             return Err(SecretError::NotBound(format!(

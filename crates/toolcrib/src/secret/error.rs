@@ -1,5 +1,6 @@
 //! Why a secret cannot be had or kept.
 
+use crate::egress::Target;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::storage::StorageError;
 
@@ -7,8 +8,13 @@ use crate::storage::StorageError;
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// There is none of this name.
-    #[error("there is no secret `{0}`; `toolcrib secret set {0}` asks for its value")]
-    Missing(String),
+    #[error("there is no secret `{name}`{}", how_to_set(name, host.as_deref()))]
+    Missing {
+        /// Its name.
+        name: String,
+        /// The host that it would be told, as `allowedHosts` would name it, where somebody needs it.
+        host: Option<String>,
+    },
     /// It may not be told this host, or used by this bundle.
     #[error("{0}")]
     NotBound(String),
@@ -23,14 +29,37 @@ pub enum SecretError {
     Storage(#[from] StorageError),
 }
 
-impl From<SecretError> for ToolError {
-    fn from(error: SecretError) -> Self {
-        let code = match &error {
-            SecretError::Missing(_) | SecretError::Unusable(_) => ErrorCode::ToolUnavailable,
-            SecretError::NotBound(_) => ErrorCode::PermissionDenied,
+impl SecretError {
+    /// There is none of this name, which would be told this target.
+    pub(crate) fn missing(name: &str, target: Option<&Target>) -> Self {
+        SecretError::Missing {
+            name: name.to_owned(),
+            host: target.map(Target::entry),
+        }
+    }
+
+    /// What it is called for whoever made the call.
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            SecretError::Missing { .. } | SecretError::Unusable(_) | SecretError::NotBound(_) => {
+                ErrorCode::ToolUnavailable
+            }
             SecretError::Invalid(_) => ErrorCode::Usage,
             SecretError::Storage(_) => ErrorCode::StorageError,
-        };
-        ToolError::new(code, error.to_string())
+        }
+    }
+}
+
+impl From<SecretError> for ToolError {
+    fn from(error: SecretError) -> Self {
+        ToolError::new(error.code(), error.to_string())
+    }
+}
+
+/// What to type where somebody needs it.
+fn how_to_set(name: &str, host: Option<&str>) -> String {
+    match host {
+        Some(host) => format!("; `toolcrib secret set {name} --host {host}` asks for its value"),
+        None => format!("; `toolcrib secret set {name}` asks for its value"),
     }
 }

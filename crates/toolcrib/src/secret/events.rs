@@ -11,6 +11,8 @@ use crate::model::event::{EventKind, OutputStream};
 pub(crate) struct EventMask {
     store: SecretStore,
     open: Vec<Open>,
+    /// Whether there was an event before.
+    begun: bool,
 }
 
 /// A stream of output that is not over.
@@ -27,6 +29,7 @@ impl EventMask {
         EventMask {
             store,
             open: Vec::new(),
+            begun: false,
         }
     }
 
@@ -38,7 +41,11 @@ impl EventMask {
             EventKind::Finished { .. } => Masker::default(),
             // The tool has just been looked for, and the secrets with it.
             EventKind::Started { .. } => self.store.masker_of_late(),
-            _ => self.store.masker(),
+            // Output begins with what is known at that moment; then files are not looked at for every chunk.
+            _ => match std::mem::replace(&mut self.begun, true) {
+                true => self.store.masker_for_output(),
+                false => self.store.masker(),
+            },
         };
         if masker.is_empty() && self.open.is_empty() {
             return vec![kind];
@@ -174,4 +181,48 @@ fn output(
         step: step.map(|step| masker.mask(step).into_owned()),
         console,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::model::secret::Secret;
+    use crate::secret::{Binding, SecretName};
+
+    fn shown(mask: &mut EventMask, text: &str) -> String {
+        let told = mask.filter(EventKind::Output {
+            stream: OutputStream::Stdout,
+            chunk: text.to_owned(),
+            step: None,
+            console: false,
+        });
+        let chunks = told.into_iter().map(|kind| match kind {
+            EventKind::Output { chunk, .. } => chunk,
+            other => panic!("{other:?}"),
+        });
+        chunks.collect()
+    }
+
+    #[test]
+    fn what_is_set_or_learned_here_is_masked_in_the_next_chunk_and_what_others_set_in_the_next_call()
+     {
+        let home = TempDir::new().unwrap();
+        let store = SecretStore::at(home.path());
+        let set = |store: &SecretStore, name: &str, value: &str| {
+            let name = SecretName::parse(name).unwrap();
+            let (value, binding) = (Secret::new(value), Binding::default());
+            store.set(&name, &value, &binding).unwrap();
+        };
+        let mut mask = EventMask::new(store.clone());
+        assert_eq!(shown(&mut mask, "first-7f3a!"), "first-7f3a!");
+        set(&store, "FIRST", "first-7f3a");
+        assert_eq!(shown(&mut mask, "first-7f3a!"), "[REDACTED]!");
+        store.also_mask(&Secret::new("learned-7f3a"));
+        assert_eq!(shown(&mut mask, "learned-7f3a!"), "[REDACTED]!");
+        set(&SecretStore::at(home.path()), "OTHER", "other-7f3a");
+        let mut next = EventMask::new(store.clone());
+        assert_eq!(shown(&mut next, "other-7f3a!"), "[REDACTED]!");
+    }
 }

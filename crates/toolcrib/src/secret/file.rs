@@ -10,14 +10,13 @@ use serde_json::Value;
 
 use super::binding::Binding;
 use super::error::SecretError;
+use super::forms::MIN_BYTES;
 use super::name::SecretName;
 use crate::model::JsonObject;
 use crate::model::digest::Digester;
 use crate::model::names::Slug;
 use crate::model::secret::Secret;
 
-/// The shortest value: shorter ones could not be masked without masking everything.
-pub(super) const MIN_BYTES: usize = 4;
 /// The longest value.
 pub(super) const MAX_BYTES: usize = 64 * 1024;
 /// The longest file: a value of which every byte is escaped, and what is around it.

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use super::error::SecretError;
 use super::file::{self, Stored, exposure};
 use super::name::SecretName;
+use crate::egress::Target;
 use crate::model::secret::Secret;
 use crate::storage::{DurableDir, StorageError};
 
@@ -138,8 +139,12 @@ impl Loaded {
                 .all(|(file, stamp)| Stamp::at(&directory.join(file)) == *stamp)
     }
 
-    /// A secret that can be used; the error says why not.
-    pub(super) fn usable(&self, name: &SecretName) -> Result<&Stored, SecretError> {
+    /// A secret that can be used, for this target; the error says why not.
+    pub(super) fn usable(
+        &self,
+        name: &SecretName,
+        target: &Target,
+    ) -> Result<&Stored, SecretError> {
         if let Some(stored) = self.secrets.get(name) {
             return Ok(stored);
         }
@@ -151,7 +156,7 @@ impl Loaded {
                 "the secret `{name}` cannot be used: {why}"
             ))),
             Some(problem) => Err(SecretError::Unusable(problem.why.clone())),
-            None => Err(SecretError::Missing(name.to_string())),
+            None => Err(SecretError::missing(name.as_str(), Some(target))),
         }
     }
 
@@ -193,9 +198,13 @@ fn is_settled(metadata: &Metadata) -> bool {
         metadata.ctime().unsigned_abs(),
         u32::try_from(metadata.ctime_nsec()).unwrap_or_default(),
     );
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH + changed)
-        .is_ok_and(|age| age > RECENT)
+    is_long_from(SystemTime::UNIX_EPOCH + changed, SystemTime::now())
+}
+
+/// Whether a time differs enough from now. One in the future, of a clock that was set back since, does: a change would show.
+fn is_long_from(changed: SystemTime, now: SystemTime) -> bool {
+    let distance = now.duration_since(changed);
+    distance.unwrap_or_else(|ahead| ahead.duration()) > RECENT
 }
 
 fn read_file(dir: &DurableDir, name: &str) -> Result<Found, String> {
@@ -219,4 +228,19 @@ fn read_file(dir: &DurableDir, name: &str) -> Result<Found, String> {
         exposed: exposure(&metadata),
         settled: is_settled(&metadata),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_left_alone_long_enough_also_if_its_time_is_ahead() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let hour = Duration::from_secs(3600);
+        let little = Duration::from_millis(50);
+        assert!(is_long_from(now - hour, now) && is_long_from(now + hour, now));
+        assert!(!is_long_from(now - little, now) && !is_long_from(now + little, now));
+        assert!(!is_long_from(now, now));
+    }
 }

@@ -30,6 +30,8 @@ const MAX_LEARNED_BYTES: usize = 128 * 1024;
 
 /// How long ago a look at the files is a moment ago: less than another process takes to keep a secret and have it printed.
 const LATELY: Duration = Duration::from_micros(500);
+/// How long output goes on with what the files held.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What can be shown of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,14 +61,14 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     loaded: Option<Arc<Loaded>>,
+    /// When the files were last looked at; none after they were written from here.
+    looked: Option<Instant>,
     /// Values that are in no file: tokens that servers gave, and what files held before.
     learned: VecDeque<Secret>,
     /// Made when it is first asked for: who lists secrets needs none.
     masker: Option<Masker>,
     /// How often something else was found in the files.
     readings: u64,
-    /// When somebody last looked at the files.
-    looked: Option<Instant>,
 }
 
 impl SecretStore {
@@ -90,6 +92,17 @@ impl SecretStore {
         value: &Secret,
         binding: &Binding,
     ) -> Result<(), SecretError> {
+        self.set_with(name, value, |_| Ok(binding.clone()))?;
+        Ok(())
+    }
+
+    /// As [`set`](Self::set), with a binding made from that of the secret that is replaced; returns it.
+    pub fn set_with(
+        &self,
+        name: &SecretName,
+        value: &Secret,
+        binding: impl FnOnce(Option<&Binding>) -> Result<Binding, SecretError>,
+    ) -> Result<Binding, SecretError> {
         file::check_value(value)?;
         let dir = DurableDir::create(&self.0.directory)?;
         keep_private(&self.0.directory)?;
@@ -101,6 +114,7 @@ impl SecretStore {
             .ok()
             .flatten()
             .and_then(|bytes| file::parse(&file, &bytes).ok());
+        let binding = binding(before.as_ref().map(|before| &before.binding))?;
         let now = Timestamp::now();
         let (created_at, unknown) = before.map_or_else(
             || (now, serde_json::Map::new()),
@@ -117,7 +131,7 @@ impl SecretStore {
         dir.write(&lock, &file, &file::render(&stored)?)?;
         self.state().looked = None;
         dir.sweep(&lock)?;
-        Ok(())
+        Ok(binding)
     }
 
     /// What there is, by name. What is wrong with the rest, [`problems`](Self::problems) says.
@@ -148,7 +162,7 @@ impl SecretStore {
 
     /// Removes a secret, also one whose file is damaged.
     pub fn remove(&self, name: &SecretName) -> Result<(), SecretError> {
-        let missing = || SecretError::Missing(name.to_string());
+        let missing = || SecretError::missing(name.as_str(), None);
         let dir = DurableDir::open(&self.0.directory)?.ok_or_else(missing)?;
         let lock = dir.lock()?;
         if dir.remove(&lock, &file::file_name(name))? {
@@ -167,7 +181,7 @@ impl SecretStore {
         target: &Target,
     ) -> Result<Secret, SecretError> {
         let loaded = self.loaded(&mut self.state())?;
-        let stored = loaded.usable(name)?;
+        let stored = loaded.usable(name, target)?;
         stored.binding.check(name, bundle, target)?;
         Ok(stored.value.clone())
     }
@@ -228,6 +242,15 @@ impl SecretStore {
         let is_fresh = state.looked.is_some_and(|at| at.elapsed() < LATELY)
             && state.loaded.as_ref().is_some_and(|loaded| loaded.settled);
         if !is_fresh {
+            let _ = self.loaded(&mut state);
+        }
+        state.masker()
+    }
+
+    /// As [`masker`](Self::masker), with a look at the files only now and then: for what comes many times a second.
+    pub(super) fn masker_for_output(&self) -> Masker {
+        let mut state = self.state();
+        if state.looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN) {
             let _ = self.loaded(&mut state);
         }
         state.masker()

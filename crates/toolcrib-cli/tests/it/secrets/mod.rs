@@ -75,7 +75,7 @@ fn a_secret_is_set_listed_replaced_and_removed() {
     assert_ne!(again[0]["hash"], first["hash"]);
     assert_eq!(
         (&again[0]["bundles"], &again[0]["createdAt"]),
-        (&json!([]), &first["createdAt"])
+        (&json!(["weather"]), &first["createdAt"])
     );
     test.run(&["secret", "rm", "KEY", "OTHER"])
         .exits(3)
@@ -85,7 +85,47 @@ fn a_secret_is_set_listed_replaced_and_removed() {
         .prints("{\"removed\":[\"KEY\"]}\n");
     test.run(&["secret", "rm", "KEY"])
         .exits(3)
-        .says("toolcrib secret list");
+        .says("there is no secret `KEY`; nothing was removed")
+        .says("there are no secrets");
+}
+
+#[test]
+fn a_name_that_is_none_is_not_removed_and_near_ones_are_named() {
+    let test = Test::new();
+    keeps(&test, "WEATHER_KEY", VALUE);
+    let ran = test.run(&["secret", "rm", "WEATHER_KYE"]).exits(3);
+    let ran = ran.says("did you mean `WEATHER_KEY`?");
+    assert!(!ran.stderr.contains("secret set"), "{ran:?}");
+    test.run(&["secret", "rm", "QQQQ"])
+        .exits(3)
+        .says("`toolcrib secret list` shows those there are");
+}
+
+#[test]
+fn a_new_value_keeps_hosts_and_bundles_until_others_are_named() {
+    let test = Test::new();
+    let set = |words: &[&str]| {
+        let words = [&["secret", "set", "KEY", "--json"], words].concat();
+        let json = test.run_with_input(&words, VALUE).exits(0).json();
+        (json["hosts"].clone(), json["bundles"].clone())
+    };
+    let (host, bundle) = ("api.example.test", "weather");
+    let bound = (json!([host]), json!([bundle]));
+    assert_eq!(set(&["--host", host, "--bundle", bundle]), bound);
+    assert_eq!(set(&[]), bound);
+    // Also while the file is open to others, and the secret cannot be used.
+    let file = std::fs::read_dir(test.home().join("secrets")).unwrap();
+    let is_json = |path: &std::path::PathBuf| path.extension().is_some_and(|e| e == "json");
+    let file = file.map(|entry| entry.unwrap().path()).find(is_json);
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(file.unwrap(), open).unwrap();
+    assert_eq!(set(&[]), bound);
+    let other = (json!(["other.example.test"]), json!([bundle]));
+    assert_eq!(set(&["--host", "other.example.test"]), other);
+    assert_eq!(set(&["--any-host"]), (json!([]), json!([bundle])));
+    assert_eq!(set(&["--any-bundle"]), (json!([]), json!([])));
+    let both = ["secret", "set", "KEY", "--any-host", "--host", host];
+    test.run_with_input(&both, VALUE).exits(2);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! The invariant: a value changes what stands at its position, and nothing else. A value stays in its segment of the path, one that
 //! would take its segment away (`.`, `..`, nothing) is refused, and the finished URL must have the target that the file names.
 
+use std::fmt;
+
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -19,7 +21,6 @@ use crate::model::error::{ErrorCode, ToolError};
 const MAX_REDIRECTS: u8 = 5;
 
 /// A request as texts.
-#[derive(Debug)]
 pub(super) struct Draft {
     pub(super) url: String,
     pub(super) headers: Vec<Header>,
@@ -27,12 +28,29 @@ pub(super) struct Draft {
 }
 
 /// A header of a draft.
-#[derive(Debug)]
 pub(super) struct Header {
     pub(super) name: HeaderName,
     pub(super) value: String,
     /// Whether it must not be told another origin, nor anybody who looks.
     pub(super) sensitive: bool,
+}
+
+/// Without what may be a secret: the texts themselves.
+impl fmt::Debug for Draft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Draft")
+            .field("url_bytes", &self.url.len())
+            .field("headers", &self.headers)
+            .field("body_bytes", &self.body.len())
+            .finish()
+    }
+}
+
+/// Without the value.
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bytes)", self.name, self.value.len())
+    }
 }
 
 impl Draft {
@@ -249,5 +267,39 @@ impl Segment<'_> {
             _ => return Ok(()),
         };
         fill.unfit(Unfit::value(placeholder, why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_at_a_draft_or_a_request_shows_no_values() {
+        let draft = Draft {
+            url: "https://api.example/SENTINEL?key=SENTINEL".to_owned(),
+            headers: vec![Header {
+                name: ACCEPT,
+                value: "SENTINEL".to_owned(),
+                sensitive: false,
+            }],
+            body: "SENTINEL".to_owned(),
+        };
+        let shown = format!("{draft:?}");
+        assert!(
+            shown.contains("accept") && !shown.contains("SENTINEL"),
+            "{shown}"
+        );
+        let (url, _) = Target::parse("https://me:SENTINEL@api.example/SENTINEL?key=SENTINEL")
+            .or_else(|_| Target::parse(&draft.url))
+            .unwrap();
+        let mut request = Request::get(url);
+        request.headers = headers(draft.headers).unwrap();
+        request.body = Bytes::from(draft.body);
+        let shown = format!("{request:?}");
+        assert!(
+            shown.contains("api.example") && !shown.contains("SENTINEL"),
+            "{shown}"
+        );
     }
 }

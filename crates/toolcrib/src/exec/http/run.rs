@@ -52,7 +52,9 @@ impl<'a> Run<'a> {
         let several = requests.len() > 1;
         if several && let Some(missing) = question::missing_secrets(self.tool).first() {
             // Nothing is half done for the want of what a later request needs.
-            return Err(SecretError::Missing((*missing).to_owned()).into());
+            let targets = self.tool.definition.targets();
+            let target = (targets.len() == 1).then(|| targets[0]);
+            return Err(SecretError::missing(missing, target).into());
         }
         for later in requests.iter().skip(1) {
             self.rehearse(later).await?;

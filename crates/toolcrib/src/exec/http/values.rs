@@ -179,12 +179,9 @@ impl Values<'_> {
                         format!("the tool needs the secret `{}`, and there is no home that keeps secrets", name.as_str()),
                     ))
                 })?;
-                let secret = store.reveal(name, self.bundle, target).map_err(|error| {
-                    Unfit::Error(ToolError::new(
-                        ErrorCode::ToolUnavailable,
-                        error.to_string(),
-                    ))
-                })?;
+                let secret = store
+                    .reveal(name, self.bundle, target)
+                    .map_err(|error| Unfit::Error(error.into()))?;
                 encode_text(secret.expose(), position, out).map_err(misfit)?;
             }
         }

@@ -55,11 +55,11 @@ fn a_secret_is_kept_listed_revealed_and_removed() {
     store.remove(&name("KEY")).unwrap();
     assert_eq!(
         reveal(&store, "KEY").unwrap_err().to_string(),
-        "there is no secret `KEY`; `toolcrib secret set KEY` asks for its value"
+        "there is no secret `KEY`; `toolcrib secret set KEY --host api.example.test` asks for its value"
     );
     assert!(matches!(
         store.remove(&name("KEY")),
-        Err(SecretError::Missing(_))
+        Err(SecretError::Missing { .. })
     ));
     assert!(store.list().unwrap().is_empty());
 }

@@ -135,7 +135,8 @@ impl Place {
         let replaced = tokio::task::spawn_blocking(move || {
             let entries = place.store.list()?;
             let entry = entries.into_iter().find(|entry| entry.name == place.name);
-            let entry = entry.ok_or_else(|| SecretError::Missing(place.name.to_string()))?;
+            let entry = entry
+                .ok_or_else(|| SecretError::missing(place.name.as_str(), Some(&place.target)))?;
             place.store.set(&place.name, &value, &entry.binding)
         });
         match replaced.await {
