@@ -218,7 +218,7 @@ fn unknown(
         ([], None) => {
             let elsewhere = elsewhere(name, path, found);
             match elsewhere {
-                Some(place) => problem.help(format!("it belongs beneath `{place}`")),
+                Some(place) => problem.help(format!("it belongs {place}")),
                 None => {
                     let names: Vec<&str> = shape.names().collect();
                     problem.help(format!("there are: {}", names.join(", ")))
@@ -237,15 +237,18 @@ fn unknown(
     }
 }
 
-/// The one place where a field of this name belongs, if there is exactly one.
+/// The one place where a field of this name belongs, in words, if there is exactly one.
 fn elsewhere(name: &str, path: &str, found: &Findings<'_>) -> Option<String> {
     let mut places = found.dialect.fields.iter().filter_map(|field| {
         let (place, last) = field.path.rsplit_once('.').unwrap_or(("", field.path));
         (last == name && place != path).then_some(place)
     });
     match (places.next(), places.next()) {
-        (Some(""), None) => Some("the top of the file".to_owned()),
-        (Some(place), None) => Some(place.replace("[]", "").replace(".*", ".NAME")),
+        (Some(""), None) => Some("at the top of the file".to_owned()),
+        (Some(place), None) => {
+            let place = place.replace("[]", "").replace(".*", ".NAME");
+            Some(format!("beneath `{place}`"))
+        }
         _ => None,
     }
 }

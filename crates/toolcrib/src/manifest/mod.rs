@@ -396,7 +396,8 @@ fn read_text(
 ) -> Option<HttpDefinition> {
     yaml::odd_characters(found);
     let parsed = json::parse(found, json::Rigour::File);
-    let Some(root) = parsed.root else {
+    // `null` is as empty as nothing.
+    let Some(root) = parsed.root.filter(|root| !root.is_empty()) else {
         if parsed.whole {
             found.push(Found::error("empty-file", 0..0, "the file is empty").help(
                 "an HTTP tool needs a `description` and an `impl` with a `urlTemplate`: `toolcrib new NAME --http --url URL` makes one",

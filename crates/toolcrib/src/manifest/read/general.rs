@@ -5,7 +5,7 @@ use crate::definition::At;
 use crate::definition::problem::Found;
 use crate::model::limits::LimitsPatch;
 use crate::model::names::{Slug, Version, WireName};
-use crate::model::text::shorten;
+use crate::model::text::{nearest, shorten};
 
 /// The tags that say what a tool does.
 const SECURITY: &[&str] = &["read", "write", "run"];
@@ -193,7 +193,15 @@ impl Reader<'_, '_> {
             };
             let message =
                 "the tool has none of the tags read, write, run, so every call of it asks a person";
-            self.found.push(Found::warning("no-security-tag", at, message).help("add what its requests do at the other end: `\"tags\": [\"read\"]` or `[\"write\"]`"));
+            let near = tags
+                .iter()
+                .find_map(|tag| nearest(tag, SECURITY.iter().copied()).first().copied());
+            let help = match near {
+                Some(near) => format!("did you mean the tag `{near}`?"),
+                None => "add what its requests do at the other end: `\"tags\": [\"read\"]` or `[\"write\"]`".to_owned(),
+            };
+            self.found
+                .push(Found::warning("no-security-tag", at, message).help(help));
         }
         tags
     }
