@@ -67,13 +67,10 @@ async fn pass_on(listener: TcpListener, to: SocketAddr) -> io::Result<()> {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return Ok(());
         };
-        let mut inside = match listener.accept().await {
-            Ok((inside, _)) => inside,
-            Err(_) => {
-                // Out of descriptors, perhaps: not at once again.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
+        let Ok((mut inside, _)) = listener.accept().await else {
+            // Out of descriptors, perhaps: not at once again.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
         };
         tokio::spawn(async move {
             if let Ok(mut outside) = TcpStream::connect(to).await {

@@ -288,7 +288,7 @@ mod tests {
             headers: http::HeaderMap::new(),
             url: "http://localhost:8888/".parse().unwrap(),
             body: body.to_owned().into(),
-            exchanges: Vec::new(),
+            redirected: crate::egress::Redirected::No,
         }
     }
 

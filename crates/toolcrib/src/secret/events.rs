@@ -222,7 +222,7 @@ mod tests {
         store.also_mask(&Secret::new("learned-7f3a"));
         assert_eq!(shown(&mut mask, "learned-7f3a!"), "[REDACTED]!");
         set(&SecretStore::at(home.path()), "OTHER", "other-7f3a");
-        let mut next = EventMask::new(store.clone());
+        let mut next = EventMask::new(store);
         assert_eq!(shown(&mut next, "other-7f3a!"), "[REDACTED]!");
     }
 }
