@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -205,6 +206,8 @@ pub struct ScriptedServer {
     shared: Arc<Shared>,
     address: SocketAddr,
     scheme: &'static str,
+    /// Holds the port.
+    listening: Option<JoinHandle<()>>,
 }
 
 struct Shared {
@@ -288,7 +291,7 @@ impl ScriptedServer {
             stopped: AtomicBool::new(false),
         });
         let server = Arc::clone(&shared);
-        std::thread::spawn(move || {
+        let listening = std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if server.stopped.load(Ordering::Acquire) {
                     return;
@@ -304,6 +307,7 @@ impl ScriptedServer {
             shared,
             address,
             scheme,
+            listening: Some(listening),
         }
     }
 
@@ -341,8 +345,12 @@ impl ScriptedServer {
 impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Release);
-        // Wakes the thread that waits for the next one.
-        drop(TcpStream::connect(self.address));
+        // Wakes the thread that waits for the next one; when it has ended, nobody listens any more.
+        if TcpStream::connect(self.address).is_ok()
+            && let Some(listening) = self.listening.take()
+        {
+            let _ = listening.join();
+        }
     }
 }
 
