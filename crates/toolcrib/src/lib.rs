@@ -154,10 +154,12 @@ pub mod registry;
 pub mod rules;
 pub mod sandbox;
 pub mod schema;
+pub mod search;
 pub mod secret;
 pub mod shell;
 pub mod source;
 pub mod storage;
+pub mod store;
 pub mod template;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -71,6 +71,27 @@ uuid_id! {
     BundleId, "a bundle id"
 }
 
+impl BundleId {
+    /// The bundle `core`: the tools that are compiled in.
+    pub const CORE: BundleId = BundleId(Uuid::from_u128(0x0193_0000_0000_7000_8000_0000_0000_0001));
+    /// The bundle `local`: the tools in the files of a workspace.
+    pub const LOCAL: BundleId =
+        BundleId(Uuid::from_u128(0x0193_0000_0000_7000_8000_0000_0000_0002));
+    /// The bundle `user`: the tools in the files of a user.
+    pub const USER: BundleId = BundleId(Uuid::from_u128(0x0193_0000_0000_7000_8000_0000_0000_0003));
+    /// The bundle `global`: the tools in the files of a machine.
+    pub const GLOBAL: BundleId =
+        BundleId(Uuid::from_u128(0x0193_0000_0000_7000_8000_0000_0000_0004));
+
+    /// The bundles of Toolcrib's own and their slugs. These ids are published and never change.
+    pub const OWN: [(BundleId, &'static str); 4] = [
+        (BundleId::CORE, "core"),
+        (BundleId::LOCAL, "local"),
+        (BundleId::USER, "user"),
+        (BundleId::GLOBAL, "global"),
+    ];
+}
+
 uuid_id! {
     /// The id of one version of a tool.
     ToolId, "a tool id"

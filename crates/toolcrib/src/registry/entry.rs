@@ -27,6 +27,8 @@ pub enum Source {
     User,
     /// A file of the machine's.
     Global,
+    /// A bundle of the store.
+    Store,
 }
 
 impl Source {
@@ -38,6 +40,7 @@ impl Source {
             Source::Local => "local",
             Source::User => "user",
             Source::Global => "global",
+            Source::Store => "store",
         }
     }
 
@@ -45,7 +48,7 @@ impl Source {
     pub(super) fn gives_way(self) -> bool {
         match self {
             Source::BuiltIn | Source::App => false,
-            Source::Local | Source::User | Source::Global => true,
+            Source::Local | Source::User | Source::Global | Source::Store => true,
         }
     }
 }

@@ -23,6 +23,8 @@ const LAYERS: &[(&[&str], Strangers)] = &[
             "secret",
             "jsonpath",
             "manifest",
+            "store",
+            "search",
         ],
         Strangers::No,
     ),

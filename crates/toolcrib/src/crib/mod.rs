@@ -1,5 +1,8 @@
 //! The whole product in one value: [`Crib`], a registry with a home on disk.
 
+mod bundles;
+mod finder;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +29,11 @@ use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
 use crate::secret::SecretStore;
 use crate::source::{Report, Review, SourceOptions, Sources};
+use crate::store::{Store, StoreOptions};
 use crate::workspace::{Workspace, WorkspaceError};
+
+pub use bundles::{BundleKind, BundleView};
+pub use finder::{Found, SearchPage, SearchRequest};
 
 /// The directory of the home that holds the call log.
 const CALLS: &str = "calls";
@@ -204,6 +211,7 @@ impl CribOptions {
         let builtins = builtin_options(&config, no_workspace, &egress, &secrets);
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
+        let store = Store::at(&home, StoreOptions::default());
         let sources = Sources::new(SourceOptions {
             home: home.clone(),
             workspace: registry.workspace().cloned(),
@@ -237,6 +245,7 @@ impl CribOptions {
             approvals,
             grants,
             secrets,
+            store,
             sources,
             egress,
             warnings,
@@ -333,6 +342,7 @@ pub struct Crib {
     approvals: ApprovalQueue,
     grants: Grants,
     secrets: SecretStore,
+    store: Store,
     sources: Arc<Sources>,
     egress: Egress,
     warnings: Vec<String>,
