@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::reach::Reach;
 use super::{Contents, IMPORTED_AT, STATE};
+use crate::definition::Problem;
 use crate::model::JsonObject;
 use crate::model::diff;
 use crate::model::manifest::{Bundle, ToolManifest};
@@ -52,6 +53,8 @@ pub struct ToolComparison {
     pub reach: Reach,
     /// What it reached before, where it is changed.
     pub before: Option<Reach>,
+    /// Everything that is wrong or doubtful about it; with an error it cannot be called.
+    pub problems: Vec<Problem>,
     /// The definition that `reach` is about.
     pub tool: ToolManifest,
 }
@@ -82,8 +85,13 @@ impl Comparison {
     }
 }
 
-/// Compares a bundle with an older state of it, or with none.
-pub fn compare(old: Option<&Contents>, new: &Contents) -> Comparison {
+/// Compares a bundle with an older state of it, or with none. What is wrong with a definition is for `check` to say, which knows more than a
+/// store.
+pub fn compare(
+    old: Option<&Contents>,
+    new: &Contents,
+    check: impl Fn(&ToolManifest) -> Vec<Problem>,
+) -> Comparison {
     let mut pairs: BTreeMap<(&Slug, &Version), [Option<&ToolManifest>; 2]> = BTreeMap::new();
     for tool in old.iter().flat_map(|old| &old.tools) {
         pairs.entry((&tool.slug, &tool.version)).or_default()[0] = Some(tool);
@@ -107,6 +115,7 @@ pub fn compare(old: Option<&Contents>, new: &Contents) -> Comparison {
             change,
             reach: Reach::of(tool),
             before,
+            problems: check(tool),
             tool: tool.clone(),
         })
     });

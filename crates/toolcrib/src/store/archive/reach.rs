@@ -2,13 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::definition::{self, Definition, Problem};
+use crate::definition::{self, Definition};
+use crate::manifest::fields::HTTP_FIELDS;
 use crate::manifest::{self, HttpDefinition};
+use crate::model::JsonObject;
 use crate::model::manifest::{ToolKind, ToolManifest};
 use crate::model::names::WireName;
 use crate::sandbox::Level;
 
-/// What a tool would run and reach. Texts are those of the definition, placeholders and all; values of secrets are not known here.
+/// What a tool would run and reach, whether or not it could: what is wrong with it is said by whoever checks it. Texts are those of the definition, placeholders and all; values of secrets are not known here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reach {
     /// What it runs or sends, in the order of its definition, each text with what it is.
@@ -19,8 +21,6 @@ pub struct Reach {
     pub tells: Vec<Told>,
     /// Other tools that it calls.
     pub tools: Vec<String>,
-    /// Everything that is wrong or doubtful about its definition; with an error it cannot be called.
-    pub problems: Vec<Problem>,
 }
 
 /// A secret, and who is told it.
@@ -77,12 +77,13 @@ fn text_of<'a>(implementation: &'a Value, names: &[&str]) -> Option<&'a str> {
 }
 
 fn http(tool: &ToolManifest) -> Reach {
-    let bytes = super::export::json(tool);
-    let reading = manifest::read(&bytes, tool.slug.as_str());
-    let mut reach = Reach {
-        problems: reading.problems,
-        ..Reach::default()
-    };
+    let mut known = tool.clone();
+    // What this version does not know is kept and does nothing; a file of a workspace would be refused for it.
+    known
+        .extra
+        .retain(|name, _| HTTP_FIELDS.iter().any(|field| field.path == name));
+    let reading = manifest::read(&super::export::json(&known), tool.slug.as_str());
+    let mut reach = Reach::default();
     match &reading.definition {
         Some(definition) => reach.sends(definition),
         None => reach.raw(tool),
@@ -95,19 +96,19 @@ fn command(tool: &ToolManifest) -> Reach {
         Some(name) => name.clone(),
         None => WireName::derive(&tool.slug),
     };
-    let mut file = json!({
-        "name": name, "description": tool.description, "version": tool.version, "tags": tool.tags,
-    });
-    if let (Value::Object(file), Value::Object(fields)) = (&mut file, &tool.implementation) {
-        file.extend(fields.clone());
+    let mut file = JsonObject::new();
+    file.insert("name".to_owned(), json!(name));
+    file.insert("version".to_owned(), json!(tool.version));
+    if !tool.description.is_empty() {
+        file.insert("description".to_owned(), json!(tool.description));
     }
+    if tool.kind == ToolKind::Alias {
+        file.insert("type".to_owned(), json!("alias"));
+    }
+    file.extend(tool.implementation.as_object().cloned().unwrap_or_default());
     // JSON is YAML.
-    let bytes = super::export::json(&file);
-    let reading = definition::read(&bytes, name.as_str());
-    let mut reach = Reach {
-        problems: reading.problems,
-        ..Reach::default()
-    };
+    let reading = definition::read(&super::export::json(&file), name.as_str());
+    let mut reach = Reach::default();
     match &reading.definition {
         Some(definition) => reach.programs(definition, &tool.implementation),
         None => reach.raw(tool),
