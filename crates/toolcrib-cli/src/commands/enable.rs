@@ -27,7 +27,7 @@ pub(super) fn set_enabled(
         let files = crib.tool_files();
         let rows: Vec<Row<'_>> = entries
             .iter()
-            .map(|entry| Row::of(entry, files.file_of(entry)))
+            .map(|entry| Row::of(entry, files.file_of(entry), &crib))
             .collect();
         output.document(&rows);
         return Ok(ExitCode::SUCCESS);

@@ -1,0 +1,112 @@
+//! Tools of the store, as the verbs need them that show, switch, edit and remove tools.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use toolcrib::model::manifest::{ToolKind, ToolManifest};
+use toolcrib::registry::Entry;
+use toolcrib::source::{FileKind, runs};
+use toolcrib::store::StoredTool;
+use toolcrib::{Crib, ErrorCode, ToolError};
+
+use crate::failure::CliError;
+
+/// All that a record says. One that cannot be read any more was damaged since it was found.
+pub(super) fn manifest(record: &StoredTool) -> Result<ToolManifest, CliError> {
+    record.manifest().map_err(|error| {
+        let message = format!("the record cannot be read: {error}");
+        CliError::from(ToolError::new(ErrorCode::StorageError, message))
+            .with_hint("`toolcrib doctor` says what is damaged")
+    })
+}
+
+/// A record as a program reads it: S4's fields, and what is computed. A field of another version gives way to the latter.
+pub(super) fn as_json(
+    record: &StoredTool,
+    entry: &Entry,
+    crib: &Crib,
+) -> Result<Map<String, Value>, CliError> {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(manifest(record)?) else {
+        return Ok(Map::new());
+    };
+    let spec = entry.spec();
+    for (key, value) in [
+        ("name", json!(spec.name)),
+        ("bundle", json!(spec.bundle)),
+        ("source", json!(entry.source())),
+        ("effects", json!(spec.effects)),
+        ("digest", json!(entry.digest())),
+        ("availability", json!(entry.availability())),
+    ] {
+        fields.insert(key.to_owned(), value);
+    }
+    usage(entry, crib, &mut fields);
+    Ok(fields)
+}
+
+/// How often and when last it was called.
+fn usage(_entry: &Entry, _crib: &Crib, _fields: &mut Map<String, Value>) {}
+
+/// What a record's tool runs and sends, each text with what it is; for whoever is to switch it on.
+pub(super) fn does(record: &StoredTool) -> Vec<(String, String)> {
+    let Ok(manifest) = record.manifest() else {
+        return vec![("problem".to_owned(), "the record cannot be read".to_owned())];
+    };
+    let part = |key: &str| {
+        let part = manifest.implementation.get(key).and_then(Value::as_str);
+        part.unwrap_or_default().to_owned()
+    };
+    let reading = match manifest.kind {
+        ToolKind::Http => FileKind::Json.read(&record.bytes, manifest.slug.as_str()),
+        ToolKind::Command | ToolKind::Alias => {
+            FileKind::Yaml.read(as_yaml(&manifest).as_bytes(), manifest.slug.as_str())
+        }
+        ToolKind::Go | ToolKind::Rust => {
+            let name = match part("goFunc").is_empty() {
+                true => part("function"),
+                false => part("goFunc"),
+            };
+            return vec![("function".to_owned(), name)];
+        }
+        ToolKind::Mcp => {
+            let what = format!("the tool {} of the server {}", part("tool"), part("server"));
+            return vec![("runs".to_owned(), what)];
+        }
+    };
+    match &reading.definition {
+        Some(definition) => runs(definition),
+        None => {
+            let first = reading.problems.first();
+            let why = first.map_or("it cannot be read", |problem| &problem.message);
+            vec![("problem".to_owned(), why.to_owned())]
+        }
+    }
+}
+
+/// A stored command as the file that it could have come from.
+fn as_yaml(manifest: &ToolManifest) -> String {
+    let mut fields = Map::new();
+    fields.insert("description".to_owned(), json!(manifest.description));
+    if !manifest.tags.is_empty() {
+        fields.insert("tags".to_owned(), json!(manifest.tags));
+    }
+    if manifest.kind == ToolKind::Alias {
+        fields.insert("type".to_owned(), json!("alias"));
+    }
+    if let Value::Object(implementation) = &manifest.implementation {
+        fields.extend(implementation.clone());
+    }
+    serde_json::to_string_pretty(&fields).unwrap_or_default()
+}
+
+/// Every version of the tool that a record is one of, the newest first.
+pub(super) fn versions(record: &StoredTool, crib: &Crib) -> Vec<Arc<StoredTool>> {
+    let mut all = crib.store().tools(record.key.bundle);
+    all.retain(|other| other.key.slug == record.key.slug);
+    all
+}
+
+/// Whether a word of the command line says which version it means: by `@`, or by an id.
+pub(super) fn names_version(word: &str) -> bool {
+    word.contains('@') || toolcrib::model::ids::ToolId::parse(word).is_ok()
+}
