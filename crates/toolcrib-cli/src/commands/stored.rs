@@ -3,13 +3,20 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use toolcrib::crib::{BundleKind, BundleView};
+use toolcrib::definition::Problem;
 use toolcrib::model::manifest::{ToolKind, ToolManifest};
+use toolcrib::model::text::visible;
 use toolcrib::registry::Entry;
 use toolcrib::source::{FileKind, runs};
 use toolcrib::store::StoredTool;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
+use super::show::call_line;
+use super::{standing, word};
 use crate::failure::CliError;
+use crate::output::Output;
+use crate::wrap;
 
 /// All that a record says. One that cannot be read any more was damaged since it was found.
 pub(super) fn manifest(record: &StoredTool) -> Result<ToolManifest, CliError> {
@@ -97,6 +104,92 @@ fn as_yaml(manifest: &ToolManifest) -> String {
         fields.extend(implementation.clone());
     }
     serde_json::to_string_pretty(&fields).unwrap_or_default()
+}
+
+/// Refuses a bundle of Toolcrib's own, which nothing can be put into; says where its tools come from instead.
+pub(super) fn refuse_own(view: &BundleView) -> Result<(), CliError> {
+    let slug = &view.bundle.slug;
+    let (what, hint) = match view.kind {
+        BundleKind::Store => return Ok(()),
+        BundleKind::BuiltIn => (
+            "has the built-in tools",
+            "`toolcrib bundle new SLUG` makes a bundle of yours",
+        ),
+        BundleKind::Files => (
+            "has the tools of files",
+            "`toolcrib new NAME` writes a file there; `toolcrib bundle new SLUG` makes a bundle of yours",
+        ),
+    };
+    let message = format!("`{slug}` {what}, and nothing can be put into it");
+    Err(CliError::from(ToolError::new(ErrorCode::ReadOnly, message)).with_hint(hint))
+}
+
+/// Refuses a bundle in which nothing can be changed as it stands.
+pub(super) fn refuse_closed(view: &BundleView) -> Result<(), CliError> {
+    let slug = &view.bundle.slug;
+    let (state, verb, what) = match (view.bundle.soft_deleted_at, view.bundle.is_enabled) {
+        (Some(_), _) => ("in the bin", "restore", "takes it out"),
+        (None, false) => ("off", "enable", "switches it on"),
+        (None, true) => return Ok(()),
+    };
+    let message = format!("the bundle `{slug}` is {state}, and nothing in it can be changed");
+    let hint = format!("`toolcrib bundle {verb} {}` {what}", word(slug.as_str()));
+    Err(CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint(hint))
+}
+
+/// The text that problems of a manifest have their places in.
+pub(super) fn record_text(manifest: &ToolManifest) -> String {
+    serde_json::to_string_pretty(manifest).unwrap_or_default() + "\n"
+}
+
+/// What is wrong with a manifest beside the tools, secrets and functions that there are, and was not said of its file already.
+pub(super) fn further_problems(
+    manifest: &ToolManifest,
+    known: &[Problem],
+    crib: &Crib,
+) -> Vec<Problem> {
+    let mut problems = crib.check_manifest(manifest);
+    let is_known = |problem: &Problem| {
+        let mut known = known.iter();
+        known.any(|one| one.code == problem.code && one.message == problem.message)
+    };
+    problems.retain(|problem| !is_known(problem));
+    problems
+}
+
+/// Says what to type next about a tool that was just put or changed, and what keeps it from being called.
+pub(super) fn say_next(reference: &str, crib: &Crib, output: &Output) {
+    let Ok(entry) = crib.registry().find(reference) else {
+        return;
+    };
+    if let (state, Some(why)) = standing(&entry) {
+        output.say(&format!("it is {state}: {}", visible(&why)));
+    }
+    let shown = word(reference);
+    let call = visible(&call_line_of(&entry, crib)).into_owned();
+    let lines = [
+        (format!("toolcrib show {shown}"), "what it takes"),
+        (format!("toolcrib run {call}"), "call it"),
+    ];
+    let width = lines.iter().map(|(line, _)| wrap::width(line)).max();
+    for (line, what) in &lines {
+        let pad = width.unwrap_or_default().saturating_sub(wrap::width(line));
+        output.say(&format!("  {line}{:pad$}   {}", "", output.dim(what)));
+    }
+}
+
+/// How the tool is called: by its name, or by its reference where another tool has the name.
+pub(super) fn call_line_of(entry: &Arc<Entry>, crib: &Crib) -> String {
+    let spec = entry.spec();
+    let line = call_line(spec);
+    let named = crib.registry().find(spec.name.as_str());
+    if named.is_ok_and(|named| Arc::ptr_eq(&named, entry)) {
+        return line;
+    }
+    match line.strip_prefix(spec.name.as_str()) {
+        Some(rest) => format!("{}{rest}", word(&spec.reference())),
+        None => line,
+    }
 }
 
 /// Every version of the tool that a record is one of, the newest first.

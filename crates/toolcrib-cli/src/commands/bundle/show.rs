@@ -88,7 +88,7 @@ fn head(view: &BundleView, output: &Output) {
         output.line(&visible(&bundle.description));
     }
     output.line("");
-    let mut field = |name: &str, value: &str| {
+    let field = |name: &str, value: &str| {
         output.line(&format!("{name:<10}{}", visible(value).replace('\n', " ")));
     };
     if let Some(problem) = &view.problem {
