@@ -350,3 +350,38 @@ fn a_process_sees_what_another_counts() {
         }
     }
 }
+
+#[test]
+fn lines_are_not_folded_while_somebody_appends_to_them() {
+    let home = Home::new();
+    let log = home.log();
+    log.count(&call("core", "a"));
+    log.settle(true);
+    let lines = std::fs::read(home.file("usage.jsonl")).unwrap();
+    let mut appending = std::fs::File::options()
+        .append(true)
+        .open(home.file("usage.jsonl"))
+        .unwrap();
+    appending.lock_shared().unwrap();
+    log.mend().unwrap();
+    std::io::Write::write_all(&mut appending, &lines).unwrap();
+    drop(appending);
+    log.mend().unwrap();
+    assert_eq!(home.count("core", "a"), 2);
+}
+
+#[test]
+fn counts_wait_while_a_stopped_process_is_folding() {
+    let home = Home::new();
+    let log = home.log();
+    log.count(&call("core", "a"));
+    log.settle(true);
+    let folding = std::fs::File::open(home.file("usage.jsonl")).unwrap();
+    folding.lock().unwrap();
+    log.count(&call("core", "a"));
+    assert_eq!(log.settle(true), None, "it does not wait");
+    assert!(log.trouble().is_some());
+    drop(folding);
+    log.settle(true);
+    assert_eq!(home.count("core", "a"), 2);
+}
