@@ -2,6 +2,7 @@
 
 mod bundles;
 mod finder;
+mod upkeep;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 pub use bundles::{BundleKind, BundleView};
 pub use finder::{Found, SearchPage, SearchRequest};
+pub use upkeep::HomeProblem;
 
 /// The directory of the home that holds the call log.
 const CALLS: &str = "calls";

@@ -15,6 +15,8 @@ mod lock;
 mod name;
 mod write;
 
+pub(crate) use name::is_temp as is_leftover;
+
 pub use aside::set_aside;
 pub use dir::DurableDir;
 pub use error::StorageError;
