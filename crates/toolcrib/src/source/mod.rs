@@ -187,6 +187,11 @@ impl Sources {
         Ok(self.flags.set(specs, workspace, enabled)?)
     }
 
+    /// Why it cannot be told what is switched off, if it cannot.
+    pub(crate) fn flags_problem(&self) -> Option<String> {
+        self.flags.read().err()
+    }
+
     /// When a secret came or went: each is a file of its own.
     fn secrets_stamp(&self) -> Option<Stamp> {
         let stat = rustix::fs::stat(self.options.secrets.directory()).ok()?;
