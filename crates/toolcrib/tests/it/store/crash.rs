@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use toolcrib::store::Look;
 
-use super::ground::{Ground, Home, acme, beta};
+use super::ground::{Ground, Home, acme};
 use super::operation::Operation;
 use super::view::View;
 use super::{bundle_id, draft, files_below, key, manifest, open, scale, tool_id};
@@ -87,14 +87,8 @@ fn assert_old_or_new_at_every_call(operation: Operation) {
 fn assert_next_writer_works(operation: Operation, home: &Home, context: &str) {
     let store = open(&home.path);
     let started = Instant::now();
-    let id = if operation == Operation::FirstBundle {
-        bundle_id(10)
-    } else {
-        beta()
-    };
-    if operation == Operation::FirstBundle {
-        store.put_bundle(id, draft("later")).unwrap();
-    }
+    let id = bundle_id(10);
+    store.put_bundle(id, draft("later")).unwrap();
     let later = key(id, "later", "v1");
     store
         .put_tool(manifest(&later, tool_id(200), "A later one"))

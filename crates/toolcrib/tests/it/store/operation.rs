@@ -6,7 +6,7 @@ use std::process::Command;
 use toolcrib::store::{Install, Store, StoreError};
 use toolcrib::{Bundle, ToolManifest};
 
-use super::ground::{Ground, Home, acme, binned};
+use super::ground::{Ground, Home, acme, beta, binned};
 use super::{NOW, bundle_id, draft, key, manifest, options, tool_id};
 use crate::syscalls::test_in_child;
 
@@ -118,11 +118,11 @@ impl Operation {
             }
             Operation::InstallUpdate => {
                 let tools: Vec<ToolManifest> = vec![
-                    manifest(&key(acme(), "x", "v1"), tool_id(1), "Updated"),
-                    manifest(&key(acme(), "x", "v3"), tool_id(91), "Came with the update"),
+                    manifest(&key(beta(), "x", "v1"), tool_id(4), "Updated"),
+                    manifest(&key(beta(), "x", "v3"), tool_id(91), "Came with the update"),
                 ];
                 store
-                    .install(bundle_to_install(1, "acme"), tools, Install::Update)
+                    .install(bundle_to_install(2, "beta"), tools, Install::Update)
                     .map(drop)
             }
             Operation::Reap => store.reap().map(drop),
