@@ -9,6 +9,7 @@
 pub mod fields;
 mod json;
 mod read;
+mod sends;
 mod template;
 
 use std::ops::Range;
@@ -19,6 +20,7 @@ use http::{HeaderName, Method};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+pub(crate) use sends::requests;
 pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template, UrlTemplate};
 
 use crate::definition::fields::Syntax;

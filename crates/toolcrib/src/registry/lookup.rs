@@ -8,8 +8,11 @@ use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 
 impl Inner {
+    /// The entry a reference points at, its tool made: whoever judges a call gets its tool from here.
     pub(crate) fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
-        self.tools.load().find(reference)
+        let entry = self.tools.load().find(reference)?;
+        entry.make();
+        Ok(entry)
     }
 }
 
@@ -52,14 +55,14 @@ impl Snapshot {
             } => {
                 let wanted = |entry: &&Arc<Entry>| {
                     let of_bundle = match bundle {
-                        BundleRef::Slug(wanted) => entry.spec.bundle == *wanted,
+                        BundleRef::Slug(wanted) => entry.head().bundle == *wanted,
                         // Bundles have ids once they are stored; none of these is.
                         BundleRef::Id(_) => false,
                     };
                     of_bundle
                         && version
                             .as_ref()
-                            .is_none_or(|wanted| entry.spec.version == *wanted)
+                            .is_none_or(|wanted| entry.head().version == *wanted)
                 };
                 let found = self.by_slug.get(slug)?.iter().rev().filter(wanted);
                 found.min_by_key(|entry| self.is_shadowed(entry))
@@ -80,7 +83,7 @@ impl Snapshot {
         let mut found = self
             .by_name
             .values()
-            .filter(|entry| text::fold(entry.spec.slug.as_str()) == wanted);
+            .filter(|entry| text::fold(entry.head().slug.as_str()) == wanted);
         match (found.next(), found.next()) {
             (Some(only), None) => Some(only),
             _ => None,

@@ -3,22 +3,26 @@
 //! Tools live in a persistent map behind an atomic pointer: readers take a snapshot and never wait
 //! for writers; a running call keeps the tool it started with.
 
+mod availability;
 mod builder;
 mod entry;
 mod handle;
 mod lookup;
+mod made;
 mod snapshot;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 
+pub use availability::Availability;
+pub(crate) use availability::{BundleState, StoreSwitches, Switch};
 pub use builder::RegistryBuilder;
-pub(crate) use entry::Switch;
-pub use entry::{Availability, Entry, Registration, Source};
+pub use entry::{Entry, Registration, Source};
 pub use handle::CallHandle;
 pub(crate) use handle::Running;
+pub(crate) use made::MadeTool;
 use snapshot::Snapshot;
 
 use crate::approval::grants::{Grant, GrantRequest, Grants, Offer};
@@ -28,7 +32,7 @@ use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventReader;
-use crate::model::ids::{CallId, ToolId};
+use crate::model::ids::{BundleId, CallId, ToolId};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::Outcome;
 use crate::model::sandbox_plan::SandboxPlan;
@@ -74,8 +78,8 @@ pub struct Registry(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     tools: ArcSwap<Snapshot>,
-    /// Held by whoever changes the tools.
-    writer: Mutex<()>,
+    /// Held by whoever changes the tools; who is told of every change.
+    writer: Mutex<Watchers>,
     pub(crate) policy: Policy,
     pub(crate) running: Running,
     /// Who sees to it that the tools are those of the files.
@@ -83,6 +87,9 @@ pub(crate) struct Inner {
     /// How often tools of the program came or went.
     changes: AtomicU64,
 }
+
+/// Those who are told of every change.
+type Watchers = Vec<Box<dyn Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send>>;
 
 /// What a reference finds among the tools of one moment.
 pub(crate) struct Lookup(Snapshot);
@@ -234,14 +241,57 @@ impl Registry {
         source: Source,
         tools: impl IntoIterator<Item = (Arc<dyn Tool>, Registration)>,
     ) -> Result<(), RegisterError> {
-        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let watchers = self.writer();
         let mut next = Snapshot::clone(&self.0.tools.load());
+        let mut come = Vec::new();
         for (tool, registration) in tools {
-            next.insert(self.entry(tool, source, registration))?;
+            let entry = self.entry(tool, source, registration);
+            next.insert(Arc::clone(&entry))?;
+            come.push(entry);
         }
-        self.0.tools.store(Arc::new(next));
+        self.swap(&watchers, next, &[], &come);
         self.0.changes.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Watchers> {
+        self.0.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts other tools in the place of those that were there, and tells everybody.
+    fn swap(&self, watchers: &Watchers, next: Snapshot, gone: &[Arc<Entry>], come: &[Arc<Entry>]) {
+        self.0.tools.store(Arc::new(next));
+        if !gone.is_empty() || !come.is_empty() {
+            for watcher in watchers {
+                watcher(gone, come);
+            }
+        }
+    }
+
+    /// Tells somebody of all entries, at once of those that are there and then, in order and without gaps, of what goes and what
+    /// comes with each change. They are called while the registry is locked for writers: they must be quick, must not change
+    /// anything here, and must not look for tools, since that may wait for a writer. An entry that is registered another way
+    /// goes and comes as two different ones.
+    pub(crate) fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
+        let mut watchers = self.writer();
+        let there = self.0.tools.load().all();
+        watcher(&[], &there);
+        watchers.push(Box::new(watcher));
+    }
+
+    /// Takes entries out and puts others in, in one step. Only for tools that give way (all but those of the program), which
+    /// never clash: what finds its names taken is shadowed. Costs by the number of entries that change, not of those there are.
+    /// What is to go and is not there is left out.
+    pub(crate) fn apply(&self, gone: &[Arc<Entry>], come: Vec<Arc<Entry>>) {
+        let watchers = self.writer();
+        let mut next = Snapshot::clone(&self.0.tools.load());
+        for entry in gone {
+            next.drop_entry(entry);
+        }
+        for entry in &come {
+            let _ = next.insert(Arc::clone(entry));
+        }
+        self.swap(&watchers, next, gone, &come);
     }
 
     /// A number that is another one after tools of the program came or went.
@@ -267,6 +317,46 @@ impl Registry {
         Arc::new(Entry::new(tool, source, registration, limits))
     }
 
+    /// A file's tool as it would be registered: the number of the file's directory, and its name there, say which of several with
+    /// one name comes first.
+    pub(crate) fn entry_of_file(
+        &self,
+        tool: Arc<dyn Tool>,
+        source: Source,
+        registration: Registration,
+        (directory, file): (usize, &str),
+    ) -> Arc<Entry> {
+        let limits = &self.0.policy.limits;
+        Arc::new(Entry::new(tool, source, registration, limits).at(directory, file))
+    }
+
+    /// A tool that is made when it is first found, called or asked for its availability. `head` is what lists and searches see of it until
+    /// then; its name, aliases, bundle, slug and version are also the made tool's. What cannot be made is unavailable, for the
+    /// reason that `make` gives. `make` may find other tools; one that needs itself that way is a fault, not an endless loop.
+    pub(crate) fn entry_lazily(
+        &self,
+        head: Arc<ToolSpec>,
+        source: Source,
+        registration: Registration,
+        store: StoreSwitches,
+        make: impl Fn() -> Result<MadeTool, String> + Send + Sync + 'static,
+    ) -> Arc<Entry> {
+        let limits = &self.0.policy.limits;
+        let entry = Entry::to_make(head, Box::new(make), source, registration, store, limits);
+        Arc::new(entry)
+    }
+
+    /// The same tool as it would be registered another way, as when its switch or its bundle's was turned: it stays made, and its
+    /// calls are counted on.
+    pub(crate) fn entry_again(
+        &self,
+        entry: &Entry,
+        registration: Registration,
+        store: StoreSwitches,
+    ) -> Arc<Entry> {
+        Arc::new(entry.again(registration, store))
+    }
+
     /// Puts these in the place of all tools of some sources, in one step: whoever looks sees all of the old or all of the new.
     /// `settle` may look things up among the new ones before anybody else can. Entries that stay are to be handed in again;
     /// they keep what they count.
@@ -276,14 +366,14 @@ impl Registry {
         entries: Vec<Arc<Entry>>,
         settle: impl FnOnce(&dyn Fn(&str) -> Result<Arc<Entry>, ToolError>),
     ) -> Result<(), RegisterError> {
-        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let watchers = self.writer();
         let mut next = Snapshot::clone(&self.0.tools.load());
         next.remove_sources(sources);
         for entry in entries {
             next.insert(entry)?;
         }
         settle(&|reference| next.find(reference));
-        self.0.tools.store(Arc::new(next));
+        self.swap(&watchers, next, &[], &[]);
         Ok(())
     }
 
@@ -292,25 +382,25 @@ impl Registry {
         let tools = self.0.tools.load();
         let pair = |entry: &Arc<Entry>| Some((Arc::clone(entry), tools.shadower(entry)?));
         let mut pairs: Vec<_> = tools.shadowed.values().filter_map(pair).collect();
-        pairs.sort_by_key(|(entry, _)| (entry.source(), entry.number));
+        pairs.sort_by_key(|(entry, _)| (entry.source(), entry.number()));
         pairs
     }
 
     /// Removes a tool by its wire name and returns it. Calls that run already are not disturbed.
     pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let watchers = self.writer();
         let mut next = Snapshot::clone(&self.0.tools.load());
         let entry = next.remove(name)?;
-        self.0.tools.store(Arc::new(next));
+        self.swap(&watchers, next, &[Arc::clone(&entry)], &[]);
         self.0.changes.fetch_add(1, Ordering::Relaxed);
-        Some(Arc::clone(&entry.tool))
+        Some(Arc::clone(entry.tool()))
     }
 
     /// The tool a reference points at, in any spelling.
     pub fn get(&self, reference: &str) -> Option<Arc<dyn Tool>> {
         self.find(reference)
             .ok()
-            .map(|entry| Arc::clone(&entry.tool))
+            .map(|entry| Arc::clone(entry.tool()))
     }
 
     /// The entry a reference points at; the error suggests near names.
@@ -321,11 +411,11 @@ impl Registry {
 
     /// Every tool that can be offered, by name.
     pub fn list(&self) -> Vec<Arc<ToolSpec>> {
-        let ready = |entry: &Arc<Entry>| entry.availability() == Availability::Ready;
+        let ready = |entry: &Arc<Entry>| entry.availability_at_a_glance() == Availability::Ready;
         self.entries()
             .into_iter()
             .filter(ready)
-            .map(|entry| Arc::clone(&entry.spec))
+            .map(|entry| Arc::clone(entry.spec()))
             .collect()
     }
 
@@ -333,8 +423,39 @@ impl Registry {
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.follow();
         let mut entries: Vec<Arc<Entry>> = self.0.tools.load().by_name.values().cloned().collect();
-        entries.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
+        entries.sort_by(|a, b| a.head().name.cmp(&b.head().name));
         entries
+    }
+
+    /// Every tool, also those whose name another one has: by name, and of one name in the order in which they would have it.
+    pub fn all_entries(&self) -> Vec<Arc<Entry>> {
+        self.follow();
+        let mut entries = self.0.tools.load().all();
+        entries.sort_by(|a, b| a.head().name.cmp(&b.head().name).then_with(|| a.rank(b)));
+        entries
+    }
+
+    /// Every tool of a bundle, all versions, also those whose name another one has: by slug, and of one slug the first in order first.
+    pub fn entries_of(&self, bundle: BundleId) -> Vec<Arc<Entry>> {
+        self.follow();
+        let mut entries = self.0.tools.load().all();
+        entries.retain(|entry| entry.bundle_id() == Some(bundle));
+        entries.sort_by(|a, b| a.head().slug.cmp(&b.head().slug).then_with(|| a.rank(b)));
+        entries
+    }
+
+    /// Other versions of the same stored tool that stand behind the one that has its name, each with that one.
+    pub fn other_versions(&self) -> Vec<(Arc<Entry>, Arc<Entry>)> {
+        Vec::new()
+    }
+
+    /// Who has the name of a tool that is shadowed; none for one that is not.
+    pub fn shadower(&self, entry: &Entry) -> Option<Arc<Entry>> {
+        let tools = self.0.tools.load();
+        tools
+            .is_shadowed(entry)
+            .then(|| tools.shadower(entry))
+            .flatten()
     }
 
     /// Switches a tool on or off, for as long as this registry lives; [`Crib::set_enabled`](crate::Crib::set_enabled) does it
@@ -434,7 +555,7 @@ impl Registry {
     /// that runs none.
     pub fn sandbox_plan(&self, entry: &Entry, args: &JsonObject) -> Option<SandboxPlan> {
         let workspace = self.workspace().map(AsRef::as_ref);
-        entry.tool.sandbox_plan(args, workspace)
+        entry.tool().sandbox_plan(args, workspace)
     }
 
     /// Waits until every finished call is on record.

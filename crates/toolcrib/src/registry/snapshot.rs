@@ -33,7 +33,7 @@ impl Snapshot {
                 .any(|holder| holder.source() <= entry.source())
             {
                 self.add_to_slugs(&entry);
-                self.shadowed.insert_mut(entry.number, entry);
+                self.shadowed.insert_mut(entry.number(), entry);
                 return Ok(());
             }
         } else {
@@ -44,11 +44,11 @@ impl Snapshot {
             }
             if let Some(same) = self.same_reference(&entry) {
                 return Err(RegisterError::ReferenceTaken {
-                    reference: same.spec.reference(),
+                    reference: same.head().reference(),
                 });
             }
         }
-        if let Some(id) = entry.id {
+        if let Some(id) = entry.id() {
             if self.by_id.contains_key(&id) {
                 return Err(RegisterError::IdTaken { id });
             }
@@ -56,15 +56,21 @@ impl Snapshot {
         }
         for weaker in in_the_way {
             self.take_name(&weaker);
-            self.shadowed.insert_mut(weaker.number, weaker);
+            self.shadowed.insert_mut(weaker.number(), weaker);
         }
-        let spec = &entry.spec;
+        let spec = &entry.head();
         for alias in &spec.aliases {
             self.aliases.insert_mut(alias.clone(), spec.name.clone());
         }
         self.add_to_slugs(&entry);
         self.by_name.insert_mut(spec.name.clone(), entry);
         Ok(())
+    }
+
+    /// All tools, in no order.
+    pub(super) fn all(&self) -> Vec<Arc<Entry>> {
+        let all = self.by_name.values().chain(self.shadowed.values());
+        all.cloned().collect()
     }
 
     /// Removes a tool by its name. Those it shadowed come forward.
@@ -97,13 +103,13 @@ impl Snapshot {
     }
 
     pub(super) fn is_shadowed(&self, entry: &Entry) -> bool {
-        self.shadowed.contains_key(&entry.number)
+        self.shadowed.contains_key(&entry.number())
     }
 
     /// The tools that one of an entry's names finds.
     fn holders(&self, entry: &Entry) -> Vec<Arc<Entry>> {
         let mut holders: Vec<Arc<Entry>> = Vec::new();
-        for name in std::iter::once(&entry.spec.name).chain(&entry.spec.aliases) {
+        for name in std::iter::once(&entry.head().name).chain(&entry.head().aliases) {
             if let Some(holder) = self.holder(name)
                 && !holders.iter().any(|known| Arc::ptr_eq(known, holder))
             {
@@ -126,7 +132,7 @@ impl Snapshot {
 
     /// The name of an entry that a holder has.
     fn clashing_name(&self, entry: &Entry, holder: &Arc<Entry>) -> String {
-        let names = std::iter::once(&entry.spec.name).chain(&entry.spec.aliases);
+        let names = std::iter::once(&entry.head().name).chain(&entry.head().aliases);
         let held = names.filter(|name| {
             let found = self.holder(name);
             found.is_some_and(|found| Arc::ptr_eq(found, holder))
@@ -136,18 +142,19 @@ impl Snapshot {
 
     /// The tool that has an entry's `bundle/slug@version` and its name.
     fn same_reference(&self, entry: &Entry) -> Option<Arc<Entry>> {
-        let of_slug = self.by_slug.get(&entry.spec.slug)?;
+        let of_slug = self.by_slug.get(&entry.head().slug)?;
         of_slug
             .iter()
             .filter(|other| !self.is_shadowed(other))
             .find(|other| {
-                other.spec.bundle == entry.spec.bundle && other.spec.version == entry.spec.version
+                other.head().bundle == entry.head().bundle
+                    && other.head().version == entry.head().version
             })
             .cloned()
     }
 
     fn add_to_slugs(&mut self, entry: &Arc<Entry>) {
-        let slug = &entry.spec.slug;
+        let slug = &entry.head().slug;
         let mut of_slug = self.by_slug.get(slug).cloned().unwrap_or_default();
         of_slug.push(Arc::clone(entry));
         self.by_slug.insert_mut(slug.clone(), of_slug);
@@ -155,21 +162,21 @@ impl Snapshot {
 
     /// Takes a tool's names and id away.
     fn take_name(&mut self, entry: &Arc<Entry>) {
-        let spec = &entry.spec;
+        let spec = &entry.head();
         self.by_name.remove_mut(&spec.name);
         for alias in &spec.aliases {
             self.aliases.remove_mut(alias);
         }
-        if let Some(id) = entry.id {
+        if let Some(id) = entry.id() {
             self.by_id.remove_mut(&id);
         }
     }
 
-    fn drop_entry(&mut self, entry: &Arc<Entry>) {
-        if !self.shadowed.remove_mut(&entry.number) {
+    pub(super) fn drop_entry(&mut self, entry: &Arc<Entry>) {
+        if !self.shadowed.remove_mut(&entry.number()) {
             self.take_name(entry);
         }
-        let slug = &entry.spec.slug;
+        let slug = &entry.head().slug;
         let of_slug = self.by_slug.get(slug).cloned().unwrap_or_default();
         let rest: Vec<Arc<Entry>> = of_slug
             .into_iter()
@@ -185,7 +192,7 @@ impl Snapshot {
     /// Gives shadowed tools the names that have become free.
     fn bring_forward(&mut self) {
         let mut waiting: Vec<Arc<Entry>> = self.shadowed.values().cloned().collect();
-        waiting.sort_by_key(|entry| (entry.source(), entry.number));
+        waiting.sort_by_key(|entry| (entry.source(), entry.number()));
         for entry in &waiting {
             self.drop_entry(entry);
         }

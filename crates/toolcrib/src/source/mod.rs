@@ -2,9 +2,8 @@
 //!
 //! ```text
 //! scope     the directories          files      reading them safely
-//! glance    has anything changed?
+//! glance    has anything changed?    definition either kind of tool
 //! survey    what has changed         content    what a file says
-//! sends     what requests tell whom  definition either kind of tool
 //! link      how tools use tools      compose    from files to registered tools
 //! pins      what the user trusted    flags      what the user switched off
 //! trust     asking about it          report     what became of each file
@@ -29,7 +28,6 @@ mod link;
 mod pins;
 mod report;
 mod scope;
-mod sends;
 mod survey;
 mod trust;
 
