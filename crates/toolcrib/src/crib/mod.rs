@@ -422,6 +422,13 @@ impl Crib {
         Ok(())
     }
 
+    /// Forgets that a file of a tool was trusted, as for one that was just removed.
+    pub fn unpin(&self, file: &Path) -> Result<(), ToolError> {
+        self.sources.unpin(file)?;
+        self.sources.reload(&self.registry);
+        Ok(())
+    }
+
     /// Switches tools on or off, for good and for every process of this home. What the setting `disabledTools` names stays off.
     pub fn set_enabled(&self, tools: &[&str], enabled: bool) -> Result<(), ToolError> {
         let entries: Vec<Arc<Entry>> = tools
