@@ -1,6 +1,5 @@
 //! How often tools were called, as a crib tells it.
 
-use serde_json::json;
 use toolcrib::record::usage::Usage;
 use toolcrib::{CallRequest, Crib, ErrorCode};
 
@@ -37,7 +36,9 @@ async fn calls_that_reach_their_tool_are_counted_whatever_comes_of_them() {
 #[tokio::test]
 async fn refused_calls_are_not_counted() {
     let scene = Scene::new();
-    let crib = scene.open();
+    scene.write("work/notes.md", "kept");
+    let nobody = toolcrib::approval::DenyAll::default();
+    let crib = scene.options().approver(nobody).open().unwrap();
     let refused = [
         (call(&crib, "read_file").await, ErrorCode::InvalidArguments),
         (call(&crib, "no_such_tool").await, ErrorCode::ToolNotFound),
@@ -45,15 +46,12 @@ async fn refused_calls_are_not_counted() {
     for (outcome, code) in refused {
         assert_eq!(outcome.result.unwrap_err().code(), code);
     }
-    // Nobody is there to approve it.
-    let write = CallRequest::new("write_file")
-        .arg("path", "x")
-        .arg("content", json!("y"));
-    assert!(crib.registry().execute(write).await.result.is_err());
+    let delete = CallRequest::new("delete_file").arg("path", "notes.md");
+    assert!(crib.registry().execute(delete).await.result.is_err());
     crib.set_enabled(&["list_directory"], false).unwrap();
     let off = call(&crib, "list_directory").await;
     assert_eq!(off.result.unwrap_err().code(), ErrorCode::ToolDisabled);
-    for tool in ["read_file", "write_file", "list_directory"] {
+    for tool in ["read_file", "delete_file", "list_directory"] {
         assert_eq!(usage(&crib, tool), Usage::default(), "{tool}");
     }
 }
