@@ -8,6 +8,7 @@ mod reload;
 mod rules;
 mod switches;
 mod trust;
+mod usage;
 
 use std::path::{Path, PathBuf};
 
