@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::Serialize;
+use toolcrib::model::ids::{BundleId, ToolId};
+use toolcrib::model::manifest::ToolKind;
 use toolcrib::registry::{Availability, Entry};
 use toolcrib::source::{Standing, ToolFile};
+use toolcrib::store::StoredTool;
 use toolcrib::{Crib, Effects};
 
 use super::{Done, source, standing};
@@ -38,10 +42,44 @@ pub(super) struct Row<'a> {
     /// What a person should know before trusting its looks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'static str>,
+    /// What only tools of the store have.
+    #[serde(flatten)]
+    stored: Option<Stored>,
+}
+
+/// What a list says of a tool of the store besides, in S4's words.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Stored {
+    #[serde(rename = "bundleID")]
+    bundle_id: BundleId,
+    #[serde(rename = "toolID")]
+    tool_id: ToolId,
+    display_name: String,
+    #[serde(rename = "type")]
+    kind: ToolKind,
+    is_enabled: bool,
+    created_at: Timestamp,
+    modified_at: Timestamp,
+}
+
+impl Stored {
+    fn of(record: &StoredTool) -> Self {
+        let head = &record.head;
+        Stored {
+            bundle_id: record.key.bundle,
+            tool_id: head.tool_id,
+            display_name: head.display_name.clone(),
+            kind: head.kind,
+            is_enabled: head.is_enabled,
+            created_at: head.created_at,
+            modified_at: head.modified_at,
+        }
+    }
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn of(entry: &'a Entry, file: Option<&'a ToolFile>) -> Self {
+    pub(super) fn of(entry: &'a Entry, file: Option<&'a ToolFile>, crib: &Crib) -> Self {
         let spec = entry.spec();
         let shadowed_by = file.and_then(|file| match &file.standing {
             Standing::Shadowed { by, .. } => Some(by.as_str()),
@@ -61,6 +99,7 @@ impl<'a> Row<'a> {
             file: file.map(|file| file.shown.as_str()),
             shadowed_by,
             warnings: spec.warnings(),
+            stored: crib.record_of(entry).as_deref().map(Stored::of),
         }
     }
 }
@@ -80,7 +119,7 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
     if output.json() {
         let rows: Vec<Row<'_>> = shown
             .iter()
-            .map(|entry| Row::of(entry, files.file_of(entry)))
+            .map(|entry| Row::of(entry, files.file_of(entry), crib))
             .collect();
         output.document(&rows);
         return Ok(ExitCode::SUCCESS);

@@ -67,7 +67,7 @@ pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
     let spec = entry.spec();
     if output.json() {
         output.document(&Whole {
-            row: Row::of(&entry, file),
+            row: Row::of(&entry, file, crib),
             aliases: &spec.aliases,
             input_schema: spec.input_schema.as_value(),
             output_schema: spec.output_schema.as_ref().map(|schema| schema.as_value()),

@@ -2,6 +2,7 @@
 
 mod bundles;
 mod finder;
+mod upkeep;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::pipeline;
 use crate::process::{Runner, keep_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
+use crate::record::usage::{Usage, UsageLog};
 use crate::registry::{Entry, RegisterError, Registry};
 use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
@@ -34,6 +36,7 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 pub use bundles::{BundleKind, BundleView};
 pub use finder::{Found, SearchPage, SearchRequest};
+pub use upkeep::HomeProblem;
 
 /// The directory of the home that holds the call log.
 const CALLS: &str = "calls";
@@ -161,15 +164,18 @@ impl CribOptions {
         }
         let (rules, mut warnings) = load_rules(&home, workspace.as_ref(), &config.disabled_rules())
             .map_err(ConfigError::from)?;
-        let call_log = Arc::new(CallLog::with_options(
-            home.join(CALLS),
-            CallLogOptions {
-                max_total_bytes: config.max_log_bytes(),
-                max_file_bytes: CallLogOptions::default()
-                    .max_file_bytes
-                    .min(config.max_log_bytes() / 4),
-            },
+        let usage = Arc::new(UsageLog::at(
+            &home,
+            workspace.as_ref().map(|workspace| workspace.root()),
         ));
+        let options = CallLogOptions {
+            max_total_bytes: config.max_log_bytes(),
+            max_file_bytes: CallLogOptions::default()
+                .max_file_bytes
+                .min(config.max_log_bytes() / 4),
+        };
+        let call_log = CallLog::with_options(home.join(CALLS), options);
+        let call_log = Arc::new(call_log.counting(Arc::clone(&usage)));
         let mut options = config.approvals();
         if let Approvals::Queue { wait: Some(wait) } = self.approvals {
             options.expires = wait;
@@ -242,6 +248,7 @@ impl CribOptions {
             rules,
             registry,
             call_log,
+            usage,
             approvals,
             grants,
             secrets,
@@ -339,6 +346,7 @@ pub struct Crib {
     rules: RuleSet,
     registry: Registry,
     call_log: Arc<CallLog>,
+    usage: Arc<UsageLog>,
     approvals: ApprovalQueue,
     grants: Grants,
     secrets: SecretStore,
@@ -410,6 +418,13 @@ impl Crib {
     /// Trusts a file of a tool that the user has just written, with these bytes.
     pub fn pin(&self, file: &Path, bytes: &[u8]) -> Result<(), ToolError> {
         self.sources.pin(file, bytes)?;
+        self.sources.reload(&self.registry);
+        Ok(())
+    }
+
+    /// Forgets that a file of a tool was trusted, as for one that was just removed.
+    pub fn unpin(&self, file: &Path) -> Result<(), ToolError> {
+        self.sources.unpin(file)?;
         self.sources.reload(&self.registry);
         Ok(())
     }
@@ -526,6 +541,16 @@ impl Crib {
     /// How recording has fared since the crib was opened.
     pub fn call_log_health(&self) -> CallLogHealth {
         self.call_log.health()
+    }
+
+    /// How often a tool was called, and when last, by every process of this home. Cheap enough for lists.
+    pub fn usage(&self, entry: &Entry) -> Usage {
+        self.usage.of(entry.spec())
+    }
+
+    /// The counts of calls, for whoever mends them.
+    pub fn usage_log(&self) -> &UsageLog {
+        &self.usage
     }
 
     /// What a sandboxed command may do when nothing else is said: write the workspace, read programs, the toolchains of the

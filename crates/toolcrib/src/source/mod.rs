@@ -7,6 +7,7 @@
 //! link      how tools use tools      compose    from files to registered tools
 //! pins      what the user trusted    flags      what the user switched off
 //! trust     asking about it          report     what became of each file
+//! draft     a file for a store
 //! ```
 //!
 //! Files are the truth. Before tools are looked for, the directories are looked at, and what changed is loaded and swapped in as a
@@ -21,6 +22,7 @@ mod broken;
 mod compose;
 mod content;
 mod definition;
+mod draft;
 mod files;
 mod flags;
 mod glance;
@@ -41,6 +43,7 @@ use std::time::{Duration, Instant, SystemTime};
 use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
+pub use draft::{Draft, draft};
 pub use files::read_file;
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
@@ -182,6 +185,11 @@ impl Sources {
     pub(crate) fn set_enabled(&self, specs: &[&ToolSpec], enabled: bool) -> Result<(), ToolError> {
         let workspace = self.workspace_path();
         Ok(self.flags.set(specs, workspace, enabled)?)
+    }
+
+    /// Why it cannot be told what is switched off, if it cannot.
+    pub(crate) fn flags_problem(&self) -> Option<String> {
+        self.flags.read().err()
     }
 
     /// When a secret came or went: each is a file of its own.

@@ -8,12 +8,16 @@
 //! that was moved or replaced meanwhile never lands in another one. What the files mean is the
 //! business of others. All functions block; async callers hand them to a blocking thread.
 
+mod aside;
 mod dir;
 mod error;
 mod lock;
 mod name;
 mod write;
 
+pub(crate) use name::is_temp as is_leftover;
+
+pub use aside::set_aside;
 pub use dir::DurableDir;
 pub use error::StorageError;
 pub use lock::DirLock;

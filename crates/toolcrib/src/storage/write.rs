@@ -60,6 +60,15 @@ impl DurableDir {
         Ok(removed)
     }
 
+    /// Gives a file another name, whatever had that before. No `fsync`: a crash may bring the old name back.
+    pub(crate) fn rename(&self, lock: &DirLock, from: &str, to: &str) -> Result<(), StorageError> {
+        self.assert_guarded_by(lock);
+        check_name(from)?;
+        check_name(to)?;
+        let dir = self.handle().file();
+        rustix::fs::renameat(dir, from, dir, to).map_err(|e| StorageError::io("rename", from, e))
+    }
+
     /// Removes the temporary files of writers that died, and returns how many there were.
     ///
     /// Writers hold the lock, so whatever is found under it is nobody's. Files that are not of

@@ -24,6 +24,7 @@ mod shell;
 mod shell_cases;
 mod source;
 mod storage;
+mod store;
 mod syscalls;
 mod template;
 mod tools;
