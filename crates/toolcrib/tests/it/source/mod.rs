@@ -6,6 +6,9 @@ mod links;
 mod names;
 mod reload;
 mod rules;
+mod stored;
+mod stored_bundles;
+mod stored_follow;
 mod switches;
 mod trust;
 
