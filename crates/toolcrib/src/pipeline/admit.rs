@@ -67,7 +67,7 @@ pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Admission
     let gate = (call.depth == 0).then_some(&call.inner.policy.gate);
     let permit = match call
         .cancel
-        .run_until_cancelled(entry.meter.admit(gate, limits.timeout))
+        .run_until_cancelled(entry.meter().admit(gate, limits.timeout))
         .await
     {
         Some(Ok(permit)) => permit,

@@ -111,7 +111,7 @@ pub(super) fn refine(
     args: JsonObject,
     edited: bool,
 ) -> Result<JsonObject, ToolError> {
-    let refined = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.refine(args, edited)));
+    let refined = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().refine(args, edited)));
     refined
         .map_err(|panic| panicked(&*panic))?
         .map_err(|faults| invalid(entry, &faults))
@@ -124,7 +124,7 @@ pub(super) fn refusal(
     inner: &Inner,
 ) -> Result<Option<ToolError>, ToolError> {
     let workspace = inner.policy.workspace.as_deref();
-    std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.refusal(args, workspace)))
+    std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().refusal(args, workspace)))
         .map_err(|panic| panicked(&*panic))
 }
 
@@ -136,7 +136,7 @@ pub(super) fn judge(
 ) -> Result<Judgement, ToolError> {
     let workspace = inner.policy.workspace.as_deref();
     let commands =
-        std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.commands(args, workspace)))
+        std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().commands(args, workspace)))
             .map_err(|panic| panicked(&*panic))?;
     let cx = RuleContext {
         workspace: workspace.map(Workspace::root),

@@ -336,7 +336,8 @@ pub(super) fn ask_tool(
     inner: &Inner,
 ) -> Result<Approval, ToolError> {
     let workspace = inner.policy.workspace.as_deref();
-    let asked = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.approval(args, workspace)));
+    let asked =
+        std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().approval(args, workspace)));
     let approval = asked.map_err(|panic| {
         ToolError::failed(format!("the tool panicked: {}", panic_text(&*panic)))
     })?;

@@ -55,7 +55,7 @@ pub(super) fn find(
     trace.found(&entry);
     match entry.availability() {
         Availability::Ready => {
-            let limits = entry.limits.tightened(&request.limits.into());
+            let limits = entry.limits().tightened(&request.limits.into());
             Ok(Found {
                 entry,
                 args: request.args,

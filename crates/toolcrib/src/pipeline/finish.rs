@@ -63,7 +63,7 @@ pub(super) async fn finish(
     let afterwards = Afterwards(cx.clone());
     // `call` itself is the tool's code too: it may panic before it returns a future.
     let running =
-        AssertUnwindSafe(async { entry.tool.call(args, cx.clone()).await }).catch_unwind();
+        AssertUnwindSafe(async { entry.tool().call(args, cx.clone()).await }).catch_unwind();
     let ended =
         tokio::time::timeout_at(deadline.into(), call.cancel.run_until_cancelled(running)).await;
     // The call is over: whatever the tool left running in the background learns of it.

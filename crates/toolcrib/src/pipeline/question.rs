@@ -204,7 +204,7 @@ fn announcement(call: &Call<'_>, reason: String) -> Announce {
 /// For tools that did not say along with their approval what they would do.
 pub(super) fn effect_in_words(entry: &Entry, args: &JsonObject) -> String {
     // The tool's own code: where it panics, our words must do.
-    let own = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.effect(args)));
+    let own = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().effect(args)));
     if let Ok(Some(own)) = own {
         return own;
     }

@@ -1,14 +1,18 @@
 //! A registered tool: what it is, where it comes from, whether it can be called.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering as Memory};
 
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::availability::{Availability, StoreSwitches, Switch, Switches};
+use super::made::{Body, Make};
 use crate::limits::Meter;
 use crate::model::digest::Digester;
-use crate::model::ids::ToolId;
+use crate::model::ids::{BundleId, ToolId};
 use crate::model::limits::{Limits, LimitsPatch};
 use crate::model::spec::ToolSpec;
 use crate::tool::Tool;
@@ -32,6 +36,16 @@ pub enum Source {
 }
 
 impl Source {
+    /// All of them, the first first.
+    pub(super) const ALL: [Source; 6] = [
+        Source::BuiltIn,
+        Source::App,
+        Source::Local,
+        Source::User,
+        Source::Global,
+        Source::Store,
+    ];
+
     /// The word for it, as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,6 +58,17 @@ impl Source {
         }
     }
 
+    /// The bundle of all its tools, where that is one of Toolcrib's own.
+    fn bundle_id(self) -> Option<BundleId> {
+        match self {
+            Source::BuiltIn => Some(BundleId::CORE),
+            Source::Local => Some(BundleId::LOCAL),
+            Source::User => Some(BundleId::USER),
+            Source::Global => Some(BundleId::GLOBAL),
+            Source::App | Source::Store => None,
+        }
+    }
+
     /// Whether its tools give way to others of the same name. Those of a program do not: a clash of names is an error of it.
     pub(super) fn gives_way(self) -> bool {
         match self {
@@ -53,60 +78,25 @@ impl Source {
     }
 }
 
-/// Who switched a tool off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Switch {
-    /// The program, by [`Registry::set_enabled`](crate::Registry::set_enabled).
-    Program = 1,
-    /// The user, by `toolcrib disable`.
-    Flag = 2,
-    /// The setting `disabledTools`.
-    Setting = 4,
-    /// Nobody knows whether the user did: the record of it is damaged.
-    Unknown = 8,
-    /// The author, by `isEnabled` in the tool's file.
-    File = 16,
-}
-
-/// Whether a tool can run here, computed and never stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", rename_all = "lowercase")]
-pub enum Availability {
-    /// It can.
-    Ready,
-    /// It is switched off, or nobody has trusted it yet.
-    Disabled {
-        /// By what; `untrusted` for a tool that waits for `toolcrib trust`.
-        reason: String,
-        /// What to do about it, where the reason does not say.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        help: Option<String>,
-    },
-    /// Something it needs is missing.
-    Unavailable {
-        /// What.
-        reason: String,
-    },
-}
-
 /// The number of the next entry.
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 /// A registered tool.
 pub struct Entry {
-    pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) spec: Arc<ToolSpec>,
-    pub(crate) limits: Limits,
-    pub(crate) meter: Meter,
-    pub(super) id: Option<ToolId>,
+    body: Arc<Body>,
     /// Which entry of all it is.
-    pub(super) number: u64,
+    number: u64,
     source: Source,
+    id: Option<ToolId>,
+    bundle_id: Option<BundleId>,
+    modified: Option<Timestamp>,
+    /// Where it stands among others of its source that are files: the number of the directory, and the file's name in it.
+    order: (usize, Box<str>),
+    store: StoreSwitches,
     /// The bits of those who switched it off.
     off: AtomicU8,
     untrusted: Option<String>,
     unavailable: Option<String>,
-    digest: OnceLock<String>,
 }
 
 /// How to register a tool; [`Registry::register`](crate::Registry::register) uses the defaults.
@@ -114,6 +104,10 @@ pub struct Entry {
 pub struct Registration {
     /// The id by which it can be referred to.
     pub id: Option<ToolId>,
+    /// The id of its bundle; those of Toolcrib's own have theirs anyway.
+    pub bundle_id: Option<BundleId>,
+    /// When it was last changed: what is newer is found first.
+    pub modified: Option<Timestamp>,
     /// Registers it switched off.
     pub disabled: bool,
     /// Registers it although it cannot run, saying what is missing.
@@ -129,39 +123,90 @@ impl Entry {
         registration: Registration,
         operator: &LimitsPatch,
     ) -> Self {
-        let spec = tool.spec();
-        // The operator's limits widen the default, and are the widest a tool can have.
-        let limits = Limits::default()
-            .overlaid(operator)
-            .overlaid(&spec.limits)
-            .tightened(operator);
+        let body = Arc::new(Body::of(tool, operator));
+        Entry::with(body, source, registration, StoreSwitches::default())
+    }
+
+    /// A tool that is made when it is first needed; until then it is known by its head.
+    pub(super) fn to_make(
+        head: Arc<ToolSpec>,
+        make: Make,
+        source: Source,
+        registration: Registration,
+        store: StoreSwitches,
+        operator: &LimitsPatch,
+    ) -> Self {
+        let body = Arc::new(Body::to_make(head, make, operator));
+        Entry::with(body, source, registration, store)
+    }
+
+    /// The same tool, registered another way. It stays made, its calls are counted on, and what the program switched off stays off.
+    pub(super) fn again(&self, registration: Registration, store: StoreSwitches) -> Self {
+        let entry = Entry::with(Arc::clone(&self.body), self.source, registration, store);
+        entry
+            .off
+            .fetch_or(self.off.load(Memory::Relaxed), Memory::Relaxed);
+        entry
+    }
+
+    /// The same, where it is a file's: the number of its directory, and its name there.
+    pub(super) fn at(mut self, directory: usize, file: &str) -> Self {
+        self.order = (directory, file.into());
+        self
+    }
+
+    fn with(
+        body: Arc<Body>,
+        source: Source,
+        registration: Registration,
+        store: StoreSwitches,
+    ) -> Self {
+        let off = match registration.disabled {
+            true => Switch::Program as u8,
+            false => 0,
+        };
         Entry {
-            meter: Meter::new(&limits),
-            limits,
-            tool,
-            id: registration.id,
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            body,
+            number: NUMBERS.fetch_add(1, Memory::Relaxed),
             source,
-            off: AtomicU8::new(if registration.disabled {
-                Switch::Program as u8
-            } else {
-                0
-            }),
+            id: registration.id,
+            bundle_id: registration.bundle_id.or(source.bundle_id()),
+            modified: registration.modified,
+            order: (0, "".into()),
+            store,
+            off: AtomicU8::new(off),
             untrusted: registration.untrusted,
             unavailable: registration.unavailable,
-            digest: OnceLock::new(),
-            spec,
         }
     }
 
-    /// The tool itself. The pipeline alone calls it.
+    /// The tool itself, made now if need be. The pipeline alone calls it.
     pub fn tool(&self) -> &Arc<dyn Tool> {
-        &self.tool
+        &self.body.whole().tool
     }
 
-    /// The tool's spec.
+    /// The tool's spec. Of a tool that has not been made yet it is what lists show: names, texts and schemas, but not all that
+    /// rules and approvals go by. What [`Registry::find`](crate::Registry::find) returns has been made.
     pub fn spec(&self) -> &Arc<ToolSpec> {
-        &self.spec
+        match self.body.made() {
+            Some(whole) => &whole.spec,
+            None => self.body.head(),
+        }
+    }
+
+    /// What the tool is found by: never changes while it is registered.
+    pub(super) fn head(&self) -> &ToolSpec {
+        self.body.head()
+    }
+
+    /// Makes the tool, if that has not been done.
+    pub(super) fn make(&self) {
+        self.body.whole();
+    }
+
+    /// Which entry of all it is. A tool that is registered again is another one.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Where the tool comes from.
@@ -169,69 +214,115 @@ impl Entry {
         self.source
     }
 
-    /// The limits of its calls: the tool's own and the registry's, whichever is tighter.
-    pub fn limits(&self) -> &Limits {
-        &self.limits
+    /// The id of this version of the tool, if it has one.
+    pub fn id(&self) -> Option<ToolId> {
+        self.id
     }
 
-    /// Whether it can be called.
+    /// The id of its bundle; none for the tools of a program.
+    pub fn bundle_id(&self) -> Option<BundleId> {
+        self.bundle_id
+    }
+
+    /// When it was last changed, where that is known.
+    pub fn modified(&self) -> Option<Timestamp> {
+        self.modified
+    }
+
+    /// The limits of its calls: the tool's own and the registry's, whichever is tighter.
+    pub fn limits(&self) -> &Limits {
+        &self.body.whole().limits
+    }
+
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.body.whole().meter
+    }
+
+    /// Which of two has a name that both want: the lesser one. It never changes, and is the same in every process.
+    pub(super) fn rank(&self, other: &Entry) -> Ordering {
+        let within_source = || match self.source {
+            // These hold their names against each other by clashing. Of one slug, the newest is meant.
+            Source::BuiltIn | Source::App => other.number.cmp(&self.number),
+            // A file does not get a name by being touched.
+            Source::Local | Source::User | Source::Global => self.order.cmp(&other.order),
+            Source::Store => self.rank_in_store(other),
+        };
+        self.source
+            .cmp(&other.source)
+            .then_with(within_source)
+            .then_with(|| self.number.cmp(&other.number))
+    }
+
+    /// What is on comes before what is off, then the newest.
+    fn rank_in_store(&self, other: &Entry) -> Ordering {
+        let by_time = |entry: &Entry| (entry.store.are_off(), Reverse(entry.modified));
+        let (own, others) = (self.head(), other.head());
+        by_time(self)
+            .cmp(&by_time(other))
+            .then_with(|| own.slug.cmp(&others.slug))
+            .then_with(|| own.bundle.cmp(&others.bundle))
+            .then_with(|| own.version.cmp(&others.version))
+            .then_with(|| self.bundle_id.cmp(&other.bundle_id))
+    }
+
+    /// Whether it can be called. What that takes to say is done: the tool is made.
     pub fn availability(&self) -> Availability {
-        let off = self.off.load(Ordering::Relaxed);
-        let by = |switch: Switch| off & switch as u8 != 0;
-        if let Some(help) = &self.untrusted {
-            return Availability::Disabled {
-                reason: "untrusted".to_owned(),
-                help: Some(help.clone()),
-            };
-        }
-        if by(Switch::Unknown) {
-            let reason = "which tools are switched off cannot be read";
-            let help = "remove `state/flags.json` from Toolcrib's home, then `toolcrib disable` what is to be off";
-            return switched_off(reason, Some(help.to_owned()));
-        }
-        if by(Switch::Setting) {
-            return switched_off("the setting `disabledTools` names it", None);
-        }
-        if by(Switch::Flag) {
-            let help = format!("`toolcrib enable {}` switches it on", self.spec.name);
-            return switched_off("the tool is switched off", Some(help));
-        }
-        if by(Switch::File) {
-            let help = "write `\"isEnabled\": true` in its file";
-            return switched_off(
-                "its file says `\"isEnabled\": false`",
-                Some(help.to_owned()),
-            );
-        }
-        if by(Switch::Program) {
-            return switched_off("the tool is switched off", None);
-        }
-        match &self.unavailable {
-            Some(reason) => Availability::Unavailable {
-                reason: reason.clone(),
-            },
-            None => Availability::Ready,
+        self.switches()
+            .disabled()
+            .unwrap_or_else(|| readiness(self.unavailable()))
+    }
+
+    /// Whether it can be called, by what is known without making the tool: for long lists. `Ready` may turn out to be too much said.
+    pub fn availability_at_a_glance(&self) -> Availability {
+        let made = self.body.made();
+        let missing = self
+            .unavailable
+            .as_deref()
+            .or_else(|| made?.unavailable.as_deref());
+        self.switches()
+            .disabled()
+            .unwrap_or_else(|| readiness(missing))
+    }
+
+    /// Whether somebody has switched it off, or it is not trusted. Costs next to nothing.
+    pub fn is_off(&self) -> bool {
+        self.switches().are_off()
+    }
+
+    /// Whether the store says it is off.
+    pub(super) fn is_off_in_store(&self) -> bool {
+        self.store.are_off()
+    }
+
+    fn switches(&self) -> Switches<'_> {
+        Switches {
+            spec: self.body.head(),
+            untrusted: self.untrusted.as_deref(),
+            bits: self.off.load(Memory::Relaxed),
+            store: &self.store,
         }
     }
 
     /// What is missing for it to run, whoever may have switched it off besides.
     pub(crate) fn unavailable(&self) -> Option<&str> {
-        self.unavailable.as_deref()
+        self.unavailable
+            .as_deref()
+            .or_else(|| self.body.whole().unavailable.as_deref())
     }
 
     /// Lets one of those who may switch it off do so, or take that back.
     pub(crate) fn switch(&self, who: Switch, on: bool) {
         if on {
-            self.off.fetch_and(!(who as u8), Ordering::Relaxed);
+            self.off.fetch_and(!(who as u8), Memory::Relaxed);
         } else {
-            self.off.fetch_or(who as u8, Ordering::Relaxed);
+            self.off.fetch_or(who as u8, Memory::Relaxed);
         }
     }
 
     /// A digest of what the tool is, to which approvals are bound.
     pub fn digest(&self) -> &str {
-        self.digest.get_or_init(|| {
-            let spec = &self.spec;
+        self.body.digest.get_or_init(|| {
+            let spec = &self.body.whole().spec;
             let digest = Digester::default()
                 .text(&spec.reference())
                 .text(spec.name.as_str())
@@ -251,9 +342,11 @@ impl Entry {
     }
 }
 
-fn switched_off(reason: &str, help: Option<String>) -> Availability {
-    Availability::Disabled {
-        reason: reason.to_owned(),
-        help,
+fn readiness(missing: Option<&str>) -> Availability {
+    match missing {
+        Some(reason) => Availability::Unavailable {
+            reason: reason.to_owned(),
+        },
+        None => Availability::Ready,
     }
 }

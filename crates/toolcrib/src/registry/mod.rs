@@ -3,22 +3,28 @@
 //! Tools live in a persistent map behind an atomic pointer: readers take a snapshot and never wait
 //! for writers; a running call keeps the tool it started with.
 
+mod availability;
 mod builder;
 mod entry;
+mod group;
 mod handle;
 mod lookup;
+mod made;
 mod snapshot;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 
+pub use availability::Availability;
+pub(crate) use availability::{BundleState, StoreSwitches, Switch};
 pub use builder::RegistryBuilder;
-pub(crate) use entry::Switch;
-pub use entry::{Availability, Entry, Registration, Source};
+pub use entry::{Entry, Registration, Source};
 pub use handle::CallHandle;
 pub(crate) use handle::Running;
+pub(crate) use made::MadeTool;
 use snapshot::Snapshot;
 
 use crate::approval::grants::{Grant, GrantRequest, Grants, Offer};
@@ -28,7 +34,7 @@ use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventReader;
-use crate::model::ids::{CallId, ToolId};
+use crate::model::ids::{BundleId, CallId, ToolId};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::Outcome;
 use crate::model::sandbox_plan::SandboxPlan;
@@ -74,26 +80,55 @@ pub struct Registry(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     tools: ArcSwap<Snapshot>,
-    /// Held by whoever changes the tools.
-    writer: Mutex<()>,
+    /// Held by whoever changes the tools; who is told of every change.
+    writer: Mutex<Watchers>,
     pub(crate) policy: Policy,
     pub(crate) running: Running,
     /// Who sees to it that the tools are those of the files.
     follower: OnceLock<Box<dyn Follow>>,
-    /// How often tools of the program came or went.
+    /// How often tools of the program came or went, and those of the store.
     changes: AtomicU64,
+    store_changes: AtomicU64,
+    /// Whether what was made of files depends on the store.
+    store_matters: AtomicBool,
 }
 
-/// What a reference finds among the tools of one moment.
-pub(crate) struct Lookup(Snapshot);
+/// Those who are told of every change.
+type Watchers = Vec<Box<dyn Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send>>;
+
+/// The tools of one moment without those of some sources.
+pub(crate) struct Lookup {
+    tools: Snapshot,
+    registry: Arc<Inner>,
+}
 
 impl Lookup {
+    /// The entry a reference points at, its tool made. What is made of the answer has to be made again when the tools of the store
+    /// change, if the answer is theirs or could become theirs.
     pub(crate) fn find(&self, reference: &str) -> Option<Arc<Entry>> {
-        self.0.find(reference).ok()
+        let found = self.tools.look_up(reference).ok().flatten().cloned();
+        match &found {
+            Some(entry) => entry.make(),
+            None => {}
+        }
+        if found
+            .as_ref()
+            .is_none_or(|entry| entry.source() == Source::Store)
+        {
+            self.registry.store_matters.store(true, Ordering::Relaxed);
+        }
+        found
     }
 
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.0.by_name.values()
+    /// The built-in tool that has a name.
+    pub(crate) fn built_in(&self, name: &str) -> Option<&Arc<Entry>> {
+        let found = self.tools.look_up(name).ok().flatten();
+        found.filter(|entry| entry.source() == Source::BuiltIn)
+    }
+
+    /// The program's own tools.
+    pub(crate) fn of_program(&self) -> Vec<Arc<Entry>> {
+        self.tools.of_sources(&[Source::BuiltIn, Source::App])
     }
 }
 
@@ -194,6 +229,8 @@ impl Registry {
             running: Running::default(),
             follower: OnceLock::new(),
             changes: AtomicU64::new(0),
+            store_changes: AtomicU64::new(0),
+            store_matters: AtomicBool::new(false),
         }))
     }
 
@@ -234,26 +271,73 @@ impl Registry {
         source: Source,
         tools: impl IntoIterator<Item = (Arc<dyn Tool>, Registration)>,
     ) -> Result<(), RegisterError> {
-        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let watchers = self.writer();
         let mut next = Snapshot::clone(&self.0.tools.load());
+        let mut come = Vec::new();
         for (tool, registration) in tools {
-            next.insert(self.entry(tool, source, registration))?;
+            let entry = self.entry(tool, source, registration);
+            next.insert(Arc::clone(&entry))?;
+            come.push(entry);
         }
-        self.0.tools.store(Arc::new(next));
+        self.swap(&watchers, next, &[], &come);
         self.0.changes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// A number that is another one after tools of the program came or went.
-    pub(crate) fn changes(&self) -> u64 {
-        self.0.changes.load(Ordering::Relaxed)
+    fn writer(&self) -> MutexGuard<'_, Watchers> {
+        self.0.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tools that are there without those of some sources.
+    /// Puts other tools in the place of those that were there, and tells everybody.
+    fn swap(&self, watchers: &Watchers, next: Snapshot, gone: &[Arc<Entry>], come: &[Arc<Entry>]) {
+        self.0.tools.store(Arc::new(next));
+        if !gone.is_empty() || !come.is_empty() {
+            for watcher in watchers {
+                watcher(gone, come);
+            }
+        }
+    }
+
+    /// Tells somebody of all entries, at once of those that are there and then, in order and without gaps, of what goes and what
+    /// comes with each change. They are called while the registry is locked for writers: they must be quick, must not change
+    /// anything here, and must not look for tools, since that may wait for a writer. An entry that is registered another way
+    /// goes and comes as two different ones.
+    pub(crate) fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
+        let mut watchers = self.writer();
+        let there: Vec<Arc<Entry>> = self.0.tools.load().all().cloned().collect();
+        watcher(&[], &there);
+        watchers.push(Box::new(watcher));
+    }
+
+    /// Takes entries out and puts others in, in one step. Only for tools that give way (all but those of the program), which
+    /// never clash: what finds its names taken is shadowed. Costs by the number of entries that change, not of those there are.
+    /// What is to go and is not there is left out.
+    pub(crate) fn apply(&self, gone: &[Arc<Entry>], come: Vec<Arc<Entry>>) {
+        let watchers = self.writer();
+        let mut next = Snapshot::clone(&self.0.tools.load());
+        let gone = next.change(gone, &come);
+        self.swap(&watchers, next, &gone, &come);
+        self.0.store_changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A number that is another one after tools came or went that matter to those of files: the program's, and the store's if
+    /// one of the files uses such a tool, or might.
+    pub(crate) fn changes(&self) -> u64 {
+        let of_program = self.0.changes.load(Ordering::Relaxed);
+        match self.0.store_matters.load(Ordering::Relaxed) {
+            true => of_program.wrapping_add(self.0.store_changes.load(Ordering::Relaxed)),
+            false => of_program,
+        }
+    }
+
+    /// The tools that are there without those of some sources, which are files.
     pub(crate) fn without(&self, sources: &[Source]) -> Lookup {
         let mut tools = Snapshot::clone(&self.0.tools.load());
-        tools.remove_sources(sources);
-        Lookup(tools)
+        tools.change(&tools.of_sources(sources), &[]);
+        Lookup {
+            tools,
+            registry: Arc::clone(&self.0),
+        }
     }
 
     /// A tool as it would be registered.
@@ -267,50 +351,121 @@ impl Registry {
         Arc::new(Entry::new(tool, source, registration, limits))
     }
 
+    /// A file's tool as it would be registered: the number of the file's directory, and its name there, say which of several with
+    /// one name comes first.
+    pub(crate) fn entry_of_file(
+        &self,
+        tool: Arc<dyn Tool>,
+        source: Source,
+        registration: Registration,
+        (directory, file): (usize, &str),
+    ) -> Arc<Entry> {
+        let limits = &self.0.policy.limits;
+        Arc::new(Entry::new(tool, source, registration, limits).at(directory, file))
+    }
+
+    /// A tool that is made when it is first found, called or asked for its availability. `head` is what lists and searches see of it until
+    /// then; its name, aliases, bundle, slug and version are also the made tool's. What cannot be made is unavailable, for the
+    /// reason that `make` gives. `make` may find other tools; one that needs itself that way is a fault, not an endless loop.
+    pub(crate) fn entry_lazily(
+        &self,
+        head: Arc<ToolSpec>,
+        source: Source,
+        registration: Registration,
+        store: StoreSwitches,
+        make: impl Fn() -> Result<MadeTool, String> + Send + Sync + 'static,
+    ) -> Arc<Entry> {
+        let limits = &self.0.policy.limits;
+        let entry = Entry::to_make(head, Box::new(make), source, registration, store, limits);
+        Arc::new(entry)
+    }
+
+    /// The same tool as it would be registered another way, as when its switch or its bundle's was turned: it stays made, and its
+    /// calls are counted on.
+    pub(crate) fn entry_again(
+        &self,
+        entry: &Entry,
+        registration: Registration,
+        store: StoreSwitches,
+    ) -> Arc<Entry> {
+        Arc::new(entry.again(registration, store))
+    }
+
     /// Puts these in the place of all tools of some sources, in one step: whoever looks sees all of the old or all of the new.
     /// `settle` may look things up among the new ones before anybody else can. Entries that stay are to be handed in again;
-    /// they keep what they count.
+    /// they keep what they count. Only for tools that give way, which never clash.
     pub(crate) fn replace(
         &self,
         sources: &[Source],
         entries: Vec<Arc<Entry>>,
         settle: impl FnOnce(&dyn Fn(&str) -> Result<Arc<Entry>, ToolError>),
-    ) -> Result<(), RegisterError> {
-        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+    ) {
+        let watchers = self.writer();
         let mut next = Snapshot::clone(&self.0.tools.load());
-        next.remove_sources(sources);
-        for entry in entries {
-            next.insert(entry)?;
-        }
+        let before = next.of_sources(sources);
+        let stays: HashSet<u64> = entries.iter().map(|entry| entry.number()).collect();
+        let was: HashSet<u64> = before.iter().map(|entry| entry.number()).collect();
+        let gone = before.into_iter();
+        let gone: Vec<_> = gone
+            .filter(|entry| !stays.contains(&entry.number()))
+            .collect();
+        let come = entries.into_iter();
+        let come: Vec<_> = come
+            .filter(|entry| !was.contains(&entry.number()))
+            .collect();
+        next.change(&gone, &come);
         settle(&|reference| next.find(reference));
-        self.0.tools.store(Arc::new(next));
-        Ok(())
+        self.swap(&watchers, next, &gone, &come);
     }
 
-    /// The tools whose name another one has, each with that other.
+    /// The tools whose name another one has, each with that other. Other versions of one stored tool are no such thing
+    /// ([`other_versions`](Self::other_versions)), nor is a stored tool that is off.
     pub fn shadowed(&self) -> Vec<(Arc<Entry>, Arc<Entry>)> {
+        self.shadowed_where(|entry, by| !entry.is_off_in_store() && !is_other_version(entry, by))
+    }
+
+    /// The versions of stored tools that stand behind the one that has their name, each with that one.
+    pub fn other_versions(&self) -> Vec<(Arc<Entry>, Arc<Entry>)> {
+        self.shadowed_where(is_other_version)
+    }
+
+    /// Who has the name of a tool that is shadowed; none for one that is not.
+    pub fn shadower(&self, entry: &Entry) -> Option<Arc<Entry>> {
+        let tools = self.0.tools.load();
+        tools
+            .is_shadowed(entry)
+            .then(|| tools.shadower(entry))
+            .flatten()
+    }
+
+    fn shadowed_where(
+        &self,
+        is_wanted: impl Fn(&Entry, &Entry) -> bool,
+    ) -> Vec<(Arc<Entry>, Arc<Entry>)> {
         let tools = self.0.tools.load();
         let pair = |entry: &Arc<Entry>| Some((Arc::clone(entry), tools.shadower(entry)?));
-        let mut pairs: Vec<_> = tools.shadowed.values().filter_map(pair).collect();
-        pairs.sort_by_key(|(entry, _)| (entry.source(), entry.number));
+        let pairs = tools.shadowed.values().filter_map(pair);
+        let mut pairs: Vec<_> = pairs.filter(|(entry, by)| is_wanted(entry, by)).collect();
+        pairs.sort_by(|(a, _), (b, _)| a.rank(b));
         pairs
     }
 
     /// Removes a tool by its wire name and returns it. Calls that run already are not disturbed.
     pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let _writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let watchers = self.writer();
         let mut next = Snapshot::clone(&self.0.tools.load());
-        let entry = next.remove(name)?;
-        self.0.tools.store(Arc::new(next));
+        let entry = Arc::clone(next.named(name)?);
+        next.change(&[Arc::clone(&entry)], &[]);
+        self.swap(&watchers, next, &[Arc::clone(&entry)], &[]);
         self.0.changes.fetch_add(1, Ordering::Relaxed);
-        Some(Arc::clone(&entry.tool))
+        Some(Arc::clone(entry.tool()))
     }
 
     /// The tool a reference points at, in any spelling.
     pub fn get(&self, reference: &str) -> Option<Arc<dyn Tool>> {
         self.find(reference)
             .ok()
-            .map(|entry| Arc::clone(&entry.tool))
+            .map(|entry| Arc::clone(entry.tool()))
     }
 
     /// The entry a reference points at; the error suggests near names.
@@ -321,19 +476,42 @@ impl Registry {
 
     /// Every tool that can be offered, by name.
     pub fn list(&self) -> Vec<Arc<ToolSpec>> {
-        let ready = |entry: &Arc<Entry>| entry.availability() == Availability::Ready;
+        let ready = |entry: &Arc<Entry>| entry.availability_at_a_glance() == Availability::Ready;
         self.entries()
             .into_iter()
             .filter(ready)
-            .map(|entry| Arc::clone(&entry.spec))
+            .map(|entry| Arc::clone(entry.spec()))
             .collect()
     }
 
     /// Every tool, also those that are switched off or cannot run, by name.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.follow();
-        let mut entries: Vec<Arc<Entry>> = self.0.tools.load().by_name.values().cloned().collect();
-        entries.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
+        let mut entries: Vec<Arc<Entry>> = self.0.tools.load().published().cloned().collect();
+        entries.sort_by(|a, b| a.head().name.cmp(&b.head().name));
+        entries
+    }
+
+    /// Every tool, also those whose name another one has: by name, and of one name in the order in which they would have it.
+    pub fn all_entries(&self) -> Vec<Arc<Entry>> {
+        self.follow();
+        let mut entries: Vec<Arc<Entry>> = self.0.tools.load().all().cloned().collect();
+        entries.sort_by(|a, b| {
+            let by_name = a.head().name.cmp(&b.head().name);
+            by_name.then_with(|| a.rank(b))
+        });
+        entries
+    }
+
+    /// Every tool of a bundle, all versions, also those whose name another one has: by slug, and of one slug the one that
+    /// `bundle/slug` means first. Costs by the size of the bundle.
+    pub fn entries_of(&self, bundle: BundleId) -> Vec<Arc<Entry>> {
+        self.follow();
+        let mut entries = self.0.tools.load().of_bundle(bundle);
+        entries.sort_by(|a, b| {
+            let by_slug = a.head().slug.cmp(&b.head().slug);
+            by_slug.then_with(|| a.rank(b))
+        });
         entries
     }
 
@@ -434,13 +612,22 @@ impl Registry {
     /// that runs none.
     pub fn sandbox_plan(&self, entry: &Entry, args: &JsonObject) -> Option<SandboxPlan> {
         let workspace = self.workspace().map(AsRef::as_ref);
-        entry.tool.sandbox_plan(args, workspace)
+        entry.tool().sandbox_plan(args, workspace)
     }
 
     /// Waits until every finished call is on record.
     pub fn flush(&self) {
         self.0.policy.recorder.flush();
     }
+}
+
+/// Whether a tool is another version of a stored tool.
+fn is_other_version(entry: &Entry, other: &Entry) -> bool {
+    let (own, others) = (entry.head(), other.head());
+    let is_stored = entry.source() == Source::Store && other.source() == Source::Store;
+    is_stored
+        && (entry.bundle_id(), &own.slug) == (other.bundle_id(), &others.slug)
+        && own.version != others.version
 }
 
 /// The error for a reference that finds nothing.

@@ -108,6 +108,15 @@ impl DurableDir {
         Ok(removed)
     }
 
+    /// Gives a file another name, whatever had that before. No `fsync`: a crash may bring the old name back.
+    pub(crate) fn rename(&self, lock: &DirLock, from: &str, to: &str) -> Result<(), StorageError> {
+        self.assert_guarded_by(lock);
+        check_name(from)?;
+        check_name(to)?;
+        let dir = self.handle().file();
+        rustix::fs::renameat(dir, from, dir, to).map_err(|e| StorageError::io("rename", from, e))
+    }
+
     /// Moves whatever is there under a name into another directory, as `wanted` or, where that is taken, with a number. Returns its new
     /// name.
     pub(crate) fn move_to(

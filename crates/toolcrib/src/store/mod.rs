@@ -12,6 +12,7 @@
 //! The invariant: within a bundle there is one record of a slug and version, whatever number of processes write at once and wherever they
 //! are killed; and a file that cannot be read costs nothing but its own record.
 
+pub mod archive;
 mod bundles;
 mod catalogue;
 mod damage;
