@@ -18,11 +18,13 @@ use crate::store::Damage;
 /// The directory of the home that the store is in.
 const BUNDLES: &str = "bundles";
 /// The file that says what is switched off.
-const FLAGS: &str = "state/flags.json";
+const FLAGS: &str = "flags.json";
+/// The directory it is in.
+const STATE: &str = "state";
 /// The directories of a home that Toolcrib alone writes to. `config.toml` and `rules` are the user's own.
 const OWN: [&str; 8] = [
     BUNDLES,
-    "state",
+    STATE,
     "calls",
     "approvals",
     "grants",
@@ -84,7 +86,7 @@ impl Crib {
             kind: Kind::Record(damage),
         }));
         problems.extend(self.sources.flags_problem().map(|reason| HomeProblem {
-            file: FLAGS.to_owned(),
+            file: format!("{STATE}/{FLAGS}"),
             reason: format!("which tools are switched off cannot be read: {reason}"),
             kind: Kind::Flags,
         }));
@@ -112,9 +114,10 @@ impl Crib {
                 Ok(done)
             }
             Kind::Flags => {
-                let dir = DurableDir::create(self.home.join("state"))?;
-                let _lock = dir.lock()?;
-                let place = set_aside(&self.home, FLAGS, Timestamp::now())?;
+                let dir = DurableDir::create(self.home.join(STATE))?;
+                let lock = dir.lock()?;
+                let place = set_aside(&self.home, &dir, &lock, FLAGS, Timestamp::now())?;
+                drop(lock);
                 self.reload();
                 Ok(format!(
                     "moved to {}; tools that were switched off are on again: `toolcrib disable` those that are to be off",
