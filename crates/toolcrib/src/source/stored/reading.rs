@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::text::RecordText;
 use crate::definition::problem::Found;
-use crate::definition::{self, Body, Definition, Problem, Severity};
+use crate::definition::{self, Definition, Problem, Severity};
 use crate::manifest::fields::HTTP_FIELDS;
 use crate::manifest::{self, HttpDefinition};
 use crate::model::digest::Digester;
@@ -291,16 +291,4 @@ fn schemas(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<Found> {
         }
     }
     found
-}
-
-impl Implementation {
-    /// The other tools that it names.
-    pub(super) fn is_alias(&self) -> bool {
-        match self {
-            Implementation::Command(definition) => matches!(definition.body, Body::Alias { .. }),
-            Implementation::Http(_) | Implementation::Function(_) | Implementation::Upstream { .. } => {
-                false
-            }
-        }
-    }
 }
