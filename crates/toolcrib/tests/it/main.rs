@@ -17,6 +17,7 @@ mod pipeline;
 mod programs;
 mod properties;
 mod rules;
+mod search;
 mod secrets;
 mod seeds;
 mod shell;
