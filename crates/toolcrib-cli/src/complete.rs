@@ -2,6 +2,7 @@
 //!
 //! Runs on every press of Tab: it opens the crib like any command and stays silent when it cannot.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use clap::CommandFactory as _;
@@ -39,8 +40,24 @@ pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
+/// Slugs of bundles, also of those that are off or in the bin.
+pub(crate) fn bundles(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let views = crib.bundles();
+    let bundles = views.iter().map(|view| &view.bundle);
+    let matching = bundles.filter(|bundle| bundle.slug.as_str().starts_with(current));
+    matching
+        .map(|bundle| candidate(bundle.slug.as_str(), &bundle.description))
+        .collect()
+}
+
 /// Names of all tools, also of those that are off.
-pub(crate) fn all_tools(current: &OsStr) -> Vec<CompletionCandidate> {
+pub(crate) fn references(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else {
         return Vec::new();
     };
@@ -54,6 +71,28 @@ pub(crate) fn all_tools(current: &OsStr) -> Vec<CompletionCandidate> {
     matching
         .map(|entry| candidate(entry.spec().name.as_str(), &entry.spec().description))
         .collect()
+}
+
+/// Names of tools that can be edited and removed.
+pub(crate) fn own_tools(current: &OsStr) -> Vec<CompletionCandidate> {
+    file_tools(current)
+}
+
+/// Tags of tools.
+pub(crate) fn tags(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(crib) = Crib::open() else {
+        return Vec::new();
+    };
+    let specs = crib.registry().list();
+    let tags: BTreeSet<&str> = specs
+        .iter()
+        .flat_map(|spec| spec.tags.iter().map(String::as_str))
+        .filter(|tag| tag.starts_with(current))
+        .collect();
+    tags.into_iter().map(|tag| candidate(tag, "")).collect()
 }
 
 /// Names of tools that have files, also of those that cannot be called yet.

@@ -14,7 +14,8 @@ use toolcrib::source::{Standing, ToolFile};
 use toolcrib::storage::DurableDir;
 
 use super::{Done, options};
-use crate::args::Global;
+use crate::args::{DoctorArgs, Global};
+use crate::failure::CliError;
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -63,7 +64,12 @@ impl Finding {
     }
 }
 
-pub(super) fn doctor(global: &Global, output: &Output) -> Done {
+pub(super) fn doctor(args: &DoctorArgs, global: &Global, output: &Output) -> Done {
+    if args.fix {
+        return Err(CliError::usage(
+            "`doctor --fix` cannot put anything right yet",
+        ));
+    }
     let mut findings = vec![Finding::ok(
         "version",
         format!("toolcrib {}", env!("CARGO_PKG_VERSION")),

@@ -1,6 +1,7 @@
 //! One file per verb.
 
 mod approvals;
+mod bundle;
 mod calls;
 mod check;
 mod completions;
@@ -15,12 +16,15 @@ mod grants;
 mod list;
 mod new;
 mod outbound;
+mod rm;
 mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod search;
 mod secret;
 mod show;
+mod stored;
 mod test;
 mod tool_file;
 mod trust;
@@ -50,7 +54,9 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Run(args) => run::run(args, global, output),
         Command::List(args) => list::list(args, &open_to_look(global, output)?, output),
         Command::Show(args) => show::show(args, &open_to_look(global, output)?, output),
+        Command::Search(args) => search::search(args, global, output),
         Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
+        Command::Bundle(command) => bundle::bundle(command, global, output),
         Command::Approvals(command) => approvals::approvals(command, global, output),
         Command::Grants(command) => grants::grants(command, global, output),
         Command::Secret(command) => secret::secret(command, global, output),
@@ -62,13 +68,14 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Init(_) => new::init(global, output),
         Command::New(args) => new::new(args, global, output),
         Command::Edit(args) => edit::edit(args, global, output),
+        Command::Rm(args) => rm::rm(args, global, output),
         Command::Test(args) => test::test(args, global, output),
         Command::Watch(args) => watch::watch(args, global, output),
         Command::Trust(args) => trust::trust(args, global, output),
         Command::Enable(args) => enable::set_enabled(args, true, global, output),
         Command::Disable(args) => enable::set_enabled(args, false, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
-        Command::Doctor => doctor::doctor(global, output),
+        Command::Doctor(args) => doctor::doctor(args, global, output),
         Command::Completions(args) => completions::completions(args, output),
         Command::Man(args) => completions::man(args, output),
     }
@@ -194,6 +201,15 @@ fn standing(entry: &Entry) -> (&'static str, Option<String>) {
 
 fn source(entry: &Entry) -> &'static str {
     entry.source().as_str()
+}
+
+/// A slug or reference as it is typed: one that begins with a dash comes behind `--`.
+fn word(name: &str) -> String {
+    let name = text::visible(name);
+    match name.starts_with('-') {
+        true => format!("-- {name}"),
+        false => name.into_owned(),
+    }
 }
 
 /// Who calls, as a person reads it.

@@ -26,6 +26,7 @@ pub use web_search::{SearchProvider, SearchSettings};
 
 use crate::egress::{Egress, EgressOptions};
 use crate::model::JsonObject;
+pub(crate) use crate::model::diff::unified as unified_diff;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::MB;
@@ -45,7 +46,6 @@ use shell::Shell;
 use web_fetch::WebFetch;
 use web_search::WebSearch;
 use write_file::WriteFile;
-pub(crate) use write_file::unified_diff;
 
 /// What can be set about the built-in tools.
 #[derive(Debug, Clone, Default)]

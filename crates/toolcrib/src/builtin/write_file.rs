@@ -4,10 +4,6 @@
 //! file as it was and no other: what the answer rested on is checked again when the call runs.
 //! How a file is written is `workspace/write.rs`.
 
-mod diff;
-
-pub(crate) use diff::unified as unified_diff;
-
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -220,7 +216,7 @@ fn overwrite(path: &WorkspacePath, old: &Old, new: &[u8]) -> Approval {
         .with_basis(serde_json::to_value(&old.identity).unwrap_or_default());
     match (old_text, new_text) {
         (Some(old), Some(new)) if old != new => {
-            approval.with_diff(diff::unified(&path.to_string(), old, new))
+            approval.with_diff(crate::model::diff::unified(&path.to_string(), old, new))
         }
         _ => approval,
     }

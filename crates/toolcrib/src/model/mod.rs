@@ -5,6 +5,7 @@
 
 pub mod call;
 pub mod context;
+pub(crate) mod diff;
 pub(crate) mod digest;
 pub mod effects;
 pub mod error;

@@ -9,7 +9,7 @@ use super::broken::BrokenTool;
 use super::content::Content;
 use super::definition::{FileDefinition, named_like_secrets};
 use super::flags::Flags;
-use super::link::{self, Links, Node, Target};
+use super::link::{self, Links, Node, Target, Whose};
 use super::pins::Pins;
 use super::report::{Report, Standing, ToolFile, Trust};
 use super::scope::{FILE_SOURCES, Place, Scope};
@@ -19,8 +19,9 @@ use crate::exec::command::{CommandSettings, CommandTool};
 use crate::exec::http::{self, HttpSettings};
 use crate::model::digest::Digester;
 use crate::model::error::ToolError;
+use crate::model::ids::BundleId;
 use crate::model::names::WireName;
-use crate::registry::{Entry, Lookup, Registration, Registry, Switch};
+use crate::registry::{Entry, Lookup, Registration, Registry, Source, Switch};
 use crate::secret::SecretEntry;
 use crate::tool::Tool;
 
@@ -89,7 +90,11 @@ pub(super) fn compose(
             }
         })
         .collect();
-    let links = link::link(&nodes, &|reference| firm.find(reference));
+    let links = link::link(&nodes, &|reference, whose| {
+        let entry = firm.find(reference)?;
+        let is_stored = entry.source() == Source::Store;
+        (is_stored == (whose == Whose::Stored)).then_some(entry)
+    });
     let made = make(registry, &materials, &drafts, &nodes, &links, kept);
     let faults = link_faults(&drafts, &links, &made, &materials.secrets);
     switch_by_file(&drafts, &made);
@@ -377,6 +382,13 @@ fn switch(entries: &[Arc<Entry>], firm: &Lookup, materials: &Materials<'_>) {
             .flags
             .is_some_and(|flags| flags.disables(entry.spec(), materials.workspace));
         entry.switch(Switch::Flag, !is_off);
+        let own = BundleId::OWN
+            .iter()
+            .find(|(id, _)| entry.bundle_id() == Some(*id));
+        let is_bundle_off = materials.flags.zip(own).is_some_and(|(flags, (_, slug))| {
+            flags.disables_bundle(slug, materials.workspace)
+        });
+        entry.switch(Switch::Bundle, !is_bundle_off);
         entry.switch(Switch::Unknown, materials.flags.is_some());
     }
 }

@@ -6,11 +6,10 @@ use super::definition::FileDefinition;
 use super::pins::Pin;
 use super::report::{Standing, ToolFile, Trust};
 use super::scope::Scope;
-use super::sends;
 use super::{Report, Sources};
 use crate::builtin::unified_diff;
-use crate::definition::{Action, Body, Cleanup, Definition, Privilege, Program};
 use crate::model::error::{ErrorCode, ToolError};
+use crate::{definition, manifest};
 
 /// What there is to trust in a workspace, as somebody was shown it. What is pinned is this, whatever the files are by then.
 pub struct Review {
@@ -46,57 +45,11 @@ impl Review {
 }
 
 /// What a tool runs or sends, in the order of its file, each text with what it is.
-pub fn runs(definition: &FileDefinition) -> Vec<(String, String)> {
-    match definition {
-        FileDefinition::Command(definition) => commands(definition),
-        FileDefinition::Http(definition) => sends::requests(definition),
+pub fn runs(file: &FileDefinition) -> Vec<(String, String)> {
+    match file {
+        FileDefinition::Command(definition) => definition::programs(definition),
+        FileDefinition::Http(definition) => manifest::requests(definition),
     }
-}
-
-fn commands(definition: &Definition) -> Vec<(String, String)> {
-    let mut runs = Vec::new();
-    let program = |what: &str, program: &Program| (what.to_owned(), program.source.clone());
-    match &definition.body {
-        Body::Command(command) => runs.push(program("runs", command)),
-        Body::Commands { default, platforms } => {
-            runs.extend(default.iter().map(|command| program("runs", command)));
-            for (platform, command) in platforms {
-                let what = format!("runs on {}", format!("{platform:?}").to_lowercase());
-                runs.push(program(&what, command));
-            }
-        }
-        Body::Steps(steps) => {
-            for step in steps {
-                let what = format!("step {}", step.name);
-                match &step.action {
-                    Action::Run(command) => runs.push(program(&what, command)),
-                    Action::UseTool { tool, .. } => runs.push((what, format!("the tool {tool}"))),
-                }
-                if let Some(fallback) = &step.fallback {
-                    runs.push(program(&format!("or {}", step.name), fallback));
-                }
-            }
-        }
-        Body::Alias { base, .. } => runs.push(("runs".to_owned(), format!("the tool {base}"))),
-    }
-    for cleanup in &definition.resources.cleanup {
-        if let Cleanup::FinalCommand(command) = cleanup {
-            runs.push(program("at the end", command));
-        }
-    }
-    let security = &definition.security;
-    if security.privilege == Privilege::Elevated {
-        runs.push(("rights".to_owned(), "those of root, by sudo".to_owned()));
-    }
-    let raw = definition
-        .parameters
-        .iter()
-        .filter(|parameter| !parameter.escape_shell);
-    runs.extend(raw.map(|parameter| {
-        let what = format!("{} is pasted into commands as it is", parameter.name);
-        ("caution".to_owned(), what)
-    }));
-    runs
 }
 
 impl Sources {
@@ -146,6 +99,32 @@ impl Sources {
 
     /// Pins a file of the workspace that its user has just written, with these bytes. Files of other scopes need no pin.
     pub(crate) fn pin(&self, file: &Path, bytes: &[u8]) -> Result<(), ToolError> {
+        let Some((workspace, name)) = self.pinned_as(file)? else {
+            return Ok(());
+        };
+        let pin = Pin::of(bytes);
+        self.pins.change(workspace, |pins| {
+            pins.files.insert(name, pin);
+        })?;
+        Ok(())
+    }
+
+    /// Forgets that a file was trusted.
+    pub(crate) fn unpin(&self, file: &Path) -> Result<(), ToolError> {
+        let Some((workspace, name)) = self.pinned_as(file)? else {
+            return Ok(());
+        };
+        let is_pinned = self.pins.read(workspace);
+        if is_pinned.is_ok_and(|pins| pins.files.contains_key(&name)) {
+            self.pins.change(workspace, |pins| {
+                pins.files.remove(&name);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// In which workspace, and by which name, a file is pinned; none where it needs no pin.
+    fn pinned_as(&self, file: &Path) -> Result<Option<(&Path, String)>, ToolError> {
         let name = file.file_name().and_then(|name| name.to_str());
         let directory = file.parent().and_then(|parent| parent.canonicalize().ok());
         let place = self.places.iter().find(|place| {
@@ -157,14 +136,10 @@ impl Sources {
             return Err(ToolError::new(ErrorCode::InvalidPath, message));
         };
         if place.scope != Scope::Local {
-            return Ok(());
+            return Ok(None);
         }
         let workspace = self.workspace_path().ok_or_else(no_workspace)?;
-        let (name, pin) = (place.shown_file(name), Pin::of(bytes));
-        self.pins.change(workspace, |pins| {
-            pins.files.insert(name, pin);
-        })?;
-        Ok(())
+        Ok(Some((workspace, place.shown_file(name))))
     }
 }
 

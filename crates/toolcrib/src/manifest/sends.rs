@@ -1,14 +1,14 @@
 //! What an HTTP tool sends, and whom it tells which secrets: for whoever is to trust its file.
 
-use crate::egress::Target;
-use crate::manifest::{
+use super::{
     Auth, BodyTemplate, HttpDefinition, JsonPart, OauthGrant, Placeholder, RequestTemplate,
     Template,
 };
+use crate::egress::Target;
 
 /// The requests of a tool in the order of its file, each text with what it is. Placeholders stand as in the file: values are not
 /// known, and secrets are never shown.
-pub(super) fn requests(definition: &HttpDefinition) -> Vec<(String, String)> {
+pub(crate) fn requests(definition: &HttpDefinition) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let is_alone = definition.requests.len() == 1;
     for (index, request) in definition.requests.iter().enumerate() {

@@ -1,0 +1,167 @@
+//! What `approvals` and `grants` take.
+
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
+use toolcrib::approval::Status;
+
+use crate::{complete, duration};
+
+/// The end of an id is enough.
+const SHORT_IDS: &str = "An id may be shortened to its end (or start), four characters at least.";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  toolcrib approvals list                                  what waits
+  toolcrib approvals show 9c4f21ab                         effect, arguments and diff
+  toolcrib approvals approve 9c4f21ab
+  toolcrib approvals approve 9c4f21ab --set path=notes.md  approve with other arguments
+  toolcrib approvals deny 9c4f21ab --reason 'not on a Friday'
+  toolcrib approvals watch                                 answer one after the other as they come
+
+An id may be shortened to its end (or start), four characters at least. The first answer counts;
+whoever comes second is told who was first (exit 9).")]
+pub(crate) enum ApprovalsCommand {
+    /// List what waits for an answer, oldest first
+    List {
+        /// Also what is decided, expired or withdrawn
+        #[arg(short, long)]
+        all: bool,
+        /// Only requests that stand like this
+        #[arg(long, value_name = "STATUS", value_parser = statuses(), conflicts_with = "all")]
+        status: Option<String>,
+    },
+    /// Show one request: effect, arguments, diff, and who decided
+    #[command(after_help = SHORT_IDS)]
+    Show {
+        /// Its id, or the end of it
+        #[arg(add = ArgValueCompleter::new(complete::requests))]
+        id: String,
+    },
+    /// Approve a request, once
+    Approve(ApproveArgs),
+    /// Deny a request
+    #[command(after_help = "\
+Example:
+  toolcrib approvals deny 9c4f21ab --reason 'not on a Friday'
+
+The reason is what the caller gets to read. The same call is answered alike for a minute.")]
+    Deny {
+        /// Its id, or the end of it
+        #[arg(add = ArgValueCompleter::new(complete::pending))]
+        id: String,
+        /// Why; the caller is told
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Follow the requests as they come, and answer them on a terminal
+    #[command(after_help = "\
+On a terminal each request is put to you in turn; elsewhere, and with --no-input, each is printed.
+With --json every change is a line: the request as in `approvals show --json`. Ctrl-C ends it.")]
+    Watch,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib approvals approve 9c4f21ab
+  toolcrib approvals approve 9c4f21ab --set command='git push --dry-run'
+  toolcrib approvals approve 9c4f21ab --args @arguments.json --reason 'on a branch instead'
+
+Edited arguments are checked and judged like those of any call: what does not fit, or what a rule
+denies, is refused (exit 4 or 5), and the request stays open. What the edited call does is shown;
+where it would ask itself, a terminal asks you first, unless --no-input is given.")]
+pub(crate) struct ApproveArgs {
+    /// Its id, or the end of it
+    #[arg(add = ArgValueCompleter::new(complete::pending))]
+    pub(crate) id: String,
+    /// Change an argument first
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) pairs: Vec<String>,
+    /// Run with these arguments instead; @FILE reads them from a file, - from stdin
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    pub(crate) args: Option<String>,
+    /// Why; it is recorded
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+}
+
+fn statuses() -> PossibleValuesParser {
+    PossibleValuesParser::new(Status::ALL.iter().map(|status| status.as_str()))
+}
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  toolcrib grants list
+  toolcrib grants revoke 77d1c0de
+  toolcrib grants add shell command='git push origin *' --expires 8h
+
+A grant allows calls of one tool without asking, as far as its scope reaches. It never lifts what a
+rule denies, and ends when the tool changes. Most are made where a call asks: type `g`.")]
+pub(crate) enum GrantsCommand {
+    /// List the grants in force, oldest first
+    List {
+        /// Also those that are used up or expired; they are removed when the next grant is made
+        #[arg(short, long)]
+        all: bool,
+    },
+    /// Show one grant
+    #[command(after_help = SHORT_IDS)]
+    Show {
+        /// Its id, or the end of it
+        #[arg(add = ArgValueCompleter::new(complete::grants))]
+        id: String,
+    },
+    /// Take grants back: the calls they covered ask again
+    #[command(after_help = SHORT_IDS)]
+    Revoke {
+        /// Their ids, or the ends of them
+        #[arg(required = true, value_name = "ID", add = ArgValueCompleter::new(complete::grants))]
+        ids: Vec<String>,
+    },
+    /// Allow calls of a tool without asking
+    Add(GrantArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib grants add shell command='git push origin *'
+  toolcrib grants add shell command='cargo test **' --scope user --expires 7d
+  toolcrib grants add write_file path='docs/*' content='*' --uses 10
+  toolcrib grants add shell --shape '{\"command\": {\"argv\": [\"echo\", \"two words\"]}}'
+
+What each parameter may be: a value, or `*` for anything; for paths a pattern (`docs/*` in that
+directory, `docs/**` below it, too); for commands their words, with `*` for one word that is no
+option and `**` at the end for any further words. Parameters not named keep their defaults. What
+the grant would have allowed in the past is shown before it is made.")]
+pub(crate) struct GrantArgs {
+    /// The tool
+    #[arg(add = ArgValueCompleter::new(complete::tools))]
+    pub(crate) tool: String,
+    /// What its parameters may be
+    #[arg(value_name = "NAME=PATTERN", add = ArgValueCompleter::new(complete::parameters))]
+    pub(crate) pairs: Vec<String>,
+    /// The same as JSON, in full: "any", {"exact": …}, {"argv": […]} or {"path": …} by parameter
+    #[arg(long, value_name = "JSON|@FILE|-", conflicts_with = "pairs")]
+    pub(crate) shape: Option<String>,
+    /// How far it reaches: this terminal session, this workspace, or all workspaces
+    #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = ["session", "project", "user"])]
+    pub(crate) scope: String,
+    /// How long it lasts: 30m, 8h, 7d [default: 12h for a session, else 30d]
+    #[arg(long, value_name = "TIME", value_parser = duration::of_grant)]
+    pub(crate) expires: Option<Duration>,
+    /// How many calls it covers [default: any number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) uses: Option<u64>,
+    /// Why; it is kept with the grant
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Make it without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}

@@ -1,0 +1,195 @@
+//! What the verbs take that write, check and try tools.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use clap_complete::engine::ArgValueCompleter;
+
+use super::look::providers;
+use crate::complete;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib check                            every tool of this workspace and yours
+  toolcrib check .toolcrib/tools/find.yaml
+  toolcrib check --fix                      put right what is certain: misspelt fields, quotes
+  toolcrib check --strict --json            for CI: warnings count, one JSON document
+  toolcrib check --for openai               what that provider could not be told
+  toolcrib check --schema                   the JSON Schema of the format, for editors
+  cat find.yaml | toolcrib check -
+
+Nothing is run and nothing needs to be trusted. Exits with 0 when the files are in order, 4 when one
+is not. `toolcrib explain CODE` says more about a problem, `toolcrib explain FIELD` about a field.")]
+pub(crate) struct CheckArgs {
+    /// Files, directories of tools, or - for stdin; by default the tools of this workspace and yours
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Put right what can be put right without asking; comments and layout stay
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Let warnings count as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Also report what this provider's format cannot say about a tool
+    #[arg(long = "for", value_name = "PROVIDER", value_parser = providers())]
+    pub(crate) provider: Option<String>,
+    /// Print the JSON Schema of the format (yaml, or http for .json files) and check nothing
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "yaml",
+        value_parser = ["yaml", "http"],
+        conflicts_with_all = ["paths", "fix", "strict", "provider"]
+    )]
+    pub(crate) schema: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib init                          .toolcrib/tools with one tool that works
+  toolcrib run count-lines PATTERN='*.md'
+  toolcrib test                          the tests it came with
+
+What is there already is left as it is, so that running it again does no harm. The tool it writes is
+trusted: you asked for it.")]
+pub(crate) struct InitArgs {}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib new word-count --description 'Counts the words of a file'
+  toolcrib new release --kind steps          several commands, one after the other
+  toolcrib new todo --kind alias             another tool with preset arguments
+  toolcrib new greet --scope user            for all your projects, in ~/.toolcrib/tools
+  toolcrib new weather --http --url 'https://api.example.com/v1/now?q=${city}'
+  toolcrib new issues --from-curl 'curl https://api.github.com/repos/{owner}/{repo}/issues'
+  pbpaste | toolcrib new search --from-curl - --param q
+  toolcrib new weather --http --bundle acme  into a bundle of the store instead of a file
+
+Each template works as it is: it checks, and its own tests pass. It is trusted, since you wrote it.
+Change it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.
+
+--from-curl runs and sends nothing. What looks like a credential becomes a secret, and its value is
+written nowhere; `${name}` and `{name}` in the URL become arguments, and so does what --param names.
+See docs/http-tools.md.")]
+pub(crate) struct NewArgs {
+    /// The tool's name: letters, digits, dashes and underscores
+    pub(crate) name: String,
+    /// What it is made of: one command, several, or another tool
+    #[arg(long, value_name = "KIND", default_value = "shell", value_parser = ["shell", "steps", "alias"])]
+    pub(crate) kind: String,
+    /// Where it is kept: in this project, or for all of yours
+    #[arg(long, value_name = "SCOPE", default_value = "local", value_parser = ["local", "user"])]
+    pub(crate) scope: String,
+    /// Put it into this bundle of the store instead of a file
+    #[arg(long, value_name = "BUNDLE", allow_hyphen_values = true, conflicts_with_all = ["scope", "force"], add = ArgValueCompleter::new(complete::bundles))]
+    pub(crate) bundle: Option<String>,
+    /// What it does, for people and models
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// Make an HTTP tool from a curl command; @FILE reads it from a file, - from stdin
+    #[arg(long, value_name = "CURL|@FILE|-", conflicts_with_all = ["kind", "http"], help_heading = "HTTP tools")]
+    pub(crate) from_curl: Option<String>,
+    /// With --from-curl: what callers give. A query parameter, body.FIELD, or NAME=TEXT for a text of the path
+    #[arg(
+        long = "param",
+        value_name = "NAME|body.FIELD|NAME=TEXT",
+        requires = "from_curl",
+        conflicts_with = "http",
+        help_heading = "HTTP tools"
+    )]
+    pub(crate) params: Vec<String>,
+    /// Make an HTTP tool from a template with comments
+    #[arg(long, conflicts_with = "kind", help_heading = "HTTP tools")]
+    pub(crate) http: bool,
+    /// With --http: where it goes; ${name} in path and query is an argument
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "http",
+        help_heading = "HTTP tools"
+    )]
+    pub(crate) url: Option<String>,
+    /// With --http: GET, POST, … [default: GET]
+    #[arg(
+        long,
+        value_name = "METHOD",
+        requires = "http",
+        help_heading = "HTTP tools"
+    )]
+    pub(crate) method: Option<String>,
+    /// Replace the file if there is one
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib edit word-count
+  toolcrib edit acme/weather@v1                    a stored tool, as JSON
+  toolcrib edit acme/weather@v1 --as-version v2    saved as a new version beside the old one
+  EDITOR='code --wait' toolcrib edit word-count
+
+Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only what checks takes the place of
+what was there, at once and whole; on a terminal you can go on editing what does not, elsewhere it
+is refused (exit 4) and the copy is kept. What you saved is trusted. What somebody else changed
+meanwhile is not overwritten (exit 9); the copy is kept then, too. Built-in tools cannot be edited.")]
+pub(crate) struct EditArgs {
+    /// The tool
+    #[arg(add = ArgValueCompleter::new(complete::own_tools))]
+    pub(crate) tool: String,
+    /// Of a stored tool: keep the old version, save this one beside it
+    #[arg(long, value_name = "V", allow_hyphen_values = true)]
+    pub(crate) as_version: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib test                          all tests of all tools
+  toolcrib test word-count               those of one tool
+  toolcrib test word-count:empty-file    one of them
+  toolcrib test word-count --record      fill in what tests expect that say nothing yet
+
+Each test runs in an empty directory of its own behind the sandbox, several at once; afterwards the
+directory is gone. Nothing of your workspace is seen or changed, nothing is recorded, nobody is
+asked, and tools need not be trusted; what rules deny stays denied. A tool with `elevated` rights,
+without isolation, with permissions outside of that directory or with a host to reach needs --yes.
+Exits with 1 when a test failed, 3 when there is no such tool or test.")]
+pub(crate) struct TestArgs {
+    /// Tools, or single tests as TOOL:TEST; all when none is named
+    #[arg(value_name = "TOOL[:TEST]", add = ArgValueCompleter::new(complete::trials))]
+    pub(crate) tests: Vec<String>,
+    /// Write what came into the files: of tests that expect nothing, and of tests named one by one
+    #[arg(long)]
+    pub(crate) record: bool,
+    /// How many tests run at once [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
+    /// Agree to what the sandbox does not hold, and to what --record writes
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib watch                 all tools that come from files
+  toolcrib watch word-count      one of them
+  toolcrib watch --json          one line of JSON for each tool that was tried
+
+Tools are checked and tested at the start and whenever their files change, as by `toolcrib test`.
+Ctrl-C ends it.")]
+pub(crate) struct WatchArgs {
+    /// The tools; all when none is named
+    #[arg(value_name = "TOOL", add = ArgValueCompleter::new(complete::file_tools))]
+    pub(crate) tools: Vec<String>,
+    /// Agree to what the sandbox does not hold
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}

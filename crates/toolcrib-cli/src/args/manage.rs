@@ -1,0 +1,66 @@
+//! What the verbs take that decide about tools: trust, switches, removal.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::complete;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib trust                 look at the tools of this project, then say yes or no
+  toolcrib trust ../other --yes  trust those of another one without being asked
+
+Tools that come with a project cannot be called before you trusted them. What you trust is the files
+as they are: one that changes has to be trusted again, and the difference is shown. Without a
+terminal and without --yes nothing is trusted (exit 6).")]
+pub(crate) struct TrustArgs {
+    /// The project; where you are if not named
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: Option<PathBuf>,
+    /// Trust them without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It holds for every process that uses this home, until it is taken back. A tool of a project is
+switched in that project only. What `disabledTools` names in config.toml stays off, and so does what
+is in a bundle that is off: `toolcrib bundle enable`.")]
+pub(crate) struct SwitchArgs {
+    /// The tools
+    #[arg(required = true, value_name = "TOOL", add = ArgValueCompleter::new(complete::references))]
+    pub(crate) tools: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib rm acme/weather@v1            one version of a stored tool
+  toolcrib rm word-count                 a tool that has a file: the file goes
+  toolcrib rm -- -rf                     one whose slug begins with a dash
+
+It is gone for good, and you are asked first. Of a stored tool with several versions you name one.
+Built-in tools cannot be removed: `toolcrib disable` switches them off.")]
+pub(crate) struct RmArgs {
+    /// The tool: name, +slug, bundle/slug, bundle/slug@version or id
+    #[arg(add = ArgValueCompleter::new(complete::own_tools))]
+    pub(crate) tool: String,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exits with 1 when something is broken; warnings do not count.
+
+--fix moves files of the store that cannot be read into `damaged` of the home; it deletes nothing.")]
+pub(crate) struct DoctorArgs {
+    /// Put right what can be put right without losing anything
+    #[arg(long)]
+    pub(crate) fix: bool,
+}
