@@ -9,13 +9,19 @@
 //! business of others. All functions block; async callers hand them to a blocking thread.
 
 mod aside;
+mod count;
 mod dir;
 mod error;
 mod lock;
 mod name;
+mod stamp;
+mod tree;
 mod write;
 
+pub(crate) use count::Generation;
 pub(crate) use name::is_temp as is_leftover;
+pub(crate) use stamp::{Entry, Stamp};
+pub(crate) use tree::NewDir;
 
 pub use aside::set_aside;
 pub use dir::DurableDir;
