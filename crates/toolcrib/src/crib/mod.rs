@@ -2,8 +2,10 @@
 
 mod bundles;
 mod finder;
+mod reaping;
 mod upkeep;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,12 +28,13 @@ use crate::process::{Runner, keep_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
 use crate::record::usage::{Usage, UsageLog};
-use crate::registry::{Entry, RegisterError, Registry};
+use crate::registry::{Entry, RegisterError, Registry, Source};
 use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
 use crate::secret::SecretStore;
-use crate::source::{Report, Review, SourceOptions, Sources};
+use crate::source::{Report, Review, SourceOptions, Sources, StoredTools, Workshop};
 use crate::store::{Store, StoreOptions};
+use crate::tool::Tool;
 use crate::workspace::{Workspace, WorkspaceError};
 
 pub use bundles::{BundleKind, BundleView};
@@ -55,6 +58,7 @@ pub struct CribOptions {
     approvals: Approvals,
     session: Option<String>,
     egress: Option<Egress>,
+    functions: HashMap<String, Arc<dyn Tool>>,
 }
 
 /// Who decides what needs approval.
@@ -89,6 +93,7 @@ impl Default for CribOptions {
             approvals: Approvals::default(),
             session: None,
             egress: None,
+            functions: HashMap::new(),
         }
     }
 }
@@ -139,6 +144,15 @@ impl CribOptions {
     #[must_use]
     pub fn egress(mut self, egress: Egress) -> Self {
         self.egress = Some(egress);
+        self
+    }
+
+    /// Registers a function for tools of the store that name it (S4: `"type": "go"`, `"impl": {"goFunc": "…"}`; also `rust` and
+    /// `function`). What is published and checked is their definition: schemas, description, limits and tags; the function runs. One that
+    /// is not registered leaves such a tool unavailable, and its file as it is.
+    #[must_use]
+    pub fn function(mut self, name: impl Into<String>, function: Arc<dyn Tool>) -> Self {
+        self.functions.insert(name.into(), function);
         self
     }
 
@@ -217,21 +231,39 @@ impl CribOptions {
         let builtins = builtin_options(&config, no_workspace, &egress, &secrets);
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
-        let store = Store::at(&home, StoreOptions::default());
+        let max_tools = config.max_tools();
+        let store = Store::at(
+            &home,
+            StoreOptions {
+                max_tools,
+                ..StoreOptions::default()
+            },
+        );
+        let settings = Arc::new(CommandSettings {
+            runner: Arc::new(Runner::new(sandbox)),
+            sudo: config.sudo(),
+            secrets: Some(secrets.clone()),
+        });
+        let http = Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone())));
+        let workshop = Workshop {
+            settings: Arc::clone(&settings),
+            http: Arc::clone(&http),
+            secrets: secrets.clone(),
+            functions: self.functions,
+        };
+        let disabled = config.disabled_tools();
         let sources = Sources::new(SourceOptions {
             home: home.clone(),
             workspace: registry.workspace().cloned(),
             user: self.surroundings.user_directory(),
             global: self.surroundings.resolve(&config.global_directory()),
             disabled: config.disabled_tools(),
-            settings: Arc::new(CommandSettings {
-                runner: Arc::new(Runner::new(sandbox)),
-                sudo: config.sudo(),
-                secrets: Some(secrets.clone()),
-            }),
-            http: Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone()))),
+            settings,
+            http,
+            stored: StoredTools::new(store.clone(), workshop, disabled, max_tools),
             secrets: secrets.clone(),
         });
+        reaping::reap_at_times(&home, &store);
         sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));
         warnings.extend_from_slice(config.warnings());
@@ -381,6 +413,7 @@ impl Crib {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.setting_warnings();
         warnings.extend(self.sources.report().warnings());
+        warnings.extend(self.sources.stored().warnings());
         warnings
     }
 
@@ -430,13 +463,28 @@ impl Crib {
     }
 
     /// Switches tools on or off, for good and for every process of this home. What the setting `disabledTools` names stays off.
+    ///
+    /// A tool of the store has its switch in its own file: `bundle/slug@version` means that version, other references the one they
+    /// find.
     pub fn set_enabled(&self, tools: &[&str], enabled: bool) -> Result<(), ToolError> {
         let entries: Vec<Arc<Entry>> = tools
             .iter()
             .map(|tool| self.registry.find(tool))
             .collect::<Result<_, _>>()?;
-        let specs: Vec<&ToolSpec> = entries.iter().map(|entry| entry.spec().as_ref()).collect();
-        self.sources.set_enabled(&specs, enabled)?;
+        let (stored, others): (Vec<_>, Vec<_>) = entries
+            .iter()
+            .partition(|entry| entry.source() == Source::Store);
+        for entry in stored {
+            let key = bundles::key_of(entry).ok_or_else(|| {
+                let message = format!("`{}` is in no bundle", entry.spec().name);
+                ToolError::new(ErrorCode::Internal, message)
+            })?;
+            self.store.set_tool_enabled(&key, enabled)?;
+        }
+        if !others.is_empty() {
+            let specs: Vec<&ToolSpec> = others.iter().map(|entry| entry.spec().as_ref()).collect();
+            self.sources.set_enabled(&specs, enabled)?;
+        }
         self.sources.reload(&self.registry);
         Ok(())
     }

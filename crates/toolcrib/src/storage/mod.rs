@@ -9,15 +9,22 @@
 //! business of others. All functions block; async callers hand them to a blocking thread.
 
 mod aside;
+mod count;
 mod dir;
 mod error;
 mod lock;
 mod name;
+mod stamp;
+mod tree;
 mod write;
 
 pub(crate) use name::is_temp as is_leftover;
 
 pub use aside::set_aside;
+pub(crate) use count::Generation;
+pub(crate) use stamp::{Entry, Stamp};
+pub(crate) use tree::NewDir;
+
 pub use dir::DurableDir;
 pub use error::StorageError;
 pub use lock::DirLock;

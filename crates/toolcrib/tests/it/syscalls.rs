@@ -100,6 +100,31 @@ impl Followed {
         }
     }
 
+    /// Lets the child run to the entry of its next system call that can change or show files. Between two of them nothing
+    /// differs for those who come after. Where calls cannot be told apart, every one counts.
+    pub(crate) fn next_on_files(&mut self) -> Stand {
+        loop {
+            match self.next() {
+                Stand::BeforeCall(Some(call)) if !is_on_files(call) => {}
+                stand => return stand,
+            }
+        }
+    }
+
+    /// Lets a child that is behind an operation run, not followed, to the start of its next one.
+    pub(crate) fn go_on(&mut self) {
+        loop {
+            ptrace::cont(self.thread, None).unwrap();
+            match wait(self.thread) {
+                WaitStatus::Stopped(_, Signal::SIGSTOP) => return,
+                WaitStatus::PtraceEvent(..) => {}
+                status => panic!(
+                    "the child did not get to its next operation, as it says above: {status:?}"
+                ),
+            }
+        }
+    }
+
     /// Kills the child where it stands.
     pub(crate) fn kill(mut self) {
         self.end();
@@ -172,6 +197,66 @@ impl Drop for Followed {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Whether a system call changes files or shows them, so that it matters that it failed or did not happen. Memory, signals and
+/// waiting are left out: without memory a program ends, whatever it was doing.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn is_on_files(call: i64) -> bool {
+    const OTHERS: &[i64] = &[
+        libc::SYS_open,
+        libc::SYS_openat,
+        libc::SYS_openat2,
+        libc::SYS_read,
+        libc::SYS_pread64,
+        libc::SYS_getdents64,
+        libc::SYS_lseek,
+        libc::SYS_stat,
+        libc::SYS_lstat,
+        libc::SYS_fstat,
+        libc::SYS_newfstatat,
+        libc::SYS_statx,
+        libc::SYS_flock,
+        libc::SYS_fcntl,
+    ];
+    is_change_of_files(call) || OTHERS.contains(&call)
+}
+
+/// Whether a system call can leave other files than there were, or brings them to the disk.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn is_change_of_files(call: i64) -> bool {
+    const OTHERS: &[i64] = &[
+        libc::SYS_write,
+        libc::SYS_writev,
+        libc::SYS_pwrite64,
+        libc::SYS_ftruncate,
+        libc::SYS_fchmod,
+        libc::SYS_fchmodat,
+        libc::SYS_chmod,
+        libc::SYS_fsync,
+        libc::SYS_fdatasync,
+        libc::SYS_mkdir,
+        libc::SYS_mkdirat,
+        libc::SYS_rmdir,
+        libc::SYS_unlink,
+        libc::SYS_unlinkat,
+        libc::SYS_link,
+        libc::SYS_linkat,
+        libc::SYS_copy_file_range,
+        libc::SYS_sendfile,
+    ];
+    is_rename(call) || OTHERS.contains(&call)
+}
+
+/// Whether a system call gives something another name.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn is_rename(call: i64) -> bool {
+    [libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2].contains(&call)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn is_on_files(_call: i64) -> bool {
+    true
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -177,6 +177,7 @@ mod failing_calls {
     use nix::libc;
 
     use super::*;
+    use crate::syscalls::is_rename;
 
     /// The calls of an operation, in order.
     fn calls_of(operation: Operation, place: &Place) -> Option<Vec<i64>> {
@@ -212,10 +213,6 @@ mod failing_calls {
     fn finish(mut child: Followed) {
         while child.next() != Stand::Done {}
         assert_eq!(child.finish(), 0);
-    }
-
-    fn is_rename(call: i64) -> bool {
-        [libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2].contains(&call)
     }
 
     /// Calls whose failure an operation has to report.

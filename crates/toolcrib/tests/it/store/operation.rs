@@ -1,0 +1,160 @@
+//! The kinds of write a store knows: [`Operation`], done here or by a child process.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use toolcrib::store::{Install, Store, StoreError};
+use toolcrib::{Bundle, ToolManifest};
+
+use super::ground::{Ground, Home, acme, beta, binned};
+use super::{NOW, bundle_id, draft, key, manifest, options, tool_id};
+use crate::syscalls::test_in_child;
+
+/// One write of each kind, on a copy of [`Ground`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    FirstBundle,
+    PutBundle,
+    ReplaceBundle,
+    SwitchBundle,
+    DeleteBundle,
+    RestoreBundle,
+    PutTool,
+    ReplaceTool,
+    SwitchTool,
+    DeleteTool,
+    InstallNew,
+    InstallUpdate,
+    Reap,
+    SetAside,
+}
+
+impl Operation {
+    pub(super) const ALL: [Operation; 14] = [
+        Operation::FirstBundle,
+        Operation::PutBundle,
+        Operation::ReplaceBundle,
+        Operation::SwitchBundle,
+        Operation::DeleteBundle,
+        Operation::RestoreBundle,
+        Operation::PutTool,
+        Operation::ReplaceTool,
+        Operation::SwitchTool,
+        Operation::DeleteTool,
+        Operation::InstallNew,
+        Operation::InstallUpdate,
+        Operation::Reap,
+        Operation::SetAside,
+    ];
+    const VARIABLE: &str = "TOOLCRIB_TEST_OPERATION";
+    const HOME_VARIABLE: &str = "TOOLCRIB_TEST_STORE";
+
+    /// The home as it is before.
+    pub(super) fn prepare(self, ground: &Ground) -> Home {
+        let home = match self {
+            Operation::FirstBundle => Home::empty(),
+            _ => ground.copy(),
+        };
+        if self == Operation::SetAside {
+            std::fs::write(home.tool_file(acme(), "y", "v1"), "{\"slug\": \"y").unwrap();
+        }
+        home
+    }
+
+    /// A command that runs `child`, the full name of a test, for this operation in a home.
+    pub(super) fn in_child(self, child: &str, home: &Path) -> Command {
+        let mut command = test_in_child(child);
+        command
+            .env(Self::VARIABLE, format!("{self:?}"))
+            .env(Self::HOME_VARIABLE, home);
+        command
+    }
+
+    /// In the child: what it is to do and where. `None` when nobody said.
+    pub(super) fn from_environment() -> Option<(Self, PathBuf)> {
+        let home = std::env::var_os(Self::HOME_VARIABLE)?.into();
+        let name = std::env::var(Self::VARIABLE).ok()?;
+        let named = |operation: &Operation| format!("{operation:?}") == name;
+        Some((Self::ALL.into_iter().find(named).unwrap(), home))
+    }
+
+    pub(super) fn run(self, store: &Store) -> Result<(), StoreError> {
+        match self {
+            Operation::FirstBundle | Operation::PutBundle => {
+                store.put_bundle(bundle_id(9), draft("new")).map(drop)
+            }
+            Operation::ReplaceBundle => {
+                let mut draft = draft("acme");
+                draft.description = String::from("Another one");
+                store.put_bundle(acme(), draft).map(drop)
+            }
+            Operation::SwitchBundle => store.set_bundle_enabled(acme(), false).map(drop),
+            Operation::DeleteBundle => store.delete_bundle(acme()).map(drop),
+            Operation::RestoreBundle => store.restore_bundle(binned()).map(drop),
+            Operation::PutTool => {
+                let new = key(acme(), "new", "v1");
+                store
+                    .put_tool(manifest(&new, tool_id(90), "A new one"))
+                    .map(drop)
+            }
+            Operation::ReplaceTool => {
+                let x = key(acme(), "x", "v1");
+                let digest = store.tool(&x)?.digest();
+                let new = manifest(&x, tool_id(1), "Another one");
+                store.replace_tool(new, &digest).map(drop)
+            }
+            Operation::SwitchTool => store
+                .set_tool_enabled(&key(acme(), "x", "v1"), false)
+                .map(drop),
+            Operation::DeleteTool => store.delete_tool(&key(acme(), "y", "v1")),
+            Operation::InstallNew => {
+                let id = bundle_id(9);
+                let tools = ["a", "b", "c"].map(|tool| key(id, tool, "v1"));
+                let tools = tools.iter().zip(90..);
+                let tools = tools.map(|(key, number)| manifest(key, tool_id(number), "Installed"));
+                store
+                    .install(bundle_to_install(9, "new"), tools.collect(), Install::New)
+                    .map(drop)
+            }
+            Operation::InstallUpdate => {
+                let tools: Vec<ToolManifest> = vec![
+                    manifest(&key(beta(), "x", "v1"), tool_id(4), "Updated"),
+                    manifest(&key(beta(), "x", "v3"), tool_id(91), "Came with the update"),
+                ];
+                store
+                    .install(bundle_to_install(2, "beta"), tools, Install::Update)
+                    .map(drop)
+            }
+            Operation::Reap => store.reap().map(drop),
+            Operation::SetAside => {
+                for damage in store.damage() {
+                    store.set_aside(&damage)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What is there after it, with nothing in its way.
+    pub(super) fn done(self, ground: &Ground) -> super::view::View {
+        let home = self.prepare(ground);
+        self.run(&super::open(&home.path)).unwrap();
+        super::view::View::fresh(&home.path)
+    }
+
+    /// A store that has looked, and does this next.
+    pub(super) fn store(home: &Path) -> Store {
+        let store = Store::at(home, options(NOW));
+        store.changes(toolcrib::store::Look::Glance).unwrap();
+        store
+    }
+}
+
+fn bundle_to_install(number: u64, name: &str) -> Bundle {
+    serde_json::from_value(serde_json::json!({
+        "schemaVersion": "1", "bundleID": bundle_id(number), "slug": name, "displayName": "Installed",
+        "description": "", "isEnabled": false, "isBuiltIn": false, "importedAt": NOW,
+        "createdAt": NOW, "modifiedAt": NOW
+    }))
+    .unwrap()
+}
