@@ -112,6 +112,11 @@ impl DurableDir {
     /// Opens a directory in this one that shares its lock, if there is one. Creates nothing.
     pub fn subdir(&self, name: &str) -> Result<Option<Self>, StorageError> {
         check_name(name)?;
+        self.open_below(name)
+    }
+
+    /// Opens a directory in this one, also one with a temporary name.
+    pub(super) fn open_below(&self, name: &str) -> Result<Option<Self>, StorageError> {
         let file = match self
             .handle
             .open_at(name, OFlags::RDONLY | OFlags::DIRECTORY)

@@ -60,6 +60,25 @@ pub enum StorageError {
 }
 
 impl StorageError {
+    /// What went wrong, without what was being done to which file.
+    pub(crate) fn why(&self) -> String {
+        match self {
+            StorageError::Io { cause, .. } => advice(cause).into_owned(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Whether the system lacked something that it will have again: nothing is wrong with the file.
+    pub(crate) fn is_want(&self) -> bool {
+        let StorageError::Io { cause, .. } = self else {
+            return false;
+        };
+        matches!(
+            Errno::from_io_error(cause),
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::INTR | Errno::AGAIN)
+        )
+    }
+
     pub(crate) fn io(doing: &'static str, name: &str, cause: impl Into<io::Error>) -> Self {
         StorageError::Io {
             doing,

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use rustix::fs::{AtFlags, OFlags};
 
+use super::count::{self, Generation};
 use super::dir::{DirId, DurableDir, make_private};
 use super::error::StorageError;
 use super::name::LOCK_NAME;
@@ -18,10 +19,37 @@ use super::name::LOCK_NAME;
 pub struct DirLock {
     file: File,
     guarded: DirId,
+    counted: Option<Counted>,
+}
+
+/// The numbers of a writer that counts.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    found: Generation,
+    /// Odd.
+    now: u64,
+}
+
+impl DirLock {
+    /// What the lock file said before this writer counted.
+    pub(crate) fn found(&self) -> Generation {
+        self.counted
+            .map_or(Generation::Unknown, |counted| counted.found)
+    }
+
+    /// What the lock file says when this lock has been given back.
+    pub(crate) fn generation_after(&self) -> Generation {
+        self.counted
+            .map_or(Generation::Unknown, |c| Generation::At(c.now + 1))
+    }
 }
 
 impl Drop for DirLock {
     fn drop(&mut self) {
+        if let Some(counted) = self.counted {
+            // Should this fail, the number stays odd, and everybody looks until the next writer.
+            let _ = count::write(&self.file, counted.now + 1);
+        }
         // Closing the file would do, but for a program that is just being started elsewhere in this
         // process: until it has replaced its image, it has the file open, too.
         let _ = self.file.unlock();
@@ -57,6 +85,25 @@ impl DurableDir {
         }
     }
 
+    /// Waits for the right to write here, and counts: who follows the number in the lock file sees that there was a writer.
+    pub(crate) fn lock_counted(&self) -> Result<DirLock, StorageError> {
+        self.counted(self.lock()?)
+    }
+
+    /// Like [`lock_counted`](Self::lock_counted), if nobody has the right.
+    pub(crate) fn try_lock_counted(&self) -> Result<Option<DirLock>, StorageError> {
+        self.try_lock()?.map(|lock| self.counted(lock)).transpose()
+    }
+
+    fn counted(&self, mut lock: DirLock) -> Result<DirLock, StorageError> {
+        let found = Generation::of(&lock.file);
+        let now = found.of_next_writer();
+        // Before anything else is written: who is not told of a change does not look for it.
+        count::write(&lock.file, now).map_err(|e| StorageError::io("lock", self.name(), e))?;
+        lock.counted = Some(Counted { found, now });
+        Ok(lock)
+    }
+
     /// Panics if `lock` is the lock of another directory, which only a bug can bring about.
     pub(super) fn assert_guarded_by(&self, lock: &DirLock) {
         assert_eq!(
@@ -71,6 +118,7 @@ impl DurableDir {
         DirLock {
             file,
             guarded: self.lock_home().id(),
+            counted: None,
         }
     }
 

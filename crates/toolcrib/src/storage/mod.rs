@@ -8,11 +8,18 @@
 //! that was moved or replaced meanwhile never lands in another one. What the files mean is the
 //! business of others. All functions block; async callers hand them to a blocking thread.
 
+mod count;
 mod dir;
 mod error;
 mod lock;
 mod name;
+mod stamp;
+mod tree;
 mod write;
+
+pub(crate) use count::Generation;
+pub(crate) use stamp::{Entry, Stamp};
+pub(crate) use tree::NewDir;
 
 pub use dir::DurableDir;
 pub use error::StorageError;

@@ -44,6 +44,54 @@ impl DurableDir {
         })
     }
 
+    /// Makes `bytes` the content of a file that is there. On error it is as it was, also when the directory's `fsync` fails, if only
+    /// the file system can exchange two files.
+    pub(crate) fn replace(
+        &self,
+        lock: &DirLock,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(), StorageError> {
+        let failed = |e: std::io::Error| StorageError::io("write", name, e);
+        let temp = self.write_temp(lock, name, bytes)?;
+        let exchange = || {
+            let dir = self.handle().file();
+            rustix::fs::renameat_with(dir, &temp.name, dir, name, RenameFlags::EXCHANGE)
+        };
+        match exchange() {
+            Ok(()) => self.handle().sync().map_err(|error| {
+                // The temporary file has the old content until it is dropped.
+                let _ = exchange();
+                failed(error)
+            }),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                temp.rename_to(name).map_err(|e| failed(e.into()))?;
+                self.handle().sync().map_err(failed)
+            }
+            Err(error) => Err(failed(error.into())),
+        }
+    }
+
+    /// Removes a file for good. Returns whether there was one. On error it is there still, also when the directory's `fsync` fails.
+    pub(crate) fn remove_whole(&self, lock: &DirLock, name: &str) -> Result<bool, StorageError> {
+        self.assert_guarded_by(lock);
+        check_name(name)?;
+        let dir = self.handle().file();
+        let aside = temp_name();
+        match rustix::fs::renameat(dir, name, dir, &aside) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(false),
+            Err(error) => return Err(StorageError::io("remove", name, error)),
+        }
+        self.handle().sync().map_err(|error| {
+            let _ = rustix::fs::renameat(dir, &aside, dir, name);
+            StorageError::io("remove", name, error)
+        })?;
+        // Should this fail, `sweep` gets it.
+        let _ = rustix::fs::unlinkat(dir, &aside, AtFlags::empty());
+        Ok(true)
+    }
+
     /// Removes a file. Returns whether there was one.
     pub fn remove(&self, lock: &DirLock, name: &str) -> Result<bool, StorageError> {
         self.assert_guarded_by(lock);
@@ -58,6 +106,52 @@ impl DurableDir {
             .sync()
             .map_err(|e| StorageError::io("remove", name, e))?;
         Ok(removed)
+    }
+
+    /// Moves whatever is there under a name into another directory, as `wanted` or, where that is taken, with a number. Returns its new
+    /// name.
+    pub(crate) fn move_to(
+        &self,
+        lock: &DirLock,
+        name: &str,
+        to: &DurableDir,
+        wanted: &str,
+    ) -> Result<String, StorageError> {
+        self.assert_guarded_by(lock);
+        check_name(name)?;
+        check_name(wanted)?;
+        let failed = |e: std::io::Error| StorageError::io("move", name, e);
+        let (from, into) = (self.handle().file(), to.handle().file());
+        for number in 1.. {
+            let new = match number {
+                1 => wanted.to_owned(),
+                number => format!("{wanted}.{number}"),
+            };
+            match rustix::fs::renameat_with(from, name, into, &new, RenameFlags::NOREPLACE) {
+                Ok(()) => {
+                    let synced = to.handle().sync().and_then(|()| self.handle().sync());
+                    return match synced {
+                        Ok(()) => Ok(new),
+                        Err(error) => {
+                            let _ = rustix::fs::renameat(into, &new, from, name);
+                            Err(failed(error))
+                        }
+                    };
+                }
+                Err(Errno::EXIST) if number < 1000 => {}
+                // Not every file system can refuse; then look.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
+                    if to.stamp_of(&new)?.is_none() =>
+                {
+                    rustix::fs::renameat(from, name, into, &new).map_err(|e| failed(e.into()))?;
+                    to.handle().sync().map_err(failed)?;
+                    self.handle().sync().map_err(failed)?;
+                    return Ok(new);
+                }
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+        unreachable!("the numbers end in an error")
     }
 
     /// Removes the temporary files of writers that died, and returns how many there were.

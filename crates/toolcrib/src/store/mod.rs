@@ -12,19 +12,35 @@
 //! The invariant: within a bundle there is one record of a slug and version, whatever number of processes write at once and wherever they
 //! are killed; and a file that cannot be read costs nothing but its own record.
 
+mod bundles;
+mod catalogue;
+mod damage;
 mod error;
+mod files;
+mod head;
+mod install;
+mod look;
+mod reaper;
 mod record;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod writing;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LockResult, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use jiff::Timestamp;
 
 pub use error::StoreError;
 pub use record::{BundleDraft, Changes, Damage, StoredBundle, StoredTool, ToolHead, ToolKey};
 
+use catalogue::Catalogue;
+
 use crate::model::ids::BundleId;
-use crate::model::manifest::{Bundle, ToolManifest};
+use crate::model::manifest::Bundle;
+use crate::storage::{DurableDir, Generation};
 
 /// How a store is kept.
 #[derive(Clone)]
@@ -72,122 +88,177 @@ pub enum Install {
 }
 
 /// The store of a home. Cloning is cheap and shares everything. Nothing is created until there is something to write.
+///
+/// What is asked of it is answered from memory, as of the last look ([`changes`](Self::changes)) and with this process's own writes;
+/// the first question looks, if nobody has. All methods block; those that write wait for other writers and for the disk.
 #[derive(Clone)]
 pub struct Store {
-    _home: PathBuf,
-    _options: StoreOptions,
+    inner: Arc<Inner>,
 }
 
-#[expect(unused_variables, reason = "the bodies come next")]
+struct Inner {
+    home: PathBuf,
+    /// `bundles` in the home, and the lock file in it.
+    directory: PathBuf,
+    lock_file: PathBuf,
+    options: StoreOptions,
+    /// Whoever looks or writes has this, and `known` is changed by nobody else; those who only ask never wait for it. Taken after the
+    /// lock of all writers, if that is taken.
+    looking: Mutex<()>,
+    known: RwLock<Catalogue>,
+    /// What the lock file said before the last look; `None` if it has to be looked again.
+    seen: Mutex<Option<Generation>>,
+    has_looked: AtomicBool,
+}
+
 impl Store {
     /// The store in a home.
     pub fn at(home: impl Into<PathBuf>, options: StoreOptions) -> Self {
+        let home = home.into();
+        let directory = home.join(files::DIRECTORY);
         Store {
-            _home: home.into(),
-            _options: options,
+            inner: Arc::new(Inner {
+                lock_file: directory.join(".lock"),
+                directory,
+                home,
+                options,
+                looking: Mutex::default(),
+                known: RwLock::default(),
+                seen: Mutex::default(),
+                has_looked: AtomicBool::new(false),
+            }),
         }
     }
 
     /// What has changed since the last time somebody asked this, by this process or another; at first that is everything.
+    ///
+    /// On error nothing that is known changes, and what there was to tell is told the next time.
     pub fn changes(&self, look: Look) -> Result<Changes, StoreError> {
-        todo!()
+        let _looking = unpoisoned(self.inner.looking.lock());
+        let mut generation = Generation::read(&self.inner.lock_file);
+        let mut dir = None;
+        if !generation.is_quiet() {
+            // A writer is at work, or was killed. If nobody is, say so, or everybody would look each time until the next writer.
+            dir = DurableDir::open(&self.inner.directory)?;
+            if let Some(Ok(Some(lock))) = dir.as_ref().map(DurableDir::try_lock_counted) {
+                drop(lock);
+                generation = Generation::read(&self.inner.lock_file);
+            }
+        }
+        let is_seen =
+            generation.is_quiet() && *unpoisoned(self.inner.seen.lock()) == Some(generation);
+        if look == Look::Thorough || !is_seen {
+            if dir.is_none() {
+                dir = DurableDir::open(&self.inner.directory)?;
+            }
+            self.look_now(dir.as_ref(), look)?;
+            // What was written during the look has another number.
+            self.set_seen(Some(generation).filter(|generation| generation.is_quiet()));
+        }
+        Ok(self.known_mut().tell())
     }
 
-    /// Whether [`changes`](Self::changes) with [`Look::Glance`] would find nothing. Costs one small read.
+    /// Whether [`changes`](Self::changes) with [`Look::Glance`] would find nothing. Costs one small read, and never waits for a writer.
     pub fn is_current(&self) -> bool {
-        todo!()
+        let seen = *unpoisoned(self.inner.seen.lock());
+        seen.is_some_and(|seen| seen == Generation::read(&self.inner.lock_file))
+            && !unpoisoned(self.inner.known.read()).has_untold()
     }
 
-    /// What cannot be read, as of the last look.
+    /// What cannot be read, as of the last look, by file.
     pub fn damage(&self) -> Vec<Damage> {
-        todo!()
+        self.looked().damage()
+    }
+
+    /// What is wrong with a bundle, if something is: then its tools are there, but off.
+    pub fn bundle_damage(&self, id: BundleId) -> Option<String> {
+        self.looked().flaw_of_bundle(id)
     }
 
     /// A bundle, also one that is off or in the bin.
     pub fn bundle(&self, id: BundleId) -> Result<Arc<StoredBundle>, StoreError> {
-        todo!()
+        self.looked().bundle(id)
     }
 
     /// All bundles, those in the bin too, by slug.
     pub fn bundles(&self) -> Vec<Arc<StoredBundle>> {
-        todo!()
+        let mut all: Vec<_> = self.looked().bundles().cloned().collect();
+        all.sort_by(|a, b| {
+            let key = |view: &StoredBundle| (view.bundle.slug.clone(), view.bundle.bundle_id);
+            key(a).cmp(&key(b))
+        });
+        all
     }
 
-    /// One version of a tool.
+    /// One version of a tool, also of a bundle that is off, in the bin or damaged.
     pub fn tool(&self, key: &ToolKey) -> Result<Arc<StoredTool>, StoreError> {
-        todo!()
+        let known = self.looked();
+        if let Some(tool) = known.find(key) {
+            return Ok(Arc::clone(tool));
+        }
+        if let Some(damaged) = known.flaw_of(key) {
+            return Err(damaged);
+        }
+        let bundle = known.bundle(key.bundle)?;
+        Err(StoreError::ToolNotFound {
+            bundle: bundle.bundle.slug.clone(),
+            slug: key.slug.clone(),
+            version: key.version.clone(),
+        })
     }
 
     /// The tools of a bundle, by slug, the newest version of each first.
     pub fn tools(&self, bundle: BundleId) -> Vec<Arc<StoredTool>> {
-        todo!()
+        let mut all: Vec<_> = self.looked().tools_of(bundle).cloned().collect();
+        all.sort_by(|a, b| {
+            a.key
+                .slug
+                .cmp(&b.key.slug)
+                .then_with(|| b.head.modified_at.cmp(&a.head.modified_at))
+                .then_with(|| a.key.version.cmp(&b.key.version))
+        });
+        all
     }
 
-    /// Makes a bundle, or replaces what it says about itself.
-    pub fn put_bundle(&self, id: BundleId, draft: BundleDraft) -> Result<Put, StoreError> {
-        todo!()
+    /// What is known, after a first look if there was none.
+    fn looked(&self) -> RwLockReadGuard<'_, Catalogue> {
+        if !self.inner.has_looked.load(Ordering::Acquire) {
+            let _looking = unpoisoned(self.inner.looking.lock());
+            if !self.inner.has_looked.load(Ordering::Acquire) {
+                let generation = Generation::read(&self.inner.lock_file);
+                // Where it fails, whoever asks for changes is told why.
+                if let Ok(dir) = DurableDir::open(&self.inner.directory)
+                    && self.look_now(dir.as_ref(), Look::Glance).is_ok()
+                {
+                    self.set_seen(Some(generation).filter(|generation| generation.is_quiet()));
+                }
+            }
+        }
+        self.known()
     }
 
-    /// Switches a bundle on or off, which is no structural change: `modifiedAt` stays.
-    pub fn set_bundle_enabled(&self, id: BundleId, enabled: bool) -> Result<Bundle, StoreError> {
-        todo!()
+    /// Looks. Only for those who have `looking`.
+    fn look_now(&self, dir: Option<&DurableDir>, look: Look) -> Result<(), StoreError> {
+        let findings = look::look(&self.known(), dir, look)?;
+        findings.apply(&mut self.known_mut());
+        self.inner.has_looked.store(true, Ordering::Release);
+        Ok(())
     }
 
-    /// Puts a bundle in the bin, with all that is in it.
-    pub fn delete_bundle(&self, id: BundleId) -> Result<Bundle, StoreError> {
-        todo!()
+    fn known(&self) -> RwLockReadGuard<'_, Catalogue> {
+        unpoisoned(self.inner.known.read())
     }
 
-    /// Takes a bundle out of the bin.
-    pub fn restore_bundle(&self, id: BundleId) -> Result<Bundle, StoreError> {
-        todo!()
+    fn known_mut(&self) -> RwLockWriteGuard<'_, Catalogue> {
+        unpoisoned(self.inner.known.write())
     }
 
-    /// Adds one version of a tool. Times are the store's, whatever the manifest says.
-    pub fn put_tool(&self, manifest: ToolManifest) -> Result<Arc<StoredTool>, StoreError> {
-        todo!()
+    fn set_seen(&self, generation: Option<Generation>) {
+        *unpoisoned(self.inner.seen.lock()) = generation;
     }
+}
 
-    /// Replaces a version that is as `digest` says (SHA-256 of its file): `createdAt` and the id stay, `modifiedAt` is now.
-    pub fn replace_tool(
-        &self,
-        manifest: ToolManifest,
-        digest: &str,
-    ) -> Result<Arc<StoredTool>, StoreError> {
-        todo!()
-    }
-
-    /// Switches one version of a tool on or off; `modifiedAt` stays.
-    pub fn set_tool_enabled(
-        &self,
-        key: &ToolKey,
-        enabled: bool,
-    ) -> Result<Arc<StoredTool>, StoreError> {
-        todo!()
-    }
-
-    /// Removes one version of a tool for good.
-    pub fn delete_tool(&self, key: &ToolKey) -> Result<(), StoreError> {
-        todo!()
-    }
-
-    /// Adds a whole bundle in one step, as imports do: all of it or nothing.
-    pub fn install(
-        &self,
-        bundle: Bundle,
-        tools: Vec<ToolManifest>,
-        how: Install,
-    ) -> Result<Arc<StoredBundle>, StoreError> {
-        todo!()
-    }
-
-    /// Removes bundles that were put in the bin two days ago and are empty, and what dead writers left. Returns the bundles.
-    pub fn reap(&self) -> Result<Vec<BundleId>, StoreError> {
-        todo!()
-    }
-
-    /// Moves a file that cannot be read out of the way, into `damaged/` of the home. Returns where it is now.
-    pub fn set_aside(&self, damage: &Damage) -> Result<PathBuf, StoreError> {
-        todo!()
-    }
+/// A panic elsewhere leaves nothing half done here: what is known is changed in one go.
+fn unpoisoned<T>(result: LockResult<T>) -> T {
+    result.unwrap_or_else(PoisonError::into_inner)
 }

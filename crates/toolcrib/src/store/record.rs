@@ -78,7 +78,10 @@ pub struct StoredTool {
 impl StoredTool {
     /// All of it. Costs a reading of its JSON.
     pub fn manifest(&self) -> Result<ToolManifest, ManifestError> {
-        ToolManifest::from_json(&self.bytes)
+        let mut manifest = ToolManifest::from_json(&self.bytes)?;
+        // A file written by hand need not name one.
+        manifest.tool_id = self.head.tool_id;
+        Ok(manifest)
     }
 
     /// SHA-256 of its file, in hex.
@@ -104,9 +107,11 @@ pub struct Damage {
 /// What has changed: the new state of each, or that it is gone.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Bundles that came, changed or went. The tools of one that went are in `tools`, too.
+    /// Bundles that came, changed or went. The tools of one that went are in `tools`, too. One whose file is damaged or missing counts
+    /// as gone, but its tools stay: they are off, for the reason that [`Store::bundle_damage`](super::Store::bundle_damage) gives.
+    /// That a bundle has more or fewer tools is no change of the bundle.
     pub bundles: Vec<(BundleId, Option<Arc<StoredBundle>>)>,
-    /// Tools that came, changed or went.
+    /// Tools that came, changed or went, in no order.
     pub tools: Vec<(ToolKey, Option<Arc<StoredTool>>)>,
     /// Whether other files are damaged than before.
     pub damage: bool,

@@ -1,0 +1,168 @@
+//! Bundles: made, replaced, switched, put in the bin and taken out again.
+
+use super::catalogue::Content;
+use super::files::{self, BUNDLE_FILE};
+use super::record::BundleDraft;
+use super::writing::{NoStore, Session};
+use super::{Put, Store, StoreError};
+use crate::model::ids::BundleId;
+use crate::model::manifest::{Bundle, SCHEMA_VERSION};
+use crate::model::names::Slug;
+
+impl Store {
+    /// Makes a bundle, or replaces what it says about itself.
+    pub fn put_bundle(&self, id: BundleId, draft: BundleDraft) -> Result<Put, StoreError> {
+        refuse_own_slug(&draft.slug)?;
+        self.write(id, NoStore::Create, |session| {
+            let old = match session.bundle(id) {
+                Ok(old) => Some(old),
+                Err(StoreError::BundleNotFound { .. }) => None,
+                // What remained in its directory when its file was set aside.
+                Err(StoreError::Damaged { .. }) if session.is_headless(id) => None,
+                Err(error) => return Err(error),
+            };
+            if let Some(old) = &old
+                && old.soft_deleted_at.is_some()
+            {
+                let slug = old.slug.clone();
+                return Err(StoreError::BundleDeleted { slug });
+            }
+            session.refuse_taken(&draft.slug, id)?;
+            let now = (self.inner.options.clock)();
+            match old {
+                Some(old) => {
+                    let mut bundle = old.clone();
+                    bundle.slug = draft.slug;
+                    bundle.display_name = draft.display_name;
+                    bundle.description = draft.description;
+                    if bundle != old {
+                        bundle.modified_at = now.max(old.created_at);
+                    }
+                    // Switching is no structural change.
+                    bundle.is_enabled = draft.is_enabled;
+                    session.replace_bundle(&bundle)?;
+                    Ok(Put::Replaced(bundle))
+                }
+                None => {
+                    let bundle = Bundle {
+                        schema_version: SCHEMA_VERSION.to_owned(),
+                        bundle_id: id,
+                        slug: draft.slug,
+                        display_name: draft.display_name,
+                        description: draft.description,
+                        is_enabled: draft.is_enabled,
+                        is_built_in: false,
+                        created_at: now,
+                        modified_at: now,
+                        soft_deleted_at: None,
+                        extra: Default::default(),
+                    };
+                    session.create_bundle(&bundle)?;
+                    Ok(Put::Created(bundle))
+                }
+            }
+        })
+    }
+
+    /// Switches a bundle on or off, which is no structural change: `modifiedAt` stays.
+    pub fn set_bundle_enabled(&self, id: BundleId, enabled: bool) -> Result<Bundle, StoreError> {
+        self.write(id, NoStore::Refuse, |session| {
+            let mut bundle = session.bundle(id)?;
+            if bundle.soft_deleted_at.is_some() {
+                return Err(StoreError::BundleDeleted { slug: bundle.slug });
+            }
+            bundle.is_enabled = enabled;
+            session.replace_bundle(&bundle)?;
+            Ok(bundle)
+        })
+    }
+
+    /// Puts a bundle in the bin, with all that is in it. One that is there stays as it is, with the time it was put there.
+    pub fn delete_bundle(&self, id: BundleId) -> Result<Bundle, StoreError> {
+        self.write(id, NoStore::Refuse, |session| {
+            let mut bundle = session.bundle(id)?;
+            let now = (self.inner.options.clock)();
+            bundle.soft_deleted_at = bundle.soft_deleted_at.or(Some(now));
+            session.replace_bundle(&bundle)?;
+            Ok(bundle)
+        })
+    }
+
+    /// Takes a bundle out of the bin, switched as it was.
+    pub fn restore_bundle(&self, id: BundleId) -> Result<Bundle, StoreError> {
+        self.write(id, NoStore::Refuse, |session| {
+            let mut bundle = session.bundle(id)?;
+            if bundle.soft_deleted_at.take().is_none() {
+                return Err(StoreError::NotDeleted { slug: bundle.slug });
+            }
+            session.refuse_taken(&bundle.slug, id)?;
+            session.replace_bundle(&bundle)?;
+            Ok(bundle)
+        })
+    }
+}
+
+/// Refuses the slugs of Toolcrib's own bundles.
+pub(super) fn refuse_own_slug(slug: &Slug) -> Result<(), StoreError> {
+    match BundleId::OWN
+        .into_iter()
+        .find(|(_, own)| *own == slug.as_str())
+    {
+        Some((_, name)) => Err(StoreError::ReadOnly {
+            name: name.to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+impl Session<'_> {
+    /// Refuses a slug that another bundle has.
+    pub(super) fn refuse_taken(&self, slug: &Slug, id: BundleId) -> Result<(), StoreError> {
+        match self.store.known().holder_of(slug).filter(|by| *by != id) {
+            Some(by) => Err(StoreError::SlugTaken {
+                slug: slug.clone(),
+                by,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is a directory of the bundle without its file.
+    fn is_headless(&self, id: BundleId) -> bool {
+        let known = self.store.known();
+        let shelf = known.shelf(id);
+        shelf.is_some_and(|shelf| !shelf.files.contains_key(BUNDLE_FILE) && shelf.is_a_directory())
+    }
+
+    /// Makes a bundle: its directory appears with its file in it, or not at all.
+    fn create_bundle(&self, bundle: &Bundle) -> Result<(), StoreError> {
+        let id = bundle.bundle_id;
+        let bytes = files::render(bundle)?;
+        let content = Content::Bundle(Box::new(bundle.clone()));
+        match self.dir.subdir(&id.to_string())? {
+            // Empty, or what remained when the bundle's file was set aside.
+            Some(shelf) => {
+                shelf.create_new(&self.lock, BUNDLE_FILE, &bytes)?;
+                self.wrote(&shelf, id, BUNDLE_FILE, content);
+            }
+            None => {
+                let new = self.dir.new_dir(&self.lock)?;
+                new.add(BUNDLE_FILE, &bytes)?;
+                new.place(&id.to_string())?;
+                self.wrote_all(id, [(BUNDLE_FILE.to_owned(), content)].into_iter());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a bundle that is there.
+    fn replace_bundle(&self, bundle: &Bundle) -> Result<(), StoreError> {
+        let id = bundle.bundle_id;
+        let bytes = files::render(bundle)?;
+        let shelf = self.shelf(id)?;
+        shelf.replace(&self.lock, BUNDLE_FILE, &bytes)?;
+        let content = Content::Bundle(Box::new(bundle.clone()));
+        self.wrote(&shelf, id, BUNDLE_FILE, content);
+        Ok(())
+    }
+}

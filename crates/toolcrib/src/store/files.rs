@@ -1,0 +1,183 @@
+//! What the files of the store are called and what is in them.
+
+use sha2::{Digest as _, Sha256};
+
+use super::StoreError;
+use super::head::{self, Named};
+use super::record::{StoredTool, ToolKey};
+use crate::model::ids::{BundleId, ToolId};
+use crate::model::manifest::{Bundle, ToolManifest};
+use crate::model::names::{Slug, Version, hex};
+use crate::model::text;
+
+/// The directory in the home.
+pub(super) const DIRECTORY: &str = "bundles";
+
+/// The file of a bundle in its directory.
+pub(super) const BUNDLE_FILE: &str = "bundle.json";
+
+/// The largest file that is read.
+pub(super) const MAX_BYTES: usize = ToolManifest::MAX_BYTES;
+
+/// What is wrong with a file, and whose record it is, where that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Flaw {
+    pub(super) tool: Option<(Slug, Version)>,
+    pub(super) reason: String,
+}
+
+impl Flaw {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Flaw {
+            tool: None,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// The name of a tool's file. A digest: a slug of 64 characters can be longer than a name may be, and a version can be `...` or `CON`.
+pub(super) fn file_name(slug: &Slug, version: &Version) -> String {
+    let digest = digest(&[slug.as_str(), version.as_str()]);
+    let mut name = hex(&digest[..16]);
+    name.push_str(".json");
+    name
+}
+
+/// Whether a name of a bundle's directory is one that the store reads: other files are somebody else's. Hidden files are those of editors.
+pub(super) fn is_ours(name: &str) -> bool {
+    name.ends_with(".json") && !name.starts_with('.')
+}
+
+/// The bundle whose directory has this name. Only the spelling that the store writes counts.
+pub(super) fn bundle_of_directory(name: &str) -> Option<BundleId> {
+    let is_lower = !name.bytes().any(|b| b.is_ascii_uppercase());
+    BundleId::parse(name).ok().filter(|_| is_lower)
+}
+
+/// The id of a tool whose file names none: always the same for a bundle, slug and version. Its time is that of the bundle's id.
+pub(super) fn derived_id(bundle: BundleId, slug: &Slug, version: &Version) -> ToolId {
+    let bundle = bundle.to_string();
+    let digest = digest(&["toolID", &bundle, slug.as_str(), version.as_str()]);
+    let rest = hex(&digest[..9]);
+    // 018faf50-b7b6-7xxx-8xxx-xxxxxxxxxxxx
+    let text = format!(
+        "{}-7{}-8{}-{}",
+        &bundle[..13],
+        &rest[..3],
+        &rest[3..6],
+        &rest[6..18]
+    );
+    ToolId::parse(&text).expect("it is made as a UUIDv7 is")
+}
+
+/// A file that the store writes: pretty JSON and a line feed.
+pub(super) fn render(value: &impl serde::Serialize) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|e| StoreError::Invalid(format!("this cannot be written as JSON: {e}")))?;
+    bytes.push(b'\n');
+    if bytes.len() > MAX_BYTES {
+        return Err(StoreError::Invalid(format!(
+            "a record of {} bytes is over the limit of 4 MB",
+            bytes.len()
+        )));
+    }
+    Ok(bytes)
+}
+
+/// Reads a bundle's file, found in the directory of `id`.
+pub(super) fn read_bundle(id: BundleId, bytes: &[u8]) -> Result<Bundle, Flaw> {
+    let bundle: Bundle = serde_json::from_slice(bytes).map_err(|e| Flaw::new(in_words(&e)))?;
+    if bundle.bundle_id != id {
+        return Err(Flaw::new(format!(
+            "it is the file of another bundle, {}; somebody copied or renamed it",
+            bundle.bundle_id
+        )));
+    }
+    if let Some(name) = own(id, &bundle.slug) {
+        return Err(Flaw::new(format!(
+            "`{name}` is a bundle of Toolcrib's own, which has no files here"
+        )));
+    }
+    Ok(bundle)
+}
+
+/// Reads a tool's file, found as `name` in the directory of `bundle`.
+pub(super) fn read_tool(
+    bundle: BundleId,
+    name: &str,
+    bytes: impl Into<std::sync::Arc<[u8]>> + AsRef<[u8]>,
+) -> Result<StoredTool, Flaw> {
+    let Named {
+        bundle: said,
+        slug,
+        version,
+        head,
+    } = head::read(bytes.as_ref()).map_err(|e| Flaw::new(in_words(&e)))?;
+    let flaw = |reason: String| Flaw {
+        tool: Some((slug.clone(), version.clone())),
+        reason,
+    };
+    if said != bundle {
+        return Err(flaw(format!(
+            "it says that it is in the bundle {said}; somebody copied or moved it here"
+        )));
+    }
+    if name != file_name(&slug, &version) {
+        return Err(flaw(format!(
+            "its name is not that of `{slug}@{version}`; somebody copied or renamed it"
+        )));
+    }
+    Ok(StoredTool {
+        key: ToolKey {
+            bundle,
+            slug,
+            version,
+        },
+        head,
+        bytes: bytes.into(),
+    })
+}
+
+/// The name of the bundle of Toolcrib's own that has the id or the slug.
+pub(super) fn own(id: BundleId, slug: &Slug) -> Option<&'static str> {
+    BundleId::OWN
+        .into_iter()
+        .find(|(own, name)| *own == id || *name == slug.as_str())
+        .map(|(_, name)| name)
+}
+
+/// Refuses an id of Toolcrib's own.
+pub(super) fn refuse_own(id: BundleId) -> Result<(), StoreError> {
+    match BundleId::OWN.into_iter().find(|(own, _)| *own == id) {
+        Some((_, name)) => Err(StoreError::ReadOnly {
+            name: name.to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// What serde says, with the place first: `line 3, column 7: …`.
+pub(super) fn in_words(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let (line, column) = (error.line(), error.column());
+    let what = said
+        .strip_suffix(&format!(" at line {line} column {column}"))
+        .unwrap_or(&said);
+    let what = text::shorten(what, 300);
+    if line == 0 {
+        what
+    } else {
+        format!("line {line}, column {column}: {what}")
+    }
+}
+
+fn digest(parts: &[&str]) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
+            hasher.update([0]);
+        }
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().into()
+}

@@ -1,0 +1,382 @@
+//! Looks at the files of the store and finds out what has changed since they were last looked at.
+//!
+//! A look takes no lock and creates nothing. It reads only what its stamp does not prove to be known, and from some hundreds of files on
+//! with two threads. It either succeeds as a whole or changes nothing of what is known: a process that has no descriptor left does not
+//! lose its tools.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
+
+use rustix::fs::FileType;
+
+use super::catalogue::{Catalogue, Content, Known, KnownFile, Shelf};
+use super::files::{self, BUNDLE_FILE, Flaw, MAX_BYTES};
+use super::{Look, StoreError};
+use crate::model::ids::BundleId;
+use crate::storage::{DurableDir, Entry, StorageError};
+
+/// How many files a thread takes at once, and from how many on there is a second one.
+const PORTION: usize = 64;
+const WORTH_A_THREAD: usize = 4 * PORTION;
+
+/// What a look has found in one file.
+pub(super) enum Found {
+    /// What was known.
+    Same,
+    /// The content that was known, with another stamp.
+    Touched(Known),
+    /// Another content.
+    New(KnownFile),
+    /// Nothing.
+    Gone,
+}
+
+/// What a look has found.
+#[derive(Default)]
+pub(super) struct Findings {
+    directories: Vec<(BundleId, Result<Known, Flaw>)>,
+    files: Vec<(BundleId, Arc<str>, Found)>,
+    gone: Vec<BundleId>,
+}
+
+/// Some files of a directory that have to be looked at.
+struct Portion {
+    bundle: BundleId,
+    files: Vec<(Arc<str>, FileType)>,
+}
+
+/// Looks at the whole store. `dir` is the directory of the bundles, if there is one.
+pub(super) fn look(
+    catalogue: &Catalogue,
+    dir: Option<&DurableDir>,
+    look: Look,
+) -> Result<Findings, StoreError> {
+    let now = SystemTime::now();
+    let mut findings = Findings::default();
+    let mut portions = Vec::new();
+    let mut present = HashSet::new();
+    if let Some(dir) = dir {
+        for (id, file_type) in bundles_in(dir)? {
+            present.insert(id);
+            if file_type != FileType::Directory {
+                let flaw = not_a_directory(file_type);
+                findings.empty(catalogue, id);
+                findings.directories.push((id, Err(flaw)));
+                continue;
+            }
+            list(catalogue, dir, id, look, now, &mut findings, &mut portions)?;
+        }
+    }
+    let known = catalogue.shelves().keys().copied();
+    findings
+        .gone
+        .extend(known.filter(|id| !present.contains(id)));
+    if let Some(dir) = dir {
+        read_all(catalogue, dir, &portions, now, &mut findings)?;
+    }
+    Ok(findings)
+}
+
+impl Findings {
+    /// Notes in the catalogue what was found.
+    pub(super) fn apply(self, catalogue: &mut Catalogue) {
+        let mut touched: Vec<BundleId> = Vec::new();
+        for id in self.gone {
+            catalogue.remove_directory(id);
+            touched.push(id);
+        }
+        for (id, name, found) in self.files {
+            match found {
+                Found::Same => continue,
+                Found::Touched(stamp) => catalogue.touch(id, &name, stamp),
+                Found::New(file) => catalogue.set_file(id, &name, Some(file)),
+                Found::Gone => catalogue.set_file(id, &name, None),
+            }
+            if touched.last() != Some(&id) {
+                touched.push(id);
+            }
+        }
+        for (id, found) in self.directories {
+            catalogue.set_directory(id, found);
+            touched.push(id);
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        catalogue.settle(touched);
+    }
+
+    /// All that was known of a bundle is gone.
+    fn empty(&mut self, catalogue: &Catalogue, id: BundleId) {
+        let known = catalogue.shelf(id).map(|shelf| shelf.files.keys());
+        for name in known.into_iter().flatten() {
+            self.files.push((id, Arc::clone(name), Found::Gone));
+        }
+    }
+}
+
+/// The bundles' directories, or what is there in their place.
+fn bundles_in(dir: &DurableDir) -> Result<Vec<(BundleId, FileType)>, StorageError> {
+    let mut found = Vec::new();
+    dir.visit_entries(|name, file_type| {
+        let id = std::str::from_utf8(name).ok();
+        if let Some(id) = id.and_then(files::bundle_of_directory) {
+            found.push((id, file_type));
+        }
+    })?;
+    for (id, file_type) in &mut found {
+        // Some file systems do not say.
+        if *file_type == FileType::Unknown
+            && let Some(stamp) = dir.stamp_of(&id.to_string())?
+        {
+            *file_type = stamp.file_type();
+        }
+    }
+    Ok(found)
+}
+
+/// Lists the directory of a bundle, unless its stamp proves that no `Store` has written in it.
+fn list(
+    catalogue: &Catalogue,
+    dir: &DurableDir,
+    id: BundleId,
+    look: Look,
+    now: SystemTime,
+    findings: &mut Findings,
+    portions: &mut Vec<Portion>,
+) -> Result<(), StorageError> {
+    let shelf = catalogue.shelf(id);
+    if look == Look::Glance
+        && let Some(shelf) = shelf
+        && let Some(stamp) = dir.stamp_of(&id.to_string())?
+        && shelf.stamp.proves(&stamp)
+    {
+        return Ok(());
+    }
+    let (stamp, found) = match names_in(dir, id, shelf, now) {
+        Ok(Some(found)) => found,
+        Ok(None) => {
+            findings.gone.push(id);
+            return Ok(());
+        }
+        Err(error) if error.is_want() => return Err(error),
+        Err(error) => {
+            findings.empty(catalogue, id);
+            let flaw = Flaw::new(error.why());
+            findings.directories.push((id, Err(flaw)));
+            return Ok(());
+        }
+    };
+    if let Some(shelf) = shelf.filter(|shelf| !shelf.files.is_empty()) {
+        let listed: HashSet<&str> = found.iter().map(|(name, _)| &**name).collect();
+        for name in shelf.files.keys().filter(|name| !listed.contains(&***name)) {
+            findings.files.push((id, Arc::clone(name), Found::Gone));
+        }
+    }
+    findings.directories.push((id, Ok(stamp)));
+    let mut found = found.into_iter().peekable();
+    while found.peek().is_some() {
+        portions.push(Portion {
+            bundle: id,
+            files: found.by_ref().take(PORTION).collect(),
+        });
+    }
+    Ok(())
+}
+
+/// How the directory of a bundle looks, and the files in it that the store reads; none if there is no such directory.
+#[expect(clippy::type_complexity, reason = "a stamp and a list")]
+fn names_in(
+    dir: &DurableDir,
+    id: BundleId,
+    shelf: Option<&Shelf>,
+    now: SystemTime,
+) -> Result<Option<(Known, Vec<(Arc<str>, FileType)>)>, StorageError> {
+    let Some(directory) = dir.subdir(&id.to_string())? else {
+        return Ok(None);
+    };
+    // Before listing: what comes meanwhile shows in the next stamp.
+    let stamp = Known::at(directory.stamp()?, now);
+    let mut found = Vec::new();
+    directory.visit_entries(|name, file_type| {
+        if let Ok(name) = std::str::from_utf8(name)
+            && files::is_ours(name)
+        {
+            let known = shelf.and_then(|shelf| shelf.files.get_key_value(name));
+            let name = known.map_or_else(|| name.into(), |(name, _)| Arc::clone(name));
+            found.push((name, file_type));
+        }
+    })?;
+    Ok(Some((stamp, found)))
+}
+
+/// Looks at all files that were listed.
+fn read_all(
+    catalogue: &Catalogue,
+    dir: &DurableDir,
+    portions: &[Portion],
+    now: SystemTime,
+    findings: &mut Findings,
+) -> Result<(), StorageError> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(BundleId, Arc<str>, Found)>, StorageError> {
+        let mut found = Vec::new();
+        while let Some(portion) = portions.get(next.fetch_add(1, Ordering::Relaxed)) {
+            read_portion(catalogue, dir, portion, now, &mut found)?;
+        }
+        Ok(found)
+    };
+    let files: usize = portions.iter().map(|portion| portion.files.len()).sum();
+    if files < WORTH_A_THREAD {
+        findings.files.append(&mut work()?);
+        return Ok(());
+    }
+    let (ours, theirs) = std::thread::scope(|scope| {
+        // Without a second thread it takes longer, and that is all.
+        let other = std::thread::Builder::new().spawn_scoped(scope, work);
+        let ours = work();
+        let theirs = other.map_or(Ok(Vec::new()), |other| {
+            other
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        (ours, theirs)
+    });
+    findings.files.append(&mut ours?);
+    findings.files.append(&mut theirs?);
+    Ok(())
+}
+
+fn read_portion(
+    catalogue: &Catalogue,
+    dir: &DurableDir,
+    portion: &Portion,
+    now: SystemTime,
+    found: &mut Vec<(BundleId, Arc<str>, Found)>,
+) -> Result<(), StorageError> {
+    let id = portion.bundle;
+    let shelf = catalogue.shelf(id);
+    let directory = match dir.subdir(&id.to_string()) {
+        Ok(directory) => directory,
+        Err(error) if error.is_want() => return Err(error),
+        // Somebody has just put something else there; the next look finds it.
+        Err(_) => None,
+    };
+    for (name, file_type) in &portion.files {
+        let known = shelf.and_then(|shelf| shelf.files.get(name));
+        let file = match &directory {
+            Some(directory) => look_at(directory, id, name, *file_type, known, now)?,
+            None if known.is_some() => Found::Gone,
+            None => Found::Same,
+        };
+        if !matches!(file, Found::Same) {
+            found.push((id, Arc::clone(name), file));
+        }
+    }
+    Ok(())
+}
+
+/// Looks at one file of a bundle's directory.
+pub(super) fn look_at(
+    directory: &DurableDir,
+    id: BundleId,
+    name: &str,
+    mut file_type: FileType,
+    known: Option<&KnownFile>,
+    now: SystemTime,
+) -> Result<Found, StorageError> {
+    let gone = || match known {
+        Some(_) => Found::Gone,
+        None => Found::Same,
+    };
+    if known.is_some() || file_type == FileType::Unknown {
+        match directory.stamp_of(name) {
+            Err(error) if error.is_want() => return Err(error),
+            Err(error) => return Ok(flawed(known, Known::No, error.why())),
+            Ok(None) => return Ok(gone()),
+            Ok(Some(stamp)) => {
+                if known.is_some_and(|known| known.stamp.proves(&stamp)) {
+                    return Ok(Found::Same);
+                }
+                file_type = stamp.file_type();
+            }
+        }
+    }
+    let entry = match file_type {
+        // Nothing else is ever opened: that alone can have consequences.
+        FileType::RegularFile => match directory.read_entry(name, MAX_BYTES) {
+            Ok(entry) => entry,
+            Err(error) if error.is_want() => return Err(error),
+            Err(error) => return Ok(flawed(known, Known::No, error.why())),
+        },
+        other => Entry::Other(other),
+    };
+    Ok(match entry {
+        Entry::Nothing => gone(),
+        Entry::Other(file_type) => flawed(known, Known::No, not_a_file(file_type).to_owned()),
+        Entry::TooLarge(stamp) => {
+            flawed(known, Known::at(stamp, now), "it is over 4 MB".to_owned())
+        }
+        Entry::File(stamp, bytes) => {
+            let stamp = Known::at(stamp, now);
+            if let Some(KnownFile {
+                content: Content::Tool(tool),
+                ..
+            }) = known
+                && *tool.bytes == *bytes
+            {
+                return Ok(Found::Touched(stamp));
+            }
+            match (content(id, name, bytes), known.map(|k| &k.content)) {
+                (Content::Flawed(flaw), _) => {
+                    return Ok(flawed_by(known, stamp, flaw));
+                }
+                (Content::Bundle(new), Some(Content::Bundle(old))) if new == *old => {
+                    Found::Touched(stamp)
+                }
+                (new, _) => Found::New(KnownFile::new(stamp, new)),
+            }
+        }
+    })
+}
+
+/// What the bytes of a file mean.
+pub(super) fn content(id: BundleId, name: &str, bytes: Vec<u8>) -> Content {
+    if name == BUNDLE_FILE {
+        files::read_bundle(id, &bytes)
+            .map_or_else(Content::Flawed, |bundle| Content::Bundle(Box::new(bundle)))
+    } else {
+        files::read_tool(id, name, bytes)
+            .map_or_else(Content::Flawed, |tool| Content::Tool(Arc::new(tool)))
+    }
+}
+
+fn flawed(known: Option<&KnownFile>, stamp: Known, reason: String) -> Found {
+    flawed_by(known, stamp, Flaw::new(reason))
+}
+
+fn flawed_by(known: Option<&KnownFile>, stamp: Known, flaw: Flaw) -> Found {
+    match known.map(|known| &known.content) {
+        Some(Content::Flawed(old)) if *old == flaw => Found::Touched(stamp),
+        _ => Found::New(KnownFile::new(stamp, Content::Flawed(flaw))),
+    }
+}
+
+fn not_a_file(file_type: FileType) -> &'static str {
+    match file_type {
+        FileType::Symlink => "it is a link, and links are not followed here",
+        FileType::Directory => "it is a directory",
+        FileType::Fifo => "it is a pipe",
+        FileType::Socket => "it is a socket",
+        FileType::BlockDevice | FileType::CharacterDevice => "it is a device",
+        FileType::RegularFile | FileType::Unknown => "it is not a regular file",
+    }
+}
+
+fn not_a_directory(file_type: FileType) -> Flaw {
+    Flaw::new(match file_type {
+        FileType::RegularFile => "it is a file, not a directory",
+        other => not_a_file(other),
+    })
+}
