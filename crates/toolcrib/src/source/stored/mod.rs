@@ -12,6 +12,7 @@
 //! The invariant: whatever is wrong with a record, a bundle or the whole store keeps nothing else from being loaded or called, and is never
 //! written back.
 
+mod absence;
 mod check;
 mod entries;
 mod reading;
@@ -47,6 +48,11 @@ pub(crate) struct StoredTools {
 }
 
 impl StoredTools {
+    /// Says why a reference points at nothing, as far as the store knows.
+    pub(crate) fn why_absent(&self, reference: &ToolRef, bundle_has_tools: bool) -> Option<String> {
+        absence::why(&self.store, reference, bundle_has_tools)
+    }
+
     /// `disabled` is the setting `disabledTools`, `max_tools` is `limits.maxTools`.
     pub(crate) fn new(
         store: Store,
