@@ -174,16 +174,20 @@ impl Session<'_> {
     fn create_bundle(&self, bundle: &Bundle) -> Result<(), StoreError> {
         let id = bundle.bundle_id;
         let bytes = files::render(bundle)?;
+        let content = Content::Bundle(Box::new(bundle.clone()));
         match self.dir.subdir(&id.to_string())? {
-            Some(shelf) => shelf.create_new(&self.lock, BUNDLE_FILE, &bytes)?,
+            // Empty, or what remained when the bundle's file was set aside.
+            Some(shelf) => {
+                shelf.create_new(&self.lock, BUNDLE_FILE, &bytes)?;
+                self.wrote(&shelf, id, BUNDLE_FILE, content);
+            }
             None => {
                 let new = self.dir.new_dir(&self.lock)?;
                 new.add(BUNDLE_FILE, &bytes)?;
                 new.place(&id.to_string())?;
+                self.wrote_all(id, [(BUNDLE_FILE.to_owned(), content)].into_iter());
             }
         }
-        let shelf = self.shelf(id)?;
-        self.wrote(&shelf, id, BUNDLE_FILE, Content::Bundle(bundle.clone()));
         Ok(())
     }
 
@@ -193,7 +197,8 @@ impl Session<'_> {
         let bytes = files::render(bundle)?;
         let shelf = self.shelf(id)?;
         shelf.replace(&self.lock, BUNDLE_FILE, &bytes)?;
-        self.wrote(&shelf, id, BUNDLE_FILE, Content::Bundle(bundle.clone()));
+        let content = Content::Bundle(Box::new(bundle.clone()));
+        self.wrote(&shelf, id, BUNDLE_FILE, content);
         Ok(())
     }
 }
