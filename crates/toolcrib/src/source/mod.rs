@@ -316,7 +316,7 @@ impl Sources {
         let flags = self.flags.read();
         if let Err(why) = &flags {
             notes.push(format!(
-                "which tools are switched off cannot be read ({why}); so all of them are, until `state/flags.json` is removed from the home"
+                "which tools are switched off cannot be read ({why}); so all of them are, until `toolcrib doctor --fix` has set `state/flags.json` aside"
             ));
         }
         self.stored()

@@ -61,7 +61,10 @@ fn in_bundle(
     if !versions.is_empty() {
         return format!("`{bundle}/{slug}` is there as {}", versions.join(", "));
     }
-    let near = text::nearest(slug.as_str(), tools.iter().map(|tool| tool.key.slug.as_str()));
+    let near = text::nearest(
+        slug.as_str(),
+        tools.iter().map(|tool| tool.key.slug.as_str()),
+    );
     let near: Vec<String> = near.iter().map(|near| format!("{bundle}/{near}")).collect();
     let near: Vec<&str> = near.iter().map(String::as_str).collect();
     match near.is_empty() {
@@ -89,7 +92,11 @@ fn no_bundle<'a>(
         false => format!("did you mean {}?", text::or_list(&near)),
     };
     let is_bundle = |file: &str| file.ends_with("/bundle.json");
-    let unread = store.damage().iter().filter(|damage| is_bundle(&damage.file)).count();
+    let unread = store
+        .damage()
+        .iter()
+        .filter(|damage| is_bundle(&damage.file))
+        .count();
     let unread = match unread {
         0 => String::new(),
         1 => " (the file of one cannot be read: `toolcrib doctor`)".to_owned(),

@@ -4,6 +4,7 @@
 //! text      where things stand in a record   reading   what a record says, by its kind
 //! workshop  from a record to a tool          tool      a tool of the store at work
 //! check     everything that is wrong         entries   which records are registered, and how
+//! absence   why a tool is not there
 //! ```
 //!
 //! A record is registered by its head; its tool is made when it is first needed. Only what changed is registered anew, so that a store of
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::flags::Flags;
+use crate::model::reference::ToolRef;
 use crate::registry::Registry;
 use crate::store::{Look, Store, StoreError};
 use entries::Entries;
