@@ -258,7 +258,7 @@ pub(super) fn state(entry: &Entry, file: Option<&ToolFile>) -> &'static str {
 }
 
 /// Whether a tool is listed in more than one version.
-fn has_versions(shown: &[&Arc<Entry>]) -> bool {
+pub(super) fn has_versions(shown: &[&Arc<Entry>]) -> bool {
     let mut seen = BTreeSet::new();
     let mut tools = shown.iter().map(|entry| {
         let spec = entry.spec();
