@@ -7,7 +7,8 @@ use toolcrib::model::ids::{BundleId, ToolId};
 use toolcrib::serde_json::{self, json};
 use toolcrib::store::{BundleDraft, StoredTool};
 use toolcrib::testing::{Reply, ScriptedApprover, ScriptedServer};
-use toolcrib::{Availability, FnTool, Slug, ToolManifest, WireName};
+use toolcrib::registry::Availability;
+use toolcrib::{FnTool, Slug, ToolManifest, WireName};
 
 use super::*;
 

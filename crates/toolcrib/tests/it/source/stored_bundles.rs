@@ -6,7 +6,8 @@ use toolcrib::model::ids::BundleId;
 use toolcrib::model::secret::Secret;
 use toolcrib::secret::{Binding, SecretName};
 use toolcrib::serde_json::{self, json};
-use toolcrib::{Availability, Slug, ToolError};
+use toolcrib::registry::Availability;
+use toolcrib::{Slug, ToolError};
 
 use super::stored::{bundle, draft, file_of, manifest, put, saying};
 use super::*;
@@ -401,7 +402,7 @@ async fn an_argument_cannot_have_the_name_of_a_secret() {
     let name = SecretName::parse("API_KEY").unwrap();
     let secret = Secret::new("0123456789abcdef");
     crib.secrets()
-        .set(&name, &secret, Some(Binding::default()))
+        .set(&name, &secret, &Binding::default())
         .unwrap();
     let error = crib.put_tool(with("API_KEY")).unwrap_err();
     assert_eq!(
@@ -414,7 +415,7 @@ async fn an_argument_cannot_have_the_name_of_a_secret() {
     assert_eq!(code, ErrorCode::HostNotAllowed);
     let name = SecretName::parse("OTHER").unwrap();
     crib.secrets()
-        .set(&name, &secret, Some(Binding::default()))
+        .set(&name, &secret, &Binding::default())
         .unwrap();
     let (code, why) = refused(&crib, "ask").await;
     assert_eq!(code, ErrorCode::ToolUnavailable, "{why}");
