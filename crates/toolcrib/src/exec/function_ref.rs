@@ -31,7 +31,11 @@ impl FunctionRef {
     /// from it as far as the names are the same, so that rules hold.
     pub(crate) fn new(mut spec: ToolSpec, function: Arc<dyn Tool>) -> Self {
         let own = function.spec();
-        let takes = |name: &str| spec.input_schema.properties().any(|(known, _)| known == name);
+        let takes = |name: &str| {
+            spec.input_schema
+                .properties()
+                .any(|(known, _)| known == name)
+        };
         let roles = own.roles.iter().filter(|(name, _)| takes(name)).cloned();
         spec.roles = roles.collect();
         spec.urls.clone_from(&own.urls);

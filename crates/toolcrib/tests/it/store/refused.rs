@@ -309,7 +309,8 @@ fn every_kind_of_write_is_on_the_disk_before_it_says_so() {
             Operation::DeleteTool | Operation::Reap | Operation::SetAside => {
                 let is_synced = steps.contains("rs") || steps.contains("us");
                 assert!(is_synced, "{operation:?}: {steps}");
-            }_ => {
+            }
+            _ => {
                 assert!(
                     steps.contains("wsr") || steps.contains("wssr"),
                     "{operation:?}: {steps}"
