@@ -23,7 +23,7 @@ use crate::prompt::{Edited, Line, Terminal, Wake};
 pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
     if let Ok(entry) = crib.registry().find(&args.tool)
-        && let Some(record) = crib.record_of(&entry)
+        && let Some(record) = super::stored::record(&entry, &crib)
     {
         return stored::edit(args, &entry, &record, &crib, global, output);
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use toolcrib::model::text::visible;
 use toolcrib::registry::{Entry, Source};
 
-use super::list::Row;
-use super::{Done, open, standing};
+use super::list::{Listing, Row};
+use super::{Done, open, standing, stored};
 use crate::args::{Global, SwitchArgs};
 use crate::output::Output;
 
@@ -22,7 +22,7 @@ pub(super) fn set_enabled(
     for tool in &args.tools {
         let entry = crib.registry().find(tool)?;
         // The version that is meant now: another one has its name as soon as it is off.
-        tools.push(match crib.record_of(&entry) {
+        tools.push(match stored::record(&entry, &crib) {
             Some(record) => record.head.tool_id.to_string(),
             None => tool.clone(),
         });
@@ -34,11 +34,8 @@ pub(super) fn set_enabled(
         .map(|tool| crib.registry().find(tool))
         .collect::<Result<_, _>>()?;
     if output.json() {
-        let files = crib.tool_files();
-        let rows: Vec<Row<'_>> = entries
-            .iter()
-            .map(|entry| Row::of(entry, files.file_of(entry), &crib))
-            .collect();
+        let listing = Listing::of(&crib);
+        let rows: Vec<Row<'_>> = entries.iter().map(|entry| listing.row(entry)).collect();
         output.document(&rows);
         return Ok(ExitCode::SUCCESS);
     }

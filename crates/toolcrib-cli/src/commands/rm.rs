@@ -21,7 +21,7 @@ pub(super) fn rm(args: &RmArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
     let found = crib.registry().find(&args.tool);
     if let Some((entry, record)) = found.as_ref().ok().and_then(|entry| {
-        let record = crib.record_of(entry)?;
+        let record = stored::record(entry, &crib)?;
         Some((entry, record))
     }) {
         return version(args, entry, &record, &crib, global, output);

@@ -7,7 +7,7 @@ use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::definition::Problem;
 use toolcrib::model::manifest::{ToolKind, ToolManifest};
 use toolcrib::model::text::visible;
-use toolcrib::registry::Entry;
+use toolcrib::registry::{Entry, Source};
 use toolcrib::source::{FileKind, runs};
 use toolcrib::store::StoredTool;
 use toolcrib::{Crib, ErrorCode, ToolError};
@@ -17,6 +17,14 @@ use super::{standing, word};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::wrap;
+
+/// The record of a tool of the store; none for others.
+pub(super) fn record(entry: &Entry, crib: &Crib) -> Option<Arc<StoredTool>> {
+    match entry.source() {
+        Source::Store => crib.record_of(entry),
+        Source::BuiltIn | Source::App | Source::Local | Source::User | Source::Global => None,
+    }
+}
 
 /// All that a record says. One that cannot be read any more was damaged since it was found.
 pub(super) fn manifest(record: &StoredTool) -> Result<ToolManifest, CliError> {
@@ -47,12 +55,14 @@ pub(super) fn as_json(
     ] {
         fields.insert(key.to_owned(), value);
     }
-    usage(entry, crib, &mut fields);
+    let usage = crib.usage(entry);
+    fields.insert("callCount".to_owned(), json!(usage.call_count));
+    fields.shift_remove("lastCalledAt");
+    if let Some(last) = usage.last_called_at {
+        fields.insert("lastCalledAt".to_owned(), json!(last));
+    }
     Ok(fields)
 }
-
-/// How often and when last it was called.
-fn usage(_entry: &Entry, _crib: &Crib, _fields: &mut Map<String, Value>) {}
 
 /// What a record's tool runs and sends, each text with what it is; for whoever is to switch it on.
 pub(super) fn does(record: &StoredTool) -> Vec<(String, String)> {

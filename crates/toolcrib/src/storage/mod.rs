@@ -18,12 +18,12 @@ mod stamp;
 mod tree;
 mod write;
 
+pub(crate) use aside::set_aside;
 pub(crate) use count::Generation;
 pub(crate) use name::is_temp as is_leftover;
 pub(crate) use stamp::{Entry, Stamp};
 pub(crate) use tree::NewDir;
 
-pub use aside::set_aside;
 pub use dir::DurableDir;
 pub use error::StorageError;
 pub use lock::DirLock;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod approvals;
+mod archive;
 mod call_log;
 mod definition;
 mod egress;
@@ -17,6 +18,7 @@ mod pipeline;
 mod programs;
 mod properties;
 mod rules;
+mod search;
 mod secrets;
 mod seeds;
 mod shell;

@@ -159,7 +159,7 @@ fn put(
         let mut documents = Vec::new();
         for reference in &done {
             let entry = crib.registry().find(reference)?;
-            if let Some(record) = crib.record_of(&entry) {
+            if let Some(record) = stored::record(&entry, crib) {
                 documents.push(stored::as_json(&record, &entry, crib)?);
             }
         }

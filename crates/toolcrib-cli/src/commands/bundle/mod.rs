@@ -1,8 +1,10 @@
 //! `toolcrib bundle`: containers of tools with one switch.
 
 mod add;
+mod comparison;
 mod diff;
 mod export;
+mod given;
 mod import;
 mod list;
 mod new;

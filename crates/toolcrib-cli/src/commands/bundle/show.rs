@@ -11,7 +11,7 @@ use toolcrib::registry::Entry;
 
 use super::{as_json, from, imported_at, state};
 use crate::args::{BundleArgs, Global};
-use crate::commands::list::{Row, state as tool_state};
+use crate::commands::list::{Listing, Row};
 use crate::commands::{Done, open, standing};
 use crate::output::Output;
 
@@ -19,12 +19,9 @@ pub(super) fn show(args: &BundleArgs, global: &Global, output: &Output) -> Done 
     let crib = open(global, output)?;
     let view = crib.bundle(&args.bundle)?;
     let entries = crib.bundle_tools(view.bundle.bundle_id);
-    let files = crib.tool_files();
+    let listing = Listing::of(&crib);
     if output.json() {
-        let rows: Vec<Row<'_>> = entries
-            .iter()
-            .map(|entry| Row::of(entry, files.file_of(entry), &crib))
-            .collect();
+        let rows: Vec<Row<'_>> = entries.iter().map(|entry| listing.row(entry)).collect();
         let mut document = as_json(&view);
         document.insert("contents".to_owned(), json!(rows));
         output.document(&document);
@@ -49,7 +46,7 @@ pub(super) fn show(args: &BundleArgs, global: &Global, output: &Output) -> Done 
                 spec.slug.to_string(),
                 spec.version.to_string(),
                 spec.name.to_string(),
-                tool_state(entry, files.file_of(entry)).to_owned(),
+                listing.state(entry).to_owned(),
                 spec.description
                     .lines()
                     .next()

@@ -114,7 +114,7 @@ fn page(view: &BundleView, crib: &Crib, output: &Output) -> Vec<String> {
         for warning in spec.warnings() {
             lines.extend(labelled("warning", warning));
         }
-        let Some(record) = crib.record_of(&entry) else {
+        let Some(record) = stored::record(&entry, crib) else {
             continue;
         };
         for (what, text) in stored::does(&record) {

@@ -221,7 +221,7 @@ fn is_fixed(text: &str, field: &str, value: &str, hint: &str) -> Problem {
     let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let indent = text[start..].len() - text[start..].trim_start().len();
     Problem {
-        code: "bad-value",
+        code: "unknown-value",
         severity: Severity::Error,
         span: start + indent..start + indent + field.len() + 2,
         line: line + 1,

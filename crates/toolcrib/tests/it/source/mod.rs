@@ -11,6 +11,7 @@ mod stored_bundles;
 mod stored_follow;
 mod switches;
 mod trust;
+mod usage;
 
 use std::path::{Path, PathBuf};
 
