@@ -262,7 +262,9 @@ impl Crib {
                 tools: stored.tools,
                 problem: match damaged {
                     0 => None,
-                    1 => Some("one of its files is damaged: `toolcrib doctor` says which".to_owned()),
+                    1 => {
+                        Some("one of its files is damaged: `toolcrib doctor` says which".to_owned())
+                    }
                     more => Some(format!(
                         "{more} of its files are damaged: `toolcrib doctor` says which"
                     )),
@@ -322,7 +324,10 @@ impl Crib {
     }
 
     /// The bundle, slug and version that a reference to a tool names.
-    fn tool_parts(&self, reference: &str) -> Result<(BundleView, Slug, Option<Version>), ToolError> {
+    fn tool_parts(
+        &self,
+        reference: &str,
+    ) -> Result<(BundleView, Slug, Option<Version>), ToolError> {
         if let Ok(ToolRef::InBundle {
             bundle,
             slug,

@@ -385,9 +385,10 @@ fn switch(entries: &[Arc<Entry>], firm: &Lookup, materials: &Materials<'_>) {
         let own = BundleId::OWN
             .iter()
             .find(|(id, _)| entry.bundle_id() == Some(*id));
-        let is_bundle_off = materials.flags.zip(own).is_some_and(|(flags, (_, slug))| {
-            flags.disables_bundle(slug, materials.workspace)
-        });
+        let is_bundle_off = materials
+            .flags
+            .zip(own)
+            .is_some_and(|(flags, (_, slug))| flags.disables_bundle(slug, materials.workspace));
         entry.switch(Switch::Bundle, !is_bundle_off);
         entry.switch(Switch::Unknown, materials.flags.is_some());
     }

@@ -49,10 +49,7 @@ pub(super) struct Links {
 }
 
 /// Links nodes with each other and with what the program itself and the store have.
-pub(super) fn link(
-    nodes: &[Node<'_>],
-    firm: &dyn Fn(&str, Whose) -> Option<Arc<Entry>>,
-) -> Links {
+pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str, Whose) -> Option<Arc<Entry>>) -> Links {
     let names = Names::of(nodes);
     let uses: Vec<Vec<(String, Target)>> = nodes
         .iter()

@@ -21,8 +21,13 @@ pub(super) fn list(args: &BundleListArgs, global: &Global, output: &Output) -> D
         .map(|view| {
             let bundle = &view.bundle;
             let about = view.problem.as_ref().unwrap_or(&bundle.description);
+            let mark = if bundle.slug.mixes_scripts() {
+                " (!)"
+            } else {
+                ""
+            };
             vec![
-                bundle.slug.to_string(),
+                format!("{}{mark}", bundle.slug),
                 state(view).to_owned(),
                 view.tools.to_string(),
                 from(view).to_owned(),

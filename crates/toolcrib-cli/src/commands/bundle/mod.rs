@@ -14,6 +14,7 @@ mod switch;
 use serde_json::{Map, Value, json};
 use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::model::manifest::Bundle;
+use toolcrib::store::archive::IMPORTED_AT;
 
 use super::Done;
 use crate::args::{BundleCommand, Global};
@@ -74,8 +75,13 @@ fn bundle_json(bundle: &Bundle) -> Map<String, Value> {
 }
 
 /// When it was imported, if it was.
-fn imported_at(bundle: &Bundle) -> Option<&str> {
-    bundle.extra.get("importedAt").and_then(Value::as_str)
+fn imported_at(bundle: &Bundle) -> Option<String> {
+    // Whatever stands there, the bundle came from elsewhere.
+    let when = bundle.extra.get(IMPORTED_AT)?;
+    Some(
+        when.as_str()
+            .map_or_else(|| when.to_string(), str::to_owned),
+    )
 }
 
 /// A number of things, in words.

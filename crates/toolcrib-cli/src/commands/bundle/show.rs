@@ -91,6 +91,12 @@ fn head(view: &BundleView, output: &Output) {
     if let Some(problem) = &view.problem {
         field("problem", problem);
     }
+    if bundle.slug.mixes_scripts() {
+        field(
+            "warning",
+            "its slug mixes scripts, so that it may look like another",
+        );
+    }
     if !bundle.display_name.is_empty() && bundle.display_name != bundle.slug.as_str() {
         field("name", &bundle.display_name);
     }

@@ -91,12 +91,12 @@ fn fill_in(
     let nothing = json!({"type": "object", "properties": {}});
     if manifest.arg_schema != nothing && manifest.arg_schema != *made {
         let message = match manifest.kind {
-            ToolKind::Alias => "`argSchema` of an alias is made from the tool behind it, and this is another one",
+            ToolKind::Alias => {
+                "`argSchema` of an alias is made from the tool behind it, and this is another one"
+            }
             _ => "`argSchema` of a command is made from `impl.parameters`, and this is another one",
         };
-        return Some(
-            Found::error("said-twice", place, message).help("leave `argSchema` out"),
-        );
+        return Some(Found::error("said-twice", place, message).help("leave `argSchema` out"));
     }
     manifest.arg_schema = made.clone();
     None

@@ -9,9 +9,7 @@ use crate::model::ids::BundleId;
 use crate::model::manifest::{Bundle, ToolKind};
 use crate::model::names::{Slug, Version};
 use crate::model::spec::ToolSpec;
-use crate::registry::{
-    BundleState, Entry, Registration, Registry, Source, StoreSwitches, Switch,
-};
+use crate::registry::{BundleState, Entry, Registration, Registry, Source, StoreSwitches, Switch};
 use crate::schema::SchemaPool;
 use crate::source::flags::Flags;
 use crate::store::{Changes, Damage, Store, StoredTool, ToolKey};
@@ -64,7 +62,10 @@ struct Links(Mutex<Vec<(String, Option<String>)>>);
 
 /// What the user's flags say.
 enum Flagged {
-    Known { flags: Flags, workspace: Option<String> },
+    Known {
+        flags: Flags,
+        workspace: Option<String>,
+    },
     /// They cannot be read.
     Unknown,
 }
@@ -190,7 +191,12 @@ impl Entries {
         }
         let known = match before {
             // A switch, and nothing else: its tool stays as it is.
-            Some(before) if before.record.as_ref().is_some_and(|old| is_switch(old, &record)) => {
+            Some(before)
+                if before
+                    .record
+                    .as_ref()
+                    .is_some_and(|old| is_switch(old, &record)) =>
+            {
                 swap.gone.push(Arc::clone(&before.entry));
                 self.known_again(registry, before, record)
             }
@@ -304,7 +310,8 @@ impl Entries {
             .map(|(key, _)| key.clone())
             .collect();
         for key in before {
-            swap.gone.extend(self.tools.remove(&key).map(|known| known.entry));
+            swap.gone
+                .extend(self.tools.remove(&key).map(|known| known.entry));
         }
         for (key, damage) in damaged {
             // One that can be read has the name.
@@ -406,7 +413,11 @@ impl Entries {
     /// Makes tools anew that were made on others than there are now.
     pub(super) fn relink(&mut self, registry: &Registry, workshop: &Arc<Workshop>) {
         let is_stale = |links: &Links| {
-            let found = links.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let found = links
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
             found.iter().any(|(reference, digest)| {
                 let now = registry.0.find(reference).ok();
                 now.as_ref().map(|entry| entry.digest()) != digest.as_deref()

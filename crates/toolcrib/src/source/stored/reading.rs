@@ -158,7 +158,9 @@ fn command(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation
         }
     }
     let says_alias = implementation.contains_key("base-tool")
-        || implementation.get("type").is_some_and(|kind| kind == "alias");
+        || implementation
+            .get("type")
+            .is_some_and(|kind| kind == "alias");
     if says_alias && !is_alias {
         let message = "`impl` is that of an alias, and the record is of type `command`";
         let help = "write `\"type\": \"alias\"`";

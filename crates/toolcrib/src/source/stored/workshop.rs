@@ -67,7 +67,12 @@ impl Workshop {
         let Some(implementation) = reading.implementation else {
             let first = errors.next().map_or_else(
                 || "its definition makes no sense".to_owned(),
-                |problem| format!("its definition is wrong: {}", shorten(&problem.message, 300)),
+                |problem| {
+                    format!(
+                        "its definition is wrong: {}",
+                        shorten(&problem.message, 300)
+                    )
+                },
             );
             let more = match errors.count() {
                 0 => String::new(),
@@ -149,7 +154,8 @@ impl Workshop {
 /// What a record adds to what its command publishes.
 fn of_command(mut spec: ToolSpec, manifest: &ToolManifest) -> Result<ToolSpec, String> {
     spec.title = Some(manifest.display_name.clone()).filter(|title| !title.is_empty());
-    spec.keywords.extend(keywords(manifest.extra.get("keywords")));
+    spec.keywords
+        .extend(keywords(manifest.extra.get("keywords")));
     if let Some(output) = &manifest.output_schema {
         let schema = Schema::output(output.clone()).map_err(|error| error.to_string())?;
         spec.output_schema = Some(Arc::new(schema));
@@ -209,7 +215,12 @@ pub(super) fn head_spec(
         .map_err(|error| note(error.to_string()))
         .ok();
     let (arguments, output, limits, words) = match face {
-        Some(face) => (face.arg_schema, face.output_schema, face.limits, face.keywords),
+        Some(face) => (
+            face.arg_schema,
+            face.output_schema,
+            face.limits,
+            face.keywords,
+        ),
         None => (None, None, None, Value::Null),
     };
     let arguments = arguments.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
@@ -238,7 +249,11 @@ pub(super) fn head_spec(
 }
 
 /// What stands for a record of which nothing but its name can be read.
-pub(super) fn damaged_spec(slug: &Slug, version: &crate::model::names::Version, bundle: Slug) -> ToolSpec {
+pub(super) fn damaged_spec(
+    slug: &Slug,
+    version: &crate::model::names::Version,
+    bundle: Slug,
+) -> ToolSpec {
     let schema = Schema::object().build().expect("a valid schema");
     let name = WireName::derive(slug);
     let mut spec = ToolSpec::new(name, "Its record cannot be read.", schema);

@@ -184,10 +184,7 @@ async fn a_function_runs_by_the_schemas_of_the_definition() {
         .registry()
         .execute(CallRequest::new("add").arg("n", "four"))
         .await;
-    assert_eq!(
-        outcome.error().unwrap().code(),
-        ErrorCode::InvalidArguments
-    );
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::InvalidArguments);
     let outcome = crib
         .registry()
         .execute(CallRequest::new("add").arg("n", 10))

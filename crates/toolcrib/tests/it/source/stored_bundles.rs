@@ -339,7 +339,10 @@ fn what_impl_repeats_must_be_what_the_record_says() {
     schema.arg_schema =
         json!({"type": "object", "properties": {"a": {"type": "string", "description": "A"}}});
     let error = crib.put_tool(schema).unwrap_err();
-    assert_eq!(error.details().unwrap()["problems"][0]["code"], "said-twice");
+    assert_eq!(
+        error.details().unwrap()["problems"][0]["code"],
+        "said-twice"
+    );
 }
 
 #[test]
@@ -456,7 +459,12 @@ fn the_setting_disabled_tools_names_stored_tools_too() {
     );
     let crib = scene.open();
     let acme = bundle(&crib, "acme");
-    for (slug, version) in [("hello", "v1"), ("hello", "v2"), ("other", "v1"), ("other", "v2")] {
+    for (slug, version) in [
+        ("hello", "v1"),
+        ("hello", "v2"),
+        ("other", "v1"),
+        ("other", "v2"),
+    ] {
         put(&crib, saying(acme, slug, version, "x"));
     }
     let off: Vec<String> = crib
