@@ -244,12 +244,12 @@ pub(crate) struct BundleImportArgs {
 Examples:
   toolcrib bundle diff acme acme-2               two bundles
   toolcrib bundle diff acme.zip acme             what was handed on, and what is here
-  toolcrib bundle diff acme.zip                  the same: the bundle here that has its id")]
+  toolcrib bundle diff acme.zip                  what `import --update` would change here")]
 pub(crate) struct BundleDiffArgs {
     /// A bundle, or a ZIP file of one
     #[arg(value_name = "A", add = ArgValueCompleter::new(complete::bundles))]
     pub(crate) first: String,
-    /// Another one [default: the bundle here with the id of A]
+    /// Another one [default: A, against the bundle here with its id or slug]
     #[arg(value_name = "B", add = ArgValueCompleter::new(complete::bundles))]
     pub(crate) second: Option<String>,
 }

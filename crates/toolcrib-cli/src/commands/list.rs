@@ -1,12 +1,11 @@
 //! `toolcrib list`: what tools there are.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use toolcrib::crib::BundleKind;
 use toolcrib::model::ids::{BundleId, ToolId};
 use toolcrib::model::manifest::ToolKind;
 use toolcrib::registry::{Availability, Entry};
@@ -152,22 +151,9 @@ fn asked_for(args: &ListArgs, crib: &Crib) -> Result<Vec<Arc<Entry>>, CliError> 
     let mut all = match &args.bundle {
         // Whoever names a bundle wants to know what is in it, whoever has the names.
         Some(bundle) => crib.bundle_tools(crib.bundle(bundle)?.bundle.bundle_id),
+        None if args.all => crib.registry().all_entries(),
         None => crib.registry().entries(),
     };
-    if args.all && args.bundle.is_none() {
-        let shadowed = crib.registry().shadowed();
-        all.extend(shadowed.into_iter().map(|(entry, _)| entry));
-        // Versions behind others, and what is off and has lost its name.
-        for view in crib.bundles() {
-            if view.kind == BundleKind::Store {
-                all.extend(crib.bundle_tools(view.bundle.bundle_id));
-            }
-        }
-        let mut seen = HashSet::new();
-        all.retain(|entry| seen.insert(Arc::as_ptr(entry)));
-        // Of one name, who has it comes first.
-        all.sort_by_key(|entry| (entry.spec().name.clone(), entry.source()));
-    }
     all.retain(|entry| {
         let spec = entry.spec();
         let effects = spec.effects.tags();

@@ -62,7 +62,7 @@ fn a_list_shows_what_is_on_and_with_all_everything_and_creates_nothing() {
     let rows = test.run(&["bundle", "list", "--json"]).exits(0).json();
     assert_eq!(slugs(&rows)[4..], ["b-on"]);
     let ran = test.run(&["bundle", "list"]).exits(0);
-    assert!(ran.stderr.contains("2 more bundles are off, in the bin"));
+    assert!(ran.stderr.contains("2 more bundles are off or in the bin"));
     let ran = test.run(&["--plain", "bundle", "list", "--all"]).exits(0);
     let rows: Vec<&str> = ran.stdout.lines().skip(4).collect();
     assert_eq!(
@@ -130,9 +130,9 @@ fn files_are_put_all_or_none_and_what_is_wrong_is_shown_where_it_stands() {
             "worse.yaml",
         ])
         .exits(4)
-        .says("2 files of 3 are not in order");
+        .says("2 of 3 files are not in order");
     for part in [
-        "bad.json:14:",
+        "bad.json:13:30",
         "did you mean `urlTemplate`?",
         "did you mean `bash`?",
     ] {
@@ -362,6 +362,15 @@ fn a_damaged_bundle_is_said_and_costs_no_other() {
     assert_eq!(damaged[0]["bundleID"], id);
     let listed = test.run(&["bundle", "list"]).exits(0);
     assert!(listed.stdout.contains("fine"), "{listed:?}");
-    assert!(listed.stderr.contains("damaged"), "{listed:?}");
+    assert!(listed.stderr.contains("it is damaged"), "{listed:?}");
+    let id = id.as_str().unwrap();
+    let ran = test.run(&["--plain", "bundle", "list", "--all"]).exits(0);
+    assert!(
+        ran.stdout.contains(&format!("\n{id}\tdamaged\t-\tstore\t")),
+        "{ran:?}"
+    );
+    test.run(&["bundle", "show", id])
+        .exits(9)
+        .says("toolcrib doctor --fix");
     test.run(&["run", "greet"]).exits(3);
 }

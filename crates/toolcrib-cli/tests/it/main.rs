@@ -4,6 +4,7 @@
 mod approvals;
 mod attacks;
 mod authoring;
+mod bundle_archives;
 mod bundles;
 mod calls;
 mod check;

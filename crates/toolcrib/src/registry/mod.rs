@@ -11,6 +11,8 @@ mod handle;
 mod lookup;
 mod made;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -291,6 +291,16 @@ impl Snapshot {
         }
     }
 
+    /// Whether nothing is left in it at all.
+    #[cfg(test)]
+    pub(super) fn is_blank(&self) -> bool {
+        let shadowed = self.shadowed.is_empty() && self.waiting.is_empty();
+        let named = self.names.is_empty() && self.references.is_empty();
+        let listed = self.by_slug.is_empty() && self.by_id.is_empty();
+        let sources = self.by_source.iter().all(Numbered::is_empty);
+        shadowed && named && listed && sources && self.by_bundle.is_empty()
+    }
+
     fn shadow(&mut self, entry: &Arc<Entry>, claims: &[Claim]) {
         self.shadowed.insert_mut(entry.number(), Arc::clone(entry));
         for claim in claims {

@@ -18,7 +18,7 @@ use crate::storage::Stamp;
 /// What was read from a file.
 #[derive(Debug)]
 pub(super) enum Content {
-    Bundle(Bundle),
+    Bundle(Box<Bundle>),
     Tool(Arc<StoredTool>),
     Flawed(Flaw),
 }
@@ -260,7 +260,7 @@ impl Catalogue {
         if let Some(old) = old {
             match old.content {
                 Content::Tool(tool) => {
-                    shelf.tools -= 1;
+                    shelf.tools -= usize::from(old.twin.is_none());
                     self.tools -= 1;
                     self.untold.damage |= old.twin.is_some();
                     ids.push(tool.head.tool_id);
@@ -448,17 +448,23 @@ impl Catalogue {
         };
         let winner = winner.cloned();
         for place in places.clone() {
-            let shelf = self.shelves.get_mut(&place.0);
-            let Some(file) = shelf.and_then(|shelf| shelf.files.get_mut(&place.1)) else {
+            let Some(shelf) = self.shelves.get_mut(&place.0) else {
+                continue;
+            };
+            let Some(file) = shelf.files.get_mut(&place.1) else {
                 continue;
             };
             let twin = winner.clone().filter(|winner| *winner != place);
             if file.twin != twin {
+                // Those with a twin do not count.
+                shelf.tools += usize::from(file.twin.is_some());
+                shelf.tools -= usize::from(twin.is_some());
                 file.twin = twin;
                 self.untold.damage = true;
                 if let Content::Tool(tool) = &file.content {
                     self.untold.tools.insert(tool.key.clone());
                 }
+                self.renew_view(place.0);
             }
         }
     }

@@ -33,7 +33,7 @@ impl Store {
             if from.stamp_of(name)?.is_none() {
                 let id = damage.bundle;
                 return Err(refused(&format!(
-                    "is missing, so that there is nothing to set aside; `toolcrib bundle new SLUG --id {id}` makes it anew"
+                    "is missing, so that there is nothing to set aside; make a bundle of the id {id}, or move its directory away"
                 )));
             }
             let to = DurableDir::create(self.inner.home.join(DAMAGED))?;
@@ -42,7 +42,14 @@ impl Store {
             let short: String = name.chars().rev().take(40).collect();
             let short: String = short.chars().rev().collect();
             let moved = from.move_to(&session.lock, name, &to, &format!("{time}-{short}"))?;
-            self.look_now(Some(&session.dir), Look::Thorough)?;
+            match directory {
+                Some(_) => session.removed(damage.bundle, name),
+                None => {
+                    let mut known = self.known_mut();
+                    known.remove_directory(damage.bundle);
+                    known.settle([damage.bundle]);
+                }
+            }
             Ok(self.inner.home.join(DAMAGED).join(moved))
         })
     }

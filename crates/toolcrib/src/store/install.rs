@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::bundles::refuse_own_slug;
+use super::catalogue::Content;
 use super::files::{self, BUNDLE_FILE};
 use super::record::{StoredBundle, StoredTool, ToolKey};
 use super::tools::{key_of, taken};
 use super::writing::{NoStore, Session};
-use super::{Install, Look, Store, StoreError};
+use super::{Install, Store, StoreError};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::manifest::{Bundle, ToolManifest};
 
@@ -39,8 +40,12 @@ impl Store {
                 Some(_) => new.exchange(&id.to_string())?,
                 None => new.place(&id.to_string())?,
             }
-            // Everything is another file now.
-            self.look_now(Some(&session.dir), Look::Glance)?;
+            let bundle = Content::Bundle(Box::new(bundle));
+            let files = tools.into_iter().map(|tool| {
+                let name = files::file_name(&tool.key.slug, &tool.key.version);
+                (name, Content::Tool(Arc::new(tool)))
+            });
+            session.wrote_all(id, files.chain([(BUNDLE_FILE.to_owned(), bundle)]));
             self.known().bundle(id)
         })
     }

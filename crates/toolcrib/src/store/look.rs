@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use rustix::fs::FileType;
 
-use super::catalogue::{Catalogue, Content, Known, KnownFile};
+use super::catalogue::{Catalogue, Content, Known, KnownFile, Shelf};
 use super::files::{self, BUNDLE_FILE, Flaw, MAX_BYTES};
 use super::{Look, StoreError};
 use crate::model::ids::BundleId;
@@ -69,12 +69,10 @@ pub(super) fn look(
             list(catalogue, dir, id, look, now, &mut findings, &mut portions)?;
         }
     }
-    findings.gone = catalogue
-        .shelves()
-        .keys()
-        .filter(|id| !present.contains(id))
-        .copied()
-        .collect();
+    let known = catalogue.shelves().keys().copied();
+    findings
+        .gone
+        .extend(known.filter(|id| !present.contains(id)));
     if let Some(dir) = dir {
         read_all(catalogue, dir, &portions, now, &mut findings)?;
     }
@@ -156,8 +154,8 @@ fn list(
     {
         return Ok(());
     }
-    let directory = match dir.subdir(&id.to_string()) {
-        Ok(Some(directory)) => directory,
+    let (stamp, found) = match names_in(dir, id, shelf, now) {
+        Ok(Some(found)) => found,
         Ok(None) => {
             findings.gone.push(id);
             return Ok(());
@@ -170,18 +168,6 @@ fn list(
             return Ok(());
         }
     };
-    // Before listing: what comes meanwhile shows in the next stamp.
-    let stamp = Known::at(directory.stamp()?, now);
-    let mut found: Vec<(Arc<str>, FileType)> = Vec::new();
-    directory.visit_entries(|name, file_type| {
-        if let Ok(name) = std::str::from_utf8(name)
-            && files::is_ours(name)
-        {
-            let known = shelf.and_then(|shelf| shelf.files.get_key_value(name));
-            let name = known.map_or_else(|| name.into(), |(name, _)| Arc::clone(name));
-            found.push((name, file_type));
-        }
-    })?;
     if let Some(shelf) = shelf.filter(|shelf| !shelf.files.is_empty()) {
         let listed: HashSet<&str> = found.iter().map(|(name, _)| &**name).collect();
         for name in shelf.files.keys().filter(|name| !listed.contains(&***name)) {
@@ -197,6 +183,32 @@ fn list(
         });
     }
     Ok(())
+}
+
+/// How the directory of a bundle looks, and the files in it that the store reads; none if there is no such directory.
+#[expect(clippy::type_complexity, reason = "a stamp and a list")]
+fn names_in(
+    dir: &DurableDir,
+    id: BundleId,
+    shelf: Option<&Shelf>,
+    now: SystemTime,
+) -> Result<Option<(Known, Vec<(Arc<str>, FileType)>)>, StorageError> {
+    let Some(directory) = dir.subdir(&id.to_string())? else {
+        return Ok(None);
+    };
+    // Before listing: what comes meanwhile shows in the next stamp.
+    let stamp = Known::at(directory.stamp()?, now);
+    let mut found = Vec::new();
+    directory.visit_entries(|name, file_type| {
+        if let Ok(name) = std::str::from_utf8(name)
+            && files::is_ours(name)
+        {
+            let known = shelf.and_then(|shelf| shelf.files.get_key_value(name));
+            let name = known.map_or_else(|| name.into(), |(name, _)| Arc::clone(name));
+            found.push((name, file_type));
+        }
+    })?;
+    Ok(Some((stamp, found)))
 }
 
 /// Looks at all files that were listed.
@@ -279,9 +291,11 @@ pub(super) fn look_at(
         None => Found::Same,
     };
     if known.is_some() || file_type == FileType::Unknown {
-        match directory.stamp_of(name)? {
-            None => return Ok(gone()),
-            Some(stamp) => {
+        match directory.stamp_of(name) {
+            Err(error) if error.is_want() => return Err(error),
+            Err(error) => return Ok(flawed(known, Known::No, error.why())),
+            Ok(None) => return Ok(gone()),
+            Ok(Some(stamp)) => {
                 if known.is_some_and(|known| known.stamp.proves(&stamp)) {
                     return Ok(Found::Same);
                 }
@@ -330,7 +344,8 @@ pub(super) fn look_at(
 /// What the bytes of a file mean.
 pub(super) fn content(id: BundleId, name: &str, bytes: Vec<u8>) -> Content {
     if name == BUNDLE_FILE {
-        files::read_bundle(id, &bytes).map_or_else(Content::Flawed, Content::Bundle)
+        files::read_bundle(id, &bytes)
+            .map_or_else(Content::Flawed, |bundle| Content::Bundle(Box::new(bundle)))
     } else {
         files::read_tool(id, name, bytes)
             .map_or_else(Content::Flawed, |tool| Content::Tool(Arc::new(tool)))

@@ -31,8 +31,11 @@ impl Store {
                 let Some(shelf) = session.dir.subdir(&id.to_string()).ok().flatten() else {
                     continue;
                 };
-                shelf.sweep(&session.lock)?;
-                let Ok(bundle) = session.bundle(id) else {
+                // One that cannot be read stays, and is no reason to keep the others.
+                let (Ok(_), Ok(bundle)) = (
+                    shelf.sweep(&session.lock),
+                    session.bundle_on(Some(&shelf), id),
+                ) else {
                     continue;
                 };
                 if !is_due(bundle.soft_deleted_at, now) {

@@ -17,9 +17,9 @@ impl Store {
     pub fn put_tool(&self, mut manifest: ToolManifest) -> Result<Arc<StoredTool>, StoreError> {
         let key = key_of(&manifest);
         self.write(key.bundle, NoStore::Refuse, |session| {
-            let bundle = session.bundle_to_change(key.bundle)?;
-            refuse_built_in(&manifest)?;
             let shelf = session.shelf(key.bundle)?;
+            let bundle = session.bundle_to_change(&shelf, key.bundle)?;
+            refuse_built_in(&manifest)?;
             match session.tool(&bundle, &shelf, &key) {
                 Err(StoreError::ToolNotFound { .. }) => {}
                 Ok(_) => return Err(taken(&bundle.slug, &key)),
@@ -51,9 +51,9 @@ impl Store {
     ) -> Result<Arc<StoredTool>, StoreError> {
         let key = key_of(&manifest);
         self.write(key.bundle, NoStore::Refuse, |session| {
-            let bundle = session.bundle_to_change(key.bundle)?;
-            refuse_built_in(&manifest)?;
             let shelf = session.shelf(key.bundle)?;
+            let bundle = session.bundle_to_change(&shelf, key.bundle)?;
+            refuse_built_in(&manifest)?;
             let old = session.tool(&bundle, &shelf, &key)?;
             if !old.digest().eq_ignore_ascii_case(digest) {
                 return Err(StoreError::Changed {
@@ -76,8 +76,8 @@ impl Store {
         enabled: bool,
     ) -> Result<Arc<StoredTool>, StoreError> {
         self.write(key.bundle, NoStore::Refuse, |session| {
-            let bundle = session.bundle_to_change(key.bundle)?;
             let shelf = session.shelf(key.bundle)?;
+            let bundle = session.bundle_to_change(&shelf, key.bundle)?;
             let old = session.tool(&bundle, &shelf, key)?;
             let mut fields: JsonObject = serde_json::from_slice(&old.bytes)
                 .map_err(|e| StoreError::Invalid(files::in_words(&e)))?;
@@ -89,8 +89,8 @@ impl Store {
     /// Removes one version of a tool for good, also from a bundle that is off or in the bin.
     pub fn delete_tool(&self, key: &ToolKey) -> Result<(), StoreError> {
         self.write(key.bundle, NoStore::Refuse, |session| {
-            let bundle = session.bundle(key.bundle)?;
             let shelf = session.shelf(key.bundle)?;
+            let bundle = session.bundle_on(Some(&shelf), key.bundle)?;
             session.tool(&bundle, &shelf, key)?;
             let name = files::file_name(&key.slug, &key.version);
             shelf.remove_whole(&session.lock, &name)?;

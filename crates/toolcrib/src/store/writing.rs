@@ -77,22 +77,39 @@ impl Store {
 impl Session<'_> {
     /// The directory of a bundle.
     pub(super) fn shelf(&self, id: BundleId) -> Result<DurableDir, StoreError> {
-        let dir = self.dir.subdir(&id.to_string())?;
-        dir.ok_or(StoreError::BundleNotFound { id })
+        match self.dir.subdir(&id.to_string()) {
+            Ok(shelf) => shelf.ok_or(StoreError::BundleNotFound { id }),
+            Err(error) if error.is_want() => Err(error.into()),
+            // A link, say: what is wrong with it is known.
+            Err(error) => Err(self.store.known().bundle(id).err().unwrap_or(error.into())),
+        }
     }
 
     /// A bundle as its file says now, whatever state it is in.
     pub(super) fn bundle(&self, id: BundleId) -> Result<Bundle, StoreError> {
-        if let Some(dir) = self.dir.subdir(&id.to_string()).ok().flatten() {
-            self.refresh(&dir, id, BUNDLE_FILE)?;
+        self.bundle_on(self.dir.subdir(&id.to_string()).ok().flatten().as_ref(), id)
+    }
+
+    /// The same, where its directory is open.
+    pub(super) fn bundle_on(
+        &self,
+        shelf: Option<&DurableDir>,
+        id: BundleId,
+    ) -> Result<Bundle, StoreError> {
+        if let Some(shelf) = shelf {
+            self.refresh(shelf, id, BUNDLE_FILE)?;
         }
         let view = self.store.known().bundle(id)?;
         Ok(view.bundle.clone())
     }
 
     /// A bundle in which things may be changed: it is on and not in the bin.
-    pub(super) fn bundle_to_change(&self, id: BundleId) -> Result<Bundle, StoreError> {
-        let bundle = self.bundle(id)?;
+    pub(super) fn bundle_to_change(
+        &self,
+        shelf: &DurableDir,
+        id: BundleId,
+    ) -> Result<Bundle, StoreError> {
+        let bundle = self.bundle_on(Some(shelf), id)?;
         let slug = bundle.slug.clone();
         if bundle.soft_deleted_at.is_some() {
             Err(StoreError::BundleDeleted { slug })
@@ -146,12 +163,20 @@ impl Session<'_> {
 
     /// Notes what was written into a file.
     pub(super) fn wrote(&self, shelf: &DurableDir, id: BundleId, name: &str, content: Content) {
-        // Without a stamp the next look reads it again.
-        let stamp = match shelf.stamp_of(name) {
-            Ok(Some(stamp)) => Known::at(stamp, SystemTime::now()),
-            Ok(None) | Err(_) => Known::No,
-        };
-        self.note(id, name, Found::New(KnownFile::new(stamp, content)));
+        let file = KnownFile::new(stamp_now(Some(shelf), name), content);
+        self.note(id, name, Found::New(file));
+    }
+
+    /// Notes that a bundle came as a whole, with these files.
+    pub(super) fn wrote_all(&self, id: BundleId, files: impl Iterator<Item = (String, Content)>) {
+        let shelf = self.dir.subdir(&id.to_string()).ok().flatten();
+        let mut known = self.store.known_mut();
+        known.remove_directory(id);
+        for (name, content) in files {
+            let file = KnownFile::new(stamp_now(shelf.as_ref(), &name), content);
+            known.set_file(id, &name.into(), Some(file));
+        }
+        known.settle([id]);
     }
 
     /// Notes that a file is gone.
@@ -171,5 +196,13 @@ impl Session<'_> {
             Found::Gone => known.set_file(id, &name.into(), None),
         }
         known.settle([id]);
+    }
+}
+
+/// How a file looks that was just written. Without a stamp the next look reads it again.
+fn stamp_now(shelf: Option<&DurableDir>, name: &str) -> Known {
+    match shelf.map(|shelf| shelf.stamp_of(name)) {
+        Some(Ok(Some(stamp))) => Known::at(stamp, SystemTime::now()),
+        Some(Ok(None) | Err(_)) | None => Known::No,
     }
 }

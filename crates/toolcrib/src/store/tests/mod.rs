@@ -1,6 +1,11 @@
 //! The rules of the store, each shown on real files.
 
 mod bundles;
+mod damage;
+mod following;
+mod install;
+mod reaper;
+mod tools;
 
 use std::path::PathBuf;
 use std::sync::Arc;
