@@ -21,9 +21,14 @@ impl Store {
             split(damage).ok_or_else(|| refused("is not a file of the store"))?;
         self.write(damage.bundle, NoStore::Refuse, |session| {
             self.look_now(Some(&session.dir), Look::Thorough)?;
-            let is_damaged = self.known().damage().iter().any(|d| d.file == damage.file);
-            if !is_damaged {
-                return Err(refused("is in order now"));
+            let found = self.known().damage();
+            if !found.iter().any(|found| found.file == damage.file) {
+                // Its directory may be what cannot be read now.
+                let above = |found: &Damage| damage.file.starts_with(&format!("{}/", found.file));
+                return Err(match found.into_iter().find(above) {
+                    Some(Damage { file, reason, .. }) => StoreError::Damaged { file, reason },
+                    None => refused("is in order now"),
+                });
             }
             let from = match directory {
                 Some(directory) => session.dir.subdir(directory)?,

@@ -124,14 +124,15 @@ impl Home {
         dir.join("bundle.json")
     }
 
-    /// Temporary files and directories of ours, anywhere.
+    /// Temporary files and directories of ours, anywhere. What was set aside has a name of its own.
     pub(super) fn temps(&self) -> Vec<String> {
         let known = |name: &String| {
             let in_bundles = name.strip_prefix("bundles/").unwrap_or_default();
             let in_bundles = in_bundles.replace(&acme().to_string(), "ACME");
             Ground::FOREIGN.contains(&in_bundles.as_str())
-                || name.ends_with(".json") && !name.contains("/.")
+                || name.contains(".json") && !name.contains("/.")
                 || name.ends_with("/.lock")
+                || ["bundles/", "damaged/"].contains(&name.as_str())
         };
         files_below(&self.path)
             .into_iter()
