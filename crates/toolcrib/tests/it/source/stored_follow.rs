@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use toolcrib::Availability;
+use toolcrib::registry::Availability;
 use toolcrib::serde_json::{self, json};
 
 use super::stored::{bundle, draft, file_of, manifest, put, saying};
@@ -116,7 +116,11 @@ async fn a_record_by_hand_that_makes_no_sense_says_what_is_wrong() {
     let (code, why) = refused(&crib, "hello").await;
     assert_eq!(code, ErrorCode::ToolUnavailable);
     assert!(why.contains("bahs"), "{why}");
-    std::fs::write(&file, text.replace("\"type\": \"object\"", "\"type\": \"text\"")).unwrap();
+    std::fs::write(
+        &file,
+        text.replace("\"type\": \"object\"", "\"type\": \"text\""),
+    )
+    .unwrap();
     crib.reload();
     let (code, why) = refused(&crib, "hello").await;
     assert_eq!(code, ErrorCode::ToolUnavailable);
