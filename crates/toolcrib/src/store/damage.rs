@@ -8,10 +8,8 @@ use super::writing::NoStore;
 use super::{Look, Store, StoreError};
 use crate::model::ids::BundleId;
 use crate::model::names::{Slug, Version};
-use crate::storage::DurableDir;
+use crate::storage;
 
-/// The directory in the home for what was set aside.
-const DAMAGED: &str = "damaged";
 /// How many versions a damaged record may be of when nobody says which.
 const GUESSES: u32 = 20;
 
@@ -24,28 +22,29 @@ impl Store {
         let (directory, name) =
             split(damage).ok_or_else(|| refused("is not a file of the store"))?;
         self.write(damage.bundle, NoStore::Refuse, |session| {
-            self.look_now(Some(&session.dir), Look::Thorough)?;
-            let is_damaged = self.known().damage().iter().any(|d| d.file == damage.file);
-            if !is_damaged {
-                return Err(refused("is in order now"));
-            }
             let from = match directory {
                 Some(directory) => session.dir.subdir(directory)?,
                 None => Some(session.dir.clone()),
             };
             let from = from.ok_or_else(|| refused("is gone"))?;
+            if directory.is_some() {
+                session.refresh(&from, damage.bundle, name)?;
+            }
+            if !self.known().is_flawed(damage.bundle, name) {
+                // Unless another file is to blame.
+                self.look_now(Some(&session.dir), Look::Thorough)?;
+                if !self.known().damage().iter().any(|d| d.file == damage.file) {
+                    return Err(refused("is in order now"));
+                }
+            }
             if from.stamp_of(name)?.is_none() {
                 let id = damage.bundle;
                 return Err(refused(&format!(
                     "is missing, so that there is nothing to set aside; make a bundle of the id {id}, or move its directory away"
                 )));
             }
-            let to = DurableDir::create(self.inner.home.join(DAMAGED))?;
-            let time = (self.inner.options.clock)().strftime("%Y%m%dT%H%M%SZ");
-            // Enough of the name to recognise it, and never more than a name may have.
-            let short: String = name.chars().rev().take(40).collect();
-            let short: String = short.chars().rev().collect();
-            let moved = from.move_to(&session.lock, name, &to, &format!("{time}-{short}"))?;
+            let now = (self.inner.options.clock)();
+            let moved = storage::set_aside(&self.inner.home, &damage.file, now)?;
             match directory {
                 Some(_) => session.removed(damage.bundle, name),
                 None => {
@@ -54,7 +53,7 @@ impl Store {
                     known.settle([damage.bundle]);
                 }
             }
-            Ok(self.inner.home.join(DAMAGED).join(moved))
+            Ok(moved)
         })
     }
 }
