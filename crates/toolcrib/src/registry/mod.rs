@@ -632,7 +632,8 @@ fn is_other_version(entry: &Entry, other: &Entry) -> bool {
     let (own, others) = (entry.head(), other.head());
     let is_stored = entry.source() == Source::Store && other.source() == Source::Store;
     is_stored
-        && (entry.bundle_id(), &own.slug) == (other.bundle_id(), &others.slug)
+        && (entry.bundle_id(), &own.bundle, &own.slug)
+            == (other.bundle_id(), &others.bundle, &others.slug)
         && own.version != others.version
 }
 

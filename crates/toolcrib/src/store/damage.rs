@@ -44,7 +44,7 @@ impl Store {
                 )));
             }
             let now = (self.inner.options.clock)();
-            let moved = storage::set_aside(&self.inner.home, &damage.file, now)?;
+            let moved = storage::set_aside(&self.inner.home, &from, &session.lock, name, now)?;
             match directory {
                 Some(_) => session.removed(damage.bundle, name),
                 None => {
