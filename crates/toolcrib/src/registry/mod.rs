@@ -39,6 +39,7 @@ use crate::model::event::EventReader;
 use crate::model::ids::{BundleId, CallId, ToolId};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::Outcome;
+use crate::model::reference::ToolRef;
 use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::spec::ToolSpec;
 use crate::pipeline::{self, Plan};
@@ -138,6 +139,9 @@ impl Lookup {
 pub(crate) trait Follow: Send + Sync {
     /// Called before tools are looked for: brings the registry up to date if that is soon done.
     fn follow(&self, registry: &Registry);
+
+    /// Says why a reference points at no tool, where that is known. `bundle_has_tools`: there are others of the bundle that it names.
+    fn why_absent(&self, reference: &ToolRef, bundle_has_tools: bool) -> Option<String>;
 }
 
 /// What every call of a registry is subject to.
