@@ -230,10 +230,10 @@ fn untidy(home: &Path) -> Vec<HomeProblem> {
         found.look(&home.join(name), MAX_DEPTH);
         problems.extend((found.leftovers > 0).then(|| HomeProblem {
             file: name.to_owned(),
-            reason: format!(
-                "{} temporary files were left by writers that died",
-                found.leftovers
-            ),
+            reason: match found.leftovers {
+                1 => "a temporary file was left by a writer that died".to_owned(),
+                count => format!("{count} temporary files were left by writers that died"),
+            },
             kind: Kind::Leftovers,
         }));
         problems.extend(open_to_others(name.to_owned(), found.open));

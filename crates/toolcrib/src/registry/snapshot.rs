@@ -68,7 +68,10 @@ impl Snapshot {
             .filter(|entry| self.forget(entry))
             .cloned()
             .collect();
-        for entry in &gone {
+        // First those that only wait, so that none of them is next when a name becomes free.
+        let (waiting, holding): (Vec<_>, Vec<_>) =
+            gone.iter().partition(|entry| self.is_shadowed(entry));
+        for entry in waiting.into_iter().chain(holding) {
             self.withdraw(entry, &mut open);
         }
         for entry in come {

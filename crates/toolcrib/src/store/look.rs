@@ -11,8 +11,9 @@ use std::time::SystemTime;
 
 use rustix::fs::FileType;
 
-use super::catalogue::{Catalogue, Content, Known, KnownFile, Shelf};
+use super::catalogue::Catalogue;
 use super::files::{self, BUNDLE_FILE, Flaw, MAX_BYTES};
+use super::known::{Content, Known, KnownFile, Shelf};
 use super::{Look, StoreError};
 use crate::model::ids::BundleId;
 use crate::storage::{DurableDir, Entry, StorageError};

@@ -127,6 +127,8 @@ fn named_by_rule(entries: &[Arc<Entry>]) -> BTreeSet<u64> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
     #[test]
     fn a_snapshot_depends_on_the_tools_there_are_and_not_on_how_they_came(steps in steps()) {
         let registry = Registry::new();
