@@ -66,7 +66,8 @@ impl Crib {
         problems
     }
 
-    /// Every bundle: Toolcrib's own first, then those of the store by slug, those that are off or in the bin too.
+    /// Every bundle: Toolcrib's own first, then those of the store by slug, those that are off or in the bin too; at the end those whose
+    /// own file cannot be read, which are called by their ids.
     pub fn bundles(&self) -> Vec<BundleView> {
         let entries = self.registry.all_entries();
         let own = BundleId::OWN
@@ -184,7 +185,7 @@ impl Crib {
     }
 
     /// Registers what was just written. The store knows its own writes, so that this is no search for them.
-    fn catch_up(&self) {
+    pub(super) fn catch_up(&self) {
         self.sources.stored().refresh(&self.registry, Look::Glance);
     }
 
@@ -192,7 +193,14 @@ impl Crib {
     fn to_store(&self, manifest: &ToolManifest) -> Result<ToolManifest, ToolError> {
         // Before anything is said about the definition.
         self.check_writable_id(manifest.bundle_id)?;
-        self.store.bundle(manifest.bundle_id)?;
+        let bundle = &self.store.bundle(manifest.bundle_id)?.bundle;
+        let slug = || bundle.slug.clone();
+        if bundle.soft_deleted_at.is_some() {
+            return Err(StoreError::BundleDeleted { slug: slug() }.into());
+        }
+        if !bundle.is_enabled {
+            return Err(StoreError::BundleOff { slug: slug() }.into());
+        }
         let checked = self.checked(manifest);
         match refusal_of_record(manifest, &checked.problems) {
             Some(refusal) => Err(refusal),
@@ -271,7 +279,41 @@ impl Crib {
                 },
             }
         };
-        self.store.bundles().into_iter().map(view).collect()
+        let mut views: Vec<BundleView> = self.store.bundles().into_iter().map(view).collect();
+        let mut damaged: Vec<BundleId> = damage.iter().map(|damage| damage.bundle).collect();
+        damaged.sort_unstable();
+        damaged.dedup();
+        damaged.retain(|id| !views.iter().any(|view| view.bundle.bundle_id == *id));
+        for id in damaged {
+            let problem = self.store.bundle_damage(id);
+            views.extend(problem.map(|problem| self.damaged_view(id, problem)));
+        }
+        views
+    }
+
+    /// A bundle whose own file cannot be read: its id is all that is known of it, and that there are tools.
+    fn damaged_view(&self, id: BundleId, problem: String) -> BundleView {
+        let epoch = Timestamp::UNIX_EPOCH;
+        BundleView {
+            bundle: Bundle {
+                schema_version: SCHEMA_VERSION.to_owned(),
+                bundle_id: id,
+                slug: Slug::parse(&id.to_string()).expect("an id has the letters of a slug"),
+                display_name: String::new(),
+                description: String::new(),
+                is_enabled: false,
+                is_built_in: false,
+                created_at: epoch,
+                modified_at: epoch,
+                soft_deleted_at: None,
+                extra: Default::default(),
+            },
+            kind: BundleKind::Store,
+            tools: self.store.tools(id).len(),
+            problem: Some(format!(
+                "its `bundle.json` cannot be used: {problem}; `toolcrib doctor --fix` sets it aside"
+            )),
+        }
     }
 
     fn resolve(&self, reference: &str, prefer: Prefer) -> Result<BundleView, ToolError> {

@@ -476,18 +476,18 @@ impl Crib {
         let (stored, others): (Vec<_>, Vec<_>) = entries
             .iter()
             .partition(|entry| entry.source() == Source::Store);
-        for entry in stored {
-            let key = bundles::key_of(entry).ok_or_else(|| {
-                let message = format!("`{}` is in no bundle", entry.spec().name);
-                ToolError::new(ErrorCode::Internal, message)
-            })?;
-            self.store.set_tool_enabled(&key, enabled)?;
-        }
+        let switched = stored
+            .into_iter()
+            .filter_map(|entry| bundles::key_of(entry))
+            .try_for_each(|key| self.store.set_tool_enabled(&key, enabled).map(drop));
+        // Also what was switched before something failed.
+        self.catch_up();
+        switched?;
         if !others.is_empty() {
             let specs: Vec<&ToolSpec> = others.iter().map(|entry| entry.spec().as_ref()).collect();
             self.sources.set_enabled(&specs, enabled)?;
+            self.sources.reload(&self.registry);
         }
-        self.sources.reload(&self.registry);
         Ok(())
     }
 

@@ -64,7 +64,7 @@ pub(super) fn problem(home: &Path) -> Option<String> {
 }
 
 fn read(home: &Path) -> Result<Option<Reaped>, StorageError> {
-    let Some(dir) = DurableDir::open(&home.join(DIRECTORY))? else {
+    let Some(dir) = DurableDir::open(home.join(DIRECTORY))? else {
         return Ok(None);
     };
     let Some(bytes) = dir.read(FILE, MAX_BYTES)? else {
@@ -75,7 +75,7 @@ fn read(home: &Path) -> Result<Option<Reaped>, StorageError> {
 }
 
 fn write(home: &Path, reaped: &Reaped) -> Result<(), StorageError> {
-    let dir = DurableDir::create(&home.join(DIRECTORY))?;
+    let dir = DurableDir::create(home.join(DIRECTORY))?;
     let lock = dir.lock()?;
     let bytes =
         serde_json::to_vec(reaped).map_err(|error| StorageError::io("write", FILE, error))?;

@@ -12,10 +12,8 @@ use crate::model::spec::ToolSpec;
 use crate::registry::{BundleState, Entry, Registration, Registry, Source, StoreSwitches, Switch};
 use crate::schema::SchemaPool;
 use crate::source::flags::Flags;
+use crate::store::archive::IMPORTED_AT;
 use crate::store::{Changes, Damage, Store, StoredTool, ToolKey};
-
-/// The field of a bundle that came in an archive.
-const IMPORTED: &str = "importedAt";
 
 /// What is registered of a store.
 pub(super) struct Entries {
@@ -522,7 +520,7 @@ fn nameless(id: BundleId) -> KnownBundle {
 fn home_of(bundle: &Bundle) -> Home {
     Home {
         slug: bundle.slug.clone(),
-        is_imported: bundle.extra.contains_key(IMPORTED),
+        is_imported: bundle.extra.contains_key(IMPORTED_AT),
     }
 }
 

@@ -32,8 +32,8 @@ impl RecordText {
     pub(super) fn of(manifest: &ToolManifest, is_known: impl Fn(&str) -> bool) -> Self {
         let mut known = manifest.clone();
         known.extra.retain(|field, _| is_known(field));
-        let text = serde_json::to_string_pretty(&known);
-        RecordText(text.unwrap_or_default() + "\n")
+        let text = serde_json::to_string_pretty(&known).unwrap_or_default();
+        RecordText(escaped(text) + "\n")
     }
 
     /// Where a field of the manifest stands, by its key; the start of the record if it does not.
@@ -57,7 +57,7 @@ impl RecordText {
         let mut head_fields = Vec::new();
         for (key, field, value) in head {
             let start = text.len();
-            text.push_str(&format!("\"{key}\": {value}, "));
+            text.push_str(&escaped(format!("\"{key}\": {value}, ")));
             head_fields.push((*field, start..text.len()));
         }
         text.push('\n');
@@ -83,6 +83,27 @@ impl RecordText {
         let length = self.0[start..].find("\n  }").unwrap_or(0);
         start..start + length
     }
+}
+
+/// The text with escapes for what is plain in JSON and ends a line, or is refused, in YAML.
+fn escaped(text: String) -> String {
+    let is_odd = |c: char| {
+        matches!(
+            c,
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}'
+        )
+    };
+    if !text.contains(is_odd) {
+        return text;
+    }
+    let mut whole = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_odd(c) {
+            true => whole.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => whole.push(c),
+        }
+    }
+    whole
 }
 
 impl CommandText {

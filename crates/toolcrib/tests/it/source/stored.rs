@@ -456,3 +456,25 @@ async fn a_tool_is_found_by_its_id_and_by_that_of_its_bundle() {
     let built_in = crib.registry().find("read_file").unwrap();
     assert!(crib.record_of(&built_in).is_none());
 }
+
+#[tokio::test]
+async fn odd_characters_in_words_are_kept_and_flagged() {
+    let scene = Scene::new();
+    let crib = scene.open();
+    let acme = bundle(&crib, "acme");
+    let odd = "Says \u{e0041}\u{202e}\u{1b}[31m\u{2028}\u{85}\u{7f} hello";
+    let kinds = [
+        json!({"slug": "one", "description": odd, "impl": {"bash": "echo hello"}}),
+        json!({"slug": "two", "description": odd, "type": "http", "impl": {"urlTemplate": "https://example.com/"}}),
+        json!({"slug": "three", "description": odd, "type": "go", "impl": {"goFunc": "nowhere"}}),
+    ];
+    for fields in kinds {
+        let stored = put(&crib, manifest(acme, fields.clone()));
+        assert_eq!(stored.manifest().unwrap().description, odd);
+        let name = fields["slug"].as_str().unwrap();
+        let entry = crib.registry().find(name).unwrap();
+        assert!(!entry.spec().warnings().is_empty(), "{name}");
+        assert_eq!(entry.spec().description, odd, "{name}");
+    }
+    assert_eq!(said(&crib, "one").await, "hello");
+}

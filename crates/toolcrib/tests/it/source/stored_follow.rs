@@ -143,6 +143,11 @@ async fn the_tools_of_a_damaged_bundle_are_off_and_keep_their_names() {
     assert_eq!(error.code(), ErrorCode::ToolDisabled, "{error}");
     assert!(error.message().contains("acme"), "{error}");
     assert_eq!(said(&crib, "other").await, "fine");
+    let view = crib.bundle(&acme.to_string()).unwrap();
+    assert!(view.problem.is_some());
+    assert_eq!(view.tools, 1);
+    let error = crib.delete_bundle(&acme.to_string()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::StorageError);
     // Without knowing its name, too.
     let fresh = scene.open();
     let (code, _) = refused(&fresh, "hello").await;
