@@ -1,4 +1,6 @@
-//! `toolcrib edit`: a copy in the person's editor, which takes the place of the file once it checks.
+//! `toolcrib edit`: a copy in the person's editor, which takes the place of the file, or of the record, once it checks.
+
+mod stored;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -20,10 +22,22 @@ use crate::prompt::{Edited, Line, Terminal, Wake};
 
 pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
+    if let Ok(entry) = crib.registry().find(&args.tool)
+        && let Some(record) = super::stored::record(&entry, &crib)
+    {
+        return stored::edit(args, &entry, &record, &crib, global, output);
+    }
     let report = crib.tool_files();
     let Some(file) = find(&args.tool, &report.files) else {
         return Err(not_a_file(&args.tool, &report.files, &crib));
     };
+    if args.as_version.is_some() {
+        let message = "`--as-version` is for tools of the store; a file has one version";
+        return Err(CliError::usage(message).with_hint(format!(
+            "`toolcrib bundle add BUNDLE {}` puts the tool into a bundle",
+            file.shown
+        )));
+    }
     let (before, stem, kind) = (
         tool_file::read(file)?,
         tool_file::stem(file),

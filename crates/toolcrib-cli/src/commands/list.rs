@@ -1,16 +1,21 @@
 //! `toolcrib list`: what tools there are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::Serialize;
+use toolcrib::model::ids::{BundleId, ToolId};
+use toolcrib::model::manifest::ToolKind;
 use toolcrib::registry::{Availability, Entry};
-use toolcrib::source::{Standing, ToolFile};
+use toolcrib::source::{Report, Standing, ToolFile};
+use toolcrib::store::StoredTool;
 use toolcrib::{Crib, Effects};
 
-use super::{Done, source, standing};
+use super::{Done, source, standing, stored};
 use crate::args::ListArgs;
+use crate::failure::CliError;
 use crate::output::Output;
 
 /// One tool in a list.
@@ -29,6 +34,9 @@ pub(super) struct Row<'a> {
     tags: &'a [String],
     source: &'static str,
     availability: Availability,
+    call_count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_called_at: Option<Timestamp>,
     /// Its file, for a tool that has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
@@ -38,15 +46,71 @@ pub(super) struct Row<'a> {
     /// What a person should know before trusting its looks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'static str>,
+    /// What only tools of the store have.
+    #[serde(flatten)]
+    stored: Option<Stored>,
 }
 
-impl<'a> Row<'a> {
-    pub(super) fn of(entry: &'a Entry, file: Option<&'a ToolFile>) -> Self {
+/// What a list says of a tool of the store besides, in S4's words.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Stored {
+    #[serde(rename = "bundleID")]
+    bundle_id: BundleId,
+    #[serde(rename = "toolID")]
+    tool_id: ToolId,
+    display_name: String,
+    #[serde(rename = "type")]
+    kind: ToolKind,
+    is_enabled: bool,
+    created_at: Timestamp,
+    modified_at: Timestamp,
+}
+
+impl Stored {
+    fn of(record: &StoredTool) -> Self {
+        let head = &record.head;
+        Stored {
+            bundle_id: record.key.bundle,
+            tool_id: head.tool_id,
+            display_name: head.display_name.clone(),
+            kind: head.kind,
+            is_enabled: head.is_enabled,
+            created_at: head.created_at,
+            modified_at: head.modified_at,
+        }
+    }
+}
+
+/// All that rows are made from, found out once for all of them.
+pub(super) struct Listing<'c> {
+    crib: &'c Crib,
+    files: Arc<Report>,
+    /// Tools whose name another one has, by where their entries are, and who has it.
+    shadowed: HashMap<*const Entry, String>,
+}
+
+impl<'c> Listing<'c> {
+    pub(super) fn of(crib: &'c Crib) -> Self {
+        let shadowed = crib.registry().shadowed().into_iter();
+        Listing {
+            crib,
+            files: crib.tool_files(),
+            shadowed: shadowed
+                .map(|(entry, by)| (Arc::as_ptr(&entry), by.spec().reference()))
+                .collect(),
+        }
+    }
+
+    pub(super) fn row<'a>(&'a self, entry: &'a Arc<Entry>) -> Row<'a> {
         let spec = entry.spec();
-        let shadowed_by = file.and_then(|file| match &file.standing {
+        let file = self.files.file_of(entry);
+        let by_file = file.and_then(|file| match &file.standing {
             Standing::Shadowed { by, .. } => Some(by.as_str()),
             _ => None,
         });
+        let by_name = self.shadowed.get(&Arc::as_ptr(entry));
+        let usage = self.crib.usage(entry);
         Row {
             name: spec.name.as_str(),
             slug: spec.slug.as_str(),
@@ -58,62 +122,103 @@ impl<'a> Row<'a> {
             tags: &spec.tags,
             source: source(entry),
             availability: entry.availability(),
+            call_count: usage.call_count,
+            last_called_at: usage.last_called_at,
             file: file.map(|file| file.shown.as_str()),
-            shadowed_by,
+            shadowed_by: by_file.or(by_name.map(String::as_str)),
             warnings: spec.warnings(),
+            stored: stored::record(entry, self.crib).as_deref().map(Stored::of),
         }
+    }
+
+    /// How a tool stands, in one word.
+    pub(super) fn state(&self, entry: &Arc<Entry>) -> &'static str {
+        match state(entry, self.files.file_of(entry)) {
+            "ready" if self.shadowed.contains_key(&Arc::as_ptr(entry)) => "shadowed",
+            state => state,
+        }
+    }
+
+    /// Whether a call by its name reaches another tool.
+    fn is_shadowed(&self, entry: &Arc<Entry>) -> bool {
+        self.shadowed.contains_key(&Arc::as_ptr(entry))
     }
 }
 
-pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
-    let mut all = crib.registry().entries();
-    let files = crib.tool_files();
-    if args.all {
+/// The tools that were asked for, those that are off or cannot run too.
+fn asked_for(args: &ListArgs, crib: &Crib) -> Result<Vec<Arc<Entry>>, CliError> {
+    let mut all = match &args.bundle {
+        // Whoever names a bundle wants to know what is in it, whoever has the names.
+        Some(bundle) => crib.bundle_tools(crib.bundle(bundle)?.bundle.bundle_id),
+        None => crib.registry().entries(),
+    };
+    if args.all && args.bundle.is_none() {
         let shadowed = crib.registry().shadowed();
         all.extend(shadowed.into_iter().map(|(entry, _)| entry));
+        // Of one name, who has it comes first, as the registry has it.
         all.sort_by_key(|entry| (entry.spec().name.clone(), entry.source()));
     }
+    all.retain(|entry| {
+        let spec = entry.spec();
+        let effects = spec.effects.tags();
+        let has = |tag: &String| spec.tags.contains(tag) || effects.contains(&tag.as_str());
+        args.tags.iter().all(has)
+    });
+    Ok(all)
+}
+
+pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
+    let all = asked_for(args, crib)?;
+    let listing = Listing::of(crib);
     let shown: Vec<&Arc<Entry>> = all
         .iter()
         .filter(|entry| args.all || entry.availability() == Availability::Ready)
         .collect();
     if output.json() {
-        let rows: Vec<Row<'_>> = shown
-            .iter()
-            .map(|entry| Row::of(entry, files.file_of(entry)))
-            .collect();
+        let rows: Vec<Row<'_>> = shown.iter().map(|entry| listing.row(entry)).collect();
         output.document(&rows);
         return Ok(ExitCode::SUCCESS);
     }
+    let columns = Columns {
+        version: has_versions(&shown),
+        state: args.all,
+        name: args.bundle.is_none() || args.all,
+    };
     let rows: Vec<Vec<String>> = shown
         .iter()
-        .map(|entry| cells(entry, files.file_of(entry), args.all))
+        .map(|entry| columns.cells(entry, &listing))
         .collect();
-    let headings: &[&str] = if args.all {
-        &["NAME", "EFFECTS", "FROM", "STATE", "DESCRIPTION"]
-    } else {
-        &["NAME", "EFFECTS", "FROM", "DESCRIPTION"]
-    };
     if !rows.is_empty() || output.plain() {
-        output.table(headings, &rows);
+        output.table(&columns.headings(), &rows);
     }
-    let untrusted = if args.all { 0 } else { files.untrusted() };
+    let files = &listing.files;
+    let is_filtered = args.bundle.is_some() || !args.tags.is_empty();
+    let untrusted = match args.all || is_filtered {
+        true => 0,
+        false => files.untrusted(),
+    };
     let hidden = (all.len() - shown.len()).saturating_sub(untrusted);
     let reasons: BTreeSet<String> = all.iter().filter_map(|entry| standing(entry).1).collect();
     let shared = if args.all { None } else { shared_lack(&all) };
     if let Some((count, lack)) = shared.filter(|_| !shown.is_empty()) {
         output.say(&format!("{count} tools cannot run here: {lack}"));
     }
+    let more = match is_filtered {
+        true => "add --all",
+        false => "toolcrib list --all",
+    };
     match (shown.is_empty(), reasons.first()) {
+        (true, None) if is_filtered => output.say("there is no such tool"),
         (true, Some(reason)) if reasons.len() == 1 => {
             output.say(&format!("no tool can run here: {reason}"));
         }
         _ if hidden == 1 => {
-            output.say(&output.dim("1 more tool is off or cannot run here: toolcrib list --all"));
+            let line = format!("1 more tool is off or cannot run here: {more}");
+            output.say(&output.dim(&line));
         }
         _ if hidden > 1 => {
             output.say(&output.dim(&format!(
-                "{hidden} more tools are off or cannot run here: toolcrib list --all"
+                "{hidden} more tools are off or cannot run here: {more}"
             )));
         }
         _ => {}
@@ -152,23 +257,65 @@ pub(super) fn state(entry: &Entry, file: Option<&ToolFile>) -> &'static str {
     }
 }
 
-fn cells(entry: &Entry, file: Option<&ToolFile>, with_state: bool) -> Vec<String> {
-    let spec = entry.spec();
-    let mark = if spec.warnings().is_empty() {
-        ""
-    } else {
-        " (!)"
-    };
-    let effects = match spec.effects.tags().as_slice() {
-        [] => "unknown".to_owned(),
-        tags => tags.join(","),
-    };
-    let bundle = spec.bundle.to_string();
-    let mut cells = vec![format!("{}{mark}", spec.name), effects, bundle];
-    if with_state {
-        cells.push(state(entry, file).to_owned());
+/// Whether a tool is listed in more than one version.
+fn has_versions(shown: &[&Arc<Entry>]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut tools = shown.iter().map(|entry| {
+        let spec = entry.spec();
+        (spec.bundle.as_str(), spec.slug.as_str())
+    });
+    tools.any(|tool| !seen.insert(tool))
+}
+
+/// Which columns a table has besides those of every one.
+struct Columns {
+    /// The version, where a tool has several.
+    version: bool,
+    /// How it stands.
+    state: bool,
+    /// The bare name, also where a call by it reaches another tool.
+    name: bool,
+}
+
+impl Columns {
+    fn headings(&self) -> Vec<&'static str> {
+        let mut headings = vec!["NAME"];
+        if self.version {
+            headings.push("VERSION");
+        }
+        headings.extend(["EFFECTS", "FROM"]);
+        if self.state {
+            headings.push("STATE");
+        }
+        headings.push("DESCRIPTION");
+        headings
     }
-    let first = spec.description.lines().next().unwrap_or_default();
-    cells.push(first.to_owned());
-    cells
+
+    fn cells(&self, entry: &Arc<Entry>, listing: &Listing<'_>) -> Vec<String> {
+        let spec = entry.spec();
+        let mark = if spec.warnings().is_empty() {
+            ""
+        } else {
+            " (!)"
+        };
+        let name = match !self.name && listing.is_shadowed(entry) {
+            true => spec.reference(),
+            false => spec.name.to_string(),
+        };
+        let mut cells = vec![format!("{name}{mark}")];
+        if self.version {
+            cells.push(spec.version.to_string());
+        }
+        cells.push(match spec.effects.tags().as_slice() {
+            [] => "unknown".to_owned(),
+            tags => tags.join(","),
+        });
+        cells.push(spec.bundle.to_string());
+        if self.state {
+            cells.push(listing.state(entry).to_owned());
+        }
+        let first = spec.description.lines().next().unwrap_or_default();
+        cells.push(first.to_owned());
+        cells
+    }
 }

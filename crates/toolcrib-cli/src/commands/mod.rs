@@ -24,6 +24,7 @@ mod schema;
 mod search;
 mod secret;
 mod show;
+mod stored;
 mod test;
 mod tool_file;
 mod trust;
@@ -200,6 +201,15 @@ fn standing(entry: &Entry) -> (&'static str, Option<String>) {
 
 fn source(entry: &Entry) -> &'static str {
     entry.source().as_str()
+}
+
+/// A slug or reference as it is typed: one that begins with a dash comes behind `--`.
+fn word(name: &str) -> String {
+    let name = text::visible(name);
+    match name.starts_with('-') {
+        true => format!("-- {name}"),
+        false => name.into_owned(),
+    }
 }
 
 /// Who calls, as a person reads it.

@@ -1,5 +1,6 @@
 //! `toolcrib new` and `toolcrib init`: files that work as they are, checked before they are written.
 
+mod bundle;
 mod http;
 
 use std::path::PathBuf;
@@ -7,7 +8,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use toolcrib::definition::{self, Severity};
-use toolcrib::{Crib, ErrorCode, ToolError, WireName};
+use toolcrib::source::FileKind;
+use toolcrib::{Crib, ErrorCode, Slug, ToolError, WireName};
 
 use super::show::call_line;
 use super::tool_file::{self, Overwrite, Written};
@@ -26,9 +28,7 @@ const FIRST_NAME: &str = "count-lines";
 const MAX_DESCRIPTION: usize = 1000;
 
 pub(super) fn new(args: &NewArgs, global: &Global, output: &Output) -> Done {
-    let name = WireName::parse(&args.name).map_err(|error| {
-        CliError::usage(format!("`{}` is no name for a tool: {error}", args.name))
-    })?;
+    let name = name(args)?;
     if let Some(command) = &args.from_curl {
         return http::from_curl(command, args, &name, global, output);
     }
@@ -38,10 +38,30 @@ pub(super) fn new(args: &NewArgs, global: &Global, output: &Output) -> Done {
     let text = fill(args, name.as_str())?;
     checked(&text, name.as_str())?;
     let crib = open(global, output)?;
+    if let Some(bundle) = &args.bundle {
+        let reference = bundle::put(bundle, FileKind::Yaml, &text, args, &crib)?;
+        bundle::report(&reference, &crib, output);
+        return Ok(ExitCode::SUCCESS);
+    }
     let place = place(args, &name, "yaml", &crib)?;
     write_and_pin(&place, &text, &crib)?;
     report(name.as_str(), &place.path, &crib, output);
     Ok(ExitCode::SUCCESS)
+}
+
+/// The name for models. In a bundle it follows from the slug, which may be of any script.
+fn name(args: &NewArgs) -> Result<WireName, CliError> {
+    let error = match WireName::parse(&args.name) {
+        Ok(name) => return Ok(name),
+        Err(error) => error,
+    };
+    match (Slug::parse(&args.name), &args.bundle) {
+        (Ok(slug), Some(_)) => Ok(WireName::derive(&slug)),
+        _ => Err(CliError::usage(format!(
+            "`{}` is no name for a tool: {error}",
+            args.name
+        ))),
+    }
 }
 
 /// Where a tool's file goes.

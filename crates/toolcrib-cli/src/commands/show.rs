@@ -1,17 +1,19 @@
 //! `toolcrib show`: one tool, in full.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use toolcrib::model::text::visible;
 use toolcrib::registry::Entry;
 use toolcrib::source::{ToolFile, runs};
+use toolcrib::store::StoredTool;
 use toolcrib::{Crib, Limits, ToolSpec};
 
-use super::list::{Row, state};
+use super::list::{Listing, Row};
 use super::trust::labelled;
-use super::{Done, in_words, source, standing};
+use super::{Done, in_words, source, standing, stored};
 use crate::args::ShowArgs;
 use crate::output::Output;
 
@@ -65,9 +67,15 @@ pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
     let files = crib.tool_files();
     let file = files.file_of(&entry);
     let spec = entry.spec();
+    let record = stored::record(&entry, crib);
+    if let (Some(record), true) = (&record, output.json()) {
+        output.document(&stored::as_json(record, &entry, crib)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let listing = Listing::of(crib);
     if output.json() {
         output.document(&Whole {
-            row: Row::of(&entry, file),
+            row: listing.row(&entry),
             aliases: &spec.aliases,
             input_schema: spec.input_schema.as_value(),
             output_schema: spec.output_schema.as_ref().map(|schema| schema.as_value()),
@@ -80,7 +88,7 @@ pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
         });
         return Ok(ExitCode::SUCCESS);
     }
-    print(&entry, file, output);
+    print(&entry, file, record.as_deref(), &listing, crib, output);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -182,7 +190,14 @@ fn print_definition(file: &ToolFile, output: &Output) {
     }
 }
 
-fn print(entry: &Entry, file: Option<&ToolFile>, output: &Output) {
+fn print(
+    entry: &Arc<Entry>,
+    file: Option<&ToolFile>,
+    record: Option<&StoredTool>,
+    listing: &Listing<'_>,
+    crib: &Crib,
+    output: &Output,
+) {
     let spec = entry.spec();
     output.line(&output.heading(spec.name.as_str()));
     output.line(&visible(&spec.description));
@@ -203,7 +218,7 @@ fn print(entry: &Entry, file: Option<&ToolFile>, output: &Output) {
         tags => tags.join(", "),
     };
     let (_, reason) = standing(entry);
-    let state = state(entry, file);
+    let state = listing.state(entry);
     let state = reason.map_or(state.to_owned(), |reason| format!("{state}: {reason}"));
     for warning in spec.warnings() {
         output.line(&output.doubtful(&format!("warning   {warning}")));
@@ -215,9 +230,20 @@ fn print(entry: &Entry, file: Option<&ToolFile>, output: &Output) {
     output.line(&format!("standing  {}", visible(&state)));
     output.line(&format!(
         "from      {} ({})",
-        spec.reference(),
+        visible(&spec.reference()),
         source(entry)
     ));
+    if let Some(record) = record {
+        print_record(record, output);
+    }
+    let usage = crib.usage(entry);
+    if let Some(last) = usage.last_called_at {
+        let times = match usage.call_count {
+            1 => "once".to_owned(),
+            count => format!("{count} times"),
+        };
+        output.line(&format!("called    {times}, last {last}"));
+    }
     if !spec.aliases.is_empty() {
         let aliases: Vec<&str> = spec
             .aliases
@@ -242,8 +268,46 @@ fn print(entry: &Entry, file: Option<&ToolFile>, output: &Output) {
     if let Some(file) = file {
         print_definition(file, output);
     }
+    if let Some(record) = record {
+        for (what, text) in stored::does(record) {
+            labelled(&what, &text)
+                .iter()
+                .for_each(|line| output.line(line));
+        }
+        print_versions(record, crib, output);
+    }
     output.line("");
-    output.line(&format!("toolcrib run {}", visible(&call_line(spec))));
+    let line = stored::call_line_of(entry, crib);
+    output.line(&format!("toolcrib run {}", visible(&line)));
+}
+
+/// What only tools of the store have: which record it is, and since when.
+fn print_record(record: &StoredTool, output: &Output) {
+    let head = &record.head;
+    for (what, value) in [
+        ("title", head.display_name.clone()),
+        ("version", record.key.version.to_string()),
+        ("id", head.tool_id.to_string()),
+        ("created", head.created_at.to_string()),
+        ("modified", head.modified_at.to_string()),
+    ] {
+        if !value.is_empty() {
+            output.line(&format!("{what:<10}{}", visible(&value)));
+        }
+    }
+}
+
+/// The other versions of a stored tool.
+fn print_versions(record: &StoredTool, crib: &Crib, output: &Output) {
+    let versions = stored::versions(record, crib);
+    let others: Vec<&str> = versions
+        .iter()
+        .map(|other| other.key.version.as_str())
+        .filter(|version| *version != record.key.version.as_str())
+        .collect();
+    if !others.is_empty() {
+        output.line(&format!("beside    {}", visible(&others.join(", "))));
+    }
 }
 
 fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {

@@ -411,6 +411,11 @@ impl Config {
         self.size("limits.listEntries")
     }
 
+    /// `limits.maxTools`.
+    pub fn max_tools(&self) -> usize {
+        self.size("limits.maxTools")
+    }
+
     fn size(&self, key: &str) -> usize {
         self.number(key)
             .and_then(|number| usize::try_from(number).ok())

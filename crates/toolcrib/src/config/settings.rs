@@ -286,6 +286,16 @@ pub static SETTINGS: &[Setting] = &[
         effect: "How many entries `list_directory` returns before it stops and says `truncated`.",
     },
     Setting {
+        key: "limits.maxTools",
+        kind: Kind::Integer {
+            min: 1,
+            max: 10_000_000,
+        },
+        default: || json!(crate::store::StoreOptions::default().max_tools),
+        project: ProjectMay::NotSet,
+        effect: "How many tools all bundles of the store may have together, each version counted. One more is refused; those there are stay, and beyond the limit are not loaded.",
+    },
+    Setting {
         key: "approvals.expiresMs",
         kind: MILLISECONDS,
         default: || json!(5 * 60 * 1000),

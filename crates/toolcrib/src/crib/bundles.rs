@@ -4,13 +4,19 @@
 
 use std::sync::Arc;
 
-use super::Crib;
+use jiff::Timestamp;
+
+use super::{Crib, reaping};
 use crate::definition::Problem;
-use crate::model::error::ToolError;
+use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::BundleId;
-use crate::model::manifest::{Bundle, ToolManifest};
-use crate::registry::Entry;
-use crate::store::{BundleDraft, Put, Store, StoredTool};
+use crate::model::manifest::{Bundle, SCHEMA_VERSION, ToolManifest};
+use crate::model::names::{Slug, Version};
+use crate::model::reference::{BundleRef, ToolRef};
+use crate::model::text;
+use crate::registry::{Entry, Source};
+use crate::source::{Checked, check_record, refusal_of_record};
+use crate::store::{BundleDraft, Look, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey};
 
 /// What kind of bundle it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -37,31 +43,55 @@ pub struct BundleView {
     pub problem: Option<String>,
 }
 
-#[expect(unused_variables, reason = "the bodies come next")]
+/// Which of several bundles with one slug is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prefer {
+    /// The one that is not in the bin.
+    There,
+    /// One that is.
+    Binned,
+}
+
 impl Crib {
     /// The store of this home. Changes made through it reach the registry at the next look; the methods here are faster.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
+    /// What is wrong with the store: what cannot be read, files that are damaged, tools beyond the limit, bundles that could not be
+    /// reaped. For `toolcrib doctor`.
+    pub fn store_problems(&self) -> Vec<String> {
+        let mut problems = self.sources.stored().problems();
+        problems.extend(reaping::problem(&self.home));
+        problems
+    }
+
     /// Every bundle: Toolcrib's own first, then those of the store by slug, those that are off or in the bin too.
     pub fn bundles(&self) -> Vec<BundleView> {
-        todo!()
+        let entries = self.registry.all_entries();
+        let own = BundleId::OWN
+            .iter()
+            .map(|(id, slug)| self.own_view(*id, slug, &entries));
+        let mut views: Vec<BundleView> = own.collect();
+        views.extend(self.stored_views());
+        views
     }
 
     /// A bundle by slug or id; the error suggests near names.
     pub fn bundle(&self, reference: &str) -> Result<BundleView, ToolError> {
-        todo!()
+        self.resolve(reference, Prefer::There)
     }
 
     /// The entries of a bundle's tools, each version, those that are shadowed, off or cannot run too; by slug.
     pub fn bundle_tools(&self, id: BundleId) -> Vec<Arc<Entry>> {
-        todo!()
+        self.registry.entries_of(id)
     }
 
     /// Makes a bundle, or replaces what it says about itself.
     pub fn put_bundle(&self, id: BundleId, draft: BundleDraft) -> Result<Put, ToolError> {
-        todo!()
+        let put = self.store.put_bundle(id, draft)?;
+        self.catch_up();
+        Ok(put)
     }
 
     /// Switches a bundle on or off, for good. Toolcrib's own, too.
@@ -70,27 +100,52 @@ impl Crib {
         reference: &str,
         enabled: bool,
     ) -> Result<BundleView, ToolError> {
-        todo!()
+        let view = self.resolve(reference, Prefer::There)?;
+        let id = view.bundle.bundle_id;
+        match view.kind {
+            BundleKind::BuiltIn | BundleKind::Files => {
+                self.sources
+                    .set_bundle_enabled(view.bundle.slug.as_str(), enabled)?;
+                self.sources.reload(&self.registry);
+            }
+            BundleKind::Store => {
+                self.store.set_bundle_enabled(id, enabled)?;
+                self.catch_up();
+            }
+        }
+        self.resolve(&id.to_string(), Prefer::There)
     }
 
     /// Puts a bundle in the bin.
     pub fn delete_bundle(&self, reference: &str) -> Result<Bundle, ToolError> {
-        todo!()
+        let view = self.resolve(reference, Prefer::There)?;
+        self.check_writable(&view)?;
+        let bundle = self.store.delete_bundle(view.bundle.bundle_id)?;
+        self.catch_up();
+        Ok(bundle)
     }
 
     /// Takes a bundle out of the bin.
     pub fn restore_bundle(&self, reference: &str) -> Result<Bundle, ToolError> {
-        todo!()
+        let view = self.resolve(reference, Prefer::Binned)?;
+        self.check_writable(&view)?;
+        let bundle = self.store.restore_bundle(view.bundle.bundle_id)?;
+        self.catch_up();
+        Ok(bundle)
     }
 
-    /// Everything that is wrong or doubtful about a definition, as `toolcrib check` would say it.
+    /// Everything that is wrong or doubtful about a definition, as `toolcrib check` would say it. Places are those of the record as the
+    /// store writes it.
     pub fn check_manifest(&self, manifest: &ToolManifest) -> Vec<Problem> {
-        todo!()
+        self.checked(manifest).problems
     }
 
     /// Adds one version of a tool to a bundle of the store, if its definition is in order.
     pub fn put_tool(&self, manifest: ToolManifest) -> Result<Arc<StoredTool>, ToolError> {
-        todo!()
+        let manifest = self.to_store(&manifest)?;
+        let stored = self.store.put_tool(manifest)?;
+        self.catch_up();
+        Ok(stored)
     }
 
     /// Replaces a version that is as `digest` says, if its new definition is in order.
@@ -99,16 +154,275 @@ impl Crib {
         manifest: ToolManifest,
         digest: &str,
     ) -> Result<Arc<StoredTool>, ToolError> {
-        todo!()
+        let manifest = self.to_store(&manifest)?;
+        let stored = self.store.replace_tool(manifest, digest)?;
+        self.catch_up();
+        Ok(stored)
     }
 
     /// Removes one version of a stored tool for good. `bundle/slug` without a version is refused where there are several.
     pub fn delete_tool(&self, reference: &str) -> Result<(), ToolError> {
-        todo!()
+        let (bundle, slug, version) = self.tool_parts(reference)?;
+        self.check_writable(&bundle)?;
+        let version = match version {
+            Some(version) => version,
+            None => self.only_version(&bundle, &slug, reference)?,
+        };
+        self.store.delete_tool(&ToolKey {
+            bundle: bundle.bundle.bundle_id,
+            slug,
+            version,
+        })?;
+        self.catch_up();
+        Ok(())
     }
 
     /// The record of a tool of the store; none for others.
     pub fn record_of(&self, entry: &Entry) -> Option<Arc<StoredTool>> {
-        todo!()
+        let key = key_of(entry)?;
+        self.store.tool(&key).ok()
     }
+
+    /// Registers what was just written. The store knows its own writes, so that this is no search for them.
+    fn catch_up(&self) {
+        self.sources.stored().refresh(&self.registry, Look::Glance);
+    }
+
+    /// The definition as it is to be stored.
+    fn to_store(&self, manifest: &ToolManifest) -> Result<ToolManifest, ToolError> {
+        // Before anything is said about the definition.
+        self.check_writable_id(manifest.bundle_id)?;
+        self.store.bundle(manifest.bundle_id)?;
+        let checked = self.checked(manifest);
+        match refusal_of_record(manifest, &checked.problems) {
+            Some(refusal) => Err(refusal),
+            None => Ok(checked.manifest),
+        }
+    }
+
+    fn checked(&self, manifest: &ToolManifest) -> Checked {
+        let secrets = self.secrets.list().unwrap_or_default();
+        let lookup = |reference: &str| {
+            let entry = self.registry.find(reference).ok()?;
+            Some(Arc::clone(entry.spec()))
+        };
+        check_record(manifest, &secrets, &lookup)
+    }
+
+    /// A bundle of Toolcrib's own.
+    fn own_view(&self, id: BundleId, slug: &str, entries: &[Arc<Entry>]) -> BundleView {
+        let is_core = id == BundleId::CORE;
+        let (display_name, description) = match slug {
+            "core" => ("Core", "The tools that are compiled in"),
+            "local" => ("Local", "The tools in the files of the workspace"),
+            "user" => ("User", "The tools in the files of the user"),
+            _ => ("Global", "The tools in the files of the machine"),
+        };
+        let is_enabled = self.sources.is_bundle_enabled(slug);
+        let epoch = Timestamp::UNIX_EPOCH;
+        BundleView {
+            bundle: Bundle {
+                schema_version: SCHEMA_VERSION.to_owned(),
+                bundle_id: id,
+                slug: Slug::parse(slug).expect("a valid slug"),
+                display_name: display_name.to_owned(),
+                description: description.to_owned(),
+                is_enabled: is_enabled.unwrap_or(false),
+                is_built_in: is_core,
+                created_at: epoch,
+                modified_at: epoch,
+                soft_deleted_at: None,
+                extra: Default::default(),
+            },
+            kind: match is_core {
+                true => BundleKind::BuiltIn,
+                false => BundleKind::Files,
+            },
+            tools: entries
+                .iter()
+                .filter(|entry| entry.bundle_id() == Some(id))
+                .count(),
+            problem: match is_enabled {
+                Some(_) => None,
+                None => Some(
+                    "which bundles are switched off cannot be read: remove `state/flags.json` from Toolcrib's home".to_owned(),
+                ),
+            },
+        }
+    }
+
+    fn stored_views(&self) -> Vec<BundleView> {
+        let damage = self.store.damage();
+        let view = |stored: Arc<StoredBundle>| {
+            let id = stored.bundle.bundle_id;
+            let damaged = damage.iter().filter(|damage| damage.bundle == id).count();
+            BundleView {
+                bundle: stored.bundle.clone(),
+                kind: BundleKind::Store,
+                tools: stored.tools,
+                problem: match damaged {
+                    0 => None,
+                    1 => {
+                        Some("one of its files is damaged: `toolcrib doctor` says which".to_owned())
+                    }
+                    more => Some(format!(
+                        "{more} of its files are damaged: `toolcrib doctor` says which"
+                    )),
+                },
+            }
+        };
+        self.store.bundles().into_iter().map(view).collect()
+    }
+
+    fn resolve(&self, reference: &str, prefer: Prefer) -> Result<BundleView, ToolError> {
+        self.registry.0.follow();
+        let own = BundleId::OWN
+            .iter()
+            .find(|(id, slug)| *slug == reference || id.to_string() == reference);
+        if let Some((id, slug)) = own {
+            return Ok(self.own_view(*id, slug, &self.registry.entries_of(*id)));
+        }
+        let views = self.stored_views();
+        if let Ok(id) = BundleId::parse(reference) {
+            let mut found = views.iter().filter(|view| view.bundle.bundle_id == id);
+            return found
+                .next()
+                .cloned()
+                .ok_or_else(|| StoreError::BundleNotFound { id }.into());
+        }
+        let named = views
+            .iter()
+            .filter(|view| view.bundle.slug.as_str() == reference);
+        let found = named.max_by_key(|view| {
+            let binned = view.bundle.soft_deleted_at;
+            (binned.is_some() == (prefer == Prefer::Binned), binned)
+        });
+        found
+            .cloned()
+            .ok_or_else(|| bundle_not_found(reference, &views))
+    }
+
+    fn check_writable(&self, view: &BundleView) -> Result<(), ToolError> {
+        match view.kind {
+            BundleKind::Store => Ok(()),
+            BundleKind::BuiltIn | BundleKind::Files => {
+                self.check_writable_id(view.bundle.bundle_id)
+            }
+        }
+    }
+
+    /// Refuses what would change a bundle of Toolcrib's own.
+    fn check_writable_id(&self, id: BundleId) -> Result<(), ToolError> {
+        let own = BundleId::OWN.iter().find(|(own, _)| *own == id);
+        match own {
+            Some((_, slug)) => Err(StoreError::ReadOnly {
+                name: (*slug).to_owned(),
+            }
+            .into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The bundle, slug and version that a reference to a tool names.
+    fn tool_parts(
+        &self,
+        reference: &str,
+    ) -> Result<(BundleView, Slug, Option<Version>), ToolError> {
+        if let Ok(ToolRef::InBundle {
+            bundle,
+            slug,
+            version,
+        }) = reference.parse()
+        {
+            let bundle = match bundle {
+                BundleRef::Slug(slug) => self.resolve(slug.as_str(), Prefer::There)?,
+                BundleRef::Id(id) => self.resolve(&id.to_string(), Prefer::There)?,
+            };
+            return Ok((bundle, slug, version));
+        }
+        let entry = self.registry.find(reference)?;
+        let Some(id) = entry.bundle_id() else {
+            let message = format!("`{}` is a tool of the program", entry.spec().name);
+            return Err(ToolError::new(ErrorCode::ReadOnly, message));
+        };
+        let bundle = self.resolve(&id.to_string(), Prefer::There)?;
+        let is_id = matches!(reference.parse(), Ok(ToolRef::Id(_)));
+        let version = is_id.then(|| entry.spec().version.clone());
+        Ok((bundle, entry.spec().slug.clone(), version))
+    }
+
+    /// The version of a tool that has only one.
+    fn only_version(
+        &self,
+        bundle: &BundleView,
+        slug: &Slug,
+        reference: &str,
+    ) -> Result<Version, ToolError> {
+        let tools = self.store.tools(bundle.bundle.bundle_id);
+        let mut versions = tools.iter().filter(|tool| tool.key.slug == *slug);
+        let versions: Vec<&Version> = versions.by_ref().map(|tool| &tool.key.version).collect();
+        match versions.as_slice() {
+            [only] => Ok((*only).clone()),
+            [] => {
+                let slugs = tools.iter().map(|tool| tool.key.slug.as_str());
+                let near = text::nearest(slug.as_str(), slugs);
+                let hint = match near.as_slice() {
+                    [] => String::new(),
+                    near => format!("; did you mean {}?", text::or_list(near)),
+                };
+                let message = format!(
+                    "tool not found: `{slug}` is not in the bundle `{}`{hint}",
+                    bundle.bundle.slug
+                );
+                Err(ToolError::new(ErrorCode::ToolNotFound, message))
+            }
+            several => {
+                let all: Vec<String> = several
+                    .iter()
+                    .map(|version| format!("{}/{slug}@{version}", bundle.bundle.slug))
+                    .collect();
+                let names: Vec<&str> = all.iter().map(String::as_str).collect();
+                let message = format!(
+                    "`{}` has {} versions; say which: {}",
+                    text::shorten(reference, 80),
+                    names.len(),
+                    text::or_list(&names)
+                );
+                let versions: Vec<&str> = several.iter().map(|version| version.as_str()).collect();
+                Err(ToolError::new(ErrorCode::InvalidArguments, message)
+                    .with_detail("versions", versions))
+            }
+        }
+    }
+}
+
+/// Which record an entry is of, if it is one of the store.
+pub(super) fn key_of(entry: &Entry) -> Option<ToolKey> {
+    let spec = entry.spec();
+    match entry.source() {
+        Source::Store => Some(ToolKey {
+            bundle: entry.bundle_id()?,
+            slug: spec.slug.clone(),
+            version: spec.version.clone(),
+        }),
+        Source::BuiltIn | Source::App | Source::Local | Source::User | Source::Global => None,
+    }
+}
+
+fn bundle_not_found(reference: &str, views: &[BundleView]) -> ToolError {
+    let own = BundleId::OWN.iter().map(|(_, slug)| *slug);
+    let stored = views.iter().map(|view| view.bundle.slug.as_str());
+    let mut near = text::nearest(reference, own.chain(stored));
+    near.dedup();
+    let shown = text::shorten(reference, 80);
+    let message = match near.as_slice() {
+        [] => format!(
+            "bundle not found: `{shown}`; `toolcrib bundle list --all` lists those there are"
+        ),
+        near => format!(
+            "bundle not found: `{shown}`; did you mean {}?",
+            text::or_list(near)
+        ),
+    };
+    ToolError::new(ErrorCode::BundleNotFound, message).with_detail("near", near)
 }

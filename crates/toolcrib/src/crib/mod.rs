@@ -2,7 +2,10 @@
 
 mod bundles;
 mod finder;
+mod reaping;
+mod upkeep;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,16 +27,19 @@ use crate::pipeline;
 use crate::process::{Runner, keep_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
-use crate::registry::{Entry, RegisterError, Registry};
+use crate::record::usage::{Usage, UsageLog};
+use crate::registry::{Entry, RegisterError, Registry, Source};
 use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
 use crate::secret::SecretStore;
-use crate::source::{Report, Review, SourceOptions, Sources};
+use crate::source::{Report, Review, SourceOptions, Sources, StoredTools, Workshop};
 use crate::store::{Store, StoreOptions};
+use crate::tool::Tool;
 use crate::workspace::{Workspace, WorkspaceError};
 
 pub use bundles::{BundleKind, BundleView};
 pub use finder::{Found, SearchPage, SearchRequest};
+pub use upkeep::HomeProblem;
 
 /// The directory of the home that holds the call log.
 const CALLS: &str = "calls";
@@ -52,6 +58,7 @@ pub struct CribOptions {
     approvals: Approvals,
     session: Option<String>,
     egress: Option<Egress>,
+    functions: HashMap<String, Arc<dyn Tool>>,
 }
 
 /// Who decides what needs approval.
@@ -86,6 +93,7 @@ impl Default for CribOptions {
             approvals: Approvals::default(),
             session: None,
             egress: None,
+            functions: HashMap::new(),
         }
     }
 }
@@ -139,6 +147,15 @@ impl CribOptions {
         self
     }
 
+    /// Registers a function for tools of the store that name it (S4: `"type": "go"`, `"impl": {"goFunc": "…"}`; also `rust` and
+    /// `function`). What is published and checked is their definition: schemas, description, limits and tags; the function runs. One that
+    /// is not registered leaves such a tool unavailable, and its file as it is.
+    #[must_use]
+    pub fn function(mut self, name: impl Into<String>, function: Arc<dyn Tool>) -> Self {
+        self.functions.insert(name.into(), function);
+        self
+    }
+
     /// Opens the crib. Nothing is written until there is something to write.
     pub fn open(self) -> Result<Crib, OpenError> {
         let home = match self.home {
@@ -161,15 +178,18 @@ impl CribOptions {
         }
         let (rules, mut warnings) = load_rules(&home, workspace.as_ref(), &config.disabled_rules())
             .map_err(ConfigError::from)?;
-        let call_log = Arc::new(CallLog::with_options(
-            home.join(CALLS),
-            CallLogOptions {
-                max_total_bytes: config.max_log_bytes(),
-                max_file_bytes: CallLogOptions::default()
-                    .max_file_bytes
-                    .min(config.max_log_bytes() / 4),
-            },
+        let usage = Arc::new(UsageLog::at(
+            &home,
+            workspace.as_ref().map(|workspace| workspace.root()),
         ));
+        let options = CallLogOptions {
+            max_total_bytes: config.max_log_bytes(),
+            max_file_bytes: CallLogOptions::default()
+                .max_file_bytes
+                .min(config.max_log_bytes() / 4),
+        };
+        let call_log = CallLog::with_options(home.join(CALLS), options);
+        let call_log = Arc::new(call_log.counting(Arc::clone(&usage)));
         let mut options = config.approvals();
         if let Approvals::Queue { wait: Some(wait) } = self.approvals {
             options.expires = wait;
@@ -211,21 +231,39 @@ impl CribOptions {
         let builtins = builtin_options(&config, no_workspace, &egress, &secrets);
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
-        let store = Store::at(&home, StoreOptions::default());
+        let max_tools = config.max_tools();
+        let store = Store::at(
+            &home,
+            StoreOptions {
+                max_tools,
+                ..StoreOptions::default()
+            },
+        );
+        let settings = Arc::new(CommandSettings {
+            runner: Arc::new(Runner::new(sandbox)),
+            sudo: config.sudo(),
+            secrets: Some(secrets.clone()),
+        });
+        let http = Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone())));
+        let workshop = Workshop {
+            settings: Arc::clone(&settings),
+            http: Arc::clone(&http),
+            secrets: secrets.clone(),
+            functions: self.functions,
+        };
+        let disabled = config.disabled_tools();
         let sources = Sources::new(SourceOptions {
             home: home.clone(),
             workspace: registry.workspace().cloned(),
             user: self.surroundings.user_directory(),
             global: self.surroundings.resolve(&config.global_directory()),
             disabled: config.disabled_tools(),
-            settings: Arc::new(CommandSettings {
-                runner: Arc::new(Runner::new(sandbox)),
-                sudo: config.sudo(),
-                secrets: Some(secrets.clone()),
-            }),
-            http: Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone()))),
+            settings,
+            http,
+            stored: StoredTools::new(store.clone(), workshop, disabled, max_tools),
             secrets: secrets.clone(),
         });
+        reaping::reap_at_times(&home, &store);
         sources.attach(&registry);
         warnings.extend(rules_for_nothing(&registry, &rules));
         warnings.extend_from_slice(config.warnings());
@@ -242,6 +280,7 @@ impl CribOptions {
             rules,
             registry,
             call_log,
+            usage,
             approvals,
             grants,
             secrets,
@@ -339,6 +378,7 @@ pub struct Crib {
     rules: RuleSet,
     registry: Registry,
     call_log: Arc<CallLog>,
+    usage: Arc<UsageLog>,
     approvals: ApprovalQueue,
     grants: Grants,
     secrets: SecretStore,
@@ -373,6 +413,7 @@ impl Crib {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.setting_warnings();
         warnings.extend(self.sources.report().warnings());
+        warnings.extend(self.sources.stored().warnings());
         warnings
     }
 
@@ -414,14 +455,36 @@ impl Crib {
         Ok(())
     }
 
+    /// Forgets that a file of a tool was trusted, as for one that was just removed.
+    pub fn unpin(&self, file: &Path) -> Result<(), ToolError> {
+        self.sources.unpin(file)?;
+        self.sources.reload(&self.registry);
+        Ok(())
+    }
+
     /// Switches tools on or off, for good and for every process of this home. What the setting `disabledTools` names stays off.
+    ///
+    /// A tool of the store has its switch in its own file: `bundle/slug@version` means that version, other references the one they
+    /// find.
     pub fn set_enabled(&self, tools: &[&str], enabled: bool) -> Result<(), ToolError> {
         let entries: Vec<Arc<Entry>> = tools
             .iter()
             .map(|tool| self.registry.find(tool))
             .collect::<Result<_, _>>()?;
-        let specs: Vec<&ToolSpec> = entries.iter().map(|entry| entry.spec().as_ref()).collect();
-        self.sources.set_enabled(&specs, enabled)?;
+        let (stored, others): (Vec<_>, Vec<_>) = entries
+            .iter()
+            .partition(|entry| entry.source() == Source::Store);
+        for entry in stored {
+            let key = bundles::key_of(entry).ok_or_else(|| {
+                let message = format!("`{}` is in no bundle", entry.spec().name);
+                ToolError::new(ErrorCode::Internal, message)
+            })?;
+            self.store.set_tool_enabled(&key, enabled)?;
+        }
+        if !others.is_empty() {
+            let specs: Vec<&ToolSpec> = others.iter().map(|entry| entry.spec().as_ref()).collect();
+            self.sources.set_enabled(&specs, enabled)?;
+        }
         self.sources.reload(&self.registry);
         Ok(())
     }
@@ -526,6 +589,16 @@ impl Crib {
     /// How recording has fared since the crib was opened.
     pub fn call_log_health(&self) -> CallLogHealth {
         self.call_log.health()
+    }
+
+    /// How often a tool was called, and when last, by every process of this home. Cheap enough for lists.
+    pub fn usage(&self, entry: &Entry) -> Usage {
+        self.usage.of(entry.spec())
+    }
+
+    /// The counts of calls, for whoever mends them.
+    pub fn usage_log(&self) -> &UsageLog {
+        &self.usage
     }
 
     /// What a sandboxed command may do when nothing else is said: write the workspace, read programs, the toolchains of the

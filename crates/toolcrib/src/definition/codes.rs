@@ -1340,6 +1340,13 @@ pub static CODES: &[ProblemCode] = &[
         example: None,
     },
     ProblemCode {
+        name: "said-twice",
+        severity: Error,
+        meaning: "A record of the store says one thing in two places, and not the same: in `impl` and beside it.",
+        remedy: "Say it once, where the message names.",
+        example: None,
+    },
+    ProblemCode {
         name: "json-extension",
         severity: Warning,
         meaning: "The file's name does not end in `.json`, so it is not loaded as a tool.",

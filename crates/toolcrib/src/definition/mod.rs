@@ -462,6 +462,49 @@ pub fn read(bytes: &[u8], stem: &str) -> Reading {
     }
 }
 
+/// What becomes of a number that JSON would write in another way, as `1.50`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OddNumbers {
+    /// A text.
+    Texts,
+    /// A number.
+    Numbers,
+}
+
+/// What a YAML file says, as JSON; none if it cannot be read.
+pub(crate) fn as_json(bytes: &[u8], odd: OddNumbers) -> Option<Value> {
+    let decoded = yaml::decode(bytes).ok()?;
+    let mut found = Findings::new(decoded.text);
+    let parsed = yaml::parse(&mut found);
+    let root = parsed.root.filter(|_| parsed.whole)?;
+    Some(match odd {
+        OddNumbers::Texts => as_written(&root),
+        OddNumbers::Numbers => values::json(&root),
+    })
+}
+
+fn as_written(node: &yaml::Node<'_>) -> Value {
+    match &node.content {
+        yaml::Content::Scalar(scalar) => match values::json_scalar(scalar) {
+            Value::Number(number) if number.to_string() != scalar.text => {
+                Value::String(scalar.text.clone().into_owned())
+            }
+            value => value,
+        },
+        yaml::Content::List(items) => items.iter().map(as_written).collect(),
+        yaml::Content::Map(entries) => entries
+            .iter()
+            .map(|entry| {
+                (
+                    entry.key.text.clone().into_owned(),
+                    as_written(&entry.value),
+                )
+            })
+            .collect(),
+        yaml::Content::Refused => Value::Null,
+    }
+}
+
 /// How many values without quotes are read as if they had them, to find what comes after.
 const MAX_REPAIRS: usize = 8;
 

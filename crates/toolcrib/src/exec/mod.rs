@@ -2,6 +2,7 @@
 
 pub(crate) mod command;
 mod function;
+mod function_ref;
 pub(crate) mod http;
 
 use crate::manifest::HttpDefinition;
@@ -9,6 +10,7 @@ use crate::model::spec::ToolSpec;
 
 pub use command::spec_of;
 pub use function::{DefineError, FnTool};
+pub(crate) use function_ref::FunctionRef;
 
 /// What models and people see of an HTTP tool that is in no bundle yet.
 pub fn http_spec_of(definition: &HttpDefinition) -> ToolSpec {

@@ -25,7 +25,7 @@ pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template,
 
 use crate::definition::fields::Syntax;
 use crate::definition::problem::{self, Findings, Found};
-use crate::definition::{Fixed, Problem, fix_by, schema, shape, yaml};
+use crate::definition::{Fixed, Problem, fix_by, schema, shape, values, yaml};
 use crate::egress::Target;
 use crate::jsonpath::JsonPath;
 use crate::model::limits::LimitsPatch;
@@ -356,6 +356,24 @@ pub fn read(bytes: &[u8], stem: &str) -> Reading {
 /// Reads a file that is to be loaded: like [`read`], but schemas are compiled when they are first needed.
 pub(crate) fn load(bytes: &[u8], stem: &str) -> Reading {
     look(bytes, stem, Look::Load)
+}
+
+/// What a file of JSON with comments says, as plain JSON; everything that is wrong with its writing otherwise.
+pub fn as_json(bytes: &[u8]) -> Result<Value, Vec<Problem>> {
+    let decoded = match yaml::decode(bytes) {
+        Ok(decoded) => decoded,
+        Err(found) => {
+            let readable = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            return Err(problem::placed(vec![*found], readable, 0));
+        }
+    };
+    let mut found = Findings::of(decoded.text, &fields::DIALECT);
+    let parsed = json::parse(&mut found, json::Rigour::File);
+    let list = found.into_list();
+    match parsed.root {
+        Some(root) if parsed.whole && list.is_empty() => Ok(values::json(&root)),
+        _ => Err(problem::placed(list, decoded.text, decoded.skipped)),
+    }
 }
 
 /// Applies every safe fix, as often as one leads to another. Without any the bytes are those given.

@@ -16,6 +16,7 @@ use crate::model::context::Notes;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::{EventKind, EventLog};
 use crate::model::ids::CallId;
+use crate::model::names::Slug;
 use crate::model::outcome::{
     ApprovalTrail, Origin, Outcome, SandboxUse, Timing, ToolOutput, milliseconds,
 };
@@ -36,6 +37,7 @@ pub(super) struct Trace<'a> {
     caller: Caller,
     parent: Option<CallId>,
     tool: String,
+    slug: Option<Slug>,
     origin: Option<Origin>,
     parameters: JsonObject,
     approval: Option<ApprovalTrail>,
@@ -78,6 +80,7 @@ impl<'a> Trace<'a> {
                 .map(|nested| nested.parent.clone()),
             // Nobody has vouched for this text yet.
             tool: text::shorten(&request.tool, 128),
+            slug: None,
             origin: None,
             parameters: JsonObject::new(),
             approval: None,
@@ -94,6 +97,7 @@ impl<'a> Trace<'a> {
     pub(super) fn found(&mut self, entry: &Entry) {
         let spec = entry.spec();
         self.tool = spec.name.to_string();
+        self.slug = Some(spec.slug.clone());
         self.origin = Some(Origin {
             bundle: spec.bundle.clone(),
             version: spec.version.clone(),
@@ -217,7 +221,9 @@ impl<'a> Trace<'a> {
             call_id,
             tool: self.tool.clone(),
             bundle: self.origin.as_ref().map(|origin| origin.bundle.clone()),
+            slug: self.slug.take(),
             version: self.origin.as_ref().map(|origin| origin.version.clone()),
+            reached: self.ran(),
             caller: self.caller.clone(),
             parent: self.parent.clone(),
             start_time: timing.started_at,

@@ -6,6 +6,8 @@ pub mod call_log;
 
 pub mod replay;
 
+pub mod usage;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -45,9 +47,15 @@ pub struct CallRecord {
     /// Its bundle, when it was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundle: Option<Slug>,
+    /// Its slug, when it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
     /// Its version, when it was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
+    /// Whether the tool itself ran, however that went; not of a call that was refused before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reached: bool,
     /// Who called.
     pub caller: Caller,
     /// The call around this one.

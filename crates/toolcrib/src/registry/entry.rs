@@ -36,6 +36,16 @@ pub enum Source {
 }
 
 impl Source {
+    /// All of them, the first first.
+    pub(super) const ALL: [Source; 6] = [
+        Source::BuiltIn,
+        Source::App,
+        Source::Local,
+        Source::User,
+        Source::Global,
+        Source::Store,
+    ];
+
     /// The word for it, as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -228,31 +238,31 @@ impl Entry {
         &self.body.whole().meter
     }
 
-    /// Which of two has a name that both want: the lesser one. It is a total order, and the same in every process.
+    /// Which of two has a name that both want: the lesser one. It never changes, and is the same in every process.
     pub(super) fn rank(&self, other: &Entry) -> Ordering {
-        let by_time = || {
-            // Only among stored tools: a file does not get a name by being touched.
-            let of = |entry: &Entry| (entry.store.are_off(), Reverse(entry.modified));
-            match self.source {
-                Source::Store => of(self).cmp(&of(other)),
-                _ => Ordering::Equal,
-            }
-        };
-        let by_name = || {
-            let (own, others) = (self.head(), other.head());
-            (&own.slug, &own.bundle, &own.version, self.bundle_id).cmp(&(
-                &others.slug,
-                &others.bundle,
-                &others.version,
-                other.bundle_id,
-            ))
+        let within_source = || match self.source {
+            // These hold their names against each other by clashing. Of one slug, the newest is meant.
+            Source::BuiltIn | Source::App => other.number.cmp(&self.number),
+            // A file does not get a name by being touched.
+            Source::Local | Source::User | Source::Global => self.order.cmp(&other.order),
+            Source::Store => self.rank_in_store(other),
         };
         self.source
             .cmp(&other.source)
-            .then_with(by_time)
-            .then_with(|| self.order.cmp(&other.order))
-            .then_with(by_name)
+            .then_with(within_source)
             .then_with(|| self.number.cmp(&other.number))
+    }
+
+    /// What is on comes before what is off, then the newest.
+    fn rank_in_store(&self, other: &Entry) -> Ordering {
+        let by_time = |entry: &Entry| (entry.store.are_off(), Reverse(entry.modified));
+        let (own, others) = (self.head(), other.head());
+        by_time(self)
+            .cmp(&by_time(other))
+            .then_with(|| own.slug.cmp(&others.slug))
+            .then_with(|| own.bundle.cmp(&others.bundle))
+            .then_with(|| own.version.cmp(&others.version))
+            .then_with(|| self.bundle_id.cmp(&other.bundle_id))
     }
 
     /// Whether it can be called. What that takes to say is done: the tool is made.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::group::Group;
 use super::{Entry, Inner, Snapshot, not_found};
 use crate::model::error::ToolError;
-use crate::model::reference::{BundleRef, ToolRef};
+use crate::model::reference::{BundleRef, ToolRef, ToolRefError};
 use crate::model::text;
 
 impl Inner {
@@ -17,72 +18,72 @@ impl Inner {
 }
 
 impl Snapshot {
+    /// The entry a reference points at; the error suggests near names. Makes nothing.
     pub(super) fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
+        let found = self.look_up(reference).map_err(|error| {
+            let shown = text::shorten(reference, 80);
+            not_found(format!(
+                "tool not found: `{shown}` is not a tool reference: {error}"
+            ))
+        })?;
+        found.cloned().ok_or_else(|| self.near(reference))
+    }
+
+    /// The entry a reference points at, if there is one.
+    pub(super) fn look_up(&self, reference: &str) -> Result<Option<&Arc<Entry>>, ToolRefError> {
         // Most calls come from models, which use the published name.
-        if let Some(entry) = self.by_name.get(reference) {
-            return Ok(Arc::clone(entry));
+        if let Some(entry) = self.names.get(reference) {
+            return Ok(Some(entry));
         }
-        let parsed: ToolRef = match reference.parse() {
-            Ok(parsed) => parsed,
-            Err(error) => {
-                let shown = text::shorten(reference, 80);
-                return Err(not_found(format!(
-                    "tool not found: `{shown}` is not a tool reference: {error}"
-                )));
-            }
-        };
-        self.resolve(&parsed)
-            .cloned()
-            .ok_or_else(|| self.near(reference))
+        Ok(self.resolve(&reference.parse()?))
     }
 
     fn resolve(&self, reference: &ToolRef) -> Option<&Arc<Entry>> {
         match reference {
             ToolRef::Name(name) => self
-                .by_name
+                .names
                 .get(name)
-                .or_else(|| self.by_name.get(self.aliases.get(name)?))
                 // `read-file` is what people read in URLs; let them type it.
                 .or_else(|| self.foremost(self.by_slug.get(name.as_str())?)),
             ToolRef::Slug(slug) => match self.by_slug.get(slug) {
-                Some(entries) => self.foremost(entries),
+                Some(group) => self.foremost(group),
                 None => self.by_folded_slug(slug.as_str()),
             },
+            ToolRef::InBundle {
+                bundle: BundleRef::Slug(bundle),
+                slug,
+                version: Some(version),
+            } => self.with_reference((bundle.clone(), slug.clone(), version.clone())),
             ToolRef::InBundle {
                 bundle,
                 slug,
                 version,
             } => {
-                let wanted = |entry: &&Arc<Entry>| {
+                let is_wanted = |entry: &&Arc<Entry>| {
                     let of_bundle = match bundle {
                         BundleRef::Slug(wanted) => entry.head().bundle == *wanted,
-                        // Bundles have ids once they are stored; none of these is.
-                        BundleRef::Id(_) => false,
+                        BundleRef::Id(wanted) => entry.bundle_id() == Some(*wanted),
                     };
-                    of_bundle
-                        && version
-                            .as_ref()
-                            .is_none_or(|wanted| entry.head().version == *wanted)
+                    let version = version.as_ref();
+                    of_bundle && version.is_none_or(|wanted| entry.head().version == *wanted)
                 };
-                let found = self.by_slug.get(slug)?.iter().rev().filter(wanted);
-                found.min_by_key(|entry| self.is_shadowed(entry))
+                self.by_slug.get(slug)?.iter().find(is_wanted)
             }
-            ToolRef::Id(id) => self.by_id.get(id),
+            ToolRef::Id(id) => self.by_id.get(id)?.iter().next(),
         }
     }
 
-    /// Of several tools with one slug: one that has its name, of the first source, the newest of that.
-    fn foremost<'a>(&self, entries: &'a [Arc<Entry>]) -> Option<&'a Arc<Entry>> {
-        let newest_first = entries.iter().rev();
-        newest_first.min_by_key(|entry| (self.is_shadowed(entry), entry.source()))
+    /// Of several tools with one slug: the first by rank that has its name, or else the first.
+    fn foremost<'a>(&self, group: &'a Group) -> Option<&'a Arc<Entry>> {
+        let mut named = group.iter().filter(|entry| !self.is_shadowed(entry));
+        named.next().or_else(|| group.iter().next())
     }
 
     /// S4 writes `+readfile`: a slug without its dashes is enough when only one tool answers to it.
     fn by_folded_slug(&self, slug: &str) -> Option<&Arc<Entry>> {
         let wanted = text::fold(slug);
         let mut found = self
-            .by_name
-            .values()
+            .published()
             .filter(|entry| text::fold(entry.head().slug.as_str()) == wanted);
         match (found.next(), found.next()) {
             (Some(only), None) => Some(only),
@@ -97,14 +98,12 @@ impl Snapshot {
         let bare = bare.split_once('@').map_or(bare, |(slug, _)| slug);
         // Suggest what is published, also when it is an alias that is near.
         let published: Vec<(&str, &str)> = self
-            .by_name
-            .keys()
-            .map(|name| (name.as_str(), name.as_str()))
-            .chain(
-                self.aliases
-                    .iter()
-                    .map(|(alias, name)| (alias.as_str(), name.as_str())),
-            )
+            .published()
+            .flat_map(|entry| {
+                let head = entry.head();
+                let spellings = std::iter::once(&head.name).chain(&head.aliases);
+                spellings.map(|spelling| (spelling.as_str(), head.name.as_str()))
+            })
             .collect();
         let mut near: Vec<&str> =
             text::nearest(bare, published.iter().map(|(spelling, _)| *spelling))

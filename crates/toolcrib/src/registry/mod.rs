@@ -6,12 +6,14 @@
 mod availability;
 mod builder;
 mod entry;
+mod group;
 mod handle;
 mod lookup;
 mod made;
 mod snapshot;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -84,23 +86,49 @@ pub(crate) struct Inner {
     pub(crate) running: Running,
     /// Who sees to it that the tools are those of the files.
     follower: OnceLock<Box<dyn Follow>>,
-    /// How often tools of the program came or went.
+    /// How often tools of the program came or went, and those of the store.
     changes: AtomicU64,
+    store_changes: AtomicU64,
+    /// Whether what was made of files depends on the store.
+    store_matters: AtomicBool,
 }
 
 /// Those who are told of every change.
 type Watchers = Vec<Box<dyn Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send>>;
 
-/// What a reference finds among the tools of one moment.
-pub(crate) struct Lookup(Snapshot);
+/// The tools of one moment without those of some sources.
+pub(crate) struct Lookup {
+    tools: Snapshot,
+    registry: Arc<Inner>,
+}
 
 impl Lookup {
+    /// The entry a reference points at, its tool made. What is made of the answer has to be made again when the tools of the store
+    /// change, if the answer is theirs or could become theirs.
     pub(crate) fn find(&self, reference: &str) -> Option<Arc<Entry>> {
-        self.0.find(reference).ok()
+        let found = self.tools.look_up(reference).ok().flatten().cloned();
+        match &found {
+            Some(entry) => entry.make(),
+            None => {}
+        }
+        if found
+            .as_ref()
+            .is_none_or(|entry| entry.source() == Source::Store)
+        {
+            self.registry.store_matters.store(true, Ordering::Relaxed);
+        }
+        found
     }
 
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.0.by_name.values()
+    /// The built-in tool that has a name.
+    pub(crate) fn built_in(&self, name: &str) -> Option<&Arc<Entry>> {
+        let found = self.tools.look_up(name).ok().flatten();
+        found.filter(|entry| entry.source() == Source::BuiltIn)
+    }
+
+    /// The program's own tools.
+    pub(crate) fn of_program(&self) -> Vec<Arc<Entry>> {
+        self.tools.of_sources(&[Source::BuiltIn, Source::App])
     }
 }
 
@@ -201,6 +229,8 @@ impl Registry {
             running: Running::default(),
             follower: OnceLock::new(),
             changes: AtomicU64::new(0),
+            store_changes: AtomicU64::new(0),
+            store_matters: AtomicBool::new(false),
         }))
     }
 
@@ -274,7 +304,7 @@ impl Registry {
     /// goes and comes as two different ones.
     pub(crate) fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
         let mut watchers = self.writer();
-        let there = self.0.tools.load().all();
+        let there: Vec<Arc<Entry>> = self.0.tools.load().all().cloned().collect();
         watcher(&[], &there);
         watchers.push(Box::new(watcher));
     }
@@ -285,25 +315,29 @@ impl Registry {
     pub(crate) fn apply(&self, gone: &[Arc<Entry>], come: Vec<Arc<Entry>>) {
         let watchers = self.writer();
         let mut next = Snapshot::clone(&self.0.tools.load());
-        for entry in gone {
-            next.drop_entry(entry);
-        }
-        for entry in &come {
-            let _ = next.insert(Arc::clone(entry));
-        }
-        self.swap(&watchers, next, gone, &come);
+        let gone = next.change(gone, &come);
+        self.swap(&watchers, next, &gone, &come);
+        self.0.store_changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A number that is another one after tools of the program came or went.
+    /// A number that is another one after tools came or went that matter to those of files: the program's, and the store's if
+    /// one of the files uses such a tool, or might.
     pub(crate) fn changes(&self) -> u64 {
-        self.0.changes.load(Ordering::Relaxed)
+        let of_program = self.0.changes.load(Ordering::Relaxed);
+        match self.0.store_matters.load(Ordering::Relaxed) {
+            true => of_program.wrapping_add(self.0.store_changes.load(Ordering::Relaxed)),
+            false => of_program,
+        }
     }
 
-    /// The tools that are there without those of some sources.
+    /// The tools that are there without those of some sources, which are files.
     pub(crate) fn without(&self, sources: &[Source]) -> Lookup {
         let mut tools = Snapshot::clone(&self.0.tools.load());
-        tools.remove_sources(sources);
-        Lookup(tools)
+        tools.change(&tools.of_sources(sources), &[]);
+        Lookup {
+            tools,
+            registry: Arc::clone(&self.0),
+        }
     }
 
     /// A tool as it would be registered.
@@ -359,30 +393,60 @@ impl Registry {
 
     /// Puts these in the place of all tools of some sources, in one step: whoever looks sees all of the old or all of the new.
     /// `settle` may look things up among the new ones before anybody else can. Entries that stay are to be handed in again;
-    /// they keep what they count.
+    /// they keep what they count. Only for tools that give way, which never clash.
     pub(crate) fn replace(
         &self,
         sources: &[Source],
         entries: Vec<Arc<Entry>>,
         settle: impl FnOnce(&dyn Fn(&str) -> Result<Arc<Entry>, ToolError>),
-    ) -> Result<(), RegisterError> {
+    ) {
         let watchers = self.writer();
         let mut next = Snapshot::clone(&self.0.tools.load());
-        next.remove_sources(sources);
-        for entry in entries {
-            next.insert(entry)?;
-        }
+        let before = next.of_sources(sources);
+        let stays: HashSet<u64> = entries.iter().map(|entry| entry.number()).collect();
+        let was: HashSet<u64> = before.iter().map(|entry| entry.number()).collect();
+        let gone = before.into_iter();
+        let gone: Vec<_> = gone
+            .filter(|entry| !stays.contains(&entry.number()))
+            .collect();
+        let come = entries.into_iter();
+        let come: Vec<_> = come
+            .filter(|entry| !was.contains(&entry.number()))
+            .collect();
+        next.change(&gone, &come);
         settle(&|reference| next.find(reference));
-        self.swap(&watchers, next, &[], &[]);
-        Ok(())
+        self.swap(&watchers, next, &gone, &come);
     }
 
-    /// The tools whose name another one has, each with that other.
+    /// The tools whose name another one has, each with that other. Other versions of one stored tool are no such thing
+    /// ([`other_versions`](Self::other_versions)), nor is a stored tool that is off.
     pub fn shadowed(&self) -> Vec<(Arc<Entry>, Arc<Entry>)> {
+        self.shadowed_where(|entry, by| !entry.is_off_in_store() && !is_other_version(entry, by))
+    }
+
+    /// The versions of stored tools that stand behind the one that has their name, each with that one.
+    pub fn other_versions(&self) -> Vec<(Arc<Entry>, Arc<Entry>)> {
+        self.shadowed_where(is_other_version)
+    }
+
+    /// Who has the name of a tool that is shadowed; none for one that is not.
+    pub fn shadower(&self, entry: &Entry) -> Option<Arc<Entry>> {
+        let tools = self.0.tools.load();
+        tools
+            .is_shadowed(entry)
+            .then(|| tools.shadower(entry))
+            .flatten()
+    }
+
+    fn shadowed_where(
+        &self,
+        is_wanted: impl Fn(&Entry, &Entry) -> bool,
+    ) -> Vec<(Arc<Entry>, Arc<Entry>)> {
         let tools = self.0.tools.load();
         let pair = |entry: &Arc<Entry>| Some((Arc::clone(entry), tools.shadower(entry)?));
-        let mut pairs: Vec<_> = tools.shadowed.values().filter_map(pair).collect();
-        pairs.sort_by_key(|(entry, _)| (entry.source(), entry.number()));
+        let pairs = tools.shadowed.values().filter_map(pair);
+        let mut pairs: Vec<_> = pairs.filter(|(entry, by)| is_wanted(entry, by)).collect();
+        pairs.sort_by(|(a, _), (b, _)| a.rank(b));
         pairs
     }
 
@@ -390,7 +454,8 @@ impl Registry {
     pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let watchers = self.writer();
         let mut next = Snapshot::clone(&self.0.tools.load());
-        let entry = next.remove(name)?;
+        let entry = Arc::clone(next.named(name)?);
+        next.change(&[Arc::clone(&entry)], &[]);
         self.swap(&watchers, next, &[Arc::clone(&entry)], &[]);
         self.0.changes.fetch_add(1, Ordering::Relaxed);
         Some(Arc::clone(entry.tool()))
@@ -422,7 +487,7 @@ impl Registry {
     /// Every tool, also those that are switched off or cannot run, by name.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.follow();
-        let mut entries: Vec<Arc<Entry>> = self.0.tools.load().by_name.values().cloned().collect();
+        let mut entries: Vec<Arc<Entry>> = self.0.tools.load().published().cloned().collect();
         entries.sort_by(|a, b| a.head().name.cmp(&b.head().name));
         entries
     }
@@ -430,32 +495,24 @@ impl Registry {
     /// Every tool, also those whose name another one has: by name, and of one name in the order in which they would have it.
     pub fn all_entries(&self) -> Vec<Arc<Entry>> {
         self.follow();
-        let mut entries = self.0.tools.load().all();
-        entries.sort_by(|a, b| a.head().name.cmp(&b.head().name).then_with(|| a.rank(b)));
+        let mut entries: Vec<Arc<Entry>> = self.0.tools.load().all().cloned().collect();
+        entries.sort_by(|a, b| {
+            let by_name = a.head().name.cmp(&b.head().name);
+            by_name.then_with(|| a.rank(b))
+        });
         entries
     }
 
-    /// Every tool of a bundle, all versions, also those whose name another one has: by slug, and of one slug the first in order first.
+    /// Every tool of a bundle, all versions, also those whose name another one has: by slug, and of one slug the one that
+    /// `bundle/slug` means first. Costs by the size of the bundle.
     pub fn entries_of(&self, bundle: BundleId) -> Vec<Arc<Entry>> {
         self.follow();
-        let mut entries = self.0.tools.load().all();
-        entries.retain(|entry| entry.bundle_id() == Some(bundle));
-        entries.sort_by(|a, b| a.head().slug.cmp(&b.head().slug).then_with(|| a.rank(b)));
+        let mut entries = self.0.tools.load().of_bundle(bundle);
+        entries.sort_by(|a, b| {
+            let by_slug = a.head().slug.cmp(&b.head().slug);
+            by_slug.then_with(|| a.rank(b))
+        });
         entries
-    }
-
-    /// Other versions of the same stored tool that stand behind the one that has its name, each with that one.
-    pub fn other_versions(&self) -> Vec<(Arc<Entry>, Arc<Entry>)> {
-        Vec::new()
-    }
-
-    /// Who has the name of a tool that is shadowed; none for one that is not.
-    pub fn shadower(&self, entry: &Entry) -> Option<Arc<Entry>> {
-        let tools = self.0.tools.load();
-        tools
-            .is_shadowed(entry)
-            .then(|| tools.shadower(entry))
-            .flatten()
     }
 
     /// Switches a tool on or off, for as long as this registry lives; [`Crib::set_enabled`](crate::Crib::set_enabled) does it
@@ -562,6 +619,15 @@ impl Registry {
     pub fn flush(&self) {
         self.0.policy.recorder.flush();
     }
+}
+
+/// Whether a tool is another version of a stored tool.
+fn is_other_version(entry: &Entry, other: &Entry) -> bool {
+    let (own, others) = (entry.head(), other.head());
+    let is_stored = entry.source() == Source::Store && other.source() == Source::Store;
+    is_stored
+        && (entry.bundle_id(), &own.slug) == (other.bundle_id(), &others.slug)
+        && own.version != others.version
 }
 
 /// The error for a reference that finds nothing.

@@ -1,17 +1,34 @@
 //! Finding tools by words: [`Index`], in memory, kept up to date change by change.
 //!
-//! Words are what is between spaces, dashes, underscores and other signs, in Unicode normal form C and with their case folded. Every word of a query has
-//! to match. How well a tool matches is its [`Class`]; within a class the newest comes first, then by slug, bundle and version. The rank is a pure
-//! function of a document and a query (`rank`), which the index must agree with for every input: a property test compares the two.
+//! Words are what is between spaces, dashes, underscores and other signs, in Unicode normal form C and with their case folded (`words`). Every word of
+//! a query has to match. How well a tool matches is its [`Class`]; within a class the newest comes first, then by slug, bundle and version. The rank is
+//! a pure function of a document and a query ([`class_of`], [`Place`]), which the index must agree with for every input: a property test compares the
+//! two.
 //!
 //! What this leaves to others: which tools there are, and which of them somebody may see.
 
+mod bits;
+mod build;
+mod classes;
+mod dictionary;
+mod index;
+mod merge;
+mod near;
+mod position;
+mod rank;
+mod segment;
+mod words;
+
 use jiff::Timestamp;
+
+pub use index::{Index, IndexSize};
+pub use position::Position;
+pub use rank::{Place, class_of};
 
 /// How well a tool matches a query: S4's `prefix > whole-word > fuzzy`, with words that begin inside a text between the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// A field (slug, name, title, description, a tag, a keyword) starts with the query.
+    /// A field (slug, name, alias, title, description, a tag, a keyword) starts with the query.
     Prefix,
     /// Every word of the query is a word of the tool.
     WholeWord,
@@ -19,6 +36,26 @@ pub enum Class {
     WordStart,
     /// Every word is near a word of the tool: one edit from 4 runes on, two from 8; a swap of neighbours is one edit.
     Fuzzy,
+}
+
+impl Class {
+    /// All of them, best first.
+    pub const ALL: [Class; 4] = [
+        Class::Prefix,
+        Class::WholeWord,
+        Class::WordStart,
+        Class::Fuzzy,
+    ];
+
+    /// The word for it, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Class::Prefix => "prefix",
+            Class::WholeWord => "whole-word",
+            Class::WordStart => "word-start",
+            Class::Fuzzy => "fuzzy",
+        }
+    }
 }
 
 /// What a tool can be found by.
@@ -55,10 +92,6 @@ pub struct Hit {
     pub class: Class,
 }
 
-/// Where a page ended; the next begins after it. Opaque as text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Position(String);
-
 /// Some hits, best first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
@@ -66,39 +99,4 @@ pub struct Page {
     pub hits: Vec<Hit>,
     /// Where to go on; none if that was all.
     pub next: Option<Position>,
-}
-
-/// An index of documents.
-#[derive(Default)]
-pub struct Index {}
-
-#[expect(unused_variables, reason = "the bodies come next")]
-impl Index {
-    /// Takes documents out and puts others in; one that is put in with a known id replaces the old one.
-    pub fn apply(&self, gone: &[u64], come: Vec<Document>) {
-        todo!()
-    }
-
-    /// The best hits after `after` that `is_wanted`, at most `limit`. An empty query finds everything, newest first.
-    pub fn search(
-        &self,
-        query: &str,
-        after: Option<&Position>,
-        limit: usize,
-        is_wanted: impl FnMut(u64) -> bool,
-    ) -> Page {
-        todo!()
-    }
-}
-
-impl Position {
-    /// Reads a position that [`Position::as_str`] gave; none if it is not one.
-    pub fn parse(text: &str) -> Option<Self> {
-        Some(Position(text.to_owned()))
-    }
-
-    /// As text, for URLs.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }

@@ -208,6 +208,21 @@ impl SecretStore {
         Ok(())
     }
 
+    /// The secrets whose values stand in a value or in a text, in any form.
+    pub(crate) fn names_in(
+        &self,
+        value: &Value,
+        text: &str,
+    ) -> Result<Vec<SecretName>, SecretError> {
+        let loaded = self.loaded(&mut self.state())?;
+        let stands_there = |stored: &&Stored| {
+            let masker = Masker::of([&stored.value]);
+            masker.finds_in(value) || masker.finds(text)
+        };
+        let found = loaded.stored().filter(stands_there);
+        Ok(found.map(|stored| stored.name.clone()).collect())
+    }
+
     /// Masks this value from now on, too: one that was learned at run time, such as a token that a server gave. It is kept in
     /// memory only, with a few dozen others at most. Values too short to be masked are not.
     pub fn also_mask(&self, value: &Secret) {

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::broken::BrokenTool;
 use super::content::Content;
 use super::definition::{FileDefinition, named_like_secrets};
 use super::flags::Flags;
-use super::link::{self, Links, Node, Target};
+use super::link::{self, Links, Node, Target, Whose};
 use super::pins::Pins;
 use super::report::{Report, Standing, ToolFile, Trust};
 use super::scope::{FILE_SOURCES, Place, Scope};
@@ -17,6 +19,7 @@ use crate::exec::command::{CommandSettings, CommandTool};
 use crate::exec::http::{self, HttpSettings};
 use crate::model::digest::Digester;
 use crate::model::error::ToolError;
+use crate::model::ids::BundleId;
 use crate::model::names::WireName;
 use crate::registry::{Entry, Lookup, Registration, Registry, Source, Switch};
 use crate::secret::SecretEntry;
@@ -58,6 +61,7 @@ struct Draft<'a> {
     place: &'a Place,
     shown: String,
     name: WireName,
+    modified: Option<Timestamp>,
     trust: Trust,
     content: &'a Content,
     /// The definition's number among those that are linked.
@@ -86,7 +90,11 @@ pub(super) fn compose(
             }
         })
         .collect();
-    let links = link::link(&nodes, &|reference| firm.find(reference));
+    let links = link::link(&nodes, &|reference, whose| {
+        let entry = firm.find(reference)?;
+        let is_stored = entry.source() == Source::Store;
+        (is_stored == (whose == Whose::Stored)).then_some(entry)
+    });
     let made = make(registry, &materials, &drafts, &nodes, &links, kept);
     let faults = link_faults(&drafts, &links, &made, &materials.secrets);
     switch_by_file(&drafts, &made);
@@ -96,7 +104,7 @@ pub(super) fn compose(
     notes.extend(materials.notes.iter().cloned());
     switch(&entries, &firm, &materials);
     let mut disables_nothing = Vec::new();
-    let replaced = registry.replace(&FILE_SOURCES, entries, |find| {
+    registry.replace(&FILE_SOURCES, entries, |find| {
         for name in materials.disabled {
             match find(name) {
                 Ok(entry) => entry.switch(Switch::Setting, false),
@@ -104,9 +112,6 @@ pub(super) fn compose(
             }
         }
     });
-    if let Err(error) = replaced {
-        notes.push(error.to_string());
-    }
     let files = files(registry, drafts, made, faults, kept);
     Report::of(files, notes, disables_nothing)
 }
@@ -121,10 +126,9 @@ fn drafts<'a>(materials: &Materials<'a>, firm: &Lookup) -> Vec<Draft<'a>> {
             let shown = place.shown_file(file);
             let name = content.name(file);
             let refused = firm
-                .find(name.as_str())
+                .built_in(name.as_str())
                 // `READ-FILE` would pass for `read_file`.
-                .or_else(|| firm.find(&name.as_str().to_ascii_lowercase().replace('-', "_")))
-                .filter(|holder| holder.source() == Source::BuiltIn)
+                .or_else(|| firm.built_in(&name.as_str().to_ascii_lowercase().replace('-', "_")))
                 .map(|holder| {
                     let holder = &holder.spec().name;
                     format!(
@@ -144,6 +148,7 @@ fn drafts<'a>(materials: &Materials<'a>, firm: &Lookup) -> Vec<Draft<'a>> {
                 place,
                 trust: trust_of(place, dir, known, &shown, materials.pins),
                 name,
+                modified: known.modified(),
                 shown,
                 content,
                 node: None,
@@ -362,19 +367,29 @@ fn keep_or_make(
     let registration = Registration {
         unavailable: unavailable.clone(),
         untrusted,
+        modified: draft.modified,
         ..Registration::default()
     };
-    let entry = registry.entry(tool, draft.place.scope.source(), registration);
+    let order = (draft.id.0, draft.id.1.as_str());
+    let entry = registry.entry_of_file(tool, draft.place.scope.source(), registration, order);
     (Made { key, entry }, unavailable)
 }
 
 /// Switches tools off and on as the user's flags say. What the settings say comes when names are known.
 fn switch(entries: &[Arc<Entry>], firm: &Lookup, materials: &Materials<'_>) {
-    for entry in entries.iter().chain(firm.entries()) {
+    for entry in entries.iter().chain(&firm.of_program()) {
         let is_off = materials
             .flags
             .is_some_and(|flags| flags.disables(entry.spec(), materials.workspace));
         entry.switch(Switch::Flag, !is_off);
+        let own = BundleId::OWN
+            .iter()
+            .find(|(id, _)| entry.bundle_id() == Some(*id));
+        let is_bundle_off = materials
+            .flags
+            .zip(own)
+            .is_some_and(|(flags, (_, slug))| flags.disables_bundle(slug, materials.workspace));
+        entry.switch(Switch::Bundle, !is_bundle_off);
         entry.switch(Switch::Unknown, materials.flags.is_some());
     }
 }
@@ -407,24 +422,18 @@ fn files(
             file_of.insert(Arc::as_ptr(&made.entry), draft.shown.clone());
         }
     }
-    let shadowed: HashMap<*const Entry, Standing> = registry
-        .shadowed()
-        .iter()
-        .map(|(own, by)| {
-            let standing = Standing::Shadowed {
-                by: by.spec().reference(),
-                by_file: file_of.get(&Arc::as_ptr(by)).cloned(),
-            };
-            (Arc::as_ptr(own), standing)
+    let shadowed = |entry: &Entry| {
+        let by = registry.shadower(entry)?;
+        Some(Standing::Shadowed {
+            by: by.spec().reference(),
+            by_file: file_of.get(&Arc::as_ptr(&by)).cloned(),
         })
-        .collect();
+    };
     kept.clear();
     let drafts = drafts.into_iter().zip(made).zip(faults);
     let files = drafts.map(|((draft, made), link_faults)| {
         let entry = made.as_ref().map(|(made, _)| Arc::clone(&made.entry));
-        let shadower = entry
-            .as_ref()
-            .and_then(|entry| shadowed.get(&Arc::as_ptr(entry)).cloned());
+        let shadower = entry.as_deref().and_then(shadowed);
         let unavailable = made.as_ref().and_then(|(_, why)| why.clone());
         let standing = match (draft.refused, shadower, unavailable) {
             (Some(reason), _, _) => Standing::Refused { reason },

@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use jiff::Timestamp;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
@@ -53,6 +54,12 @@ impl Stamp {
             mode: stat.st_mode as u32,
             owner: (stat.st_uid, stat.st_gid),
         }
+    }
+
+    /// When the file's content was last changed.
+    pub(super) fn modified(&self) -> Option<Timestamp> {
+        let (seconds, nanos) = self.modified;
+        Timestamp::new(seconds, i32::try_from(nanos).ok()?).ok()
     }
 
     /// Whether a change right after this one would have shown: clocks of file systems tick, and two writes within one tick look

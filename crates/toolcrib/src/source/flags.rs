@@ -1,7 +1,7 @@
-//! Which tools the user switched off: [`Flags`], `state/flags.json` in the home.
+//! Which tools and bundles of Toolcrib's own the user switched off: [`Flags`], `state/flags.json` in the home.
 //!
-//! A flag is about `bundle/slug`, whatever the version; one of the bundle `local` is about one workspace. It stays when its tool
-//! is gone for a while.
+//! A flag is about `bundle/slug`, whatever the version, or about a whole `bundle`; one of the bundle `local` is about one workspace.
+//! It stays when its tool is gone for a while. Tools and bundles of the store have their switches in their own files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,10 @@ pub(super) struct Flags {
     /// Everywhere, as `bundle/slug`.
     #[serde(default)]
     disabled: BTreeSet<String>,
-    /// By workspace.
+    /// Whole bundles, everywhere.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    bundles: BTreeSet<String>,
+    /// By workspace: `local/slug`, or `local` for the whole bundle.
     #[serde(default)]
     workspaces: BTreeMap<String, BTreeSet<String>>,
     #[serde(flatten)]
@@ -37,6 +40,33 @@ impl Flags {
         let name = name_of(spec);
         let here = workspace.and_then(|path| self.workspaces.get(path.to_string_lossy().as_ref()));
         self.disabled.contains(&name) || here.is_some_and(|here| here.contains(&name))
+    }
+
+    /// Whether a bundle of Toolcrib's own is switched off.
+    pub(super) fn disables_bundle(&self, bundle: &str, workspace: Option<&Path>) -> bool {
+        let here = workspace.and_then(|path| self.workspaces.get(path.to_string_lossy().as_ref()));
+        self.bundles.contains(bundle) || here.is_some_and(|here| here.contains(bundle))
+    }
+
+    fn set_bundle(&mut self, bundle: &str, workspace: Option<&Path>, enabled: bool) {
+        let here = workspace.map(|path| path.to_string_lossy().into_owned());
+        if enabled {
+            self.bundles.remove(bundle);
+            if let Some(names) = here.and_then(|path| self.workspaces.get_mut(&path)) {
+                names.remove(bundle);
+            }
+            self.workspaces.retain(|_, names| !names.is_empty());
+            return;
+        }
+        match here.filter(|_| bundle == "local") {
+            Some(path) => {
+                let names = self.workspaces.entry(path).or_default();
+                names.insert(bundle.to_owned());
+            }
+            None => {
+                self.bundles.insert(bundle.to_owned());
+            }
+        }
     }
 
     fn set(&mut self, spec: &ToolSpec, workspace: Option<&Path>, enabled: bool) {
@@ -63,7 +93,8 @@ impl Flags {
     }
 
     fn len(&self) -> usize {
-        self.disabled.len() + self.workspaces.values().map(BTreeSet::len).sum::<usize>()
+        let here: usize = self.workspaces.values().map(BTreeSet::len).sum();
+        self.disabled.len() + self.bundles.len() + here
     }
 }
 
@@ -121,6 +152,26 @@ impl FlagStore {
         workspace: Option<&Path>,
         enabled: bool,
     ) -> Result<(), StorageError> {
+        self.change(enabled, |flags| {
+            for spec in specs {
+                flags.set(spec, workspace, enabled);
+            }
+        })
+    }
+
+    /// Switches a bundle of Toolcrib's own on or off, for good.
+    pub(super) fn set_bundle(
+        &self,
+        bundle: &str,
+        workspace: Option<&Path>,
+        enabled: bool,
+    ) -> Result<(), StorageError> {
+        self.change(enabled, |flags| {
+            flags.set_bundle(bundle, workspace, enabled);
+        })
+    }
+
+    fn change(&self, enabled: bool, change: impl FnOnce(&mut Flags)) -> Result<(), StorageError> {
         let dir = DurableDir::create(&self.0)?;
         let lock = dir.lock()?;
         let mut flags: Flags = match dir.read(FILE, MAX_BYTES)? {
@@ -129,9 +180,7 @@ impl FlagStore {
             None => Flags::default(),
         };
         let before = flags.clone();
-        for spec in specs {
-            flags.set(spec, workspace, enabled);
-        }
+        change(&mut flags);
         if flags == before {
             return Ok(());
         }

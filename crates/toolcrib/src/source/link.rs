@@ -20,10 +20,17 @@ pub(super) struct Node<'a> {
     pub(super) definition: &'a FileDefinition,
 }
 
+/// Whose a tool is that is no file's. Those of the program come before those of files, those of the store after them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    Program,
+    Stored,
+}
+
 /// What a reference in a file means.
 #[derive(Clone)]
 pub(super) enum Target {
-    /// A tool of the program.
+    /// A tool of the program, or of the store.
     Firm(Arc<Entry>),
     /// The node of this number.
     Node(usize),
@@ -41,8 +48,8 @@ pub(super) struct Links {
     pub(super) order: Vec<usize>,
 }
 
-/// Links nodes with each other and with what the program itself has.
-pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str) -> Option<Arc<Entry>>) -> Links {
+/// Links nodes with each other and with what the program itself and the store have.
+pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str, Whose) -> Option<Arc<Entry>>) -> Links {
     let names = Names::of(nodes);
     let uses: Vec<Vec<(String, Target)>> = nodes
         .iter()
@@ -50,9 +57,10 @@ pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str) -> Option<Arc<Entry>>
             let references = node.definition.uses().into_iter();
             references
                 .map(|reference| {
-                    let target = firm(reference)
+                    let target = firm(reference, Whose::Program)
                         .map(Target::Firm)
                         .or_else(|| names.find(reference).map(Target::Node))
+                        .or_else(|| firm(reference, Whose::Stored).map(Target::Firm))
                         .unwrap_or_else(|| Target::Unknown(names.near(reference)));
                     (reference.to_owned(), target)
                 })

@@ -7,6 +7,8 @@
 //! link      how tools use tools      compose    from files to registered tools
 //! pins      what the user trusted    flags      what the user switched off
 //! trust     asking about it          report     what became of each file
+//! draft     a file for a store
+//! stored    tools of the store
 //! ```
 //!
 //! Files are the truth. Before tools are looked for, the directories are looked at, and what changed is loaded and swapped in as a
@@ -21,6 +23,7 @@ mod broken;
 mod compose;
 mod content;
 mod definition;
+mod draft;
 mod files;
 mod flags;
 mod glance;
@@ -28,6 +31,7 @@ mod link;
 mod pins;
 mod report;
 mod scope;
+mod stored;
 mod survey;
 mod trust;
 
@@ -41,9 +45,13 @@ use std::time::{Duration, Instant, SystemTime};
 use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
+pub use draft::{Draft, draft};
 pub use files::read_file;
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
+pub(crate) use stored::{
+    Checked, StoredTools, Workshop, check as check_record, refusal as refusal_of_record,
+};
 pub use trust::{Review, ReviewedFile, runs};
 
 use crate::exec::command::CommandSettings;
@@ -52,6 +60,7 @@ use crate::model::error::ToolError;
 use crate::model::spec::ToolSpec;
 use crate::registry::{Follow, Registry};
 use crate::secret::{SecretEntry, SecretStore};
+use crate::store::Look as StoreLook;
 use crate::workspace::Workspace;
 use compose::{FileId, Made, Materials};
 use files::Stamp;
@@ -90,6 +99,8 @@ pub(crate) struct SourceOptions {
     pub(crate) http: Arc<HttpSettings>,
     /// Where secrets are: no argument may have the name of one.
     pub(crate) secrets: SecretStore,
+    /// The tools of the store.
+    pub(crate) stored: StoredTools,
 }
 
 /// The files of all scopes, and what they became.
@@ -118,7 +129,7 @@ struct State {
     secrets_stamp: Option<Stamp>,
     /// How often the store of secrets had found others.
     secrets: u64,
-    /// Which tools the program had.
+    /// Which tools the program had, and the store as far as it matters.
     changes: u64,
 }
 
@@ -162,7 +173,8 @@ impl Sources {
 
     /// Keeps a registry's tools in step with the files from now on.
     pub(crate) fn attach(self: &Arc<Self>, registry: &Registry) {
-        self.reload(registry);
+        self.stored().refresh(registry, StoreLook::Thorough);
+        self.reload_files(registry);
         registry.follow_with(Box::new(Follower(Arc::clone(self))));
     }
 
@@ -171,8 +183,18 @@ impl Sources {
         self.report.load_full()
     }
 
+    /// The tools of the store.
+    pub(crate) fn stored(&self) -> &StoredTools {
+        &self.options.stored
+    }
+
     /// Brings a registry up to date, however long it takes; says whether something changed.
     pub(crate) fn reload(&self, registry: &Registry) -> bool {
+        let is_changed = self.stored().refresh(registry, StoreLook::Thorough);
+        self.reload_files(registry) || is_changed
+    }
+
+    fn reload_files(&self, registry: &Registry) -> bool {
         let mut state = self.state();
         let look = self.look(&state, registry);
         self.load(look, &mut state, registry)
@@ -182,6 +204,23 @@ impl Sources {
     pub(crate) fn set_enabled(&self, specs: &[&ToolSpec], enabled: bool) -> Result<(), ToolError> {
         let workspace = self.workspace_path();
         Ok(self.flags.set(specs, workspace, enabled)?)
+    }
+
+    /// Why it cannot be told what is switched off, if it cannot.
+    pub(crate) fn flags_problem(&self) -> Option<String> {
+        self.flags.read().err()
+    }
+
+    /// Switches a bundle of Toolcrib's own on or off, for good.
+    pub(crate) fn set_bundle_enabled(&self, bundle: &str, enabled: bool) -> Result<(), ToolError> {
+        let workspace = self.workspace_path();
+        Ok(self.flags.set_bundle(bundle, workspace, enabled)?)
+    }
+
+    /// Whether a bundle of Toolcrib's own is switched off; none if nobody can tell.
+    pub(crate) fn is_bundle_enabled(&self, bundle: &str) -> Option<bool> {
+        let flags = self.flags.read().ok()?;
+        Some(!flags.disables_bundle(bundle, self.workspace_path()))
     }
 
     /// When a secret came or went: each is a file of its own.
@@ -279,6 +318,8 @@ impl Sources {
                 "which tools are switched off cannot be read ({why}); so all of them are, until `state/flags.json` is removed from the home"
             ));
         }
+        self.stored()
+            .switch(flags.as_ref().ok(), self.workspace_path());
         let State { dirs, made, .. } = state;
         let materials = Materials {
             places: &self.places,
@@ -294,6 +335,7 @@ impl Sources {
         };
         let report = compose::compose(registry, materials, made);
         self.report.store(Arc::new(report));
+        self.stored().relink(registry);
         // Last: whoever sees by it that nothing has changed takes the tools that are there.
         self.glance.store(glance);
         true
@@ -427,6 +469,8 @@ struct Follower(Arc<Sources>);
 
 impl Follow for Follower {
     fn follow(&self, registry: &Registry) {
+        // First: files may use what is in the store.
+        self.0.stored().follow(registry);
         self.0.follow(registry);
     }
 }

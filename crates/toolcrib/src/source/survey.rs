@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use jiff::Timestamp;
+
 use super::content::Content;
 use super::files::{self, Names, Opened, Stamp, ToolsDir};
 use super::glance::Glance;
@@ -37,6 +39,13 @@ pub(super) struct KnownFile {
     /// Why it is not trusted by its place.
     pub(super) unsafe_file: Option<String>,
     pub(super) content: Arc<Content>,
+}
+
+impl KnownFile {
+    /// When it was last changed, as its file system says.
+    pub(super) fn modified(&self) -> Option<Timestamp> {
+        self.stamp.as_ref()?.modified()
+    }
 }
 
 /// A file that has to be read, and what was known of it.

@@ -99,6 +99,32 @@ impl Sources {
 
     /// Pins a file of the workspace that its user has just written, with these bytes. Files of other scopes need no pin.
     pub(crate) fn pin(&self, file: &Path, bytes: &[u8]) -> Result<(), ToolError> {
+        let Some((workspace, name)) = self.pinned_as(file)? else {
+            return Ok(());
+        };
+        let pin = Pin::of(bytes);
+        self.pins.change(workspace, |pins| {
+            pins.files.insert(name, pin);
+        })?;
+        Ok(())
+    }
+
+    /// Forgets that a file was trusted.
+    pub(crate) fn unpin(&self, file: &Path) -> Result<(), ToolError> {
+        let Some((workspace, name)) = self.pinned_as(file)? else {
+            return Ok(());
+        };
+        let is_pinned = self.pins.read(workspace);
+        if is_pinned.is_ok_and(|pins| pins.files.contains_key(&name)) {
+            self.pins.change(workspace, |pins| {
+                pins.files.remove(&name);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// In which workspace, and by which name, a file is pinned; none where it needs no pin.
+    fn pinned_as(&self, file: &Path) -> Result<Option<(&Path, String)>, ToolError> {
         let name = file.file_name().and_then(|name| name.to_str());
         let directory = file.parent().and_then(|parent| parent.canonicalize().ok());
         let place = self.places.iter().find(|place| {
@@ -110,14 +136,10 @@ impl Sources {
             return Err(ToolError::new(ErrorCode::InvalidPath, message));
         };
         if place.scope != Scope::Local {
-            return Ok(());
+            return Ok(None);
         }
         let workspace = self.workspace_path().ok_or_else(no_workspace)?;
-        let (name, pin) = (place.shown_file(name), Pin::of(bytes));
-        self.pins.change(workspace, |pins| {
-            pins.files.insert(name, pin);
-        })?;
-        Ok(())
+        Ok(Some((workspace, place.shown_file(name))))
     }
 }
 

@@ -8,6 +8,7 @@
 //! that was moved or replaced meanwhile never lands in another one. What the files mean is the
 //! business of others. All functions block; async callers hand them to a blocking thread.
 
+mod aside;
 mod count;
 mod dir;
 mod error;
@@ -17,6 +18,9 @@ mod stamp;
 mod tree;
 mod write;
 
+pub(crate) use name::is_temp as is_leftover;
+
+pub use aside::set_aside;
 pub(crate) use count::Generation;
 pub(crate) use stamp::{Entry, Stamp};
 pub(crate) use tree::NewDir;

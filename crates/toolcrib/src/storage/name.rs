@@ -41,7 +41,7 @@ pub(super) fn temp_name() -> String {
 }
 
 /// Whether a name was made by [`temp_name`].
-pub(super) fn is_temp(name: &str) -> bool {
+pub(crate) fn is_temp(name: &str) -> bool {
     let id = name
         .strip_prefix('.')
         .and_then(|rest| rest.strip_suffix(TEMP_SUFFIX));

@@ -1,7 +1,7 @@
 //! Bundles: made, replaced, switched, put in the bin and taken out again.
 
-use super::catalogue::Content;
 use super::files::{self, BUNDLE_FILE};
+use super::known::Content;
 use super::record::BundleDraft;
 use super::writing::{NoStore, Session};
 use super::{Put, Store, StoreError};

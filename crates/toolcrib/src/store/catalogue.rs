@@ -1,161 +1,33 @@
 //! What is known of the store: [`Catalogue`], and what of that has not been told yet.
 //!
 //! It holds, for each file, its stamp and what was read from it, so that a look need not read what has not changed. It does no reading
-//! itself. What one file cannot say (that another has the same id, that another bundle has the same slug, that a bundle's file is
-//! missing) is worked out here, the same in each process: the older one wins.
+//! itself. What one file cannot say is worked out here and in `rivals`, the same in each process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::StoreError;
 use super::files::{self, BUNDLE_FILE, Flaw};
+use super::known::{Content, Known, KnownFile, Place, Shelf};
 use super::record::{Changes, Damage, StoredBundle, StoredTool, ToolKey};
 use crate::model::ids::{BundleId, ToolId};
-use crate::model::manifest::Bundle;
 use crate::model::names::Slug;
-use crate::storage::Stamp;
-
-/// What was read from a file.
-#[derive(Debug)]
-pub(super) enum Content {
-    Bundle(Box<Bundle>),
-    Tool(Arc<StoredTool>),
-    Flawed(Flaw),
-}
-
-/// A file and what was read from it.
-#[derive(Debug)]
-pub(super) struct KnownFile {
-    pub(super) stamp: Known,
-    pub(super) content: Content,
-    /// Another tool has the id, and is the older one.
-    twin: Option<Place>,
-}
-
-impl KnownFile {
-    pub(super) fn new(stamp: Known, content: Content) -> Self {
-        KnownFile {
-            stamp,
-            content,
-            twin: None,
-        }
-    }
-
-    /// The tool, unless another has its id.
-    fn tool(&self) -> Option<&Arc<StoredTool>> {
-        match &self.content {
-            Content::Tool(tool) if self.twin.is_none() => Some(tool),
-            Content::Tool(_) | Content::Bundle(_) | Content::Flawed(_) => None,
-        }
-    }
-}
-
-/// How far a stamp can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
-    /// A file with this stamp is the one that was read.
-    Settled(Stamp),
-    /// A file with this stamp may have been changed since.
-    Fresh(Stamp),
-    /// It has to be read again.
-    No,
-}
-
-impl Known {
-    pub(super) fn at(stamp: Stamp, now: std::time::SystemTime) -> Self {
-        if stamp.is_settled(now) {
-            Known::Settled(stamp)
-        } else {
-            Known::Fresh(stamp)
-        }
-    }
-
-    pub(super) fn proves(self, stamp: &Stamp) -> bool {
-        matches!(self, Known::Settled(known) if known == *stamp)
-    }
-}
-
-/// A file of a bundle's directory.
-pub(super) type Place = (BundleId, Arc<str>);
-
-/// The directory of a bundle.
-#[derive(Debug)]
-pub(super) struct Shelf {
-    pub(super) stamp: Known,
-    pub(super) files: HashMap<Arc<str>, KnownFile>,
-    /// What is wrong with the directory itself.
-    flaw: Option<Flaw>,
-    /// An older bundle has the slug.
-    clash: Option<BundleId>,
-    /// There are files, but not that of the bundle.
-    is_headless: bool,
-    tools: usize,
-    view: Option<Arc<StoredBundle>>,
-}
-
-impl Default for Shelf {
-    fn default() -> Self {
-        Shelf {
-            stamp: Known::No,
-            files: HashMap::new(),
-            flaw: None,
-            clash: None,
-            is_headless: false,
-            tools: 0,
-            view: None,
-        }
-    }
-}
-
-impl Shelf {
-    /// Whether there is a directory that can be opened.
-    pub(super) fn is_a_directory(&self) -> bool {
-        self.flaw.is_none()
-    }
-
-    fn bundle(&self) -> Option<&Bundle> {
-        match self.files.get(BUNDLE_FILE).map(|file| &file.content) {
-            Some(Content::Bundle(bundle)) => Some(bundle),
-            _ => None,
-        }
-    }
-
-    /// What is wrong with the bundle, if something is.
-    fn flaw_of_bundle(&self) -> Option<String> {
-        if let Some(flaw) = &self.flaw {
-            return Some(flaw.reason.clone());
-        }
-        match self.files.get(BUNDLE_FILE).map(|file| &file.content) {
-            Some(Content::Flawed(flaw)) => return Some(flaw.reason.clone()),
-            Some(Content::Bundle(bundle)) => {
-                if let Some(other) = self.clash {
-                    let slug = &bundle.slug;
-                    return Some(format!(
-                        "another bundle is named `{slug}`, too: {other}, which is older"
-                    ));
-                }
-            }
-            Some(Content::Tool(_)) | None => {}
-        }
-        self.is_headless
-            .then(|| "it is missing, and what is in its directory belongs to no bundle".to_owned())
-    }
-}
 
 /// Everything that is known.
 #[derive(Debug, Default)]
 pub(super) struct Catalogue {
-    shelves: BTreeMap<BundleId, Shelf>,
-    ids: HashMap<ToolId, Vec<Place>>,
+    pub(super) shelves: BTreeMap<BundleId, Shelf>,
+    pub(super) ids: HashMap<ToolId, Vec<Place>>,
     tools: usize,
-    untold: Untold,
+    pub(super) untold: Untold,
 }
 
+/// What has changed since somebody asked.
 #[derive(Debug, Default)]
-struct Untold {
-    bundles: BTreeSet<BundleId>,
-    tools: HashSet<ToolKey>,
-    damage: bool,
+pub(super) struct Untold {
+    pub(super) bundles: BTreeSet<BundleId>,
+    pub(super) tools: HashSet<ToolKey>,
+    pub(super) damage: bool,
 }
 
 impl Catalogue {
@@ -410,8 +282,13 @@ impl Catalogue {
         self.shelves.get(&id)?.flaw_of_bundle()
     }
 
-    fn content(&self, id: BundleId, name: &str) -> Option<&Content> {
+    pub(super) fn content(&self, id: BundleId, name: &str) -> Option<&Content> {
         Some(&self.shelves.get(&id)?.files.get(name)?.content)
+    }
+
+    /// Whether a file is damaged, whatever others are.
+    pub(super) fn is_flawed(&self, id: BundleId, name: &str) -> bool {
+        matches!(self.content(id, name), Some(Content::Flawed(_)))
     }
 
     fn reason(&self, file: &KnownFile) -> Option<String> {
@@ -432,77 +309,8 @@ impl Catalogue {
         })
     }
 
-    /// Finds out which of the tools with an id may have it: the oldest.
-    fn find_twins(&mut self, id: ToolId) {
-        let Some(places) = self.ids.get(&id) else {
-            return;
-        };
-        let winner = if places.len() == 1 {
-            places.first()
-        } else {
-            let age = |place: &Place| match self.content(place.0, &place.1) {
-                Some(Content::Tool(tool)) => Some(tool.head.created_at),
-                _ => None,
-            };
-            places.iter().min_by(|a, b| (age(a), *a).cmp(&(age(b), *b)))
-        };
-        let winner = winner.cloned();
-        for place in places.clone() {
-            let Some(shelf) = self.shelves.get_mut(&place.0) else {
-                continue;
-            };
-            let Some(file) = shelf.files.get_mut(&place.1) else {
-                continue;
-            };
-            let twin = winner.clone().filter(|winner| *winner != place);
-            if file.twin != twin {
-                // Those with a twin do not count.
-                shelf.tools += usize::from(file.twin.is_some());
-                shelf.tools -= usize::from(twin.is_some());
-                file.twin = twin;
-                self.untold.damage = true;
-                if let Content::Tool(tool) = &file.content {
-                    self.untold.tools.insert(tool.key.clone());
-                }
-                self.renew_view(place.0);
-            }
-        }
-    }
-
-    /// Finds out which of the bundles with a slug may have it: the oldest of those that are not in the bin.
-    fn find_clashes(&mut self) {
-        let mut holders: HashMap<&Slug, (jiff::Timestamp, BundleId)> = HashMap::new();
-        let live = |shelf: &'_ Shelf| shelf.flaw.is_none();
-        for (&id, shelf) in self.shelves.iter().filter(|(_, shelf)| live(shelf)) {
-            if let Some(bundle) = shelf.bundle().filter(|b| b.soft_deleted_at.is_none()) {
-                let this = (bundle.created_at, id);
-                let holder = holders.entry(&bundle.slug).or_insert(this);
-                *holder = this.min(*holder);
-            }
-        }
-        let mut changed = Vec::new();
-        for (&id, shelf) in &self.shelves {
-            let clash = shelf
-                .bundle()
-                .filter(|bundle| bundle.soft_deleted_at.is_none())
-                .and_then(|bundle| holders.get(&bundle.slug))
-                .map(|holder| holder.1)
-                .filter(|holder| *holder != id);
-            if clash != shelf.clash {
-                changed.push((id, clash));
-            }
-        }
-        for (id, clash) in changed {
-            if let Some(shelf) = self.shelves.get_mut(&id) {
-                shelf.clash = clash;
-                self.untold.damage = true;
-                self.untold.bundles.insert(id);
-                self.renew_view(id);
-            }
-        }
-    }
-
-    fn renew_view(&mut self, id: BundleId) {
+    /// Makes what is handed out of a bundle as it is now.
+    pub(super) fn renew_view(&mut self, id: BundleId) {
         let Some(shelf) = self.shelves.get_mut(&id) else {
             return;
         };

@@ -6,10 +6,7 @@ use super::files::{self, BUNDLE_FILE};
 use super::record::Damage;
 use super::writing::NoStore;
 use super::{Look, Store, StoreError};
-use crate::storage::DurableDir;
-
-/// The directory in the home for what was set aside.
-const DAMAGED: &str = "damaged";
+use crate::storage;
 
 impl Store {
     /// Moves a file that cannot be read out of the way, into `damaged/` of the home. Returns where it is now.
@@ -20,33 +17,29 @@ impl Store {
         let (directory, name) =
             split(damage).ok_or_else(|| refused("is not a file of the store"))?;
         self.write(damage.bundle, NoStore::Refuse, |session| {
-            self.look_now(Some(&session.dir), Look::Thorough)?;
-            let found = self.known().damage();
-            if !found.iter().any(|found| found.file == damage.file) {
-                // Its directory may be what cannot be read now.
-                let above = |found: &Damage| damage.file.starts_with(&format!("{}/", found.file));
-                return Err(match found.into_iter().find(above) {
-                    Some(Damage { file, reason, .. }) => StoreError::Damaged { file, reason },
-                    None => refused("is in order now"),
-                });
-            }
             let from = match directory {
                 Some(directory) => session.dir.subdir(directory)?,
                 None => Some(session.dir.clone()),
             };
             let from = from.ok_or_else(|| refused("is gone"))?;
+            if directory.is_some() {
+                session.refresh(&from, damage.bundle, name)?;
+            }
+            if !self.known().is_flawed(damage.bundle, name) {
+                // Unless another file is to blame.
+                self.look_now(Some(&session.dir), Look::Thorough)?;
+                if !self.known().damage().iter().any(|d| d.file == damage.file) {
+                    return Err(refused("is in order now"));
+                }
+            }
             if from.stamp_of(name)?.is_none() {
                 let id = damage.bundle;
                 return Err(refused(&format!(
                     "is missing, so that there is nothing to set aside; make a bundle of the id {id}, or move its directory away"
                 )));
             }
-            let to = DurableDir::create(self.inner.home.join(DAMAGED))?;
-            let time = (self.inner.options.clock)().strftime("%Y%m%dT%H%M%SZ");
-            // Enough of the name to recognise it, and never more than a name may have.
-            let short: String = name.chars().rev().take(40).collect();
-            let short: String = short.chars().rev().collect();
-            let moved = from.move_to(&session.lock, name, &to, &format!("{time}-{short}"))?;
+            let now = (self.inner.options.clock)();
+            let moved = storage::set_aside(&self.inner.home, &damage.file, now)?;
             match directory {
                 Some(_) => session.removed(damage.bundle, name),
                 None => {
@@ -55,7 +48,7 @@ impl Store {
                     known.settle([damage.bundle]);
                 }
             }
-            Ok(self.inner.home.join(DAMAGED).join(moved))
+            Ok(moved)
         })
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::bundles::refuse_own_slug;
-use super::catalogue::Content;
 use super::files::{self, BUNDLE_FILE};
+use super::known::Content;
 use super::record::{StoredBundle, StoredTool, ToolKey};
 use super::tools::{key_of, taken};
 use super::writing::{NoStore, Session};

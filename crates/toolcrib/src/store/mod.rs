@@ -12,6 +12,7 @@
 //! The invariant: within a bundle there is one record of a slug and version, whatever number of processes write at once and wherever they
 //! are killed; and a file that cannot be read costs nothing but its own record.
 
+pub mod archive;
 mod bundles;
 mod catalogue;
 mod damage;
@@ -19,9 +20,11 @@ mod error;
 mod files;
 mod head;
 mod install;
+mod known;
 mod look;
 mod reaper;
 mod record;
+mod rivals;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -90,7 +93,7 @@ pub enum Install {
 /// The store of a home. Cloning is cheap and shares everything. Nothing is created until there is something to write.
 ///
 /// What is asked of it is answered from memory, as of the last look ([`changes`](Self::changes)) and with this process's own writes;
-/// the first question looks, if nobody has. All methods block; those that write wait for other writers and for the disk.
+/// the first question looks, if nobody has, and where that fails, a list is empty and `changes` says why. All methods block; those that write wait for other writers and for the disk.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -167,22 +170,26 @@ impl Store {
 
     /// What cannot be read, as of the last look, by file.
     pub fn damage(&self) -> Vec<Damage> {
-        self.looked().damage()
+        self.looked()
+            .map_or_else(|_| Vec::new(), |known| known.damage())
     }
 
     /// What is wrong with a bundle, if something is: then its tools are there, but off.
     pub fn bundle_damage(&self, id: BundleId) -> Option<String> {
-        self.looked().flaw_of_bundle(id)
+        self.looked().ok()?.flaw_of_bundle(id)
     }
 
     /// A bundle, also one that is off or in the bin.
     pub fn bundle(&self, id: BundleId) -> Result<Arc<StoredBundle>, StoreError> {
-        self.looked().bundle(id)
+        self.looked()?.bundle(id)
     }
 
     /// All bundles, those in the bin too, by slug.
     pub fn bundles(&self) -> Vec<Arc<StoredBundle>> {
-        let mut all: Vec<_> = self.looked().bundles().cloned().collect();
+        let mut all: Vec<_> = match self.looked() {
+            Ok(known) => known.bundles().cloned().collect(),
+            Err(_) => Vec::new(),
+        };
         all.sort_by(|a, b| {
             let key = |view: &StoredBundle| (view.bundle.slug.clone(), view.bundle.bundle_id);
             key(a).cmp(&key(b))
@@ -192,7 +199,7 @@ impl Store {
 
     /// One version of a tool, also of a bundle that is off, in the bin or damaged.
     pub fn tool(&self, key: &ToolKey) -> Result<Arc<StoredTool>, StoreError> {
-        let known = self.looked();
+        let known = self.looked()?;
         if let Some(tool) = known.find(key) {
             return Ok(Arc::clone(tool));
         }
@@ -209,7 +216,10 @@ impl Store {
 
     /// The tools of a bundle, by slug, the newest version of each first.
     pub fn tools(&self, bundle: BundleId) -> Vec<Arc<StoredTool>> {
-        let mut all: Vec<_> = self.looked().tools_of(bundle).cloned().collect();
+        let mut all: Vec<_> = match self.looked() {
+            Ok(known) => known.tools_of(bundle).cloned().collect(),
+            Err(_) => Vec::new(),
+        };
         all.sort_by(|a, b| {
             a.key
                 .slug
@@ -221,20 +231,17 @@ impl Store {
     }
 
     /// What is known, after a first look if there was none.
-    fn looked(&self) -> RwLockReadGuard<'_, Catalogue> {
+    fn looked(&self) -> Result<RwLockReadGuard<'_, Catalogue>, StoreError> {
         if !self.inner.has_looked.load(Ordering::Acquire) {
             let _looking = unpoisoned(self.inner.looking.lock());
             if !self.inner.has_looked.load(Ordering::Acquire) {
                 let generation = Generation::read(&self.inner.lock_file);
-                // Where it fails, whoever asks for changes is told why.
-                if let Ok(dir) = DurableDir::open(&self.inner.directory)
-                    && self.look_now(dir.as_ref(), Look::Glance).is_ok()
-                {
-                    self.set_seen(Some(generation).filter(|generation| generation.is_quiet()));
-                }
+                let dir = DurableDir::open(&self.inner.directory)?;
+                self.look_now(dir.as_ref(), Look::Glance)?;
+                self.set_seen(Some(generation).filter(|generation| generation.is_quiet()));
             }
         }
-        self.known()
+        Ok(self.known())
     }
 
     /// Looks. Only for those who have `looking`.

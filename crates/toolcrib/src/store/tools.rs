@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::catalogue::Content;
 use super::files;
+use super::known::Content;
 use super::record::{StoredTool, ToolKey};
 use super::writing::{NoStore, Session};
 use super::{Store, StoreError};

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use rustix::fs::FileType;
 
-use super::catalogue::{Content, Known, KnownFile};
 use super::files::{self, BUNDLE_FILE};
+use super::known::{Content, Known, KnownFile};
 use super::look::{self, Found};
 use super::record::{StoredTool, ToolKey};
 use super::{Look, Store, StoreError, unpoisoned};

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod approvals;
+mod archive;
 mod call_log;
 mod definition;
 mod egress;

@@ -1,10 +1,185 @@
 //! `toolcrib bundle add`: puts tools of files into a bundle.
+//!
+//! Every file is read and checked before the first is put, so that what is wrong with one of them leaves the bundle as it was.
 
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use toolcrib::crib::BundleView;
+use toolcrib::definition::{Problem, Severity};
+use toolcrib::model::text::{self, visible};
+use toolcrib::source::{self, FileKind, draft};
+use toolcrib::{Crib, ErrorCode, ToolError, ToolManifest, Version};
+
+use super::counted;
 use crate::args::{BundleAddArgs, Global};
-use crate::commands::Done;
+use crate::commands::{Done, open, stored, tool_file};
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn add(_args: &BundleAddArgs, _global: &Global, _output: &Output) -> Done {
-    Err(CliError::usage("`toolcrib bundle add` is not there yet"))
+pub(super) fn add(args: &BundleAddArgs, global: &Global, output: &Output) -> Done {
+    let version = args.version.as_deref().map(Version::parse).transpose();
+    let version = version.map_err(|error| {
+        let version = args.version.as_deref().unwrap_or_default();
+        CliError::usage(format!("`{}` is no version: {error}", visible(version)))
+    })?;
+    let crib = open(global, output)?;
+    let view = crib.bundle(&args.bundle)?;
+    stored::refuse_own(&view)?;
+    let mut tools = Vec::new();
+    let mut wrong: Vec<Value> = Vec::new();
+    for path in &args.files {
+        let file = read(path)?;
+        let mut draft = draft(file.kind, &file.bytes, &file.stem, view.bundle.bundle_id);
+        if let (Some(manifest), Some(version)) = (&mut draft.manifest, &version) {
+            manifest.version = version.clone();
+        }
+        let text = String::from_utf8_lossy(&file.bytes);
+        tool_file::print_problems(&file.shown, &text, &draft.problems, output);
+        let mut problems = draft.problems;
+        if let Some(manifest) = draft.manifest {
+            let more = stored::further_problems(&manifest, &problems, &crib);
+            let record = stored::record_text(&manifest);
+            tool_file::print_problems(&file.shown, &record, &more, output);
+            problems.extend(more);
+            tools.push((file.shown.clone(), manifest));
+        }
+        if problems.iter().any(is_error) {
+            let problems: Vec<Value> = problems.iter().map(tool_file::problem_json).collect();
+            wrong.push(json!({"file": file.shown, "problems": problems}));
+        }
+    }
+    if !wrong.is_empty() {
+        let files = counted(wrong.len(), "file");
+        let message = format!(
+            "nothing was put: {files} of {} not in order",
+            args.files.len()
+        );
+        let error = ToolError::new(ErrorCode::InvalidArguments, message);
+        return Err(CliError::from(error.with_detail("files", wrong))
+            .with_hint("`toolcrib explain CODE` says more about a problem"));
+    }
+    refuse_taken(&tools, &view, &crib)?;
+    put(tools, &view, &crib, output)
+}
+
+/// A file that is to be a stored tool.
+struct File {
+    shown: String,
+    stem: String,
+    kind: FileKind,
+    bytes: Vec<u8>,
+}
+
+fn read(path: &Path) -> Result<File, CliError> {
+    let shown = visible(&path.display().to_string()).into_owned();
+    let bytes = source::read_file(path).map_err(|why| {
+        CliError::usage(format!(
+            "cannot read `{}`: {why}",
+            text::shorten(&shown, 200)
+        ))
+        .with_hint("name `.json` or `.yaml` files of tools")
+    })?;
+    let name = path.file_name().and_then(|name| name.to_str());
+    let known = name.and_then(|name| FileKind::of(name).or_else(|| FileKind::misnamed(name)));
+    let (kind, stem) = match (known, name) {
+        (Some((kind, stem)), _) => (kind, stem),
+        // A pipe of the shell, as `<(…)`.
+        (None, Some(name)) if bytes.trim_ascii_start().starts_with(b"{") => (FileKind::Json, name),
+        (None, name) => (FileKind::Yaml, name.unwrap_or_default()),
+    };
+    Ok(File {
+        stem: stem.to_owned(),
+        shown,
+        kind,
+        bytes,
+    })
+}
+
+fn is_error(problem: &Problem) -> bool {
+    problem.severity == Severity::Error
+}
+
+/// Nothing is put where something would be refused. Another process may still be faster; then the store refuses.
+fn refuse_taken(
+    tools: &[(String, ToolManifest)],
+    view: &BundleView,
+    crib: &Crib,
+) -> Result<(), CliError> {
+    let bundle = &view.bundle.slug;
+    let there = crib.store().tools(view.bundle.bundle_id);
+    for (index, (shown, tool)) in tools.iter().enumerate() {
+        let same = |other: &ToolManifest| other.slug == tool.slug && other.version == tool.version;
+        let reference = format!("{bundle}/{}@{}", tool.slug, tool.version);
+        if let Some((first, _)) = tools[..index].iter().find(|(_, other)| same(other)) {
+            return Err(CliError::usage(format!(
+                "`{first}` and `{shown}` are both `{reference}`; nothing was put"
+            ))
+            .with_hint("write another `slug` or `version` in one of them"));
+        }
+        let key =
+            |key: &toolcrib::store::ToolKey| key.slug == tool.slug && key.version == tool.version;
+        if there.iter().any(|record| key(&record.key)) {
+            let message = format!("`{reference}` exists already, and is left as it is");
+            let hint = format!(
+                "`--version V` puts it beside, `toolcrib edit {reference}` changes what is there"
+            );
+            return Err(
+                CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint(hint)
+            );
+        }
+    }
+    Ok(())
+}
+
+fn put(
+    tools: Vec<(String, ToolManifest)>,
+    view: &BundleView,
+    crib: &Crib,
+    output: &Output,
+) -> Done {
+    let bundle = &view.bundle.slug;
+    let mut done: Vec<String> = Vec::new();
+    for (shown, tool) in tools {
+        let reference = format!("{bundle}/{}@{}", tool.slug, tool.version);
+        if let Err(error) = crib.put_tool(tool) {
+            let before = match done.is_empty() {
+                true => "nothing was put".to_owned(),
+                false => format!("before it, {} put", are(&done)),
+            };
+            let message = format!("`{shown}`: {}; {before}", error.message());
+            return Err(ToolError::new(error.code(), message)
+                .with_detail("put", done)
+                .into());
+        }
+        done.push(reference);
+    }
+    if output.json() {
+        let mut documents = Vec::new();
+        for reference in &done {
+            let entry = crib.registry().find(reference)?;
+            if let Some(record) = stored::record(&entry, crib) {
+                documents.push(stored::as_json(&record, &entry, crib)?);
+            }
+        }
+        output.document(&documents);
+        return Ok(ExitCode::SUCCESS);
+    }
+    for reference in &done {
+        output.line(&format!("put {}", visible(reference)));
+    }
+    if let [reference] = done.as_slice() {
+        stored::say_next(reference, crib, output);
+    } else {
+        let slug = crate::commands::word(bundle.as_str());
+        let what = output.dim("how they stand");
+        output.say(&format!("  toolcrib bundle show {slug}   {what}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn are(done: &[String]) -> String {
+    let verb = if done.len() == 1 { "was" } else { "were" };
+    format!("`{}` {verb}", done.join("`, `"))
 }

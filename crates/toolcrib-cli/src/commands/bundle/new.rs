@@ -1,10 +1,58 @@
 //! `toolcrib bundle new`: makes a bundle.
 
+use std::process::ExitCode;
+
+use toolcrib::model::ids::BundleId;
+use toolcrib::model::text::visible;
+use toolcrib::store::{BundleDraft, Put};
+use toolcrib::{Crib, ErrorCode, Slug, ToolError};
+
+use super::bundle_json;
 use crate::args::{BundleNewArgs, Global};
-use crate::commands::Done;
+use crate::commands::{Done, open, word};
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn new(_args: &BundleNewArgs, _global: &Global, _output: &Output) -> Done {
-    Err(CliError::usage("`toolcrib bundle new` is not there yet"))
+pub(super) fn new(args: &BundleNewArgs, global: &Global, output: &Output) -> Done {
+    let slug = Slug::parse(&args.slug).map_err(|error| {
+        CliError::usage(format!("`{}` is no slug: {error}", visible(&args.slug)))
+            .with_hint("letters and digits of any script and dashes, at most 64")
+    })?;
+    let crib = open(global, output)?;
+    let id = args.id.unwrap_or_else(BundleId::generate);
+    refuse_known(id, &crib)?;
+    let draft = BundleDraft {
+        display_name: args.name.clone().unwrap_or_else(|| slug.to_string()),
+        description: args.description.clone().unwrap_or_default(),
+        is_enabled: !args.disabled,
+        slug,
+    };
+    let (Put::Created(bundle) | Put::Replaced(bundle)) = crib.put_bundle(id, draft)?;
+    if output.json() {
+        output.document(&bundle_json(&bundle));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let slug = word(bundle.slug.as_str());
+    output.line(&format!("made the bundle {slug} ({})", bundle.bundle_id));
+    let (next, what) = match bundle.is_enabled {
+        true => (
+            format!("toolcrib bundle add {slug} FILE"),
+            "put a tool in it",
+        ),
+        false => (
+            format!("toolcrib bundle enable {slug}"),
+            "nothing can be put into it before",
+        ),
+    };
+    output.say(&format!("  {next}   {}", output.dim(what)));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A new bundle never takes the place of another: replacing is not what this verb says.
+fn refuse_known(id: BundleId, crib: &Crib) -> Result<(), CliError> {
+    let Ok(view) = crib.bundle(&id.to_string()) else {
+        return Ok(());
+    };
+    let message = format!("the bundle `{}` has the id {id} already", view.bundle.slug);
+    Err(ToolError::new(ErrorCode::Conflict, message).into())
 }

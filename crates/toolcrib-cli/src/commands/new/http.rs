@@ -6,12 +6,14 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 use toolcrib::definition::Severity;
 use toolcrib::egress::Target;
+use toolcrib::model::text;
+use toolcrib::source::FileKind;
 use toolcrib::{Crib, ErrorCode, ToolError, WireName, manifest};
 
 use super::{Place, next, place, write_and_pin};
 use crate::args::{Global, NewArgs};
 use crate::commands::outbound::Missing;
-use crate::commands::{Done, open, tool_file};
+use crate::commands::{Done, open, tool_file, word};
 use crate::curl::{self, Argument, Import};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -83,12 +85,34 @@ fn finish(
 ) -> Done {
     checked(text, name.as_str())?;
     let crib = open(global, output)?;
+    if let Some(bundle) = &args.bundle {
+        let reference = super::bundle::put(bundle, FileKind::Json, text, args, &crib)?;
+        let missing = missing(import, &crib);
+        match output.json() {
+            true => {
+                let mut value = document(import, None, missing);
+                value["tool"] = json!(reference);
+                output.document(&json!({"ok": true, "value": value}));
+            }
+            false => {
+                output.line(&format!("put {}", text::visible(&reference)));
+                report(import, &word(&reference), missing, &crib, output);
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let place = place(args, name, "json", &crib)?;
     write_and_pin(&place, text, &crib)?;
     let missing = missing(import, &crib);
     match output.json() {
-        true => output.document(&json!({"ok": true, "value": document(import, &place, missing)})),
-        false => report(import, &place, missing, &crib, output),
+        true => {
+            let value = document(import, Some(&place), missing);
+            output.document(&json!({"ok": true, "value": value}));
+        }
+        false => {
+            output.line(&format!("wrote {}", tool_file::shown(&place.path, &crib)));
+            report(import, &place.name, missing, &crib, output);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -232,7 +256,8 @@ fn missing(import: &Import, crib: &Crib) -> Option<Missing> {
     (!is_listed).then(|| Missing::of(&import.host, crib))
 }
 
-fn document(import: &Import, place: &Place, missing: Option<Missing>) -> Value {
+/// What was made, as a program reads it. A tool of a bundle has no file.
+fn document(import: &Import, place: Option<&Place>, missing: Option<Missing>) -> Value {
     let left_out = import.left_out.iter();
     let left_out: Vec<Value> = left_out
         .map(|(what, why)| json!({"what": what, "why": why}))
@@ -245,9 +270,9 @@ fn document(import: &Import, place: &Place, missing: Option<Missing>) -> Value {
     let arguments: Vec<Value> = arguments
         .map(|argument| json!({"name": argument.name, "type": argument.kind, "place": argument.place}))
         .collect();
-    json!({
-        "tool": place.name,
-        "file": place.path,
+    let mut document = json!({
+        "tool": place.map(|place| &place.name),
+        "file": place.map(|place| &place.path),
         "created": true,
         "method": import.method,
         "url": import.url,
@@ -256,11 +281,14 @@ fn document(import: &Import, place: &Place, missing: Option<Missing>) -> Value {
         "leftOut": left_out,
         "notes": import.notes,
         "allowedHosts": missing.map(|missing| missing.hosts),
-    })
+    });
+    if let (Value::Object(fields), None) = (&mut document, place) {
+        fields.shift_remove("file");
+    }
+    document
 }
 
-fn report(import: &Import, place: &Place, missing: Option<Missing>, crib: &Crib, output: &Output) {
-    output.line(&format!("wrote {}", tool_file::shown(&place.path, crib)));
+fn report(import: &Import, name: &str, missing: Option<Missing>, crib: &Crib, output: &Output) {
     output.say(&format!("  {} {}", import.method, import.url));
     let mut rows: Vec<(&str, String)> = Vec::new();
     for argument in &import.arguments {
@@ -288,7 +316,6 @@ fn report(import: &Import, place: &Place, missing: Option<Missing>, crib: &Crib,
         output.say(&format!("the host is not allowed yet; {place}"));
         output.say(&format!("  {}", missing.line()));
     }
-    let name = &place.name;
     let mut commands: Vec<(String, &str)> = Vec::new();
     for secret in &import.secrets {
         let set = format!("toolcrib secret set {} --host {}", secret.name, import.host);

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::file::LogFiles;
 use super::line::push_line;
+use crate::record::usage::UsageLog;
 use crate::record::{CallRecord, Recorder};
 
 /// How many records, and roughly how many bytes of them, wait at most before senders do.
@@ -76,6 +77,7 @@ impl CallLogHealth {
 pub struct CallLog {
     path: PathBuf,
     options: CallLogOptions,
+    usage: Option<Arc<UsageLog>>,
     shared: Arc<Shared>,
 }
 
@@ -129,18 +131,30 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets records collect for a moment, and then waits until there are any.
-    fn wait_for_work<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    /// Lets records collect for a moment, and then waits until there are any, or something else is due.
+    fn wait_for_work<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        due: Option<Duration>,
+    ) -> MutexGuard<'a, State> {
         let (mut state, _) = self
             .work
             .wait_timeout_while(state, LINGER, |state| !state.is_urgent())
             .unwrap_or_else(PoisonError::into_inner);
         if state.queue.is_empty() && !state.is_urgent() {
             state.is_asleep = true;
-            state = self
-                .work
-                .wait_while(state, |state| state.queue.is_empty() && !state.is_urgent())
-                .unwrap_or_else(PoisonError::into_inner);
+            let is_idle = |state: &mut State| state.queue.is_empty() && !state.is_urgent();
+            state = match due {
+                Some(due) => self
+                    .work
+                    .wait_timeout_while(state, due, is_idle)
+                    .map(|(state, _)| state)
+                    .unwrap_or_else(|poisoned| poisoned.into_inner().0),
+                None => self
+                    .work
+                    .wait_while(state, is_idle)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
             state.is_asleep = false;
         }
         state
@@ -164,8 +178,16 @@ impl CallLog {
         CallLog {
             path: path.into(),
             options,
+            usage: None,
             shared: Arc::default(),
         }
+    }
+
+    /// Has the writer count the calls of each tool, too: it has every record at hand.
+    #[must_use]
+    pub fn counting(mut self, usage: Arc<UsageLog>) -> Self {
+        self.usage = Some(usage);
+        self
     }
 
     /// How the log has fared so far. Records on their way are not counted yet.
@@ -177,6 +199,7 @@ impl CallLog {
         let writer = Writer {
             shared: Arc::clone(&self.shared),
             files: LogFiles::new(self.path.clone(), self.options),
+            usage: self.usage.clone(),
             records: Vec::new(),
             lines: Vec::new(),
         };
@@ -257,6 +280,7 @@ fn rough_size(record: &CallRecord) -> usize {
 struct Writer {
     shared: Arc<Shared>,
     files: LogFiles,
+    usage: Option<Arc<UsageLog>>,
     /// Kept from batch to batch, like `lines`, for its memory.
     records: Vec<CallRecord>,
     lines: Vec<u8>,
@@ -280,6 +304,7 @@ impl Writer {
             if is_flush && let Err(error) = self.files.sync() {
                 tally.lose(0, error);
             }
+            let due = self.usage.as_ref().and_then(|usage| usage.settle(is_flush));
 
             state = shared.lock();
             state.health.add(tally);
@@ -290,7 +315,7 @@ impl Writer {
             if state.is_closing && state.queue.is_empty() {
                 return;
             }
-            state = shared.wait_for_work(state);
+            state = shared.wait_for_work(state, due);
         }
     }
 
@@ -301,6 +326,9 @@ impl Writer {
         self.lines.clear();
         self.lines.push(b'\n');
         for record in records.drain(..) {
+            if let Some(usage) = &self.usage {
+                usage.count(&record);
+            }
             match push_line(&mut self.lines, record) {
                 Ok(()) => waiting += 1,
                 Err(error) => tally.lose(1, error),

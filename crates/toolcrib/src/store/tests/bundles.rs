@@ -1,12 +1,11 @@
 //! Bundles: times, the switch, the bin, and who may have which slug.
 
 use super::*;
+use crate::model::error::{ErrorCode, ToolError};
 
-fn code(error: StoreError) -> crate::model::error::ErrorCode {
-    crate::model::error::ToolError::from(error).code()
+fn code(error: StoreError) -> ErrorCode {
+    ToolError::from(error).code()
 }
-
-use crate::model::error::ErrorCode;
 
 #[test]
 fn a_bundle_is_written_as_s4_spells_it() {

@@ -104,7 +104,7 @@ fn each_kind_of_damage_has_its_reason_and_is_set_aside() {
         assert!(aside.symlink_metadata().is_ok());
         let name = aside.file_name().unwrap().to_str().unwrap();
         assert!(
-            name.starts_with("20260101T000000Z-") && name.ends_with(".json"),
+            name.starts_with("20260101T000000Z-bundles-") && name.ends_with(".json"),
             "{name}"
         );
         assert!(store.damage().is_empty() && place.store().damage().is_empty());
@@ -180,7 +180,7 @@ fn a_bundle_without_its_file_keeps_its_tools_but_is_not_there() {
         store.put_tool(manifest(&key(id, "c", "v1"))).map(drop),
         store.delete_bundle(id).map(drop),
         store
-            .install(bundle(id, "acme"), Vec::new(), Install::Update)
+            .install(install::bundle(id, "acme"), Vec::new(), Install::Update)
             .map(drop),
     ] {
         assert!(matches!(refused, Err(StoreError::Damaged { .. })));
@@ -311,8 +311,4 @@ fn a_damage_that_names_another_place_is_refused() {
             Err(StoreError::Invalid(_))
         ));
     }
-}
-
-fn bundle(id: BundleId, name: &str) -> Bundle {
-    super::install::bundle(id, name)
 }

@@ -20,6 +20,7 @@ const OF_FILES: &[&str] = &[
     "provider-loss",
     "not-expressible",
     "argument-is-secret",
+    "said-twice",
     "json-extension",
 ];
 

@@ -6,8 +6,12 @@ mod links;
 mod names;
 mod reload;
 mod rules;
+mod stored;
+mod stored_bundles;
+mod stored_follow;
 mod switches;
 mod trust;
+mod usage;
 
 use std::path::{Path, PathBuf};
 

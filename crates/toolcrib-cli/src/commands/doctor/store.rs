@@ -1,0 +1,152 @@
+//! What `doctor` looks at in the home: the store's bundles and tools, damaged files, the bin; and `--fix`.
+
+use jiff::{Timestamp, ToSpan as _};
+use toolcrib::Crib;
+use toolcrib::crib::{BundleKind, BundleView, HomeProblem};
+use toolcrib::model::text::visible;
+use toolcrib::registry::{Availability, Source};
+
+use super::Finding;
+
+/// More of one kind are counted, not shown.
+const MAX_SHOWN: usize = 20;
+/// How often `--fix` looks again: setting a file aside may bring another one to light.
+const MAX_ROUNDS: usize = 5;
+
+/// What is in the store, and what is wrong with it and the other files of the home.
+pub(super) fn look(crib: &Crib, findings: &mut Vec<Finding>) {
+    let problems = crib.home_problems();
+    let bundles: Vec<BundleView> = crib
+        .bundles()
+        .into_iter()
+        .filter(|view| view.kind == BundleKind::Store)
+        .collect();
+    if !bundles.is_empty() {
+        let tools: usize = bundles.iter().map(|view| view.tools).sum();
+        let count = |count: usize, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
+        let message = format!(
+            "{} with {}",
+            count(bundles.len(), "bundle", "bundles"),
+            count(tools, "tool", "tools")
+        );
+        findings.push(Finding::ok("store", message));
+    }
+    for view in &bundles {
+        findings.extend(in_the_bin(view));
+    }
+    for problem in &problems {
+        findings.extend(wrong(problem, crib));
+    }
+    cannot_run(crib, findings);
+}
+
+/// A bundle in the bin, and until when it is there.
+fn in_the_bin(view: &BundleView) -> Option<Finding> {
+    let deleted = view.bundle.soft_deleted_at?;
+    let slug = &view.bundle.slug;
+    let message = match view.tools {
+        0 => {
+            let end = deleted.checked_add(48.hours()).unwrap_or(Timestamp::MAX);
+            format!("`{slug}` is empty, and gone for good after {}", minute(end))
+        }
+        tools => format!(
+            "`{slug}` is there since {} with {tools} of its tools, and stays as long as it has any",
+            minute(deleted)
+        ),
+    };
+    let mut finding = Finding::ok("bin", message);
+    finding.fix = Some(format!("`toolcrib bundle restore {slug}` takes it out"));
+    Some(finding)
+}
+
+fn minute(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// What is wrong with files of the home; the home itself and the secrets have checks of their own.
+fn wrong(problem: &HomeProblem, crib: &Crib) -> Option<Finding> {
+    if problem.file.is_empty() {
+        return None;
+    }
+    let whose = problem.record().and_then(|damage| {
+        let (slug, version) = damage.tool.as_ref()?;
+        let bundle = crib.store().bundle(damage.bundle).ok()?;
+        Some(format!(" (`{}/{slug}@{version}`)", bundle.bundle.slug))
+    });
+    let message = format!(
+        "{}{}: {}",
+        problem.file,
+        whose.unwrap_or_default(),
+        problem.reason
+    );
+    Some(match problem.is_damage() {
+        true => {
+            let fix = "`toolcrib doctor --fix` moves what cannot be read to `damaged` of the home";
+            Finding::broken("files", message, fix)
+        }
+        false => Finding::warning("files", message, "`toolcrib doctor --fix` puts it right"),
+    })
+}
+
+/// Tools of the store that are switched on and cannot run.
+fn cannot_run(crib: &Crib, findings: &mut Vec<Finding>) {
+    let mut entries = crib.registry().entries();
+    let shadowed = crib.registry().shadowed();
+    entries.extend(shadowed.into_iter().map(|(entry, _)| entry));
+    let lacking: Vec<(String, String)> = entries
+        .iter()
+        .filter(|entry| entry.source() == Source::Store)
+        .filter_map(|entry| match entry.availability() {
+            Availability::Unavailable { reason } => Some((entry.spec().reference(), reason)),
+            Availability::Ready | Availability::Disabled { .. } => None,
+        })
+        .collect();
+    for (reference, reason) in lacking.iter().take(MAX_SHOWN) {
+        let fix = format!("`toolcrib explain {reference}` says more");
+        let message = format!("`{reference}` cannot run here: {reason}");
+        findings.push(Finding::warning("stored tools", message, fix));
+    }
+    if let Some(more) = lacking
+        .len()
+        .checked_sub(MAX_SHOWN)
+        .filter(|more| *more > 0)
+    {
+        let message = format!("{more} more cannot run here");
+        let fix = "`toolcrib list --all` lists them";
+        findings.push(Finding::warning("stored tools", message, fix));
+    }
+}
+
+/// Puts right what can be put right, and says what was done.
+pub(super) fn fix(crib: &Crib, findings: &mut Vec<Finding>) {
+    let mut tried: Vec<HomeProblem> = Vec::new();
+    for _ in 0..MAX_ROUNDS {
+        let problems: Vec<HomeProblem> = crib
+            .home_problems()
+            .into_iter()
+            .filter(|problem| !tried.contains(problem))
+            .collect();
+        if problems.is_empty() {
+            break;
+        }
+        for problem in problems {
+            let file = match problem.file.as_str() {
+                "" => "the home",
+                file => file,
+            };
+            let reason = visible(&problem.reason);
+            findings.push(match crib.put_right(&problem) {
+                Ok(done) => Finding::ok("fixed", format!("{file}: {reason}: {done}")),
+                Err(error) => Finding::broken(
+                    "fixed",
+                    format!("{file}: {reason}: {error}"),
+                    "check owner and modes of the home, and whether the disk is full",
+                ),
+            });
+            tried.push(problem);
+        }
+    }
+}

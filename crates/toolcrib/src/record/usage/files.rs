@@ -1,0 +1,331 @@
+//! The files of the counts: how they grow, how they are folded, how they are read.
+//!
+//! Appending takes a shared lock of `usage.jsonl` itself, without waiting for it; folding takes an exclusive one for the moment in
+//! which it gives the file another name (`usage.<number>.jsonl`), so that nobody appends to a file that was read already. What is folded
+//! says up to which number in `usage.json`: whoever dies between writing that and removing the numbered file has nothing counted twice.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::counts::Counts;
+use crate::storage::{DurableDir, StorageError, set_aside};
+
+/// Where the lines are.
+pub(super) const LINES: &str = "usage.jsonl";
+/// Where they are folded into.
+pub(super) const FOLDED: &str = "usage.json";
+/// The directory of the home.
+const STATE: &str = "state";
+
+/// Lines of this size are folded, or of a quarter of what they are folded into, if that is more.
+const FOLD_BYTES: u64 = 64 * 1024;
+/// Lines that nobody can fold are not made longer than this.
+const MAX_LINES_BYTES: u64 = 8 * 1024 * 1024;
+/// The most that is kept.
+const MAX_FOLDED_BYTES: usize = 16 * 1024 * 1024;
+/// How often a file that is just being folded is tried again.
+const MAX_ATTEMPTS: u32 = 50;
+
+/// What is in `usage.json`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Folded {
+    /// The number of the last file whose lines are in here.
+    folded: u64,
+    counts: Counts,
+}
+
+/// What the files say.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) counts: Counts,
+    /// Lines that say nothing.
+    pub(super) damaged_lines: usize,
+    /// What is wrong with the files themselves, with the name of each.
+    pub(super) problems: Vec<(String, String)>,
+}
+
+/// Tells whether the files are what they were.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Stamp([Option<(u64, u64, i64, i64)>; 2]);
+
+/// The files of a home.
+#[derive(Debug)]
+pub(super) struct UsageFiles {
+    home: PathBuf,
+    state: PathBuf,
+}
+
+/// Counts that could not be appended, and why.
+pub(super) struct Unwritten {
+    pub(super) counts: Counts,
+    pub(super) why: String,
+}
+
+impl UsageFiles {
+    pub(super) fn at(home: &Path) -> Self {
+        UsageFiles {
+            home: home.to_owned(),
+            state: home.join(STATE),
+        }
+    }
+
+    /// Appends counts. Returns whether the lines are to be folded.
+    pub(super) fn append(&self, counts: &Counts) -> Result<bool, Unwritten> {
+        let failed = |why: &dyn ToString| Unwritten {
+            counts: counts.clone(),
+            why: why.to_string(),
+        };
+        let file = self.open_lines().map_err(|error| failed(&error))?;
+        let size = file.metadata().map_err(|error| failed(&error))?.len();
+        if size > MAX_LINES_BYTES {
+            return Err(failed(&format!(
+                "`{LINES}` is over {MAX_LINES_BYTES} bytes"
+            )));
+        }
+        let lines = counts.lines();
+        let bytes: Vec<u8> = lines.iter().flat_map(|(_, line)| line).copied().collect();
+        let written = write_once(&file, &bytes).map_err(|error| failed(&error))?;
+        if written < bytes.len() {
+            // A full disk takes a part. What is whole in it counts.
+            let mut end = 0;
+            let mut rest = Counts::default();
+            for (counts, line) in &lines {
+                end += line.len();
+                if end > written {
+                    rest.merge(counts);
+                }
+            }
+            return Err(Unwritten {
+                counts: rest,
+                why: format!("cannot append to `{LINES}`: the disk is full"),
+            });
+        }
+        Ok(self.is_long(size + written as u64))
+    }
+
+    fn is_long(&self, size: u64) -> bool {
+        let folded =
+            || std::fs::metadata(self.state.join(FOLDED)).map_or(0, |metadata| metadata.len());
+        size > FOLD_BYTES && size > folded() / 4
+    }
+
+    /// Opens the lines so that nobody folds them meanwhile.
+    fn open_lines(&self) -> Result<File, StorageError> {
+        let dir = DurableDir::create(&self.state)?;
+        let failed = |error: io::Error| StorageError::io("append to", LINES, error);
+        for _ in 0..MAX_ATTEMPTS {
+            let file = dir.open_to_append(LINES)?;
+            match file.try_lock_shared() {
+                Ok(()) if is_current(&dir, &file)? => return Ok(file),
+                // It got another name, or will within a moment, unless whoever gives it one was stopped there.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
+        Err(failed(io::Error::other(
+            "it is being folded by another process",
+        )))
+    }
+
+    /// Adds the lines to `usage.json`, if nobody is at it already. A damaged `usage.json` is set aside first, as are lines that are no
+    /// file; returns what was, with where it is now.
+    pub(super) fn fold(&self, now: Timestamp) -> Result<Vec<(String, PathBuf)>, StorageError> {
+        let Some(dir) = open_if_there(&self.state)? else {
+            return Ok(Vec::new());
+        };
+        let Some(lock) = dir.try_lock()? else {
+            return Ok(Vec::new());
+        };
+        let mut moved = Vec::new();
+        let mut put_away = |name: &str| -> Result<(), StorageError> {
+            let file = format!("{STATE}/{name}");
+            let place = set_aside(&self.home, &file, now)?;
+            moved.push((file, place));
+            Ok(())
+        };
+        let mut folded = match read_folded(&dir) {
+            Ok(folded) => folded,
+            Err(_) => {
+                put_away(FOLDED)?;
+                Folded::default()
+            }
+        };
+        let before = folded.folded;
+        let mut numbers = numbered(&dir)?;
+        let next = numbers.last().copied().unwrap_or(0).max(before) + 1;
+        match dir.open_file(LINES) {
+            Ok(Some(file)) => {
+                if file.try_lock().is_ok() && is_current(&dir, &file)? {
+                    dir.rename(&lock, LINES, &numbered_name(next))?;
+                    numbers.push(next);
+                }
+            }
+            Ok(None) => {}
+            Err(StorageError::NotAFile { .. }) => put_away(LINES)?,
+            Err(error) => return Err(error),
+        }
+        let fresh: Vec<u64> = numbers.iter().copied().filter(|n| *n > before).collect();
+        if let Some(last) = fresh.last() {
+            for number in &fresh {
+                let name = numbered_name(*number);
+                match dir.read(&name, MAX_LINES_BYTES * 2) {
+                    Ok(bytes) => {
+                        folded.counts.add_lines(&bytes.unwrap_or_default());
+                    }
+                    Err(_) => put_away(&name)?,
+                }
+            }
+            folded.folded = *last;
+            folded.counts.forget(now);
+            dir.write(&lock, FOLDED, &to_bytes(&mut folded)?)?;
+        }
+        for number in numbers {
+            dir.remove(&lock, &numbered_name(number))?;
+        }
+        Ok(moved)
+    }
+
+    /// What all files say together.
+    pub(super) fn read(&self) -> Read {
+        let mut read = Read::default();
+        for _ in 0..4 {
+            let before = self.stamp();
+            read = self.read_once();
+            // Or else somebody has folded meanwhile, and a part may be there twice, or not at all.
+            if self.stamp() == before {
+                break;
+            }
+        }
+        read
+    }
+
+    fn read_once(&self) -> Read {
+        let mut read = Read::default();
+        let dir = match open_if_there(&self.state) {
+            Ok(Some(dir)) => dir,
+            Ok(None) => return read,
+            Err(error) => {
+                read.problems.push((STATE.to_owned(), error.to_string()));
+                return read;
+            }
+        };
+        let mut trouble = |name: &str, why: String| {
+            read.problems.push((format!("{STATE}/{name}"), why));
+        };
+        let folded = read_folded(&dir).unwrap_or_else(|why| {
+            trouble(FOLDED, why);
+            Folded::default()
+        });
+        read.counts = folded.counts;
+        let numbers = numbered(&dir).unwrap_or_default();
+        let fresh = numbers.into_iter().filter(|n| *n > folded.folded);
+        let names = fresh.map(numbered_name).chain([LINES.to_owned()]);
+        for name in names {
+            match dir.read(&name, MAX_LINES_BYTES * 2) {
+                Ok(bytes) => {
+                    read.damaged_lines += read.counts.add_lines(&bytes.unwrap_or_default());
+                }
+                Err(error) => trouble(&name, error.to_string()),
+            }
+        }
+        read
+    }
+
+    /// Tells, with two system calls, whether something has changed.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp([FOLDED, LINES].map(|name| {
+            let stat = rustix::fs::lstat(self.state.join(name)).ok()?;
+            #[expect(
+                clippy::cast_possible_wrap,
+                clippy::unnecessary_cast,
+                reason = "the types of these fields depend on the platform"
+            )]
+            Some((
+                stat.st_ino as u64,
+                stat.st_size as u64,
+                stat.st_mtime as i64,
+                stat.st_mtime_nsec as i64,
+            ))
+        }))
+    }
+}
+
+/// Opens a directory if there is one. Where the home is a file, there is none.
+fn open_if_there(path: &Path) -> Result<Option<DurableDir>, StorageError> {
+    match DurableDir::open(path) {
+        Err(StorageError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotADirectory => {
+            Ok(None)
+        }
+        opened => opened,
+    }
+}
+
+/// Whether an open file is still the one that has the name of the lines.
+fn is_current(dir: &DurableDir, file: &File) -> Result<bool, StorageError> {
+    let failed = |error: io::Error| StorageError::io("read", LINES, error);
+    let ours = file.metadata().map_err(failed)?;
+    let Some(there) = dir.open_file(LINES)? else {
+        return Ok(false);
+    };
+    let there = there.metadata().map_err(failed)?;
+    Ok(there.ino() == ours.ino() && there.dev() == ours.dev())
+}
+
+/// Hands all bytes to the system in one go; a part of them goes in where the disk is full.
+fn write_once(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match file.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// The numbers of the files that were given one, in order.
+fn numbered(dir: &DurableDir) -> Result<Vec<u64>, StorageError> {
+    let number = |name: &String| {
+        let number = name.strip_prefix("usage.")?.strip_suffix(".jsonl")?;
+        let number: u64 = number.parse().ok()?;
+        (numbered_name(number) == *name && number < u64::MAX / 2).then_some(number)
+    };
+    let mut numbers: Vec<u64> = dir.list()?.iter().filter_map(number).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+fn numbered_name(number: u64) -> String {
+    format!("usage.{number}.jsonl")
+}
+
+/// What was folded; the error says what is wrong with it.
+fn read_folded(dir: &DurableDir) -> Result<Folded, String> {
+    let bytes = dir
+        .read(FOLDED, MAX_FOLDED_BYTES as u64 * 2)
+        .map_err(|error| error.to_string())?;
+    let Some(bytes) = bytes else {
+        return Ok(Folded::default());
+    };
+    let folded: Folded = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    match folded.folded < u64::MAX / 2 {
+        true => Ok(folded),
+        false => Err("`folded` is no number of a file".to_owned()),
+    }
+}
+
+/// As the file has it. Where that is too much, only the tools that were called last are kept.
+fn to_bytes(folded: &mut Folded) -> Result<Vec<u8>, StorageError> {
+    loop {
+        let bytes = serde_json::to_vec(folded)
+            .map_err(|error| StorageError::io("write", FOLDED, io::Error::from(error)))?;
+        if bytes.len() <= MAX_FOLDED_BYTES || folded.counts.is_empty() {
+            return Ok(bytes);
+        }
+        folded.counts.keep_latest(folded.counts.len() / 2);
+    }
+}

@@ -1,0 +1,216 @@
+//! How often each tool was called, and when last: [`UsageLog`], in `state/` of the home.
+//!
+//! ```text
+//! state/usage.jsonl       what was called lately: {"tool":"core/read-file@v1","calls":3,"at":"…"}
+//! state/usage.json        what all lines before added up to
+//! ```
+//!
+//! A call counts when it reached its tool, whatever came of it ([`CallRecord::reached`]): one that was refused, by rules or by a
+//! person or for its arguments, does not, nor does an outcome that was given again. Nothing of this is written into a tool's definition.
+//!
+//! The thread of the call log counts, so a call itself pays nothing for it. Lines are appended once a second at most, and when
+//! somebody flushes; without `fsync`, since a number that a power failure makes smaller harms nobody. Trouble with the disk costs
+//! counts, never a call. Several processes share the files and see each other's counts.
+
+mod counts;
+mod files;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use self::counts::{Counts, Row};
+use self::files::{Read, Stamp, UsageFiles};
+use super::CallRecord;
+use crate::model::spec::ToolSpec;
+use crate::storage::StorageError;
+
+/// How long counts wait for more of them.
+const PACE: Duration = Duration::from_secs(1);
+/// For how long it is not looked again whether other processes have counted something.
+const GLANCE: Duration = Duration::from_millis(20);
+/// How many tools wait at most where nothing can be written.
+const MAX_WAITING: usize = 10_000;
+/// The bundle whose tools are others in another workspace.
+const LOCAL: &str = "local";
+
+/// How much a tool was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// How many calls reached it, in all processes of this home.
+    pub call_count: u64,
+    /// When the last of them began.
+    pub last_called_at: Option<Timestamp>,
+}
+
+/// What is wrong with the files of the counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageProblem {
+    /// The file, relative to the home.
+    pub file: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// The counts of a home. Nothing is created before the first call.
+#[derive(Debug)]
+pub struct UsageLog {
+    files: UsageFiles,
+    workspace: Option<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Counts that are in no file yet.
+    waiting: Counts,
+    /// When some were last appended, and what went wrong.
+    appended: Option<Instant>,
+    trouble: Option<String>,
+    /// What the files say, as of when.
+    known: Read,
+    stamp: Option<Stamp>,
+    looked: Option<Instant>,
+}
+
+impl UsageLog {
+    /// The counts of a home, for calls in a workspace.
+    pub fn at(home: &Path, workspace: Option<&Path>) -> Self {
+        UsageLog {
+            files: UsageFiles::at(home),
+            workspace: workspace.map(|path| path.to_string_lossy().into_owned()),
+            state: Mutex::default(),
+        }
+    }
+
+    /// How much a tool was used, by this process and others.
+    ///
+    /// The files are read when they have changed, which is looked for 50 times a second at most.
+    pub fn of(&self, spec: &ToolSpec) -> Usage {
+        let mut state = self.lock();
+        self.refresh(&mut state);
+        let (workspace, tool) = (self.place(spec.bundle.as_str()), spec.reference());
+        let kept = state.known.counts.get(workspace, &tool);
+        let waiting = state.waiting.get(workspace, &tool);
+        Usage {
+            call_count: kept.call_count.saturating_add(waiting.call_count),
+            last_called_at: kept.last_called_at.max(waiting.last_called_at),
+        }
+    }
+
+    /// What is wrong with the files. Calls go on regardless; the counts that a file held are not there.
+    pub fn problems(&self) -> Vec<UsageProblem> {
+        let read = self.files.read();
+        let files = read.problems.into_iter();
+        let mut problems: Vec<UsageProblem> = files
+            .map(|(file, reason)| UsageProblem { file, reason })
+            .collect();
+        if read.damaged_lines > 0 {
+            problems.push(UsageProblem {
+                file: format!("state/{}", files::LINES),
+                reason: format!("{} damaged lines are passed over", read.damaged_lines),
+            });
+        }
+        problems
+    }
+
+    /// What last went wrong with counting in this process.
+    pub fn trouble(&self) -> Option<String> {
+        self.lock().trouble.clone()
+    }
+
+    /// Puts everything into one file, leaving damaged lines out. Files that cannot be read are moved to `damaged/` of the home;
+    /// returns those, with where they are now.
+    pub fn mend(&self) -> Result<Vec<(String, PathBuf)>, StorageError> {
+        let moved = self.files.fold(Timestamp::now());
+        self.lock().stamp = None;
+        moved
+    }
+
+    /// Counts a call, if it reached its tool. For the thread of the call log.
+    pub(super) fn count(&self, record: &CallRecord) {
+        let (Some(bundle), Some(slug), Some(version), true) = (
+            &record.bundle,
+            &record.slug,
+            &record.version,
+            record.reached,
+        ) else {
+            return;
+        };
+        let mut state = self.lock();
+        if state.waiting.len() < MAX_WAITING {
+            let tool = format!("{bundle}/{slug}@{version}");
+            let row = Row {
+                call_count: 1,
+                last_called_at: record.start_time,
+            };
+            state.waiting.add(self.place(bundle.as_str()), &tool, row);
+        }
+    }
+
+    /// Appends what waits, if that is due. Returns when it is, if not.
+    pub(super) fn settle(&self, now_or_never: bool) -> Option<Duration> {
+        let mut state = self.lock();
+        if state.waiting.is_empty() {
+            return None;
+        }
+        if !now_or_never
+            && let Some(appended) = state.appended
+            && let Some(left) = PACE
+                .checked_sub(appended.elapsed())
+                .filter(|left| !left.is_zero())
+        {
+            return Some(left);
+        }
+        state.appended = Some(Instant::now());
+        // In the lock, or whoever asks meanwhile would see fewer than before. It is an append to a file, no more.
+        let is_long = match self.files.append(&state.waiting) {
+            Ok(is_long) => {
+                state.waiting = Counts::default();
+                state.trouble = None;
+                is_long
+            }
+            Err(unwritten) => {
+                state.waiting = unwritten.counts;
+                state.trouble = Some(unwritten.why);
+                false
+            }
+        };
+        state.stamp = None;
+        drop(state);
+        if is_long && let Err(error) = self.files.fold(Timestamp::now()) {
+            self.lock().trouble = Some(error.to_string());
+        }
+        // After trouble the next call tries again.
+        None
+    }
+
+    fn refresh(&self, state: &mut State) {
+        let is_fresh =
+            state.stamp.is_some() && state.looked.is_some_and(|looked| looked.elapsed() < GLANCE);
+        if is_fresh {
+            return;
+        }
+        let stamp = self.files.stamp();
+        if state.stamp.as_ref() != Some(&stamp) {
+            state.known = self.files.read();
+            state.stamp = Some(stamp);
+        }
+        state.looked = Some(Instant::now());
+    }
+
+    fn place(&self, bundle: &str) -> Option<&str> {
+        self.workspace.as_deref().filter(|_| bundle == LOCAL)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

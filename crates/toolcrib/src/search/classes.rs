@@ -1,0 +1,127 @@
+//! The documents of one segment that match a query, class by class.
+
+use super::Class;
+use super::bits::Bits;
+use super::near::Near;
+use super::segment::Segment;
+use super::words::Query;
+
+/// A query with what only has to be made once for all segments.
+pub(super) struct Prepared<'a> {
+    query: &'a Query,
+    /// Each word with what is near to it.
+    words: Vec<(&'a str, Option<Near>)>,
+}
+
+impl<'a> Prepared<'a> {
+    pub(super) fn new(query: &'a Query) -> Self {
+        let words = query.words.iter();
+        let mut words: Vec<_> = words.map(|word| (word.as_str(), Near::of(word))).collect();
+        // What must be spelt right leaves fewer documents, and costs less.
+        words.sort_by_key(|(_, near)| near.is_some());
+        Prepared { query, words }
+    }
+}
+
+/// What matches in one segment. Classes are asked for in their order, each at most once.
+pub(super) struct Matches<'a> {
+    segment: &'a Segment,
+    prepared: &'a Prepared<'a>,
+    /// Those that are dead or in a class that was asked for.
+    done: Bits,
+    /// For each word the documents that have a word which starts with it, once somebody needed to know.
+    starts: Vec<Bits>,
+}
+
+impl<'a> Matches<'a> {
+    pub(super) fn new(
+        segment: &'a Segment,
+        dead: Option<&Bits>,
+        prepared: &'a Prepared<'a>,
+    ) -> Self {
+        Matches {
+            done: dead.map_or_else(|| Bits::none(segment.len()), Bits::clone),
+            starts: Vec::new(),
+            segment,
+            prepared,
+        }
+    }
+
+    /// The documents of a class.
+    pub(super) fn of_class(&mut self, class: Class) -> Bits {
+        let mut found = self.matching(class);
+        found.take_out(&self.done);
+        self.done.add(&found);
+        found
+    }
+
+    /// The documents that match as well as a class asks for, or better.
+    fn matching(&mut self, class: Class) -> Bits {
+        let (segment, prepared) = (self.segment, self.prepared);
+        let mut found = Bits::none(segment.len());
+        if prepared.query.is_blank {
+            return match class {
+                Class::Prefix => Bits::all(segment.len()),
+                Class::WholeWord | Class::WordStart | Class::Fuzzy => found,
+            };
+        }
+        let words = &prepared.words;
+        if words.is_empty() {
+            return found;
+        }
+        match class {
+            Class::Prefix => {
+                segment.add_with_field_start(&prepared.query.pieces, &mut found);
+                segment.add_with_squashed_start(&prepared.query.squashed, &mut found);
+                found
+            }
+            Class::WholeWord => {
+                let of_word = |at: usize| {
+                    let mut set = Bits::none(segment.len());
+                    segment.add_with_word(words[at].0, &mut set);
+                    set
+                };
+                all_of((0..words.len()).map(of_word)).unwrap_or(found)
+            }
+            Class::WordStart => {
+                self.find_starts();
+                all_of(self.starts.iter().cloned()).unwrap_or(found)
+            }
+            Class::Fuzzy => {
+                if words.iter().all(|(_, near)| near.is_none()) {
+                    return found;
+                }
+                self.find_starts();
+                let of_word = |at: usize| {
+                    let mut set = self.starts[at].clone();
+                    if let Some(near) = &words[at].1 {
+                        segment.add_with_near_word(near, &mut set);
+                    }
+                    set
+                };
+                all_of((0..words.len()).map(of_word)).unwrap_or(found)
+            }
+        }
+    }
+
+    fn find_starts(&mut self) {
+        if self.starts.is_empty() {
+            let of_word = |(word, _): &(&str, Option<Near>)| {
+                let mut set = Bits::none(self.segment.len());
+                self.segment.add_with_word_start(word, &mut set);
+                set
+            };
+            self.starts = self.prepared.words.iter().map(of_word).collect();
+        }
+    }
+}
+
+/// What is in all of the sets; those after an empty intersection are not made.
+fn all_of(mut sets: impl Iterator<Item = Bits>) -> Option<Bits> {
+    let mut left = sets.next()?;
+    while !left.is_empty() {
+        let Some(set) = sets.next() else { break };
+        left.keep(&set);
+    }
+    Some(left)
+}

@@ -1,0 +1,220 @@
+//! A tool's file as what a store keeps of it: [`draft`].
+//!
+//! Ids and times are the store's; what a file says about them is not looked at, but for `toolID`, which the store keeps if it is free.
+
+use serde_json::{Map, Value, json};
+
+use super::definition::{FileDefinition, FileKind};
+use crate::definition::{self, Body, OddNumbers, Problem, Severity};
+use crate::manifest;
+use crate::model::ids::BundleId;
+use crate::model::manifest::ToolManifest;
+use crate::model::names::{Slug, Version, WireName};
+
+/// What came of reading a file for a store.
+#[derive(Debug)]
+pub struct Draft {
+    /// What there is to put, unless a problem is an error.
+    pub manifest: Option<ToolManifest>,
+    /// Everything that is wrong or doubtful in the file, with its places.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads a file as a tool of a bundle. What can only be seen with the tools, functions and secrets that there are is not checked here.
+///
+/// ```
+/// use toolcrib::model::ids::BundleId;
+/// use toolcrib::source::{FileKind, draft};
+/// let file = b"description: Says hello\ntags: [read]\nbash: echo hello {WHO}\nparameters:\n  WHO: {description: Whom}\n";
+/// let tool = draft(FileKind::Yaml, file, "say_hello", BundleId::generate()).manifest.unwrap();
+/// assert_eq!(tool.slug.as_str(), "say-hello");
+/// assert_eq!(tool.implementation["bash"], "echo hello {WHO}");
+/// ```
+pub fn draft(kind: FileKind, bytes: &[u8], stem: &str, bundle: BundleId) -> Draft {
+    let (fields, problems) = match kind {
+        FileKind::Yaml => of_yaml(bytes, stem),
+        FileKind::Json => of_json(bytes, stem),
+    };
+    let Some(mut fields) = fields else {
+        return Draft {
+            manifest: None,
+            problems,
+        };
+    };
+    let now = json!(jiff::Timestamp::now());
+    fields.insert("bundleID".to_owned(), json!(bundle));
+    fields.insert("createdAt".to_owned(), now.clone());
+    fields.insert("modifiedAt".to_owned(), now);
+    match serde_json::from_value(Value::Object(fields)) {
+        Ok(manifest) => Draft {
+            manifest: Some(manifest),
+            problems,
+        },
+        Err(error) => Draft {
+            manifest: None,
+            problems: vec![whole("wrong-type", error.to_string())],
+        },
+    }
+}
+
+type Fields = Map<String, Value>;
+
+fn of_json(bytes: &[u8], stem: &str) -> (Option<Fields>, Vec<Problem>) {
+    let mut fields = match manifest::as_json(bytes) {
+        Ok(Value::Object(fields)) => fields,
+        // The reader of HTTP tools says it best.
+        Ok(_) | Err(_) => return (None, manifest::read(bytes, stem).problems),
+    };
+    let is_http = match fields.get("type") {
+        Some(kind) => kind == "http",
+        // What has an implementation of another kind lacks its type.
+        None => true,
+    };
+    let mut problems = Vec::new();
+    if is_http {
+        let reading = manifest::read(bytes, stem);
+        problems = reading.problems;
+        let Some(definition) = reading.definition else {
+            return (None, problems);
+        };
+        fields.insert("type".to_owned(), json!("http"));
+        fields.insert("slug".to_owned(), json!(definition.slug));
+        name(&mut fields, &definition.name, &definition.slug);
+    }
+    if !fields.contains_key("slug") {
+        let Ok(wire) = WireName::parse(stem) else {
+            let message = "the tool has no `slug`, and the file's name is none".to_owned();
+            return (None, vec![whole("missing-field", message)]);
+        };
+        fields.insert("slug".to_owned(), json!(Slug::from_wire(&wire)));
+    }
+    fields
+        .entry("version")
+        .or_insert_with(|| json!(Version::v1()));
+    (Some(fields), problems)
+}
+
+fn of_yaml(bytes: &[u8], stem: &str) -> (Option<Fields>, Vec<Problem>) {
+    let reading = FileKind::Yaml.read(bytes, stem);
+    let problems = reading.problems;
+    let Some(FileDefinition::Command(tool)) = reading.definition else {
+        return (None, problems);
+    };
+    // Whether `1.50` is a text or a number depends on what it is for; the reader knows.
+    let readings = [OddNumbers::Texts, OddNumbers::Numbers];
+    let said = readings.into_iter().find_map(|odd| {
+        let said = definition::as_json(bytes, odd)?;
+        let text = serde_json::to_string_pretty(&said).ok()?;
+        let again = FileKind::Yaml.read(text.as_bytes(), stem);
+        again.definition.is_some().then_some(said)
+    });
+    let Some(Value::Object(mut implementation)) = said else {
+        let message = "what the file says cannot be kept as JSON".to_owned();
+        return (None, vec![whole("wrong-type", message)]);
+    };
+    // What the record says itself.
+    for key in ["name", "version", "description", "tags", "type"] {
+        implementation.shift_remove(key);
+    }
+    let kind = match &tool.body {
+        Body::Alias { .. } => "alias",
+        Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => "command",
+    };
+    let mut fields = Fields::new();
+    for (key, value) in [
+        ("slug", json!(tool.slug)),
+        ("version", json!(tool.version)),
+        ("description", json!(tool.description)),
+        ("type", json!(kind)),
+        ("tags", json!(tool.tags)),
+        ("impl", Value::Object(implementation)),
+    ] {
+        fields.insert(key.to_owned(), value);
+    }
+    name(&mut fields, &tool.name, &tool.slug);
+    (Some(fields), problems)
+}
+
+/// A name for models that does not follow from the slug is said.
+fn name(fields: &mut Fields, name: &WireName, slug: &Slug) {
+    if *name != WireName::derive(slug) {
+        fields.insert("name".to_owned(), json!(name));
+    }
+}
+
+fn whole(code: &'static str, message: String) -> Problem {
+    Problem {
+        code,
+        severity: Severity::Error,
+        span: 0..0,
+        line: 1,
+        column: 1,
+        message,
+        help: None,
+        fix: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drafted(kind: FileKind, text: &str, stem: &str) -> ToolManifest {
+        let draft = draft(kind, text.as_bytes(), stem, BundleId::generate());
+        draft
+            .manifest
+            .unwrap_or_else(|| panic!("{:?}", draft.problems))
+    }
+
+    #[test]
+    fn a_yaml_tool_becomes_a_command_whose_values_stay_as_they_are_written() {
+        let text = |default: &str| {
+            format!(
+                "name: greet_all\nversion: \"1.10\"\ndescription: Greets\ntags: [run]\nbash: echo {{WHO}}\nparameters:\n  WHO: {{description: Whom, {default}}}\n"
+            )
+        };
+        let tool = drafted(FileKind::Yaml, &text("default: \"5\""), "x");
+        assert_eq!(
+            (tool.slug.as_str(), tool.version.as_str()),
+            ("greet-all", "1.10")
+        );
+        assert_eq!(tool.tags, ["run"]);
+        assert!(tool.implementation.get("version").is_none());
+        let default = |text: &str| {
+            let tool = drafted(FileKind::Yaml, text, "x");
+            tool.implementation["parameters"]["WHO"]["default"].clone()
+        };
+        assert_eq!(default(&text("default: \"5\"")), json!("5"));
+        assert_eq!(default(&text("default: 1.50")), json!("1.50"));
+        assert_eq!(default(&text("type: number, default: 1.50")), json!(1.5));
+    }
+
+    #[test]
+    fn comments_are_allowed_in_json_and_a_slug_may_be_the_name_of_the_file() {
+        let text = "{ // S4\n \"type\": \"go\", \"description\": \"d\", \"impl\": {\"goFunc\": \"a.B\"}, }";
+        let tool = drafted(FileKind::Json, text, "read_it");
+        assert_eq!(tool.slug.as_str(), "read-it");
+        assert_eq!(tool.version, Version::v1());
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_place() {
+        let text = "{\n  \"description\": \"d\",\n  \"impl\": {\"urlTempalte\": \"https://example.com/\"}\n}";
+        let draft = draft(
+            FileKind::Json,
+            text.as_bytes(),
+            "weather",
+            BundleId::generate(),
+        );
+        assert!(draft.manifest.is_none());
+        assert!(draft.problems.iter().any(|problem| problem.line == 3));
+        for text in ["[]", "{", "", "null"] {
+            let bundle = BundleId::generate();
+            let draft = super::draft(FileKind::Json, text.as_bytes(), "weather", bundle);
+            assert!(
+                draft.manifest.is_none() && !draft.problems.is_empty(),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What a record of the store says, by its kind: [`Implementation`].
+//!
+//! Reading needs nothing but the record: whether the tools, functions and programs that it names are there is found out when its tool
+//! is made, and never written back.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::text::RecordText;
+use crate::definition::problem::Found;
+use crate::definition::{self, Definition, Problem, Severity};
+use crate::manifest::fields::HTTP_FIELDS;
+use crate::manifest::{self, HttpDefinition};
+use crate::model::digest::Digester;
+use crate::model::manifest::{ToolKind, ToolManifest};
+use crate::model::names::WireName;
+use crate::model::text::shorten;
+use crate::schema::Schema;
+
+/// What a record's tool does.
+#[derive(Clone)]
+pub(super) enum Implementation {
+    /// It sends requests.
+    Http(Arc<HttpDefinition>),
+    /// It runs commands, or another tool with presets.
+    Command(Arc<Definition>),
+    /// It is a function of this name that the program registers.
+    Function(String),
+    /// It is a tool of an upstream server.
+    Upstream {
+        /// The server.
+        server: String,
+        /// The tool there.
+        tool: String,
+    },
+}
+
+/// How closely a record is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// As far as it takes to make its tool.
+    Load,
+    /// Schemas are compiled, too, and what is doubtful is said.
+    Check,
+}
+
+/// What came of reading a record.
+pub(super) struct RecordReading {
+    /// What its tool does, unless a problem is an error.
+    pub(super) implementation: Option<Implementation>,
+    /// Everything that is wrong or doubtful, in the order of the record.
+    pub(super) problems: Vec<Problem>,
+    /// The text that the places are in.
+    pub(super) text: RecordText,
+}
+
+/// A digest of what a record's tool does. Switching it, or saving the same again, does not change it, so that grants and approvals
+/// stay.
+pub(super) fn content_digest(manifest: &ToolManifest) -> String {
+    let mut content = manifest.clone();
+    content.is_enabled = true;
+    content.modified_at = content.created_at;
+    Digester::default()
+        .json(&serde_json::to_value(content).unwrap_or_default())
+        .finish()
+}
+
+/// The name for models.
+pub(super) fn wire_name(manifest: &ToolManifest) -> WireName {
+    let own = manifest.name.clone();
+    own.unwrap_or_else(|| WireName::derive(&manifest.slug))
+}
+
+/// Reads what a record says.
+pub(super) fn read(manifest: &ToolManifest, how: How) -> RecordReading {
+    let text = RecordText::of(manifest, |field| is_known(manifest.kind, field));
+    let (implementation, mut problems) = match manifest.kind {
+        ToolKind::Http => http(manifest, &text, how),
+        ToolKind::Command | ToolKind::Alias => command(manifest, &text),
+        ToolKind::Go | ToolKind::Rust => function(manifest, &text),
+        ToolKind::Mcp => upstream(manifest, &text),
+    };
+    problems.extend(text.placed(general(manifest, &text, how)));
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    let is_refused = problems
+        .iter()
+        .any(|problem| problem.severity == Severity::Error);
+    RecordReading {
+        implementation: implementation.filter(|_| !is_refused),
+        problems,
+        text,
+    }
+}
+
+/// Whether a field that is none of every manifest's is known for this kind.
+fn is_known(kind: ToolKind, field: &str) -> bool {
+    match kind {
+        ToolKind::Http => HTTP_FIELDS.iter().any(|known| known.path == field),
+        _ => ["keywords", "lastCalledAt", "callCount", "$schema"].contains(&field),
+    }
+}
+
+fn http(
+    manifest: &ToolManifest,
+    text: &RecordText,
+    how: How,
+) -> (Option<Implementation>, Vec<Problem>) {
+    let bytes = text.0.as_bytes();
+    let reading = match how {
+        How::Load => manifest::load(bytes, manifest.slug.as_str()),
+        How::Check => manifest::read(bytes, manifest.slug.as_str()),
+    };
+    let definition = reading.definition.map(|mut definition| {
+        definition.digest = content_digest(manifest);
+        Implementation::Http(Arc::new(definition))
+    });
+    (definition, reading.problems)
+}
+
+fn command(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation>, Vec<Problem>) {
+    let Some(implementation) = manifest.implementation.as_object() else {
+        return (None, text.placed(vec![no_implementation(text)]));
+    };
+    let is_alias = manifest.kind == ToolKind::Alias;
+    let mut said = vec![
+        ("name", "slug", json!(wire_name(manifest))),
+        ("version", "version", json!(manifest.version)),
+    ];
+    if !(is_alias && manifest.description.trim().is_empty()) {
+        said.push(("description", "description", json!(manifest.description)));
+    }
+    if !manifest.tags.is_empty() {
+        said.push(("tags", "tags", json!(manifest.tags)));
+    }
+    if is_alias {
+        said.push(("type", "type", json!("alias")));
+    }
+    let mut found = Vec::new();
+    for (key, field, value) in &said {
+        let own = implementation.get(*key);
+        if own.is_some_and(|own| own != value) {
+            found.push(
+                Found::error(
+                    "said-twice",
+                    text.field("impl"),
+                    format!("`impl.{key}` is not what the record's `{field}` says"),
+                )
+                .help(format!("remove `{key}` from `impl`")),
+            );
+        }
+    }
+    for key in ["tags", "description"] {
+        if implementation.contains_key(key) && !said.iter().any(|(known, _, _)| *known == key) {
+            let message = format!("`{key}` stands in `impl`, and the record itself has none");
+            let help = format!("move `{key}` out of `impl`, beside `slug`");
+            found.push(Found::error("said-twice", text.field("impl"), message).help(help));
+        }
+    }
+    let says_alias = implementation.contains_key("base-tool")
+        || implementation
+            .get("type")
+            .is_some_and(|kind| kind == "alias");
+    if says_alias && !is_alias {
+        let message = "`impl` is that of an alias, and the record is of type `command`";
+        let help = "write `\"type\": \"alias\"`";
+        found.push(Found::error("said-twice", text.field("type"), message).help(help));
+    }
+    if !found.is_empty() {
+        return (None, text.placed(found));
+    }
+    said.retain(|(key, _, _)| !implementation.contains_key(*key));
+    let command = text.command(&said);
+    let reading = definition::read(command.text.as_bytes(), manifest.slug.as_str());
+    let definition = reading.definition.map(|mut definition| {
+        definition.slug = manifest.slug.clone();
+        definition.digest = content_digest(manifest);
+        command.uses(&mut definition.uses_at, text);
+        Implementation::Command(Arc::new(definition))
+    });
+    (definition, command.problems(reading.problems, text))
+}
+
+fn function(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation>, Vec<Problem>) {
+    let Some(implementation) = manifest.implementation.as_object() else {
+        return (None, text.placed(vec![no_implementation(text)]));
+    };
+    let names: Vec<&Value> = ["goFunc", "function"]
+        .into_iter()
+        .filter_map(|key| implementation.get(key))
+        .collect();
+    let found = match names.as_slice() {
+        [] => Found::error(
+            "missing-field",
+            text.field("impl"),
+            "`impl` names no function",
+        )
+        .help("add `\"goFunc\": \"github.com/acme/agent/tools.Weather\"`, or `\"function\": …`"),
+        [one, rest @ ..] => match one.as_str().map(str::trim) {
+            Some(name) if !name.is_empty() && rest.iter().all(|other| other == one) => {
+                return (Some(Implementation::Function(name.to_owned())), Vec::new());
+            }
+            Some(name) if !name.is_empty() => Found::error(
+                "said-twice",
+                text.field("impl"),
+                "`impl.goFunc` and `impl.function` name two functions",
+            )
+            .help("remove one of them"),
+            _ => Found::error(
+                "wrong-type",
+                text.field("impl"),
+                "the function in `impl` must be a name, which is a text",
+            ),
+        },
+    };
+    (None, text.placed(vec![found]))
+}
+
+fn upstream(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation>, Vec<Problem>) {
+    let name = |key: &str| {
+        let name = manifest.implementation.get(key)?.as_str()?.trim();
+        (!name.is_empty()).then(|| name.to_owned())
+    };
+    match (name("server"), name("tool")) {
+        (Some(server), Some(tool)) => (Some(Implementation::Upstream { server, tool }), Vec::new()),
+        _ => {
+            let message = "`impl` of a tool of type `mcp` names a `server` and a `tool` there";
+            let found = Found::error("missing-field", text.field("impl"), message)
+                .help("write `\"impl\": {\"server\": \"files\", \"tool\": \"read\"}`");
+            (None, text.placed(vec![found]))
+        }
+    }
+}
+
+fn no_implementation(text: &RecordText) -> Found {
+    let message = "`impl` must be a JSON object that says what the tool does";
+    Found::error("wrong-type", text.field("impl"), message)
+}
+
+/// What is wrong with fields that every kind has. The reader of HTTP tools sees to them itself.
+fn general(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<Found> {
+    let mut found = Vec::new();
+    let is_http = manifest.kind == ToolKind::Http;
+    let is_command = matches!(manifest.kind, ToolKind::Command | ToolKind::Alias);
+    if !is_http && !is_command && manifest.description.trim().is_empty() {
+        let message = "`description` is blank; it is what a model decides by";
+        found.push(Found::error(
+            "missing-value",
+            text.field("description"),
+            message,
+        ));
+    }
+    if !is_http && let Some(limits) = &manifest.limits {
+        for limit in limits.extra.keys() {
+            let limit = shorten(limit, 60);
+            let message = format!("`limits.{limit}` is not known for this type of tool");
+            found.push(Found::error("unknown-key", text.field("limits"), message));
+        }
+    }
+    if !is_http {
+        found.extend(schemas(manifest, text, how));
+    }
+    if how == How::Check {
+        for field in manifest.extra.keys() {
+            if !is_known(manifest.kind, field) {
+                let field = shorten(field, 60);
+                let message = format!(
+                    "the field `{field}` is not known to this version; it is kept, and does nothing"
+                );
+                found.push(Found::warning("without-effect", 0..0, message));
+            }
+        }
+    }
+    found
+}
+
+fn schemas(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<Found> {
+    let input = Schema::stored(manifest.arg_schema.clone());
+    let output = manifest.output_schema.clone().map(Schema::output);
+    let all = [("argSchema", Some(input)), ("outputSchema", output)];
+    let mut found = Vec::new();
+    for (field, schema) in all {
+        let checked = schema.map(|schema| {
+            let schema = schema?;
+            match how {
+                How::Load => Ok(()),
+                How::Check => schema.compile(),
+            }
+        });
+        if let Some(Err(error)) = checked {
+            let message = format!("`{field}` cannot be used: {error}");
+            found.push(Found::error("bad-schema", text.field(field), message));
+        }
+    }
+    found
+}

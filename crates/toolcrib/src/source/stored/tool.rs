@@ -1,0 +1,146 @@
+//! A tool of the store at work: [`StoredRun`], what its kind does under what its record says.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+
+use crate::manifest::HttpDefinition;
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::{Approval, Verdict};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::outcome::ToolOutput;
+use crate::model::sandbox_plan::SandboxPlan;
+use crate::model::spec::ToolSpec;
+use crate::schema::Fault;
+use crate::secret::SecretStore;
+use crate::source::definition::named_like_secrets;
+use crate::tool::{ShellText, Tool};
+use crate::workspace::Workspace;
+
+/// Why calls of tools that came in an archive are asked about.
+const IMPORTED: &str = "its bundle was imported from an archive";
+
+/// A tool of the store.
+pub(super) struct StoredRun {
+    pub(super) spec: Arc<ToolSpec>,
+    pub(super) tool: Arc<dyn Tool>,
+    /// Whether its bundle came in an archive: then a person is asked before every call, whatever its tags say.
+    pub(super) is_imported: bool,
+    /// What keeps its arguments apart from secrets, if it is an HTTP tool.
+    pub(super) names: Option<Names>,
+}
+
+/// The arguments of an HTTP tool beside the secrets that are kept: none may have the name of one.
+pub(super) struct Names {
+    definition: Arc<HttpDefinition>,
+    secrets: SecretStore,
+    /// What was found when the secrets were last others.
+    clash: Mutex<Option<(u64, Option<String>)>>,
+}
+
+impl Names {
+    pub(super) fn new(definition: Arc<HttpDefinition>, secrets: SecretStore) -> Self {
+        Names {
+            definition,
+            secrets,
+            clash: Mutex::new(None),
+        }
+    }
+
+    /// What is wrong now, if something is. Secrets come and go while the tool is there.
+    pub(super) fn clash(&self) -> Option<String> {
+        let readings = self.secrets.readings();
+        let mut clash = self.clash.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((as_of, found)) = &*clash
+            && *as_of == readings
+        {
+            return found.clone();
+        }
+        let secrets = self.secrets.list().unwrap_or_default();
+        let mut faults = named_like_secrets(&self.definition, &secrets).into_iter();
+        let found = faults.next().map(|fault| fault.message);
+        *clash = Some((readings, found.clone()));
+        found
+    }
+}
+
+impl StoredRun {
+    /// The tool, published with what the record adds.
+    pub(super) fn new(tool: Arc<dyn Tool>, mut spec: ToolSpec, is_imported: bool) -> Self {
+        if is_imported {
+            spec.asks = Some(match spec.asks {
+                Some(asks) if asks.starts_with("every time") => asks,
+                Some(_) | None => format!("every time: {IMPORTED}"),
+            });
+        }
+        StoredRun {
+            spec: Arc::new(spec),
+            tool,
+            is_imported,
+            names: None,
+        }
+    }
+}
+
+impl Tool for StoredRun {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.spec)
+    }
+
+    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+        let own = self.tool.approval(args, workspace);
+        if !self.is_imported {
+            return own;
+        }
+        match own.verdict {
+            Verdict::Deny => own,
+            Verdict::Allow | Verdict::Ask => Approval {
+                verdict: Verdict::Ask,
+                reason: Some(match &own.reason {
+                    Some(reason) => format!("{reason}; {IMPORTED}"),
+                    None => IMPORTED.to_owned(),
+                }),
+                ..own
+            },
+        }
+    }
+
+    fn effect(&self, args: &JsonObject) -> Option<String> {
+        self.tool.effect(args)
+    }
+
+    fn refine(&self, args: JsonObject, edited: bool) -> Result<JsonObject, Vec<Fault>> {
+        self.tool.refine(args, edited)
+    }
+
+    fn refusal(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Option<ToolError> {
+        let clash = self.names.as_ref().and_then(Names::clash);
+        clash
+            .map(|why| {
+                let message = format!("`{}` cannot run here: {why}", self.spec.name);
+                ToolError::new(ErrorCode::ToolUnavailable, message).with_detail("reason", why)
+            })
+            .or_else(|| self.tool.refusal(args, workspace))
+    }
+
+    fn commands(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Vec<ShellText> {
+        self.tool.commands(args, workspace)
+    }
+
+    fn sandbox_plan(
+        &self,
+        args: &JsonObject,
+        workspace: Option<&Workspace>,
+    ) -> Option<SandboxPlan> {
+        self.tool.sandbox_plan(args, workspace)
+    }
+
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        self.tool.call(args, cx)
+    }
+}

@@ -1,0 +1,264 @@
+//! Makes tools of records: [`Workshop`].
+//!
+//! A tool is made when it is first needed, by what is there then. What is missing (a function, a program, a tool that it uses) makes it
+//! unavailable with that reason; the record stays as it is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::reading::{self, How, Implementation};
+use super::tool::{Names, StoredRun};
+use crate::definition::Severity;
+use crate::exec::FunctionRef;
+use crate::exec::command::{CommandSettings, CommandTool};
+use crate::exec::http::{self, HttpSettings};
+use crate::model::effects::Effects;
+use crate::model::limits::LimitsPatch;
+use crate::model::manifest::{ManifestLimits, ToolManifest};
+use crate::model::names::{Slug, WireName};
+use crate::model::spec::ToolSpec;
+use crate::model::text::shorten;
+use crate::registry::MadeTool;
+use crate::schema::{Schema, SchemaPool};
+use crate::secret::SecretStore;
+use crate::store::StoredTool;
+use crate::tool::Tool;
+
+/// What tools of the store are made with.
+pub(crate) struct Workshop {
+    /// What all command tools share.
+    pub(crate) settings: Arc<CommandSettings>,
+    /// What all HTTP tools share.
+    pub(crate) http: Arc<HttpSettings>,
+    /// Where secrets are.
+    pub(crate) secrets: SecretStore,
+    /// The functions of the program, by the names that records call them.
+    pub(crate) functions: HashMap<String, Arc<dyn Tool>>,
+}
+
+/// What a tool needs to know of its bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Home {
+    pub(super) slug: Slug,
+    /// Whether it came in an archive.
+    pub(super) is_imported: bool,
+}
+
+/// What knows the tools that others build on.
+pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<Arc<ToolSpec>>;
+
+impl Workshop {
+    /// The tool of a record, or why there is none.
+    pub(super) fn make(
+        &self,
+        record: &StoredTool,
+        home: &Home,
+        lookup: Lookup<'_>,
+    ) -> Result<MadeTool, String> {
+        let manifest = record.manifest().map_err(|error| error.to_string())?;
+        let reading = reading::read(&manifest, How::Load);
+        let mut errors = reading
+            .problems
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error);
+        let Some(implementation) = reading.implementation else {
+            let first = errors.next().map_or_else(
+                || "its definition makes no sense".to_owned(),
+                |problem| {
+                    format!(
+                        "its definition is wrong: {}",
+                        shorten(&problem.message, 300)
+                    )
+                },
+            );
+            let more = match errors.count() {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
+            };
+            return Err(format!("{first}{more}"));
+        };
+        self.build(manifest, implementation, home, lookup)
+    }
+
+    fn build(
+        &self,
+        manifest: ToolManifest,
+        implementation: Implementation,
+        home: &Home,
+        lookup: Lookup<'_>,
+    ) -> Result<MadeTool, String> {
+        let bundle = home.slug.clone();
+        let mut unavailable = None;
+        let mut names = None;
+        let (tool, spec): (Arc<dyn Tool>, ToolSpec) = match implementation {
+            Implementation::Http(definition) => {
+                let own = Names::new(Arc::clone(&definition), self.secrets.clone());
+                unavailable = own.clash();
+                names = Some(own);
+                let tool = http::tool(definition, bundle, Arc::clone(&self.http))
+                    .map_err(|error| error.message().to_owned())?;
+                let spec = ToolSpec::clone(&tool.spec());
+                (tool, spec)
+            }
+            Implementation::Command(definition) => {
+                let uses = definition.uses().into_iter();
+                if let Some(unknown) = { uses }.find(|used| lookup(used).is_none()) {
+                    let shown = shorten(unknown, 80);
+                    return Err(format!("it uses `{shown}`, which is no tool here"));
+                }
+                unavailable = CommandTool::missing(&definition);
+                let settings = Arc::clone(&self.settings);
+                let tool = CommandTool::linked(definition, bundle, settings, lookup)
+                    .map_err(|error| error.message().to_owned())?;
+                let spec = of_command(ToolSpec::clone(&tool.spec()), &manifest)?;
+                (Arc::new(tool), spec)
+            }
+            Implementation::Function(name) => {
+                let Some(function) = self.functions.get(&name) else {
+                    return Err(format!(
+                        "the function `{}` is not in this program",
+                        shorten(&name, 120)
+                    ));
+                };
+                let digest = reading::content_digest(&manifest);
+                let keywords = keywords(manifest.extra.get("keywords"));
+                let mut spec = manifest
+                    .into_spec(bundle, &mut SchemaPool::default())
+                    .map_err(|error| error.message().to_owned())?;
+                spec.keywords = keywords;
+                spec.content_digest = Some(digest);
+                let tool = Arc::new(FunctionRef::new(spec, Arc::clone(function)));
+                let spec = ToolSpec::clone(&tool.spec());
+                (tool, spec)
+            }
+            Implementation::Upstream { server, tool } => {
+                return Err(format!(
+                    "it is the tool `{}` of the MCP server `{}`, and no such server is connected",
+                    shorten(&tool, 80),
+                    shorten(&server, 80)
+                ));
+            }
+        };
+        let mut run = StoredRun::new(tool, spec, home.is_imported);
+        run.names = names;
+        Ok(MadeTool {
+            tool: Arc::new(run),
+            unavailable,
+        })
+    }
+}
+
+/// What a record adds to what its command publishes.
+fn of_command(mut spec: ToolSpec, manifest: &ToolManifest) -> Result<ToolSpec, String> {
+    spec.title = Some(manifest.display_name.clone()).filter(|title| !title.is_empty());
+    spec.keywords
+        .extend(keywords(manifest.extra.get("keywords")));
+    if let Some(output) = &manifest.output_schema {
+        let schema = Schema::output(output.clone()).map_err(|error| error.to_string())?;
+        spec.output_schema = Some(Arc::new(schema));
+    }
+    if let Some(limits) = &manifest.limits {
+        spec.limits = tighter(spec.limits, limits.call);
+    }
+    Ok(spec)
+}
+
+/// What a command says and what its record says, whichever is tighter.
+fn tighter(own: LimitsPatch, record: LimitsPatch) -> LimitsPatch {
+    fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (one, none) => one.or(none),
+        }
+    }
+    LimitsPatch {
+        timeout_ms: least(own.timeout_ms, record.timeout_ms),
+        max_input_bytes: least(own.max_input_bytes, record.max_input_bytes),
+        max_output_bytes: least(own.max_output_bytes, record.max_output_bytes),
+        max_calls_per_minute: least(own.max_calls_per_minute, record.max_calls_per_minute),
+        max_concurrent: least(own.max_concurrent, record.max_concurrent),
+    }
+}
+
+fn keywords(said: Option<&Value>) -> Vec<String> {
+    let words = said.and_then(Value::as_array).into_iter().flatten();
+    words.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// What lists show of a record that its head does not have. The rest of it is passed over.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Face {
+    arg_schema: Option<Value>,
+    output_schema: Option<Value>,
+    #[serde(default)]
+    limits: Option<ManifestLimits>,
+    #[serde(default)]
+    keywords: Value,
+}
+
+/// What lists and search show of a record before its tool is made, with why it never can be, if so.
+pub(super) fn head_spec(
+    record: &StoredTool,
+    bundle: Slug,
+    pool: &mut SchemaPool,
+) -> (ToolSpec, Option<String>) {
+    let head = &record.head;
+    let mut fault = None;
+    let mut note = |why: String| {
+        fault.get_or_insert(why);
+    };
+    let face: Option<Face> = serde_json::from_slice(&record.bytes)
+        .map_err(|error| note(error.to_string()))
+        .ok();
+    let (arguments, output, limits, words) = match face {
+        Some(face) => (
+            face.arg_schema,
+            face.output_schema,
+            face.limits,
+            face.keywords,
+        ),
+        None => (None, None, None, Value::Null),
+    };
+    let arguments = arguments.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+    let input = Schema::stored(arguments).unwrap_or_else(|error| {
+        note(format!("its `argSchema` cannot be used: {error}"));
+        Schema::object().build().expect("a valid schema")
+    });
+    let output = output.and_then(|output| {
+        Schema::output(output)
+            .map_err(|error| note(format!("its `outputSchema` cannot be used: {error}")))
+            .ok()
+    });
+    let name = head.name.clone();
+    let name = name.unwrap_or_else(|| WireName::derive(&record.key.slug));
+    let mut spec = ToolSpec::new(name, head.description.clone(), pool.share(input.into()));
+    spec.slug = record.key.slug.clone();
+    spec.bundle = bundle;
+    spec.version = record.key.version.clone();
+    spec.title = Some(head.display_name.clone()).filter(|title| !title.is_empty());
+    spec.output_schema = output.map(|schema| pool.share(schema.into()));
+    spec.effects = Effects::from_tags(head.tags.iter().map(String::as_str));
+    spec.tags.clone_from(&head.tags);
+    spec.limits = limits.map(|limits| limits.call).unwrap_or_default();
+    spec.keywords = keywords(Some(&words));
+    (spec, fault)
+}
+
+/// What stands for a record of which nothing but its name can be read.
+pub(super) fn damaged_spec(
+    slug: &Slug,
+    version: &crate::model::names::Version,
+    bundle: Slug,
+) -> ToolSpec {
+    let schema = Schema::object().build().expect("a valid schema");
+    let name = WireName::derive(slug);
+    let mut spec = ToolSpec::new(name, "Its record cannot be read.", schema);
+    spec.slug = slug.clone();
+    spec.version = version.clone();
+    spec.bundle = bundle;
+    spec
+}

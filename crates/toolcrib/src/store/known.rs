@@ -1,0 +1,138 @@
+//! What is known of a file and of a directory: [`KnownFile`], [`Shelf`].
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::files::{BUNDLE_FILE, Flaw};
+use super::record::{StoredBundle, StoredTool};
+use crate::model::ids::BundleId;
+use crate::model::manifest::Bundle;
+use crate::storage::Stamp;
+
+/// What was read from a file.
+#[derive(Debug)]
+pub(super) enum Content {
+    Bundle(Box<Bundle>),
+    Tool(Arc<StoredTool>),
+    Flawed(Flaw),
+}
+
+/// A file and what was read from it.
+#[derive(Debug)]
+pub(super) struct KnownFile {
+    pub(super) stamp: Known,
+    pub(super) content: Content,
+    /// Another tool has the id, and is the older one.
+    pub(super) twin: Option<Place>,
+}
+
+impl KnownFile {
+    pub(super) fn new(stamp: Known, content: Content) -> Self {
+        KnownFile {
+            stamp,
+            content,
+            twin: None,
+        }
+    }
+
+    /// The tool, unless another has its id.
+    pub(super) fn tool(&self) -> Option<&Arc<StoredTool>> {
+        match &self.content {
+            Content::Tool(tool) if self.twin.is_none() => Some(tool),
+            Content::Tool(_) | Content::Bundle(_) | Content::Flawed(_) => None,
+        }
+    }
+}
+
+/// How far a stamp can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// A file with this stamp is the one that was read.
+    Settled(Stamp),
+    /// A file with this stamp may have been changed since.
+    Fresh(Stamp),
+    /// It has to be read again.
+    No,
+}
+
+impl Known {
+    pub(super) fn at(stamp: Stamp, now: std::time::SystemTime) -> Self {
+        if stamp.is_settled(now) {
+            Known::Settled(stamp)
+        } else {
+            Known::Fresh(stamp)
+        }
+    }
+
+    pub(super) fn proves(self, stamp: &Stamp) -> bool {
+        matches!(self, Known::Settled(known) if known == *stamp)
+    }
+}
+
+/// A file of a bundle's directory.
+pub(super) type Place = (BundleId, Arc<str>);
+
+/// The directory of a bundle.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    pub(super) stamp: Known,
+    pub(super) files: HashMap<Arc<str>, KnownFile>,
+    /// What is wrong with the directory itself.
+    pub(super) flaw: Option<Flaw>,
+    /// An older bundle has the slug.
+    pub(super) clash: Option<BundleId>,
+    /// There are files, but not that of the bundle.
+    pub(super) is_headless: bool,
+    pub(super) tools: usize,
+    pub(super) view: Option<Arc<StoredBundle>>,
+}
+
+impl Default for Shelf {
+    fn default() -> Self {
+        Shelf {
+            stamp: Known::No,
+            files: HashMap::new(),
+            flaw: None,
+            clash: None,
+            is_headless: false,
+            tools: 0,
+            view: None,
+        }
+    }
+}
+
+impl Shelf {
+    /// Whether there is a directory that can be opened.
+    pub(super) fn is_a_directory(&self) -> bool {
+        self.flaw.is_none()
+    }
+
+    /// The bundle, whatever state it is in.
+    pub(super) fn bundle(&self) -> Option<&Bundle> {
+        match self.files.get(BUNDLE_FILE).map(|file| &file.content) {
+            Some(Content::Bundle(bundle)) => Some(bundle),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the bundle, if something is.
+    pub(super) fn flaw_of_bundle(&self) -> Option<String> {
+        if let Some(flaw) = &self.flaw {
+            return Some(flaw.reason.clone());
+        }
+        match self.files.get(BUNDLE_FILE).map(|file| &file.content) {
+            Some(Content::Flawed(flaw)) => return Some(flaw.reason.clone()),
+            Some(Content::Bundle(bundle)) => {
+                if let Some(other) = self.clash {
+                    let slug = &bundle.slug;
+                    return Some(format!(
+                        "another bundle is named `{slug}`, too: {other}, which is older"
+                    ));
+                }
+            }
+            Some(Content::Tool(_)) | None => {}
+        }
+        self.is_headless
+            .then(|| "it is missing, and what is in its directory belongs to no bundle".to_owned())
+    }
+}
