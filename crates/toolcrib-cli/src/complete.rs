@@ -9,6 +9,7 @@ use clap::CommandFactory as _;
 use clap_complete::engine::CompletionCandidate;
 use serde_json::Value;
 use toolcrib::approval::Status;
+use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::definition::CODES;
 use toolcrib::definition::fields::FIELDS;
 use toolcrib::manifest::fields::HTTP_FIELDS;
@@ -42,6 +43,25 @@ pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Slugs of bundles, also of those that are off or in the bin.
 pub(crate) fn bundles(current: &OsStr) -> Vec<CompletionCandidate> {
+    bundles_where(current, |_| true)
+}
+
+/// Slugs of bundles that tools can be put into, and that can be removed and exported.
+pub(crate) fn own_bundles(current: &OsStr) -> Vec<CompletionCandidate> {
+    bundles_where(current, |view| {
+        view.kind == BundleKind::Store && view.bundle.soft_deleted_at.is_none()
+    })
+}
+
+/// Slugs of bundles in the bin.
+pub(crate) fn deleted_bundles(current: &OsStr) -> Vec<CompletionCandidate> {
+    bundles_where(current, |view| view.bundle.soft_deleted_at.is_some())
+}
+
+fn bundles_where(
+    current: &OsStr,
+    is_wanted: impl Fn(&BundleView) -> bool,
+) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else {
         return Vec::new();
     };
@@ -49,14 +69,15 @@ pub(crate) fn bundles(current: &OsStr) -> Vec<CompletionCandidate> {
         return Vec::new();
     };
     let views = crib.bundles();
-    let bundles = views.iter().map(|view| &view.bundle);
-    let matching = bundles.filter(|bundle| bundle.slug.as_str().starts_with(current));
-    matching
+    let wanted = views.iter().filter(|view| is_wanted(view));
+    wanted
+        .map(|view| &view.bundle)
+        .filter(|bundle| bundle.slug.as_str().starts_with(current))
         .map(|bundle| candidate(bundle.slug.as_str(), &bundle.description))
         .collect()
 }
 
-/// Names of all tools, also of those that are off.
+/// Names of all tools, also of those that are off; behind `bundle/` what is in it, behind `@` the versions.
 pub(crate) fn references(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else {
         return Vec::new();
@@ -64,18 +85,70 @@ pub(crate) fn references(current: &OsStr) -> Vec<CompletionCandidate> {
     let Ok(crib) = Crib::open() else {
         return Vec::new();
     };
+    if current.contains('/') {
+        return in_bundle(current, &crib);
+    }
     let entries = crib.registry().entries();
     let matching = entries
         .iter()
         .filter(|entry| entry.spec().name.as_str().starts_with(current));
-    matching
+    let mut all: Vec<CompletionCandidate> = matching
         .map(|entry| candidate(entry.spec().name.as_str(), &entry.spec().description))
-        .collect()
+        .collect();
+    // Somebody who typed a part of one wants to go on with it.
+    if !current.is_empty() {
+        let slugs = crib.bundles().into_iter().map(|view| view.bundle.slug);
+        let matching = slugs.filter(|slug| slug.as_str().starts_with(current));
+        all.extend(matching.map(|slug| candidate(&format!("{slug}/"), "a bundle")));
+    }
+    all
 }
 
-/// Names of tools that can be edited and removed.
+/// `bundle/slug` for what begins so; `bundle/slug@version` where there are several, or where an `@` was typed.
+fn in_bundle(current: &str, crib: &Crib) -> Vec<CompletionCandidate> {
+    let bundle = current.split('/').next().unwrap_or_default();
+    let Ok(view) = crib.bundle(bundle) else {
+        return Vec::new();
+    };
+    let entries = crib.bundle_tools(view.bundle.bundle_id);
+    let mut all = Vec::new();
+    for entry in &entries {
+        let spec = entry.spec();
+        let tool = format!("{}/{}", spec.bundle, spec.slug);
+        let mut same = entries
+            .iter()
+            .filter(|other| other.spec().slug == spec.slug);
+        let word = match current.contains('@') || same.nth(1).is_some() {
+            true => format!("{tool}@{}", spec.version),
+            false => tool,
+        };
+        if word.starts_with(current) {
+            all.push(candidate(&word, &spec.description));
+        }
+    }
+    all
+}
+
+/// Tools that can be edited and removed: those of files by name, those of the store by reference.
 pub(crate) fn own_tools(current: &OsStr) -> Vec<CompletionCandidate> {
-    file_tools(current)
+    let mut all = file_tools(current);
+    let Some(current) = current.to_str() else {
+        return all;
+    };
+    let Ok(crib) = Crib::open() else {
+        return all;
+    };
+    if current.contains('/') {
+        return in_bundle(current, &crib);
+    }
+    let views = crib.bundles();
+    let stored = views.iter().filter(|view| view.kind == BundleKind::Store);
+    for slug in stored.map(|view| view.bundle.slug.as_str()) {
+        if slug.starts_with(current) {
+            all.extend(in_bundle(&format!("{slug}/"), &crib));
+        }
+    }
+    all
 }
 
 /// Tags of tools.

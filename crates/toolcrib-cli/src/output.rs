@@ -98,6 +98,11 @@ impl Output {
         self.colour_terminal
     }
 
+    /// Whether stdout is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.stdout_is_terminal
+    }
+
     /// Whether a moving line on stderr would please anybody.
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr_is_terminal && !self.quiet && !self.json && !self.plain
@@ -150,6 +155,11 @@ impl Output {
             b"\n"
         };
         self.write(&[shown.as_bytes(), newline]);
+    }
+
+    /// Writes bytes as they are, for a program: a terminal has to be refused before.
+    pub(crate) fn bytes(&self, content: &[u8]) {
+        self.write(&[content]);
     }
 
     /// Prints a piece of text that others follow.

@@ -86,7 +86,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "SCOPE", default_value = "local", value_parser = ["local", "user"])]
     pub(crate) scope: String,
     /// Put it into this bundle of the store instead of a file
-    #[arg(long, value_name = "BUNDLE", allow_hyphen_values = true, conflicts_with_all = ["scope", "force"], add = ArgValueCompleter::new(complete::bundles))]
+    #[arg(long, value_name = "BUNDLE", allow_hyphen_values = true, conflicts_with_all = ["scope", "force"], add = ArgValueCompleter::new(complete::own_bundles))]
     pub(crate) bundle: Option<String>,
     /// What it does, for people and models
     #[arg(long, value_name = "TEXT")]

@@ -64,7 +64,7 @@ Examples:
 
 It comes back as it was, with its tools. When another bundle has its slug by now, that one has to
 go first (exit 9).")]
-    Restore(BundleArgs),
+    Restore(BundleRestoreArgs),
     /// Write a bundle into a ZIP file, to hand it on
     Export(BundleExportArgs),
     /// Read a bundle from a ZIP file; it arrives switched off
@@ -90,6 +90,14 @@ pub(crate) struct BundleListArgs {
 pub(crate) struct BundleArgs {
     /// The bundle: slug or id
     #[arg(add = ArgValueCompleter::new(complete::bundles))]
+    pub(crate) bundle: String,
+}
+
+/// A bundle in the bin.
+#[derive(Debug, Args)]
+pub(crate) struct BundleRestoreArgs {
+    /// The bundle: slug or id
+    #[arg(add = ArgValueCompleter::new(complete::deleted_bundles))]
     pub(crate) bundle: String,
 }
 
@@ -140,7 +148,7 @@ not in order, none is put (exit 4). A version that is there is never replaced (e
 put another one beside it.")]
 pub(crate) struct BundleAddArgs {
     /// The bundle: slug or id
-    #[arg(add = ArgValueCompleter::new(complete::bundles))]
+    #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
     pub(crate) bundle: String,
     /// Files of tools: .json, .yaml or .yml
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -170,7 +178,7 @@ A bundle in the bin offers no tools and keeps all of them. Two days later it is 
 it is empty; one with tools stays until `toolcrib rm` has removed those.")]
 pub(crate) struct BundleRmArgs {
     /// The bundle: slug or id
-    #[arg(add = ArgValueCompleter::new(complete::bundles))]
+    #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
     pub(crate) bundle: String,
     /// Do not ask
     #[arg(short, long)]
@@ -188,7 +196,7 @@ The same bundle gives the same bytes. A bundle with the value of one of your sec
 refused: name the secret instead.")]
 pub(crate) struct BundleExportArgs {
     /// The bundle: slug or id
-    #[arg(add = ArgValueCompleter::new(complete::bundles))]
+    #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
     pub(crate) bundle: String,
     /// The file to write, - for stdout [default: SLUG.zip here]
     #[arg(short, long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
@@ -236,12 +244,12 @@ pub(crate) struct BundleImportArgs {
 Examples:
   toolcrib bundle diff acme acme-2               two bundles
   toolcrib bundle diff acme.zip acme             what was handed on, and what is here
-  toolcrib bundle diff acme.zip                  the same: the bundle here that has its id")]
+  toolcrib bundle diff acme.zip                  what `import --update` would change here")]
 pub(crate) struct BundleDiffArgs {
     /// A bundle, or a ZIP file of one
     #[arg(value_name = "A", add = ArgValueCompleter::new(complete::bundles))]
     pub(crate) first: String,
-    /// Another one [default: the bundle here with the id of A]
+    /// Another one [default: A, against the bundle here with its id or slug]
     #[arg(value_name = "B", add = ArgValueCompleter::new(complete::bundles))]
     pub(crate) second: Option<String>,
 }

@@ -34,7 +34,7 @@ Examples:
   toolcrib show read_file
   toolcrib show acme/weather             the version that a call would get
   toolcrib show acme/weather@v1 --json   this version, as it is kept
-  toolcrib show -- -rf                   one whose slug begins with a dash; so does `+-rf`")]
+  toolcrib show -- -rf                   one whose slug begins with a dash; or `+-rf`")]
 pub(crate) struct ShowArgs {
     /// The tool: name, +slug, bundle/slug, bundle/slug@version or id
     #[arg(add = ArgValueCompleter::new(complete::references))]

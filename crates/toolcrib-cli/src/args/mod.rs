@@ -18,7 +18,8 @@ pub(crate) use approvals::{ApprovalsCommand, ApproveArgs, GrantArgs, GrantsComma
 pub(crate) use author::{CheckArgs, EditArgs, InitArgs, NewArgs, TestArgs, WatchArgs};
 pub(crate) use bundle::{
     BundleAddArgs, BundleArgs, BundleCommand, BundleDiffArgs, BundleExportArgs, BundleImportArgs,
-    BundleListArgs, BundleNamesArgs, BundleNewArgs, BundleRmArgs, BundleSwitchArgs,
+    BundleListArgs, BundleNamesArgs, BundleNewArgs, BundleRestoreArgs, BundleRmArgs,
+    BundleSwitchArgs,
 };
 pub(crate) use look::{CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs};
 pub(crate) use manage::{DoctorArgs, RmArgs, SwitchArgs, TrustArgs};

@@ -1,5 +1,7 @@
 //! `toolcrib doctor`: is everything in order, and if not, what to do?
 
+mod store;
+
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -15,7 +17,6 @@ use toolcrib::storage::DurableDir;
 
 use super::{Done, options};
 use crate::args::{DoctorArgs, Global};
-use crate::failure::CliError;
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -65,17 +66,17 @@ impl Finding {
 }
 
 pub(super) fn doctor(args: &DoctorArgs, global: &Global, output: &Output) -> Done {
-    if args.fix {
-        return Err(CliError::usage(
-            "`doctor --fix` cannot put anything right yet",
-        ));
-    }
     let mut findings = vec![Finding::ok(
         "version",
         format!("toolcrib {}", env!("CARGO_PKG_VERSION")),
     )];
     match options(global).open() {
-        Ok(crib) => look(&crib, &mut findings),
+        Ok(crib) => {
+            if args.fix {
+                store::fix(&crib, &mut findings);
+            }
+            look(&crib, &mut findings);
+        }
         Err(error) => {
             let fix = "mend it, then run `toolcrib doctor` again; `toolcrib config path` says where the settings are";
             findings.push(Finding::broken("settings", error.to_string(), fix));
@@ -148,6 +149,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
         Finding::broken("tools", unusable.join("; "), "mend the schemas named")
     });
     tool_files(crib, findings);
+    store::look(crib, findings);
 }
 
 /// The files of secrets: those that are damaged, or that others may read.

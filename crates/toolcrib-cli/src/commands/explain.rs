@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib::model::{JsonObject, text};
-use toolcrib::registry::{Entry, Source};
-use toolcrib::source::{Standing, ToolFile};
+use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
 use super::list::state;
@@ -37,6 +36,13 @@ pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> D
 }
 
 fn neither(topic: &str, error: ToolError) -> CliError {
+    // Somebody knows why it is not there.
+    if error
+        .details()
+        .is_some_and(|details| details.contains_key("reason"))
+    {
+        return error.into();
+    }
     let codes = text::nearest(topic, ErrorCode::ALL.iter().map(|code| code.as_str()));
     let tools = error
         .details()
@@ -85,10 +91,12 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     let files = crib.tool_files();
     let file = files.file_of(entry);
     let (_, reason) = standing(entry);
+    let obstacles: Vec<String> = entry.obstacles().iter().filter_map(in_a_sentence).collect();
+    let usage = crib.usage(entry);
     let state = state(entry, file);
     let workspace = crib.registry().workspace().map(AsRef::as_ref);
     let plan = entry.tool().sandbox_plan(&JsonObject::new(), workspace);
-    let name = names(entry, file, crib);
+    let name = names(entry, crib);
     let approval = match &spec.asks {
         Some(asks) => format!("asks {}", text::visible(asks)),
         None if spec.effects.is_unknown() => {
@@ -106,12 +114,12 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     if output.json() {
         output.document(&json!({
             "tool": spec.name, "hosts": hosts, "secrets": secrets, "reference": spec.reference(), "source": source(entry),
-            "offered": reason.is_none(), "state": state, "reason": reason,
+            "offered": reason.is_none(), "state": state, "reason": reason, "reasons": obstacles,
             "approval": approval, "effects": spec.effects,
             "timeoutMs": u64::try_from(limits.timeout.as_millis()).unwrap_or(u64::MAX),
             "maxOutputBytes": limits.max_output_bytes, "digest": entry.digest(),
             "file": file.map(|file| &file.shown), "fileDigest": file.map(|file| &file.digest),
-            "name": name, "sandbox": plan,
+            "name": name, "sandbox": plan, "callCount": usage.call_count, "lastCalledAt": usage.last_called_at,
         }));
         return;
     }
@@ -123,6 +131,9 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
         "{}  {offered}",
         output.heading(spec.name.as_str())
     ));
+    for also in obstacles.iter().skip(1) {
+        output.line(&format!("also      {}", text::visible(also)));
+    }
     output.line(&format!(
         "from      {} ({}); {name}",
         spec.reference(),
@@ -137,6 +148,13 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
         "limits    {words}, {} at once",
         limits.max_concurrent
     ));
+    if let Some(last) = usage.last_called_at {
+        let times = match usage.call_count {
+            1 => "once".to_owned(),
+            count => format!("{count} times"),
+        };
+        output.line(&format!("called    {times}, last at {last}"));
+    }
     output.line(&format!("digest    {}", entry.digest()));
     for host in &hosts {
         output.line(&format!("host      {}", text::visible(&host.in_words())));
@@ -153,13 +171,37 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     }
 }
 
-/// Who has the name, and who wants it.
-fn names(entry: &Arc<Entry>, file: Option<&ToolFile>, crib: &Crib) -> String {
-    if let Some(Standing::Shadowed { by, .. }) = file.map(|file| &file.standing) {
-        let name = &entry.spec().name;
-        return format!("`{name}` is `{by}`, which shadows it");
+/// Why a tool is not on offer, and what to do about it.
+fn in_a_sentence(obstacle: &Availability) -> Option<String> {
+    match obstacle {
+        Availability::Ready => None,
+        Availability::Disabled { reason, help } => {
+            let help = help
+                .as_ref()
+                .map_or(String::new(), |help| format!("; {help}"));
+            Some(format!("{reason}{help}"))
+        }
+        Availability::Unavailable { reason } => Some(reason.clone()),
     }
+}
+
+/// Who has the name, and who wants it.
+fn names(entry: &Arc<Entry>, crib: &Crib) -> String {
     let shadowed = crib.registry().shadowed();
+    let spec = entry.spec();
+    if let Some((_, by)) = shadowed.iter().find(|(below, _)| Arc::ptr_eq(below, entry)) {
+        let (name, holder) = (&spec.name, by.spec());
+        let other = match (&holder.bundle, &holder.slug) == (&spec.bundle, &spec.slug) {
+            true => format!("is its version `{}`", holder.version),
+            false => format!("is `{}`, which shadows it", holder.reference()),
+        };
+        // Two files of one name differ in nothing that could be typed.
+        let call = match holder.reference() == spec.reference() {
+            true => String::new(),
+            false => format!("; this one is called as `{}`", spec.reference()),
+        };
+        return format!("`{name}` {other}{call}");
+    }
     let below: Vec<String> = shadowed
         .iter()
         .filter(|(_, by)| Arc::ptr_eq(by, entry))

@@ -1,6 +1,6 @@
 //! `toolcrib list`: what tools there are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(super) struct Row<'a> {
     file: Option<&'a str>,
     /// Which tool has its name, if another one has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    shadowed_by: Option<&'a str>,
+    shadowed_by: Option<String>,
     /// What a person should know before trusting its looks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'static str>,
@@ -82,23 +82,17 @@ impl Stored {
     }
 }
 
-/// All that rows are made from, found out once for all of them.
+/// All that rows are made from.
 pub(super) struct Listing<'c> {
     crib: &'c Crib,
     files: Arc<Report>,
-    /// Tools whose name another one has, by where their entries are, and who has it.
-    shadowed: HashMap<*const Entry, String>,
 }
 
 impl<'c> Listing<'c> {
     pub(super) fn of(crib: &'c Crib) -> Self {
-        let shadowed = crib.registry().shadowed().into_iter();
         Listing {
             crib,
             files: crib.tool_files(),
-            shadowed: shadowed
-                .map(|(entry, by)| (Arc::as_ptr(&entry), by.spec().reference()))
-                .collect(),
         }
     }
 
@@ -106,10 +100,10 @@ impl<'c> Listing<'c> {
         let spec = entry.spec();
         let file = self.files.file_of(entry);
         let by_file = file.and_then(|file| match &file.standing {
-            Standing::Shadowed { by, .. } => Some(by.as_str()),
+            Standing::Shadowed { by, .. } => Some(by.clone()),
             _ => None,
         });
-        let by_name = self.shadowed.get(&Arc::as_ptr(entry));
+        let by_name = || Some(self.crib.registry().shadower(entry)?.spec().reference());
         let usage = self.crib.usage(entry);
         Row {
             name: spec.name.as_str(),
@@ -125,23 +119,30 @@ impl<'c> Listing<'c> {
             call_count: usage.call_count,
             last_called_at: usage.last_called_at,
             file: file.map(|file| file.shown.as_str()),
-            shadowed_by: by_file.or(by_name.map(String::as_str)),
+            shadowed_by: by_file.or_else(by_name),
             warnings: spec.warnings(),
             stored: stored::record(entry, self.crib).as_deref().map(Stored::of),
         }
     }
 
-    /// How a tool stands, in one word.
+    /// How a tool stands, in one word. A version behind another one of the same tool has nothing in its way.
     pub(super) fn state(&self, entry: &Arc<Entry>) -> &'static str {
-        match state(entry, self.files.file_of(entry)) {
-            "ready" if self.shadowed.contains_key(&Arc::as_ptr(entry)) => "shadowed",
-            state => state,
+        let word = state(entry, self.files.file_of(entry));
+        let by = self.crib.registry().shadower(entry);
+        let is_same = |by: &Entry| {
+            let (one, other) = (entry.spec(), by.spec());
+            by.source() == entry.source()
+                && (&one.bundle, &one.slug) == (&other.bundle, &other.slug)
+        };
+        match by {
+            Some(by) if word == "ready" && !is_same(&by) => "shadowed",
+            _ => word,
         }
     }
 
     /// Whether a call by its name reaches another tool.
-    fn is_shadowed(&self, entry: &Arc<Entry>) -> bool {
-        self.shadowed.contains_key(&Arc::as_ptr(entry))
+    fn is_shadowed(&self, entry: &Entry) -> bool {
+        self.crib.registry().shadower(entry).is_some()
     }
 }
 
@@ -150,14 +151,9 @@ fn asked_for(args: &ListArgs, crib: &Crib) -> Result<Vec<Arc<Entry>>, CliError> 
     let mut all = match &args.bundle {
         // Whoever names a bundle wants to know what is in it, whoever has the names.
         Some(bundle) => crib.bundle_tools(crib.bundle(bundle)?.bundle.bundle_id),
+        None if args.all => crib.registry().all_entries(),
         None => crib.registry().entries(),
     };
-    if args.all && args.bundle.is_none() {
-        let shadowed = crib.registry().shadowed();
-        all.extend(shadowed.into_iter().map(|(entry, _)| entry));
-        // Of one name, who has it comes first, as the registry has it.
-        all.sort_by_key(|entry| (entry.spec().name.clone(), entry.source()));
-    }
     all.retain(|entry| {
         let spec = entry.spec();
         let effects = spec.effects.tags();
@@ -258,7 +254,7 @@ pub(super) fn state(entry: &Entry, file: Option<&ToolFile>) -> &'static str {
 }
 
 /// Whether a tool is listed in more than one version.
-fn has_versions(shown: &[&Arc<Entry>]) -> bool {
+pub(super) fn has_versions(shown: &[&Arc<Entry>]) -> bool {
     let mut seen = BTreeSet::new();
     let mut tools = shown.iter().map(|entry| {
         let spec = entry.spec();

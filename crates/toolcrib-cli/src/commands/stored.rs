@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::definition::Problem;
-use toolcrib::model::manifest::{ToolKind, ToolManifest};
+use toolcrib::model::manifest::ToolManifest;
 use toolcrib::model::text::visible;
 use toolcrib::registry::{Entry, Source};
-use toolcrib::source::{FileKind, runs};
 use toolcrib::store::StoredTool;
+use toolcrib::store::archive::Reach;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::show::call_line;
@@ -64,56 +64,24 @@ pub(super) fn as_json(
     Ok(fields)
 }
 
-/// What a record's tool runs and sends, each text with what it is; for whoever is to switch it on.
+/// What a record's tool runs, sends and reaches, each text with what it is.
 pub(super) fn does(record: &StoredTool) -> Vec<(String, String)> {
     let Ok(manifest) = record.manifest() else {
         return vec![("problem".to_owned(), "the record cannot be read".to_owned())];
     };
-    let part = |key: &str| {
-        let part = manifest.implementation.get(key).and_then(Value::as_str);
-        part.unwrap_or_default().to_owned()
-    };
-    let reading = match manifest.kind {
-        ToolKind::Http => FileKind::Json.read(&record.bytes, manifest.slug.as_str()),
-        ToolKind::Command | ToolKind::Alias => {
-            FileKind::Yaml.read(as_yaml(&manifest).as_bytes(), manifest.slug.as_str())
-        }
-        ToolKind::Go | ToolKind::Rust => {
-            let name = match part("goFunc").is_empty() {
-                true => part("function"),
-                false => part("goFunc"),
-            };
-            return vec![("function".to_owned(), name)];
-        }
-        ToolKind::Mcp => {
-            let what = format!("the tool {} of the server {}", part("tool"), part("server"));
-            return vec![("runs".to_owned(), what)];
-        }
-    };
-    match &reading.definition {
-        Some(definition) => runs(definition),
-        None => {
-            let first = reading.problems.first();
-            let why = first.map_or("it cannot be read", |problem| &problem.message);
-            vec![("problem".to_owned(), why.to_owned())]
-        }
+    let reach = Reach::of(&manifest);
+    let mut lines = reach.runs;
+    if !reach.hosts.is_empty() {
+        lines.push(("reaches".to_owned(), reach.hosts.join(", ")));
     }
-}
-
-/// A stored command as the file that it could have come from.
-fn as_yaml(manifest: &ToolManifest) -> String {
-    let mut fields = Map::new();
-    fields.insert("description".to_owned(), json!(manifest.description));
-    if !manifest.tags.is_empty() {
-        fields.insert("tags".to_owned(), json!(manifest.tags));
+    for told in reach.tells {
+        let what = format!("{} is told to {}", told.secret, told.host);
+        lines.push(("secret".to_owned(), what));
     }
-    if manifest.kind == ToolKind::Alias {
-        fields.insert("type".to_owned(), json!("alias"));
+    if !reach.tools.is_empty() {
+        lines.push(("calls".to_owned(), reach.tools.join(", ")));
     }
-    if let Value::Object(implementation) = &manifest.implementation {
-        fields.extend(implementation.clone());
-    }
-    serde_json::to_string_pretty(&fields).unwrap_or_default()
+    lines
 }
 
 /// Refuses a bundle of Toolcrib's own, which nothing can be put into; says where its tools come from instead.

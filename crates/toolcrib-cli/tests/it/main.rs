@@ -4,6 +4,8 @@
 mod approvals;
 mod attacks;
 mod authoring;
+mod bundle_archives;
+mod bundles;
 mod calls;
 mod check;
 mod completions;
@@ -29,6 +31,7 @@ mod secrets;
 mod seed_fields;
 mod seed_yaml;
 mod steps;
+mod stored_tools;
 mod terminal;
 mod tool_files;
 mod trial;

@@ -287,6 +287,7 @@ impl CribOptions {
             store,
             sources,
             egress,
+            finder: finder::Finder::default(),
             warnings,
         })
     }
@@ -385,6 +386,7 @@ pub struct Crib {
     store: Store,
     sources: Arc<Sources>,
     egress: Egress,
+    finder: finder::Finder,
     warnings: Vec<String>,
 }
 

@@ -4,6 +4,7 @@
 //! done again and again; what is in order is left alone.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -12,17 +13,21 @@ use jiff::Timestamp;
 
 use super::Crib;
 use crate::model::error::ToolError;
+use crate::model::ids::BundleId;
+use crate::model::names::Slug;
 use crate::storage::{DurableDir, StorageError, is_leftover, set_aside};
 use crate::store::Damage;
 
 /// The directory of the home that the store is in.
 const BUNDLES: &str = "bundles";
 /// The file that says what is switched off.
-const FLAGS: &str = "state/flags.json";
+const FLAGS: &str = "flags.json";
+/// The directory it is in.
+const STATE: &str = "state";
 /// The directories of a home that Toolcrib alone writes to. `config.toml` and `rules` are the user's own.
 const OWN: [&str; 8] = [
     BUNDLES,
-    "state",
+    STATE,
     "calls",
     "approvals",
     "grants",
@@ -32,6 +37,8 @@ const OWN: [&str; 8] = [
 ];
 /// How deep they are looked through.
 const MAX_DEPTH: usize = 3;
+/// How much of a damaged file is looked through for its slug.
+const MAX_SALVAGE: u64 = 64 * 1024;
 /// A temporary file that is older was left by somebody who died.
 const LEFT: Duration = Duration::from_secs(60);
 
@@ -84,7 +91,7 @@ impl Crib {
             kind: Kind::Record(damage),
         }));
         problems.extend(self.sources.flags_problem().map(|reason| HomeProblem {
-            file: FLAGS.to_owned(),
+            file: format!("{STATE}/{FLAGS}"),
             reason: format!("which tools are switched off cannot be read: {reason}"),
             kind: Kind::Flags,
         }));
@@ -106,15 +113,15 @@ impl Crib {
     pub fn put_right(&self, problem: &HomeProblem) -> Result<String, ToolError> {
         match &problem.kind {
             Kind::Record(damage) => {
-                let place = self.store.set_aside(damage)?;
-                let done = format!("moved to {}", place.display());
+                let done = self.put_record_right(damage);
                 self.reload();
-                Ok(done)
+                done
             }
             Kind::Flags => {
-                let dir = DurableDir::create(self.home.join("state"))?;
-                let _lock = dir.lock()?;
-                let place = set_aside(&self.home, FLAGS, Timestamp::now())?;
+                let dir = DurableDir::create(self.home.join(STATE))?;
+                let lock = dir.lock()?;
+                let place = set_aside(&self.home, &dir, &lock, FLAGS, Timestamp::now())?;
+                drop(lock);
                 self.reload();
                 Ok(format!(
                     "moved to {}; tools that were switched off are on again: `toolcrib disable` those that are to be off",
@@ -152,6 +159,62 @@ impl Crib {
             }
         }
     }
+
+    /// Sets a damaged record aside. A bundle that has lost its file that way, or by other hands, gets a new one, so that its tools can be had.
+    fn put_record_right(&self, damage: &Damage) -> Result<String, ToolError> {
+        let is_bundle = damage.file.ends_with("/bundle.json");
+        let is_there = self.home.join(&damage.file).symlink_metadata().is_ok();
+        let mut done = Vec::new();
+        let mut slug = None;
+        if is_there || !is_bundle {
+            let place = self.store.set_aside(damage)?;
+            slug = slug_in(&place);
+            done.push(format!("moved to {}", place.display()));
+        }
+        let is_headless = || {
+            self.store
+                .damage()
+                .iter()
+                .any(|now| now.file == damage.file)
+        };
+        if is_bundle && is_headless() {
+            let recover = |slug: Slug| self.store.recover_bundle(damage.bundle, slug);
+            // Another bundle may have the slug by now.
+            let recovered = match slug.and_then(|slug| recover(slug).ok()) {
+                Some(recovered) => recovered,
+                None => recover(stand_in(damage.bundle))?,
+            };
+            let slug = recovered.slug;
+            done.push(format!(
+                "made anew as `{slug}`, switched off: `toolcrib bundle enable {slug}` switches it on"
+            ));
+        }
+        Ok(done.join("; "))
+    }
+}
+
+/// The slug that the damaged file of a bundle still shows.
+fn slug_in(place: &Path) -> Option<Slug> {
+    let mut bytes = Vec::new();
+    let file = fs::symlink_metadata(place).ok()?.is_file();
+    fs::File::open(place)
+        .ok()
+        .filter(|_| file)?
+        .take(MAX_SALVAGE)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let (_, rest) = text.split_once("\"slug\"")?;
+    let value = rest.trim_start().strip_prefix(':')?.trim_start();
+    let (slug, _) = value.strip_prefix('"')?.split_once('"')?;
+    Slug::parse(slug).ok()
+}
+
+/// A slug for a bundle whose own cannot be had: the end of its id is what tells it from others.
+fn stand_in(id: BundleId) -> Slug {
+    let id = id.to_string();
+    let end = &id[id.len().saturating_sub(12)..];
+    Slug::parse(&format!("recovered-{end}")).expect("letters, digits and a dash")
 }
 
 /// What dead writers left, and what others can read.
@@ -167,10 +230,10 @@ fn untidy(home: &Path) -> Vec<HomeProblem> {
         found.look(&home.join(name), MAX_DEPTH);
         problems.extend((found.leftovers > 0).then(|| HomeProblem {
             file: name.to_owned(),
-            reason: format!(
-                "{} temporary files were left by writers that died",
-                found.leftovers
-            ),
+            reason: match found.leftovers {
+                1 => "a temporary file was left by a writer that died".to_owned(),
+                count => format!("{count} temporary files were left by writers that died"),
+            },
             kind: Kind::Leftovers,
         }));
         problems.extend(open_to_others(name.to_owned(), found.open));

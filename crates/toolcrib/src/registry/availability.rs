@@ -87,38 +87,39 @@ impl Switches<'_> {
         self.untrusted.is_some() || self.bits != 0 || self.store.are_off()
     }
 
-    /// Why the tool is off, the strongest reason first; none if it is on.
+    /// Why the tool is off, by the strongest reason; none if it is on.
     pub(super) fn disabled(&self) -> Option<Availability> {
+        self.reasons().next()
+    }
+
+    /// Everything that keeps the tool off, the strongest first.
+    pub(super) fn reasons(&self) -> impl Iterator<Item = Availability> {
         let by = |switch: Switch| self.bits & switch as u8 != 0;
+        let enable = |tool: &str| Some(format!("`toolcrib enable {tool}` switches it on"));
         let spec = self.spec;
-        if let Some(help) = self.untrusted {
-            return Some(off("untrusted", Some(help.to_owned())));
-        }
-        if by(Switch::Unknown) {
-            let help = "remove `state/flags.json` from Toolcrib's home, then `toolcrib disable` what is to be off";
-            let reason = "which tools are switched off cannot be read";
-            return Some(off(reason, Some(help.to_owned())));
-        }
-        if by(Switch::Setting) {
-            return Some(off("the setting `disabledTools` names it", None));
-        }
-        if let Some(by_bundle) = self.by_bundle(by(Switch::Bundle)) {
-            return Some(by_bundle);
-        }
-        if self.store.tool_is_off {
-            let help = format!("`toolcrib enable {}` switches it on", spec.reference());
-            return Some(off("the tool is switched off", Some(help)));
-        }
-        if by(Switch::Flag) {
-            let help = format!("`toolcrib enable {}` switches it on", spec.name);
-            return Some(off("the tool is switched off", Some(help)));
-        }
-        if by(Switch::File) {
-            let reason = "its file says `\"isEnabled\": false`";
-            let help = "write `\"isEnabled\": true` in its file";
-            return Some(off(reason, Some(help.to_owned())));
-        }
-        by(Switch::Program).then(|| off("the tool is switched off", None))
+        let reasons = [
+            self.untrusted
+                .map(|help| off("untrusted", Some(help.to_owned()))),
+            by(Switch::Unknown).then(|| {
+                let help = "`toolcrib doctor --fix` sets `state/flags.json` aside, then `toolcrib disable` what is to be off";
+                let reason = "which tools are switched off cannot be read";
+                off(reason, Some(help.to_owned()))
+            }),
+            by(Switch::Setting).then(|| off("the setting `disabledTools` names it", None)),
+            self.by_bundle(by(Switch::Bundle)),
+            self.store
+                .tool_is_off
+                .then(|| off("the tool is switched off", enable(&spec.reference()))),
+            by(Switch::Flag)
+                .then(|| off("the tool is switched off", enable(spec.name.as_str()))),
+            by(Switch::File).then(|| {
+                let reason = "its file says `\"isEnabled\": false`";
+                let help = "write `\"isEnabled\": true` in its file";
+                off(reason, Some(help.to_owned()))
+            }),
+            by(Switch::Program).then(|| off("the tool is switched off", None)),
+        ];
+        reasons.into_iter().flatten()
     }
 
     fn by_bundle(&self, is_flagged: bool) -> Option<Availability> {

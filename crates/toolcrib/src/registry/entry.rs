@@ -272,6 +272,15 @@ impl Entry {
             .unwrap_or_else(|| readiness(self.unavailable()))
     }
 
+    /// Everything that keeps it from being called, the strongest first; [`availability`](Self::availability) is the first of these.
+    pub fn obstacles(&self) -> Vec<Availability> {
+        let missing = match readiness(self.unavailable()) {
+            Availability::Ready => None,
+            missing => Some(missing),
+        };
+        self.switches().reasons().chain(missing).collect()
+    }
+
     /// Whether it can be called, by what is known without making the tool: for long lists. `Ready` may turn out to be too much said.
     pub fn availability_at_a_glance(&self) -> Availability {
         let made = self.body.made();

@@ -11,9 +11,33 @@ use crate::model::text;
 impl Inner {
     /// The entry a reference points at, its tool made: whoever judges a call gets its tool from here.
     pub(crate) fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
-        let entry = self.tools.load().find(reference)?;
+        let tools = self.tools.load();
+        let entry = tools
+            .find(reference)
+            .map_err(|error| self.why_absent(&tools, reference, error))?;
         entry.make();
         Ok(entry)
+    }
+
+    /// Adds to an error why the tool is not there, if whoever keeps the tools knows.
+    fn why_absent(&self, tools: &Snapshot, reference: &str, error: ToolError) -> ToolError {
+        let (Some(follower), Ok(parsed)) = (self.follower.get(), reference.parse::<ToolRef>())
+        else {
+            return error;
+        };
+        let is_of_bundle = |entry: &Arc<Entry>| match &parsed {
+            ToolRef::InBundle { bundle, .. } => match bundle {
+                BundleRef::Slug(wanted) => entry.head().bundle == *wanted,
+                BundleRef::Id(wanted) => entry.bundle_id() == Some(*wanted),
+            },
+            ToolRef::Name(_) | ToolRef::Slug(_) | ToolRef::Id(_) => false,
+        };
+        let bundle_has_tools = tools.all().any(is_of_bundle);
+        let Some(why) = follower.why_absent(&parsed, bundle_has_tools) else {
+            return error;
+        };
+        let shown = text::shorten(reference, 80);
+        not_found(format!("tool not found: `{shown}`: {why}")).with_detail("reason", why)
     }
 }
 

@@ -11,6 +11,8 @@ mod handle;
 mod lookup;
 mod made;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,6 +39,7 @@ use crate::model::event::EventReader;
 use crate::model::ids::{BundleId, CallId, ToolId};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::Outcome;
+use crate::model::reference::ToolRef;
 use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::spec::ToolSpec;
 use crate::pipeline::{self, Plan};
@@ -136,6 +139,9 @@ impl Lookup {
 pub(crate) trait Follow: Send + Sync {
     /// Called before tools are looked for: brings the registry up to date if that is soon done.
     fn follow(&self, registry: &Registry);
+
+    /// Says why a reference points at no tool, where that is known. `bundle_has_tools`: there are others of the bundle that it names.
+    fn why_absent(&self, reference: &ToolRef, bundle_has_tools: bool) -> Option<String>;
 }
 
 /// What every call of a registry is subject to.
@@ -626,7 +632,8 @@ fn is_other_version(entry: &Entry, other: &Entry) -> bool {
     let (own, others) = (entry.head(), other.head());
     let is_stored = entry.source() == Source::Store && other.source() == Source::Store;
     is_stored
-        && (entry.bundle_id(), &own.slug) == (other.bundle_id(), &others.slug)
+        && (entry.bundle_id(), &own.bundle, &own.slug)
+            == (other.bundle_id(), &others.bundle, &others.slug)
         && own.version != others.version
 }
 

@@ -68,7 +68,10 @@ impl Snapshot {
             .filter(|entry| self.forget(entry))
             .cloned()
             .collect();
-        for entry in &gone {
+        // First those that only wait, so that none of them is next when a name becomes free.
+        let (waiting, holding): (Vec<_>, Vec<_>) =
+            gone.iter().partition(|entry| self.is_shadowed(entry));
+        for entry in waiting.into_iter().chain(holding) {
             self.withdraw(entry, &mut open);
         }
         for entry in come {
@@ -289,6 +292,16 @@ impl Snapshot {
                 }
             }
         }
+    }
+
+    /// Whether nothing is left in it at all.
+    #[cfg(test)]
+    pub(super) fn is_blank(&self) -> bool {
+        let shadowed = self.shadowed.is_empty() && self.waiting.is_empty();
+        let named = self.names.is_empty() && self.references.is_empty();
+        let listed = self.by_slug.is_empty() && self.by_id.is_empty();
+        let sources = self.by_source.iter().all(Numbered::is_empty);
+        shadowed && named && listed && sources && self.by_bundle.is_empty()
     }
 
     fn shadow(&mut self, entry: &Arc<Entry>, claims: &[Claim]) {

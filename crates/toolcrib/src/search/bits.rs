@@ -54,6 +54,15 @@ impl Bits {
         }
     }
 
+    pub(super) fn remove(&mut self, number: u32) {
+        self.0[number as usize / 64] &= !(1 << (number % 64));
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }

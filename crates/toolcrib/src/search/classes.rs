@@ -6,6 +6,9 @@ use super::near::Near;
 use super::segment::Segment;
 use super::words::Query;
 
+/// So few documents are gone through word by word.
+const FEW: usize = 24;
+
 /// A query with what only has to be made once for all segments.
 pub(super) struct Prepared<'a> {
     query: &'a Query,
@@ -16,10 +19,11 @@ pub(super) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     pub(super) fn new(query: &'a Query) -> Self {
         let words = query.words.iter();
-        let mut words: Vec<_> = words.map(|word| (word.as_str(), Near::of(word))).collect();
-        // What must be spelt right leaves fewer documents, and costs less.
-        words.sort_by_key(|(_, near)| near.is_some());
-        Prepared { query, words }
+        let words = words.map(|word| (word.as_str(), Near::of(word)));
+        Prepared {
+            words: words.collect(),
+            query,
+        }
     }
 }
 
@@ -92,16 +96,45 @@ impl<'a> Matches<'a> {
                     return found;
                 }
                 self.find_starts();
-                let of_word = |at: usize| {
-                    let mut set = self.starts[at].clone();
-                    if let Some(near) = &words[at].1 {
-                        segment.add_with_near_word(near, &mut set);
-                    }
-                    set
-                };
-                all_of((0..words.len()).map(of_word)).unwrap_or(found)
+                self.near()
             }
         }
+    }
+
+    /// The documents in which every word starts a word or is near one.
+    fn near(&self) -> Bits {
+        // Rare words first: where few documents are left, those are looked at instead of all words there are.
+        let mut order: Vec<usize> = (0..self.starts.len()).collect();
+        let words = &self.prepared.words;
+        order.sort_by_cached_key(|at| (words[*at].1.is_some(), self.starts[*at].count()));
+        let mut left: Option<Bits> = None;
+        for at in order {
+            let (starts, near) = (&self.starts[at], words[at].1.as_ref());
+            let few = left.as_ref().map(|left| left.count());
+            match (&mut left, near) {
+                (Some(_), _) if few == Some(0) => break,
+                (Some(left), None) => left.keep(starts),
+                (Some(left), Some(near)) if few.is_some_and(|count| count <= FEW) => {
+                    for document in left.clone().iter() {
+                        if !starts.contains(document) && !self.segment.has_near_word(document, near)
+                        {
+                            left.remove(document);
+                        }
+                    }
+                }
+                (left, near) => {
+                    let mut set = starts.clone();
+                    if let Some(near) = near {
+                        self.segment.add_with_near_word(near, &mut set);
+                    }
+                    match left {
+                        Some(left) => left.keep(&set),
+                        None => *left = Some(set),
+                    }
+                }
+            }
+        }
+        left.unwrap_or_else(|| Bits::none(self.segment.len()))
     }
 
     fn find_starts(&mut self) {

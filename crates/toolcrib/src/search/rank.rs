@@ -155,7 +155,7 @@ mod tests {
             ("read fiel", Some(Class::Fuzzy)),
             ("contants", Some(Class::Fuzzy)),
             ("docmuent", Some(Class::Fuzzy)),
-            ("contents dcumetn", Some(Class::Fuzzy)),
+            ("contents dcoumetn", Some(Class::Fuzzy)),
             ("rea contents", Some(Class::WordStart)),
             ("teh", None),
             ("contents missing", None),

@@ -188,11 +188,16 @@ impl Segment {
 
     /// Adds the documents that have a word near to another.
     pub(super) fn add_with_near_word(&self, near: &Near, set: &mut Bits) {
-        self.by_length.candidates(near, |number| {
-            if near.matches(self.words.get(number)) {
-                self.postings.add_to(set, number..number + 1);
-            }
+        let text = |number| self.words.get(number);
+        self.by_length.near(near, text, |number| {
+            self.postings.add_to(set, number..number + 1);
         });
+    }
+
+    /// Whether a document has a word near to another.
+    pub(super) fn has_near_word(&self, document: u32, near: &Near) -> bool {
+        let mut words = self.fields.all_words(document).iter();
+        words.any(|word| near.matches(self.words.get(*word)))
     }
 
     /// Adds the documents that have a field which starts with these pieces, the last of which may go on.

@@ -1,7 +1,7 @@
 //! Texts as words: what a document has, and what a query asks for.
 //!
-//! A text is brought to normal form C, each character is mapped to upper and then to lower case by Unicode's own tables (whatever the locale), and the
-//! result is composed again. That is full case folding but for a dotless `ı`, which is an `i` here: `ß`, `ẞ` and `ss` are one spelling, `σ` and `ς`
+//! A text is brought to normal form C, each character is mapped to lower, upper and again lower case by Unicode's own tables (whatever the locale), and
+//! the result is composed again. That is full case folding but for a dotless `ı`, which is an `i` here: `ß`, `ẞ` and `ss` are one spelling, `σ` and `ς`
 //! too, while `İ` keeps its dot. Letters, digits and the marks on them make words; everything else separates them, except for characters that only say
 //! how neighbours are joined, which count for nothing.
 //!
@@ -237,7 +237,9 @@ fn cut(text: &str, runes: usize) -> &str {
 }
 
 fn folded(text: &str) -> impl Iterator<Item = char> {
+    // Lower case first: a capital `ẞ` stands for itself, and only its small form is `SS`.
     text.nfc()
+        .flat_map(char::to_lowercase)
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
         .nfc()

@@ -57,6 +57,7 @@ pub use trust::{Review, ReviewedFile, runs};
 use crate::exec::command::CommandSettings;
 use crate::exec::http::HttpSettings;
 use crate::model::error::ToolError;
+use crate::model::reference::ToolRef;
 use crate::model::spec::ToolSpec;
 use crate::registry::{Follow, Registry};
 use crate::secret::{SecretEntry, SecretStore};
@@ -315,7 +316,7 @@ impl Sources {
         let flags = self.flags.read();
         if let Err(why) = &flags {
             notes.push(format!(
-                "which tools are switched off cannot be read ({why}); so all of them are, until `state/flags.json` is removed from the home"
+                "which tools are switched off cannot be read ({why}); so all of them are, until `toolcrib doctor --fix` has set `state/flags.json` aside"
             ));
         }
         self.stored()
@@ -472,5 +473,9 @@ impl Follow for Follower {
         // First: files may use what is in the store.
         self.0.stored().follow(registry);
         self.0.follow(registry);
+    }
+
+    fn why_absent(&self, reference: &ToolRef, bundle_has_tools: bool) -> Option<String> {
+        self.0.stored().why_absent(reference, bundle_has_tools)
     }
 }

@@ -18,10 +18,9 @@ mod stamp;
 mod tree;
 mod write;
 
-pub(crate) use name::is_temp as is_leftover;
-
-pub use aside::set_aside;
+pub(crate) use aside::set_aside;
 pub(crate) use count::Generation;
+pub(crate) use name::is_temp as is_leftover;
 pub(crate) use stamp::{Entry, Stamp};
 pub(crate) use tree::NewDir;
 

@@ -117,6 +117,52 @@ impl DurableDir {
         rustix::fs::renameat(dir, from, dir, to).map_err(|e| StorageError::io("rename", from, e))
     }
 
+    /// Moves whatever is there under a name into another directory, as `wanted` or, where that is taken, with a number. Returns its new
+    /// name.
+    pub(crate) fn move_to(
+        &self,
+        lock: &DirLock,
+        name: &str,
+        to: &DurableDir,
+        wanted: &str,
+    ) -> Result<String, StorageError> {
+        self.assert_guarded_by(lock);
+        check_name(name)?;
+        check_name(wanted)?;
+        let failed = |e: std::io::Error| StorageError::io("move", name, e);
+        let (from, into) = (self.handle().file(), to.handle().file());
+        for number in 1.. {
+            let new = match number {
+                1 => wanted.to_owned(),
+                number => format!("{wanted}.{number}"),
+            };
+            match rustix::fs::renameat_with(from, name, into, &new, RenameFlags::NOREPLACE) {
+                Ok(()) => {
+                    let synced = to.handle().sync().and_then(|()| self.handle().sync());
+                    return match synced {
+                        Ok(()) => Ok(new),
+                        Err(error) => {
+                            let _ = rustix::fs::renameat(into, &new, from, name);
+                            Err(failed(error))
+                        }
+                    };
+                }
+                Err(Errno::EXIST) if number < 1000 => {}
+                // Not every file system can refuse; then look.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
+                    if to.stamp_of(&new)?.is_none() =>
+                {
+                    rustix::fs::renameat(from, name, into, &new).map_err(|e| failed(e.into()))?;
+                    to.handle().sync().map_err(failed)?;
+                    self.handle().sync().map_err(failed)?;
+                    return Ok(new);
+                }
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+        unreachable!("the numbers end in an error")
+    }
+
     /// Removes the temporary files of writers that died, and returns how many there were.
     ///
     /// Writers hold the lock, so whatever is found under it is nobody's. Files that are not of

@@ -1,5 +1,6 @@
 //! Bundles: made, replaced, switched, put in the bin and taken out again.
 
+use super::archive::IMPORTED_AT;
 use super::files::{self, BUNDLE_FILE};
 use super::known::Content;
 use super::record::BundleDraft;
@@ -61,6 +62,41 @@ impl Store {
                     Ok(Put::Created(bundle))
                 }
             }
+        })
+    }
+
+    /// Makes the file of a bundle anew whose own was set aside, so that its tools can be had again.
+    ///
+    /// It is off, and counts as imported: nobody knows any more whether it was, and tools of such a bundle ask before every call.
+    pub fn recover_bundle(&self, id: BundleId, slug: Slug) -> Result<Bundle, StoreError> {
+        refuse_own_slug(&slug)?;
+        self.write(id, NoStore::Refuse, |session| {
+            match session.bundle(id) {
+                Err(StoreError::Damaged { .. }) if session.is_headless(id) => {}
+                Ok(bundle) => {
+                    let slug = bundle.slug;
+                    return Err(StoreError::BundleTaken { id, slug });
+                }
+                Err(error) => return Err(error),
+            }
+            session.refuse_taken(&slug, id)?;
+            let now = (self.inner.options.clock)();
+            let imported = (IMPORTED_AT.to_owned(), now.to_string().into());
+            let bundle = Bundle {
+                schema_version: SCHEMA_VERSION.to_owned(),
+                bundle_id: id,
+                display_name: slug.to_string(),
+                slug,
+                description: "recovered by `toolcrib doctor --fix`".to_owned(),
+                is_enabled: false,
+                is_built_in: false,
+                created_at: now,
+                modified_at: now,
+                soft_deleted_at: None,
+                extra: [imported].into_iter().collect(),
+            };
+            session.create_bundle(&bundle)?;
+            Ok(bundle)
         })
     }
 

@@ -6,7 +6,12 @@ use super::files::{self, BUNDLE_FILE};
 use super::record::Damage;
 use super::writing::NoStore;
 use super::{Look, Store, StoreError};
+use crate::model::ids::BundleId;
+use crate::model::names::{Slug, Version};
 use crate::storage;
+
+/// How many versions a damaged record may be of when nobody says which.
+const GUESSES: u32 = 20;
 
 impl Store {
     /// Moves a file that cannot be read out of the way, into `damaged/` of the home. Returns where it is now.
@@ -28,8 +33,15 @@ impl Store {
             if !self.known().is_flawed(damage.bundle, name) {
                 // Unless another file is to blame.
                 self.look_now(Some(&session.dir), Look::Thorough)?;
-                if !self.known().damage().iter().any(|d| d.file == damage.file) {
-                    return Err(refused("is in order now"));
+                let found = self.known().damage();
+                if !found.iter().any(|found| found.file == damage.file) {
+                    // Its directory may be what cannot be read now.
+                    let above =
+                        |found: &Damage| damage.file.starts_with(&format!("{}/", found.file));
+                    return Err(match found.into_iter().find(above) {
+                        Some(Damage { file, reason, .. }) => StoreError::Damaged { file, reason },
+                        None => refused("is in order now"),
+                    });
                 }
             }
             if from.stamp_of(name)?.is_none() {
@@ -39,7 +51,7 @@ impl Store {
                 )));
             }
             let now = (self.inner.options.clock)();
-            let moved = storage::set_aside(&self.inner.home, &damage.file, now)?;
+            let moved = storage::set_aside(&self.inner.home, &from, &session.lock, name, now)?;
             match directory {
                 Some(_) => session.removed(damage.bundle, name),
                 None => {
@@ -49,6 +61,37 @@ impl Store {
                 }
             }
             Ok(moved)
+        })
+    }
+}
+
+impl Store {
+    /// The damaged record of a tool, as of the last look: by what can still be read of it, or by the name of its file. Without a version
+    /// only `v1` and what follows it are known by name.
+    pub(crate) fn damage_of(
+        &self,
+        bundle: Option<BundleId>,
+        slug: &Slug,
+        version: Option<&Version>,
+    ) -> Option<Damage> {
+        let damage = self.damage();
+        if damage.is_empty() {
+            return None;
+        }
+        let names: Vec<String> = match version {
+            Some(version) => vec![files::file_name(slug, version)],
+            None => (1..=GUESSES)
+                .filter_map(|number| Version::parse(&format!("v{number}")).ok())
+                .map(|version| files::file_name(slug, &version))
+                .collect(),
+        };
+        damage.into_iter().find(|damage| {
+            let is_told = damage.tool.as_ref().is_some_and(|(told, of)| {
+                told == slug && version.is_none_or(|version| version == of)
+            });
+            let name = damage.file.rsplit('/').next().unwrap_or_default();
+            bundle.is_none_or(|bundle| bundle == damage.bundle)
+                && (is_told || names.iter().any(|known| known == name))
         })
     }
 }

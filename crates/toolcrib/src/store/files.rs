@@ -112,7 +112,10 @@ pub(super) fn read_tool(
         slug,
         version,
         head,
-    } = head::read(bytes.as_ref()).map_err(|e| Flaw::new(in_words(&e)))?;
+    } = head::read(bytes.as_ref()).map_err(|e| Flaw {
+        tool: likely_tool(name, bytes.as_ref()),
+        reason: in_words(&e),
+    })?;
     let flaw = |reason: String| Flaw {
         tool: Some((slug.clone(), version.clone())),
         reason,
@@ -136,6 +139,19 @@ pub(super) fn read_tool(
         head,
         bytes: bytes.into(),
     })
+}
+
+/// Whose record a damaged file is, by what it still says; the file's name, which is a digest of it, has to agree.
+fn likely_tool(name: &str, bytes: &[u8]) -> Option<(Slug, Version)> {
+    let text = String::from_utf8_lossy(bytes);
+    let said = |key: &str| {
+        let after = text.split(&format!("\"{key}\"")).nth(1)?.trim_start();
+        let value = after.strip_prefix(':')?.trim_start().strip_prefix('"')?;
+        value.split('"').next().map(str::to_owned)
+    };
+    let slug = Slug::parse(&said("slug")?).ok()?;
+    let version = Version::parse(&said("version")?).ok()?;
+    (file_name(&slug, &version) == name).then_some((slug, version))
 }
 
 /// The name of the bundle of Toolcrib's own that has the id or the slug.

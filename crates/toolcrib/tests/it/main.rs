@@ -18,6 +18,7 @@ mod pipeline;
 mod programs;
 mod properties;
 mod rules;
+mod search;
 mod secrets;
 mod seeds;
 mod shell;

@@ -12,7 +12,6 @@ use toolcrib::model::text::{self, visible};
 use toolcrib::source::{self, FileKind, draft};
 use toolcrib::{Crib, ErrorCode, ToolError, ToolManifest, Version};
 
-use super::counted;
 use crate::args::{BundleAddArgs, Global};
 use crate::commands::{Done, open, stored, tool_file};
 use crate::failure::CliError;
@@ -51,11 +50,11 @@ pub(super) fn add(args: &BundleAddArgs, global: &Global, output: &Output) -> Don
         }
     }
     if !wrong.is_empty() {
-        let files = counted(wrong.len(), "file");
-        let message = format!(
-            "nothing was put: {files} of {} not in order",
-            args.files.len()
-        );
+        let message = match (wrong.len(), args.files.len()) {
+            (1, 1) => "nothing was put: the file is not in order".to_owned(),
+            (1, all) => format!("nothing was put: 1 of {all} files is not in order"),
+            (some, all) => format!("nothing was put: {some} of {all} files are not in order"),
+        };
         let error = ToolError::new(ErrorCode::InvalidArguments, message);
         return Err(CliError::from(error.with_detail("files", wrong))
             .with_hint("`toolcrib explain CODE` says more about a problem"));

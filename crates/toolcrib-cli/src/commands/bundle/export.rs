@@ -1,10 +1,141 @@
-//! `toolcrib bundle export`: writes a bundle as a ZIP file.
+//! `toolcrib bundle export`: writes a bundle as a ZIP file, whole or not at all.
 
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use toolcrib::model::text::visible;
+use toolcrib::store::archive;
+use toolcrib::{ErrorCode, ToolError};
+
+use super::{counted, given};
 use crate::args::{BundleExportArgs, Global};
-use crate::commands::Done;
+use crate::commands::{Done, bytes_in_words, open};
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn export(_args: &BundleExportArgs, _global: &Global, _output: &Output) -> Done {
-    Err(CliError::usage("`toolcrib bundle export` is not there yet"))
+pub(super) fn export(args: &BundleExportArgs, global: &Global, output: &Output) -> Done {
+    let to_stdout = args.output.as_deref() == Some(Path::new("-"));
+    if to_stdout && output.json() {
+        let message = "`--json` and `-o -` both want stdout";
+        return Err(CliError::usage(message).with_hint("name a file: `-o FILE`"));
+    }
+    if to_stdout && output.is_terminal() {
+        let message = "an archive is nothing for a terminal";
+        return Err(CliError::usage(message).with_hint("name a file: `-o FILE`, or pipe it on"));
+    }
+    let crib = open(global, output)?;
+    let view = crib.bundle(&args.bundle)?;
+    given::refuse_own(&view)?;
+    let bundle = &view.bundle;
+    let file = match &args.output {
+        Some(file) => file.clone(),
+        None => default_name(bundle.slug.as_str(), &bundle.bundle_id.to_string()),
+    };
+    let overwrite = match args.force {
+        true => Overwrite::Yes,
+        false => Overwrite::Never,
+    };
+    if !to_stdout {
+        refuse_target(&file, overwrite)?;
+    }
+    let bytes = archive::export(crib.store(), bundle.bundle_id, crib.secrets());
+    let bytes = bytes.map_err(ToolError::from)?;
+    if to_stdout {
+        output.bytes(&bytes);
+        return Ok(ExitCode::SUCCESS);
+    }
+    write(&file, &bytes, overwrite)?;
+    let shown = file.display().to_string();
+    if output.json() {
+        output.document(&json!({
+            "bundleID": bundle.bundle_id, "slug": bundle.slug, "file": shown, "bytes": bytes.len(),
+            "tools": view.tools,
+        }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    output.line(&visible(&shown));
+    let (tools, size) = (
+        counted(view.tools, "tool"),
+        bytes_in_words(bytes.len() as u64),
+    );
+    let slug = visible(bundle.slug.as_str());
+    output.say(&format!("`{slug}` with {tools}, {size}; it has no secrets"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What becomes of a file that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overwrite {
+    Never,
+    Yes,
+}
+
+/// Slugs of other scripts are letters that not every file system and shell takes; a leading dash is an option to the next command.
+fn default_name(slug: &str, id: &str) -> PathBuf {
+    match slug.is_ascii() && !slug.starts_with('-') {
+        true => format!("{slug}.zip").into(),
+        false => format!("{id}.zip").into(),
+    }
+}
+
+/// Refuses what cannot be written to before anything is packed.
+fn refuse_target(file: &Path, overwrite: Overwrite) -> Result<(), CliError> {
+    let Ok(metadata) = std::fs::symlink_metadata(file) else {
+        return Ok(());
+    };
+    let shown = file.display().to_string();
+    let shown = visible(&shown);
+    if !metadata.is_file() {
+        let message = format!("`{shown}` is there and is no plain file");
+        return Err(
+            CliError::from(ToolError::new(ErrorCode::FileExists, message))
+                .with_hint("name another file, or `-o -` for stdout"),
+        );
+    }
+    match overwrite {
+        Overwrite::Yes => Ok(()),
+        Overwrite::Never => Err(exists(&shown)),
+    }
+}
+
+fn exists(shown: &str) -> CliError {
+    let message = format!("`{shown}` exists already");
+    CliError::from(ToolError::new(ErrorCode::FileExists, message))
+        .with_hint("`--force` replaces it, `-o FILE` names another")
+}
+
+/// Writes a file beside its place and puts it there in one step.
+fn write(file: &Path, bytes: &[u8], overwrite: Overwrite) -> Result<(), CliError> {
+    let shown = file.display().to_string();
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot write `{}`: {error}", visible(&shown));
+        CliError::from(ToolError::new(ErrorCode::StorageError, message))
+            .with_hint("name a place that can be written: `-o FILE`")
+    };
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    let mut beside = tempfile::Builder::new()
+        .prefix(".toolcrib-export-")
+        // As the umask has it: it is made to be passed on.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory)
+        .map_err(failed)?;
+    beside
+        .write_all(bytes)
+        .and_then(|()| beside.as_file().sync_all())
+        .map_err(failed)?;
+    let kept = match overwrite {
+        Overwrite::Yes => beside.persist(file),
+        Overwrite::Never => beside.persist_noclobber(file),
+    };
+    kept.map(drop).map_err(|error| match error.error.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(&visible(&shown)),
+        _ => failed(error.error),
+    })
 }

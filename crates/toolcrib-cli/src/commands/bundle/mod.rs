@@ -1,8 +1,10 @@
 //! `toolcrib bundle`: containers of tools with one switch.
 
 mod add;
+mod comparison;
 mod diff;
 mod export;
+mod given;
 mod import;
 mod list;
 mod new;
@@ -11,12 +13,18 @@ mod rm;
 mod show;
 mod switch;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::model::manifest::Bundle;
+use toolcrib::store::archive::IMPORTED_AT;
+use toolcrib::store::{Damage, StoreError};
+use toolcrib::{Crib, ToolError};
 
 use super::Done;
 use crate::args::{BundleCommand, Global};
+use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn bundle(command: &BundleCommand, global: &Global, output: &Output) -> Done {
@@ -37,12 +45,39 @@ pub(super) fn bundle(command: &BundleCommand, global: &Global, output: &Output) 
 
 /// How a bundle stands, in one word.
 fn state(view: &BundleView) -> &'static str {
-    match (&view.problem, &view.bundle) {
-        (Some(_), _) => "damaged",
-        (None, bundle) if bundle.soft_deleted_at.is_some() => "bin",
-        (None, bundle) if bundle.is_enabled => "on",
-        (None, _) => "off",
+    match &view.bundle {
+        bundle if bundle.soft_deleted_at.is_some() => "bin",
+        bundle if bundle.is_enabled => "on",
+        _ => "off",
     }
+}
+
+/// Bundles of which nobody can say more than their id, since `bundle.json` is damaged; each with what is wrong.
+fn damaged(crib: &Crib) -> Vec<Damage> {
+    let known = crib.store().bundles();
+    let mut seen = BTreeSet::new();
+    let mut damage = crib.store().damage();
+    damage.retain(|one| {
+        let is_known = known
+            .iter()
+            .any(|stored| stored.bundle.bundle_id == one.bundle);
+        !is_known && one.tool.is_none() && seen.insert(one.bundle)
+    });
+    damage
+}
+
+/// A bundle by slug or id; of one that is damaged the error says so.
+fn find(reference: &str, crib: &Crib) -> Result<BundleView, CliError> {
+    crib.bundle(reference).map_err(|error| {
+        let damage = damaged(crib).into_iter();
+        let mut damage = damage.filter(|one| one.bundle.to_string() == reference);
+        match damage.next() {
+            Some(Damage { file, reason, .. }) => {
+                ToolError::from(StoreError::Damaged { file, reason }).into()
+            }
+            None => error.into(),
+        }
+    })
 }
 
 /// Where the tools of a bundle come from, in one word.
@@ -74,8 +109,13 @@ fn bundle_json(bundle: &Bundle) -> Map<String, Value> {
 }
 
 /// When it was imported, if it was.
-fn imported_at(bundle: &Bundle) -> Option<&str> {
-    bundle.extra.get("importedAt").and_then(Value::as_str)
+fn imported_at(bundle: &Bundle) -> Option<String> {
+    // Whatever stands there, the bundle came from elsewhere.
+    let when = bundle.extra.get(IMPORTED_AT)?;
+    Some(
+        when.as_str()
+            .map_or_else(|| when.to_string(), str::to_owned),
+    )
 }
 
 /// A number of things, in words.

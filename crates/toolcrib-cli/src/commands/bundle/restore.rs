@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use super::{bundle_json, counted};
-use crate::args::{BundleArgs, Global};
+use crate::args::{BundleRestoreArgs, Global};
 use crate::commands::{Done, open, word};
 use crate::output::Output;
 
-pub(super) fn restore(args: &BundleArgs, global: &Global, output: &Output) -> Done {
+pub(super) fn restore(args: &BundleRestoreArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
     let bundle = crib.restore_bundle(&args.bundle)?;
     if output.json() {

@@ -9,7 +9,7 @@ use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::model::text::visible;
 use toolcrib::registry::Entry;
 
-use super::{as_json, from, imported_at, state};
+use super::{as_json, find, from, imported_at, state};
 use crate::args::{BundleArgs, Global};
 use crate::commands::list::{Listing, Row};
 use crate::commands::{Done, open, standing};
@@ -17,7 +17,7 @@ use crate::output::Output;
 
 pub(super) fn show(args: &BundleArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
-    let view = crib.bundle(&args.bundle)?;
+    let view = find(&args.bundle, &crib)?;
     let entries = crib.bundle_tools(view.bundle.bundle_id);
     let listing = Listing::of(&crib);
     if output.json() {
@@ -76,7 +76,6 @@ fn head(view: &BundleView, output: &Output) {
     let bundle = &view.bundle;
     let painted = match state(view) {
         "on" => output.good("on"),
-        "damaged" => output.bad("damaged"),
         word => output.doubtful(word),
     };
     let slug = output.heading(&visible(bundle.slug.as_str()));
@@ -90,6 +89,12 @@ fn head(view: &BundleView, output: &Output) {
     };
     if let Some(problem) = &view.problem {
         field("problem", problem);
+    }
+    if bundle.slug.mixes_scripts() {
+        field(
+            "warning",
+            "its slug mixes scripts, so that it may look like another",
+        );
     }
     if !bundle.display_name.is_empty() && bundle.display_name != bundle.slug.as_str() {
         field("name", &bundle.display_name);

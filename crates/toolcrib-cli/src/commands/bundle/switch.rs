@@ -93,7 +93,13 @@ fn ask(view: &BundleView, crib: &Crib, global: &Global, output: &Output) -> Resu
         tools => format!("may these {tools} tools be offered from now on? [y/n] "),
     };
     if confirmed(&question, global, output)? {
-        return Ok(());
+        // What was agreed to is what was shown.
+        if page(view, crib, output) == lines {
+            return Ok(());
+        }
+        let message = format!("the bundle `{}` changed while you looked", view.bundle.slug);
+        let error = CliError::from(ToolError::new(ErrorCode::Conflict, message));
+        return Err(error.with_hint("nothing was switched on; look at it again"));
     }
     let message = "nothing was switched on";
     Err(ToolError::new(ErrorCode::ApprovalDenied, message).into())
@@ -103,7 +109,7 @@ fn page(view: &BundleView, crib: &Crib, output: &Output) -> Vec<String> {
     let bundle = &view.bundle;
     let slug = output.bold(&visible(bundle.slug.as_str()));
     let when = imported_at(bundle).unwrap_or_default();
-    let mut lines = vec![format!("tools of {slug}, imported {}", visible(when))];
+    let mut lines = vec![format!("tools of {slug}, imported {}", visible(&when))];
     for entry in crib.bundle_tools(bundle.bundle_id) {
         let spec = entry.spec();
         lines.push(String::new());

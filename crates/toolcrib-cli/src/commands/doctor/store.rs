@@ -107,7 +107,7 @@ fn cannot_run(crib: &Crib, findings: &mut Vec<Finding>) {
     for (reference, reason) in lacking.iter().take(MAX_SHOWN) {
         let fix = format!("`toolcrib explain {reference}` says more");
         let message = format!("`{reference}` cannot run here: {reason}");
-        findings.push(Finding::warning("stored tools", message, fix));
+        findings.push(Finding::warning("stored", message, fix));
     }
     if let Some(more) = lacking
         .len()
@@ -116,7 +116,7 @@ fn cannot_run(crib: &Crib, findings: &mut Vec<Finding>) {
     {
         let message = format!("{more} more cannot run here");
         let fix = "`toolcrib list --all` lists them";
-        findings.push(Finding::warning("stored tools", message, fix));
+        findings.push(Finding::warning("stored", message, fix));
     }
 }
 

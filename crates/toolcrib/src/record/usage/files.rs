@@ -144,9 +144,8 @@ impl UsageFiles {
         };
         let mut moved = Vec::new();
         let mut put_away = |name: &str| -> Result<(), StorageError> {
-            let file = format!("{STATE}/{name}");
-            let place = set_aside(&self.home, &file, now)?;
-            moved.push((file, place));
+            let place = set_aside(&self.home, &dir, &lock, name, now)?;
+            moved.push((format!("{STATE}/{name}"), place));
             Ok(())
         };
         let mut folded = match read_folded(&dir) {

@@ -112,7 +112,10 @@ impl UsageLog {
         if read.damaged_lines > 0 {
             problems.push(UsageProblem {
                 file: format!("state/{}", files::LINES),
-                reason: format!("{} damaged lines are passed over", read.damaged_lines),
+                reason: match read.damaged_lines {
+                    1 => "a damaged line is passed over".to_owned(),
+                    count => format!("{count} damaged lines are passed over"),
+                },
             });
         }
         problems

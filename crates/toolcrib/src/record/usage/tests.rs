@@ -245,7 +245,7 @@ fn a_torn_line_costs_itself_only_and_mending_drops_it() {
     assert_eq!(home.count("core", "a"), 2);
     let problems = home.problems();
     assert_eq!(problems.len(), 1, "{problems:?}");
-    assert_eq!(problems[0].reason, "1 damaged lines are passed over");
+    assert_eq!(problems[0].reason, "a damaged line is passed over");
     log.mend().unwrap();
     assert_eq!(home.problems(), []);
     assert_eq!(home.count("core", "a"), 2);

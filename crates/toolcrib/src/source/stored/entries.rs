@@ -106,8 +106,12 @@ impl Entries {
         workshop: &Arc<Workshop>,
         changes: Changes,
     ) {
-        let mut swap = Swap::default();
         let touched = self.take_bundles(&changes, store);
+        let renamed = touched.iter().filter(|(_, is_renamed)| *is_renamed);
+        let mut swap = Swap {
+            renamed: renamed.map(|(id, _)| *id).collect(),
+            ..Swap::default()
+        };
         let mut changed: BTreeSet<ToolKey> = BTreeSet::new();
         for (key, record) in changes.tools {
             changed.insert(key.clone());
@@ -189,14 +193,13 @@ impl Entries {
             self.left_out.insert(key);
             return;
         }
+        let is_kept = |before: &Known| {
+            let old = before.record.as_ref();
+            !swap.renamed.contains(&key.bundle) && old.is_some_and(|old| is_switch(old, &record))
+        };
         let known = match before {
             // A switch, and nothing else: its tool stays as it is.
-            Some(before)
-                if before
-                    .record
-                    .as_ref()
-                    .is_some_and(|old| is_switch(old, &record)) =>
-            {
+            Some(before) if is_kept(&before) => {
                 swap.gone.push(Arc::clone(&before.entry));
                 self.known_again(registry, before, record)
             }
@@ -490,6 +493,8 @@ impl KnownBundle {
 /// Entries that go and come in one step.
 #[derive(Default)]
 struct Swap {
+    /// The bundles whose tools are called otherwise than before.
+    renamed: BTreeSet<BundleId>,
     gone: Vec<Arc<Entry>>,
     come: Vec<Arc<Entry>>,
 }

@@ -4,6 +4,7 @@
 //! text      where things stand in a record   reading   what a record says, by its kind
 //! workshop  from a record to a tool          tool      a tool of the store at work
 //! check     everything that is wrong         entries   which records are registered, and how
+//! absence   why a tool is not there
 //! ```
 //!
 //! A record is registered by its head; its tool is made when it is first needed. Only what changed is registered anew, so that a store of
@@ -12,6 +13,7 @@
 //! The invariant: whatever is wrong with a record, a bundle or the whole store keeps nothing else from being loaded or called, and is never
 //! written back.
 
+mod absence;
 mod check;
 mod entries;
 mod reading;
@@ -25,6 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::flags::Flags;
+use crate::model::reference::ToolRef;
 use crate::registry::Registry;
 use crate::store::{Look, Store, StoreError};
 use entries::Entries;
@@ -47,6 +50,11 @@ pub(crate) struct StoredTools {
 }
 
 impl StoredTools {
+    /// Says why a reference points at nothing, as far as the store knows.
+    pub(crate) fn why_absent(&self, reference: &ToolRef, bundle_has_tools: bool) -> Option<String> {
+        absence::why(&self.store, reference, bundle_has_tools)
+    }
+
     /// `disabled` is the setting `disabledTools`, `max_tools` is `limits.maxTools`.
     pub(crate) fn new(
         store: Store,

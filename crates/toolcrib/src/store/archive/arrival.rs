@@ -1,6 +1,6 @@
 //! Reading an archive, and taking in what it holds: [`Archive`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -119,6 +119,10 @@ impl Archive {
                     slug: other.slug.clone(),
                 });
             }
+            if is_it && other.soft_deleted_at.is_some() {
+                let slug = other.slug.clone();
+                return Err(StoreError::BundleDeleted { slug });
+            }
             if !is_it && other.slug == bundle.slug && other.soft_deleted_at.is_none() {
                 return Err(StoreError::SlugTaken {
                     slug: other.slug.clone(),
@@ -129,22 +133,9 @@ impl Archive {
         Ok(())
     }
 
-    /// Takes the bundle in, in one step: all of it or nothing. Ids of tools that others have are replaced by new ones.
-    pub fn install(mut self, store: &Store, how: Install) -> Result<Arc<StoredBundle>, StoreError> {
+    /// Takes the bundle in, in one step: all of it or nothing. Times are the store's; ids of tools are kept where nobody else has them.
+    pub fn install(self, store: &Store, how: Install) -> Result<Arc<StoredBundle>, StoreError> {
         self.check(store, how)?;
-        let id = self.contents.bundle.bundle_id;
-        let others = store.bundles();
-        let others = others.iter().map(|other| other.bundle.bundle_id);
-        let taken: HashSet<ToolId> = others
-            .filter(|other| *other != id)
-            .flat_map(|other| store.tools(other))
-            .map(|tool| tool.head.tool_id)
-            .collect();
-        for tool in &mut self.contents.tools {
-            if taken.contains(&tool.tool_id) {
-                tool.tool_id = ToolId::generate();
-            }
-        }
         store.install(self.contents.bundle, self.contents.tools, how)
     }
 }

@@ -1,7 +1,6 @@
 //! Packing a bundle: [`export`].
 
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use super::error::ArchiveError;
 use super::zip::{EntryName, Packer};
@@ -9,9 +8,8 @@ use super::{Contents, IMPORTED_AT, STATE};
 use crate::model::JsonObject;
 use crate::model::ids::BundleId;
 use crate::model::manifest::{Bundle, ToolManifest};
-use crate::model::names::{Slug, Version, hex};
 use crate::secret::SecretStore;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, files};
 
 /// A bundle of the store as a ZIP archive; the same content gives the same bytes. Refused if a secret's value stands in it in any form that is
 /// masked elsewhere, or if a record of it is damaged: nothing is left out without a word.
@@ -35,7 +33,12 @@ pub fn export(
         .map_err(unpackable)?;
     let mut files: Vec<(EntryName, ToolManifest)> = tools
         .into_iter()
-        .map(|tool| (EntryName::tool(&stem(&tool.slug, &tool.version)), tool))
+        .map(|tool| {
+            (
+                EntryName::tool(&files::file_name(&tool.slug, &tool.version)),
+                tool,
+            )
+        })
         .collect();
     files.sort_by(|(one, _), (other, _)| one.as_str().cmp(other.as_str()));
     for (name, mut tool) in files {
@@ -113,13 +116,4 @@ pub(super) fn json(content: &impl Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(content).unwrap_or_default();
     bytes.push(b'\n');
     bytes
-}
-
-/// What a version's file is named by: never the slug itself, which may be longer than names of files.
-fn stem(slug: &Slug, version: &Version) -> String {
-    let mut digest = Sha256::new();
-    digest.update(slug.as_str());
-    digest.update([0]);
-    digest.update(version.as_str());
-    hex(&digest.finalize()[..16])
 }

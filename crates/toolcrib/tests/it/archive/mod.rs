@@ -4,6 +4,7 @@ mod contents;
 mod made_elsewhere;
 mod mutations;
 mod refusals;
+mod round_trip;
 mod zips;
 
 use serde_json::{Value, json};

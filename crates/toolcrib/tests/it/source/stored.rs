@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use toolcrib::approval::ApprovalResponse;
 use toolcrib::model::ids::{BundleId, ToolId};
+use toolcrib::registry::Availability;
 use toolcrib::serde_json::{self, json};
 use toolcrib::store::{BundleDraft, StoredTool};
 use toolcrib::testing::{Reply, ScriptedApprover, ScriptedServer};
-use toolcrib::{Availability, FnTool, Slug, ToolManifest, WireName};
+use toolcrib::{FnTool, Slug, ToolManifest, WireName};
 
 use super::*;
 
@@ -289,11 +290,11 @@ async fn an_alias_may_stand_for_a_built_in_a_file_and_a_stored_tool() {
     let value = value_of(&crib, CallRequest::new("note")).await;
     assert_eq!(value["content"], "words");
     assert_eq!(said(&crib, "hi").await, "hello");
-    assert_eq!(said(&crib, "hi_again").await, "hello");
+    assert_eq!(said(&crib, "hi-again").await, "hello");
 
     // The file says something else now, and then it is gone.
     scene.write(&format!("{USER}/greet.yaml"), &says("goodbye"));
-    assert_eq!(said(&crib, "hi_again").await, "goodbye");
+    assert_eq!(said(&crib, "hi-again").await, "goodbye");
     std::fs::remove_file(scene.path(&format!("{USER}/greet.yaml"))).unwrap();
     let (code, why) = refused(&crib, "hi").await;
     assert_eq!(code, ErrorCode::ToolUnavailable);

@@ -4,9 +4,10 @@ use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::definition::Severity;
 use toolcrib::model::ids::BundleId;
 use toolcrib::model::secret::Secret;
+use toolcrib::registry::Availability;
 use toolcrib::secret::{Binding, SecretName};
 use toolcrib::serde_json::{self, json};
-use toolcrib::{Availability, Slug, ToolError};
+use toolcrib::{Slug, ToolError};
 
 use super::stored::{bundle, draft, file_of, manifest, put, saying};
 use super::*;
@@ -404,7 +405,7 @@ async fn an_argument_cannot_have_the_name_of_a_secret() {
     let name = SecretName::parse("API_KEY").unwrap();
     let secret = Secret::new("0123456789abcdef");
     crib.secrets()
-        .set(&name, &secret, Some(Binding::default()))
+        .set(&name, &secret, &Binding::default())
         .unwrap();
     let error = crib.put_tool(with("API_KEY")).unwrap_err();
     assert_eq!(
@@ -413,14 +414,15 @@ async fn an_argument_cannot_have_the_name_of_a_secret() {
     );
     // A secret that comes later makes the tool unavailable.
     put(&crib, with("OTHER"));
-    let (code, _) = refused(&crib, "ask").await;
-    assert_eq!(code, ErrorCode::HostNotAllowed);
+    let request = || toolcrib::CallRequest::new("ask").arg("OTHER", "x");
+    let outcome = crib.registry().execute(request()).await;
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::HostNotAllowed);
     let name = SecretName::parse("OTHER").unwrap();
     crib.secrets()
-        .set(&name, &secret, Some(Binding::default()))
+        .set(&name, &secret, &Binding::default())
         .unwrap();
-    let (code, why) = refused(&crib, "ask").await;
-    assert_eq!(code, ErrorCode::ToolUnavailable, "{why}");
+    let outcome = crib.registry().execute(request()).await;
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::ToolUnavailable);
 }
 
 #[test]

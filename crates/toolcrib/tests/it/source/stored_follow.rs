@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use toolcrib::Availability;
+use toolcrib::registry::Availability;
 use toolcrib::serde_json::{self, json};
 
 use super::stored::{bundle, draft, file_of, manifest, put, saying};

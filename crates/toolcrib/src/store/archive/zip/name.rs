@@ -52,9 +52,9 @@ impl EntryName {
         Ok(EntryName(name.to_owned()))
     }
 
-    /// A name of our own making.
-    pub(in crate::store::archive) fn tool(stem: &str) -> Self {
-        EntryName(format!("tools/{stem}.json"))
+    /// The name of a tool whose file in a store has this name: 32 digits and `.json`.
+    pub(in crate::store::archive) fn tool(file: &str) -> Self {
+        EntryName(format!("tools/{file}"))
     }
 
     /// `bundle.json`.

@@ -1,0 +1,240 @@
+//! What differs between two bundles and what the tools of the new one would do, for people and programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use toolcrib::Crib;
+use toolcrib::definition::{Problem, Severity};
+use toolcrib::model::text::{self, visible};
+use toolcrib::secret::SecretName;
+use toolcrib::store::archive::{
+    Comparison, Contents, FieldChange, Reach, ToolChange, ToolComparison, compare,
+};
+
+use super::{bundle_json, counted};
+use crate::commands::tool_file;
+use crate::commands::trust::labelled;
+use crate::output::Output;
+
+/// How long a value of a field is shown.
+const MAX_VALUE: usize = 200;
+
+/// Compares a bundle with an older one, or with none.
+pub(super) fn compared(old: Option<&Contents>, new: &Contents, crib: &Crib) -> Comparison {
+    compare(old, new, |tool| crib.check_manifest(tool))
+}
+
+/// Which tools are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Every one: somebody is to take it in.
+    All,
+    /// Those that differ.
+    Different,
+}
+
+/// The comparison, for a person.
+pub(super) fn page(comparison: &Comparison, shown: Shown, output: &Output) -> Vec<String> {
+    let mut lines = Vec::new();
+    for change in &comparison.fields {
+        lines.extend(labelled(&change.field, &in_words(change)));
+    }
+    for tool in &comparison.tools {
+        if shown == Shown::All || tool.change != ToolChange::Same {
+            lines.push(String::new());
+            lines.extend(entry(tool, output));
+        }
+    }
+    lines
+}
+
+fn entry(compared: &ToolComparison, output: &Output) -> Vec<String> {
+    let ToolComparison { slug, version, .. } = compared;
+    let name = output.heading(&visible(&format!("{slug}@{version}")));
+    let state = match compared.change {
+        ToolChange::Added => output.doubtful("new"),
+        ToolChange::Changed { .. } => output.doubtful("changed"),
+        ToolChange::Removed => output.bad("removed"),
+        ToolChange::Same => "same".to_owned(),
+    };
+    let mut lines = vec![format!("{name}  {state}")];
+    let first = compared.tool.description.lines().next().unwrap_or_default();
+    if !first.is_empty() {
+        lines.push(visible(first).into_owned());
+    }
+    if compared.change == ToolChange::Removed {
+        return lines;
+    }
+    if slug.mixes_scripts() {
+        let warning = "its slug mixes scripts and may look like another one";
+        lines.extend(labelled("warning", warning));
+    }
+    for (what, text) in &compared.reach.runs {
+        lines.extend(labelled(what, text));
+    }
+    if let Some(before) = &compared.before {
+        for line in beyond(before, &compared.reach) {
+            lines.extend(labelled("beyond", &line));
+        }
+    }
+    for tool in &compared.reach.tools {
+        lines.extend(labelled("calls", tool));
+    }
+    for problem in &compared.problems {
+        let severity = match problem.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        lines.extend(labelled(severity, &problem_in_words(problem)));
+    }
+    let tags = match compared.tool.tags.is_empty() {
+        true => "none".to_owned(),
+        false => compared.tool.tags.join(", "),
+    };
+    lines.extend(labelled("tags", &tags));
+    if let ToolChange::Changed { diff, .. } = &compared.change {
+        lines.extend(diff.lines().map(|line| visible(line).into_owned()));
+    }
+    lines
+}
+
+/// What a changed tool reaches that it did not before.
+fn beyond(before: &Reach, now: &Reach) -> Vec<String> {
+    let hosts = now
+        .hosts
+        .iter()
+        .filter(|host| !before.hosts.contains(host))
+        .map(|host| format!("{host} was not reached before"));
+    let tells = now
+        .tells
+        .iter()
+        .filter(|told| !before.tells.contains(told))
+        .map(|told| format!("{} was not told {} before", told.host, told.secret));
+    hosts.chain(tells).collect()
+}
+
+fn problem_in_words(problem: &Problem) -> String {
+    match &problem.help {
+        Some(help) => format!("{}; {help}", problem.message),
+        None => problem.message.clone(),
+    }
+}
+
+fn in_words(change: &FieldChange) -> String {
+    let value = |value: &Option<Value>| match value {
+        None => "nothing".to_owned(),
+        Some(Value::String(text)) => format!("“{}”", text::shorten(text, MAX_VALUE)),
+        Some(value) => text::shorten(&value.to_string(), MAX_VALUE),
+    };
+    format!("was {}, is {}", value(&change.old), value(&change.new))
+}
+
+/// Where all tools of a bundle together would go, whom they would tell which secrets, and whether those are kept here.
+pub(super) fn reach_in_words(comparison: &Comparison, crib: &Crib) -> Vec<String> {
+    let reaches: Vec<&Reach> = comparison
+        .tools
+        .iter()
+        .filter(|tool| tool.change != ToolChange::Removed)
+        .map(|tool| &tool.reach)
+        .collect();
+    let hosts: BTreeSet<&str> = reaches
+        .iter()
+        .flat_map(|reach| reach.hosts.iter().map(String::as_str))
+        .collect();
+    let mut told: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for one in reaches.iter().flat_map(|reach| &reach.tells) {
+        told.entry(&one.secret).or_default().insert(&one.host);
+    }
+    let mut lines = Vec::new();
+    if !hosts.is_empty() {
+        let hosts: Vec<&str> = hosts.into_iter().collect();
+        lines.extend(labelled("reaches", &hosts.join(", ")));
+    }
+    for (secret, hosts) in told {
+        let kept = SecretName::parse(secret)
+            .is_ok_and(|name| crib.secrets().contains(&name).unwrap_or(false));
+        let hosts: Vec<&str> = hosts.into_iter().collect();
+        let kept = match kept {
+            true => "kept here, and bound as `toolcrib secret list` says",
+            false => "not kept here",
+        };
+        let line = format!("{secret} would be told {} ({kept})", hosts.join(", "));
+        lines.extend(labelled("secret", &line));
+    }
+    lines
+}
+
+/// How many tools come, go and change, in words.
+pub(super) fn counts(comparison: &Comparison) -> String {
+    let of = |wanted: fn(&ToolChange) -> bool| {
+        let tools = comparison.tools.iter();
+        tools.filter(|tool| wanted(&tool.change)).count()
+    };
+    let parts = [
+        (of(|change| *change == ToolChange::Added), "new"),
+        (
+            of(|change| matches!(change, ToolChange::Changed { .. })),
+            "changed",
+        ),
+        (of(|change| *change == ToolChange::Removed), "removed"),
+        (of(|change| *change == ToolChange::Same), "the same"),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    match parts.as_slice() {
+        [] => counted(0, "tool"),
+        parts => format!("tools: {}", parts.join(", ")),
+    }
+}
+
+/// The comparison, for a program.
+pub(super) fn document(comparison: &Comparison, old: Option<&Contents>, new: &Contents) -> Value {
+    let tools: Vec<Value> = comparison.tools.iter().map(tool_document).collect();
+    json!({
+        "bundle": bundle_json(&new.bundle),
+        "against": old.map(|old| bundle_json(&old.bundle)),
+        "same": comparison.is_same(),
+        "fields": fields_document(&comparison.fields),
+        "tools": tools,
+    })
+}
+
+fn fields_document(fields: &[FieldChange]) -> Vec<Value> {
+    let field =
+        |change: &FieldChange| json!({"field": change.field, "old": change.old, "new": change.new});
+    fields.iter().map(field).collect()
+}
+
+fn tool_document(compared: &ToolComparison) -> Value {
+    let (change, fields, diff) = match &compared.change {
+        ToolChange::Added => ("added", Vec::new(), None),
+        ToolChange::Removed => ("removed", Vec::new(), None),
+        ToolChange::Same => ("same", Vec::new(), None),
+        ToolChange::Changed { fields, diff } => ("changed", fields_document(fields), Some(diff)),
+    };
+    let reach = &compared.reach;
+    let runs: Vec<Value> = reach
+        .runs
+        .iter()
+        .map(|(what, text)| json!({"what": what, "text": text}))
+        .collect();
+    let tells: Vec<Value> = reach
+        .tells
+        .iter()
+        .map(|told| json!({"secret": told.secret, "host": told.host}))
+        .collect();
+    let problems: Vec<Value> = compared
+        .problems
+        .iter()
+        .map(tool_file::problem_json)
+        .collect();
+    json!({
+        "slug": compared.slug, "version": compared.version, "type": compared.tool.kind,
+        "description": compared.tool.description, "tags": compared.tool.tags, "change": change,
+        "fields": fields, "diff": diff, "runs": runs, "hosts": reach.hosts, "tells": tells,
+        "calls": reach.tools, "problems": problems,
+    })
+}

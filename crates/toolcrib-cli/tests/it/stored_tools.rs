@@ -1,0 +1,370 @@
+//! Tools of the store: `list`, `show`, `enable`, `rm`, `edit`, `new --bundle`.
+
+use serde_json::{Value, json};
+
+use crate::bundles::{WEATHER, acme};
+use crate::harness::Test;
+
+fn versions(rows: &Value) -> Vec<(String, String)> {
+    let rows = rows.as_array().unwrap().iter();
+    let word = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+    rows.map(|row| (word(row, "name"), word(row, "version")))
+        .collect()
+}
+
+/// `acme` with `greet` in the versions v1 and v2.
+fn two_versions() -> Test {
+    let test = acme();
+    test.run(&["bundle", "add", "acme", "greet.yaml", "--version", "v2"])
+        .exits(0);
+    test
+}
+
+#[test]
+fn a_list_has_one_version_of_each_tool_and_with_all_every_one() {
+    let test = two_versions();
+    let ran = test.run(&["list"]).exits(0);
+    assert_eq!(ran.stdout.matches("Greets somebody").count(), 1);
+    assert!(!ran.stdout.contains("VERSION"));
+    let ran = test.run(&["list", "--all"]).exits(0);
+    assert!(
+        ran.stdout.starts_with("NAME            VERSION  EFFECTS"),
+        "{}",
+        ran.stdout
+    );
+    let greet = |version: &str| (("greet").to_owned(), version.to_owned());
+    let rows = test
+        .run(&["list", "--bundle", "acme", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(versions(&rows), [greet("v2"), greet("v1")]);
+    assert_eq!(rows[1]["shadowedBy"], "acme/greet@v2");
+    for key in [
+        "bundleID",
+        "toolID",
+        "type",
+        "isEnabled",
+        "createdAt",
+        "modifiedAt",
+    ] {
+        assert!(rows[0].get(key).is_some(), "{key}");
+    }
+    test.run(&["bundle", "add", "acme", "weather.json"])
+        .exits(0);
+    let rows = test.run(&["list", "--tag", "forecast", "--tag", "read", "--json"]);
+    assert_eq!(
+        versions(&rows.json()),
+        [("weather".to_owned(), "v1".to_owned())]
+    );
+    test.run(&["list", "--tag", "none"])
+        .exits(0)
+        .says("there is no such tool");
+    test.run(&["list", "--bundle", "acmee"])
+        .exits(3)
+        .says("acme");
+}
+
+#[test]
+fn show_says_which_record_it_is_and_how_it_was_used() {
+    let test = two_versions();
+    test.run(&["run", "acme/greet@v1"]).exits(0);
+    test.run(&["run", "acme/greet@v1"]).exits(0);
+    let shown = test
+        .run(&["show", "acme/greet@v1", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&shown["version"], &shown["callCount"]),
+        (&json!("v1"), &json!(2))
+    );
+    assert!(shown["lastCalledAt"].is_string(), "{shown}");
+    assert_eq!(shown["availability"], json!({"state": "ready"}));
+    let id = shown["toolID"].as_str().unwrap();
+    let page = test.run(&["show", id]).exits(0).stdout;
+    for line in [
+        "from      acme/greet@v1 (store)",
+        "version   v1",
+        "called    2 times, last ",
+        "runs      echo hello {WHO}",
+        "beside    v2",
+        "toolcrib run acme/greet@v1",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    let shown = test.run(&["show", "acme/greet", "--json"]).exits(0).json();
+    assert_eq!(
+        (&shown["version"], &shown["callCount"]),
+        (&json!("v2"), &json!(0))
+    );
+}
+
+#[test]
+fn one_version_is_switched_and_the_other_takes_its_name() {
+    let test = two_versions();
+    test.run(&["disable", "acme/greet"])
+        .exits(0)
+        .says("`acme/greet@v2` is off");
+    let shown = test.run(&["show", "greet", "--json"]).exits(0).json();
+    assert_eq!(shown["version"], "v1");
+    let off = test
+        .run(&["show", "acme/greet@v2", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(off["isEnabled"], false);
+    test.run(&["run", "acme/greet@v2"])
+        .exits(3)
+        .says("toolcrib enable acme/greet@v2");
+    let rows = test
+        .run(&["enable", "acme/greet@v2", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(rows[0]["availability"], json!({"state": "ready"}));
+    assert_eq!(
+        test.run(&["show", "greet", "--json"]).json()["version"],
+        "v2"
+    );
+}
+
+#[test]
+fn rm_removes_the_version_that_was_named_and_asks() {
+    let test = two_versions();
+    for word in ["greet", "acme/greet", "+greet"] {
+        let refused = test.run(&["rm", word, "--yes", "--json"]).exits(2).json();
+        assert_eq!(
+            refused["error"]["details"]["versions"],
+            json!(["v2", "v1"]),
+            "{word}"
+        );
+    }
+    test.run(&["rm", "acme/greet@v2"]).exits(6);
+    let mut session = test.on_terminal(&["rm", "acme/greet@v2"]);
+    session.sees("remove `acme/greet@v2` for good? [y/n]");
+    session.types("n");
+    assert_eq!(session.ends().0, 5);
+    let mut session = test.on_terminal(&["rm", "acme/greet@v2"]);
+    session.sees("[y/n]");
+    session.types("y");
+    assert_eq!(session.ends().0, 0);
+    test.run(&["show", "acme/greet@v2"]).exits(3);
+    let removed = test
+        .run(&["rm", "greet", "--yes", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(removed, json!({"removed": ["acme/greet@v1"]}));
+    test.run(&["rm", "greet", "--yes"]).exits(3);
+    test.run(&["rm", "read_file", "--yes"])
+        .exits(9)
+        .says("toolcrib disable read_file");
+}
+
+#[test]
+fn a_tool_of_a_bundle_that_is_off_or_in_the_bin_can_be_removed() {
+    let test = two_versions();
+    test.run(&["bundle", "disable", "acme"]).exits(0);
+    test.run(&["rm", "acme/greet@v2", "--yes"]).exits(0);
+    test.run(&["bundle", "rm", "acme", "--yes"]).exits(0);
+    test.run(&["rm", "acme/greet@v1", "--yes"]).exits(0);
+    assert_eq!(
+        test.run(&["bundle", "show", "acme", "--json"]).json()["tools"],
+        0
+    );
+}
+
+#[test]
+fn rm_of_a_file_takes_its_trust_along() {
+    let test = Test::new();
+    test.run(&["new", "hello"]).exits(0);
+    let file = test.workspace().join(".toolcrib/tools/hello.yaml");
+    let text = std::fs::read(&file).unwrap();
+    test.run(&["rm", "hello"]).exits(6);
+    assert!(file.exists());
+    test.run(&["rm", "hello", "--yes"])
+        .exits(0)
+        .says("removed .toolcrib/tools/hello.yaml");
+    assert!(!file.exists());
+    // The same bytes, put there by somebody else, are not trusted.
+    std::fs::write(&file, text).unwrap();
+    test.run(&["run", "hello"]).exits(3).says("toolcrib trust");
+    // One that makes no sense can be removed, too.
+    std::fs::write(&file, "bahs: 1").unwrap();
+    test.run(&["rm", "hello", "--yes"]).exits(0);
+}
+
+/// A test whose editor runs this shell script with the file as `$1`.
+fn edited_by(test: Test, script: &str) -> Test {
+    let path = test.workspace().join("editor.sh");
+    std::fs::write(&path, script).unwrap();
+    let editor = format!("sh {}", path.display());
+    test.variable("EDITOR", &editor)
+        .variable("PATH", "/usr/bin:/bin")
+}
+
+#[test]
+fn a_record_is_edited_as_json_without_what_the_store_owns() {
+    let test = edited_by(
+        two_versions(),
+        "cp \"$1\" seen.json; sed -i s/hello/bye/ \"$1\"",
+    );
+    let before = test.run(&["show", "acme/greet@v1", "--json"]).json();
+    test.run(&["edit", "acme/greet@v1"])
+        .exits(0)
+        .prints("saved acme/greet@v1\n");
+    let seen = std::fs::read(test.workspace().join("seen.json")).unwrap();
+    let seen: Value = serde_json::from_slice(&seen).unwrap();
+    let keys: Vec<&String> = seen.as_object().unwrap().keys().collect();
+    let expected = [
+        "slug",
+        "version",
+        "displayName",
+        "description",
+        "type",
+        "isEnabled",
+        "impl",
+        "tags",
+    ];
+    assert_eq!(keys, expected);
+    test.run(&["run", "acme/greet@v1"])
+        .exits(0)
+        .prints("bye world\n");
+    let after = test.run(&["show", "acme/greet@v1", "--json"]).json();
+    for same in ["toolID", "bundleID", "createdAt"] {
+        assert_eq!(before[same], after[same], "{same}");
+    }
+    assert_ne!(before["modifiedAt"], after["modifiedAt"]);
+    // Nothing left to change.
+    test.run(&["edit", "acme/greet@v1"])
+        .exits(0)
+        .says("nothing was changed");
+}
+
+#[test]
+fn a_new_version_stands_beside_the_old_one() {
+    let test = edited_by(two_versions(), "sed -i s/hello/bye/ \"$1\"");
+    let words = ["edit", "acme/greet@v1", "--as-version", "v3"];
+    test.run(&words).exits(0).prints("saved acme/greet@v3\n");
+    test.run(&["run", "acme/greet@v3"])
+        .exits(0)
+        .prints("bye world\n");
+    test.run(&["run", "acme/greet@v1"])
+        .exits(0)
+        .prints("hello world\n");
+    test.run(&words)
+        .exits(9)
+        .says("`acme/greet@v3` exists already");
+    test.run(&["edit", "acme/greet@v1", "--as-version", "v 4"])
+        .exits(2);
+}
+
+#[test]
+fn what_does_not_check_is_kept_for_its_author_and_the_record_stays() {
+    for (script, words) in [
+        ("sed -i s/bash/bahs/ \"$1\"", "did you mean `bash`?"),
+        ("echo '{' > \"$1\"", "json-syntax"),
+        ("sed -i 's/\"greet\"/\"other\"/' \"$1\"", "stays `greet`"),
+        ("sed -i 's/\"v1\"/\"v9\"/' \"$1\"", "--as-version"),
+    ] {
+        let test = edited_by(acme(), script);
+        let ran = test.run(&["edit", "greet"]).exits(4).says(words);
+        let path = ran.stderr.split("your text is in ").nth(1).unwrap().trim();
+        assert!(std::path::Path::new(path).exists(), "{path}");
+        std::fs::remove_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
+        test.run(&["run", "greet"]).exits(0).prints("hello world\n");
+    }
+}
+
+#[test]
+fn what_somebody_else_changed_meanwhile_is_not_overwritten() {
+    // The editor of one is slow, and another edits the same record meanwhile.
+    let toolcrib = env!("CARGO_BIN_EXE_toolcrib");
+    let script = format!(
+        "if [ -z \"$INNER\" ]; then INNER=1 EDITOR='sed -i s/hello/inner/' {toolcrib} edit greet || exit 1; fi\nsed -i s/hello/outer/ \"$1\""
+    );
+    let test = edited_by(acme(), &script);
+    let ran = test.run(&["edit", "greet"]).exits(9).says("CONFLICT");
+    let path = ran.stderr.split("your text is in ").nth(1).unwrap().trim();
+    assert!(std::fs::read_to_string(path).unwrap().contains("outer"));
+    std::fs::remove_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
+    test.run(&["run", "greet"]).exits(0).prints("inner world\n");
+}
+
+#[test]
+fn on_a_terminal_editing_goes_on_until_it_checks() {
+    let script = "if [ -e once ]; then sed -i 's/bahs/bash/; s/hello/bye/' \"$1\"; else touch once; sed -i s/bash/bahs/ \"$1\"; fi";
+    let test = edited_by(acme(), script);
+    let mut session = test.on_terminal(&["edit", "greet"]);
+    session.sees("Edit on? (y/n)");
+    session.types("y");
+    session.sees("saved acme/greet@v1");
+    let (code, screen) = session.ends();
+    assert_eq!(code, 0, "{screen}");
+    test.run(&["run", "greet"]).exits(0).prints("bye world\n");
+}
+
+#[test]
+fn what_cannot_be_edited_is_said_before_anybody_typed() {
+    let test = edited_by(two_versions(), "touch opened");
+    test.run(&["bundle", "disable", "acme"]).exits(0);
+    test.run(&["edit", "acme/greet@v1"])
+        .exits(9)
+        .says("toolcrib bundle enable acme");
+    test.run(&["edit", "read_file"]).exits(9).says("READ_ONLY");
+    test.run(&["new", "mine"]).exits(0);
+    test.run(&["edit", "mine", "--as-version", "v2"])
+        .exits(2)
+        .says("tools of the store");
+    assert!(!test.workspace().join("opened").exists());
+}
+
+#[test]
+fn new_tools_go_into_a_bundle_when_one_is_named() {
+    let test = acme();
+    test.run(&["new", "hi", "--bundle", "acme", "--description", "Says hi"])
+        .exits(0)
+        .prints("put acme/hi@v1\n");
+    test.run(&["run", "acme/hi", "WHO=Ada"]).exits(0);
+    let url = "https://api.example.com/v1/now?q=${city}";
+    let words = ["new", "météo", "--http", "--url", url, "--bundle", "acme"];
+    test.run(&words).exits(0).prints("put acme/météo@v1\n");
+    let shown = test.run(&["show", "+météo", "--json"]).exits(0).json();
+    assert_eq!(shown["impl"]["urlTemplate"], url);
+    let curl = "curl https://api.example.com/v1/{id}";
+    let words = [
+        "new",
+        "item",
+        "--from-curl",
+        curl,
+        "--bundle",
+        "acme",
+        "--json",
+    ];
+    let made = test.run(&words).exits(0).json();
+    assert_eq!(made["value"]["tool"], "acme/item@v1");
+    assert!(made["value"].get("file").is_none(), "{made}");
+    assert!(!test.workspace().join(".toolcrib").exists());
+    test.run(&["new", "hi", "--bundle", "acme"])
+        .exits(9)
+        .says("CONFLICT");
+    test.run(&["new", "hi", "--bundle", "core"])
+        .exits(9)
+        .says("READ_ONLY");
+    test.run(&["new", "hi", "--bundle", "nope"]).exits(3);
+}
+
+#[test]
+fn slugs_that_look_like_options_and_slugs_of_any_script_are_tools() {
+    let test = acme();
+    for slug in ["-rf", "--help", "сводка", "تقرير", "報告"] {
+        let file = WEATHER.replace("\"weather\"", &format!("\"{slug}\""));
+        std::fs::write(test.workspace().join("it.json"), file).unwrap();
+        test.run(&["bundle", "add", "acme", "it.json"]).exits(0);
+        for word in [slug.to_owned(), format!("+{slug}"), format!("acme/{slug}")] {
+            let shown = test.run(&["--json", "show", "--", &word]).exits(0).json();
+            assert_eq!(shown["slug"], slug, "{word}");
+        }
+        let plus = format!("+{slug}");
+        test.run(&["show", &plus]).exits(0);
+        test.run(&["disable", &plus]).exits(0).says(slug);
+        test.run(&["rm", "--yes", "--", slug]).exits(0);
+        test.run(&["show", &plus]).exits(3);
+    }
+}
