@@ -74,13 +74,18 @@ impl Generation {
     }
 }
 
-/// Writes a number, and nothing else, into an open lock file.
+/// Writes a number into an open lock file in which there was one, or nothing.
 pub(super) fn write(file: &File, number: u64) -> io::Result<()> {
-    file.write_all_at(format!("{number:020}\n").as_bytes(), 0)?;
-    if file.metadata()?.len() != BYTES as u64 {
-        file.set_len(BYTES as u64)?;
+    file.write_all_at(format!("{number:020}\n").as_bytes(), 0)
+}
+
+/// Writes a number, and nothing else, into an open lock file in which there was this.
+pub(super) fn write_over(file: &File, found: Generation, number: u64) -> io::Result<()> {
+    write(file, number)?;
+    match found {
+        Generation::Unknown => file.set_len(BYTES as u64),
+        Generation::At(_) | Generation::Untouched => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

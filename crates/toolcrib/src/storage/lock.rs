@@ -99,7 +99,8 @@ impl DurableDir {
         let found = Generation::of(&lock.file);
         let now = found.of_next_writer();
         // Before anything else is written: who is not told of a change does not look for it.
-        count::write(&lock.file, now).map_err(|e| StorageError::io("lock", self.name(), e))?;
+        count::write_over(&lock.file, found, now)
+            .map_err(|e| StorageError::io("lock", self.name(), e))?;
         lock.counted = Some(Counted { found, now });
         Ok(lock)
     }
