@@ -28,6 +28,7 @@ mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod search;
 mod secrets;
 mod seed_fields;
 mod seed_yaml;

@@ -61,6 +61,11 @@ impl DurableDir {
         self.assert_guarded_by(lock);
         check_name(name)?;
         let failed = |e: std::io::Error| StorageError::io("remove", name, e);
+        // First as it stands: one that stays must not lose its name for a moment. Readers would miss it, and if we died then, the next
+        // sweep would remove it with all that is in it.
+        if !self.has_only(name, files)? {
+            return Ok(false);
+        }
         let dir = self.handle().file();
         let temp = temp_name();
         match rustix::fs::renameat(dir, name, dir, &temp) {
@@ -71,7 +76,7 @@ impl DurableDir {
         let put_back = || {
             let _ = rustix::fs::renameat_with(dir, &temp, dir, name, RenameFlags::NOREPLACE);
         };
-        // Now that nobody can find it by its name any more, nothing is added to it.
+        // And again, now that nobody can find it by its name and nothing more is added by hand.
         match self.has_only(&temp, files) {
             Ok(true) => {}
             Ok(false) => {

@@ -33,8 +33,15 @@ impl Store {
             if !self.known().is_flawed(damage.bundle, name) {
                 // Unless another file is to blame.
                 self.look_now(Some(&session.dir), Look::Thorough)?;
-                if !self.known().damage().iter().any(|d| d.file == damage.file) {
-                    return Err(refused("is in order now"));
+                let found = self.known().damage();
+                if !found.iter().any(|found| found.file == damage.file) {
+                    // Its directory may be what cannot be read now.
+                    let above =
+                        |found: &Damage| damage.file.starts_with(&format!("{}/", found.file));
+                    return Err(match found.into_iter().find(above) {
+                        Some(Damage { file, reason, .. }) => StoreError::Damaged { file, reason },
+                        None => refused("is in order now"),
+                    });
                 }
             }
             if from.stamp_of(name)?.is_none() {

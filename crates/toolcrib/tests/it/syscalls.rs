@@ -100,12 +100,11 @@ impl Followed {
         }
     }
 
-    /// Lets the child run to the entry of its next system call that can change or show files. Between two of them nothing
-    /// differs for those who come after. Where calls cannot be told apart, every one counts.
-    pub(crate) fn next_on_files(&mut self) -> Stand {
+    /// Lets the child run to the entry of its next system call of a kind. Where calls cannot be told apart, every one counts.
+    pub(crate) fn next_of(&mut self, is_wanted: impl Fn(i64) -> bool) -> Stand {
         loop {
             match self.next() {
-                Stand::BeforeCall(Some(call)) if !is_on_files(call) => {}
+                Stand::BeforeCall(Some(call)) if !is_wanted(call) => {}
                 stand => return stand,
             }
         }
@@ -255,7 +254,7 @@ pub(crate) fn is_rename(call: i64) -> bool {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn is_on_files(_call: i64) -> bool {
+pub(crate) fn is_change_of_files(_call: i64) -> bool {
     true
 }
 

@@ -21,6 +21,8 @@ const IMPORTED: &str = "importedAt";
 pub(super) struct Entries {
     tools: BTreeMap<ToolKey, Known>,
     bundles: HashMap<BundleId, KnownBundle>,
+    /// Those that may build on other tools, and some that are gone: nobody walks all tools because one has changed.
+    linked: BTreeSet<ToolKey>,
     /// Records that are too many.
     left_out: BTreeSet<ToolKey>,
     pool: SchemaPool,
@@ -75,6 +77,7 @@ impl Entries {
         Entries {
             tools: BTreeMap::new(),
             bundles: HashMap::new(),
+            linked: BTreeSet::new(),
             left_out: BTreeSet::new(),
             pool: SchemaPool::default(),
             disabled,
@@ -240,6 +243,9 @@ impl Entries {
         let (spec, fault) = workshop::head_spec(&record, home.slug.clone(), &mut self.pool);
         registration.unavailable.clone_from(&fault);
         let links = may_link(&record).then(Arc::<Links>::default);
+        if links.is_some() {
+            self.linked.insert(record.key.clone());
+        }
         let make = {
             let (workshop, record) = (Arc::clone(workshop), Arc::clone(&record));
             // The registry holds the entry, which must not hold the registry.
@@ -426,11 +432,12 @@ impl Entries {
                 now.as_ref().map(|entry| entry.digest()) != digest.as_deref()
             })
         };
-        let stale: Vec<ToolKey> = self
-            .tools
-            .iter()
-            .filter(|(_, known)| known.links.as_deref().is_some_and(is_stale))
-            .map(|(key, _)| key.clone())
+        let links = |key: &ToolKey| self.tools.get(key)?.links.as_deref();
+        self.linked.retain(|key| links(key).is_some());
+        let linked = self.linked.iter();
+        let stale: Vec<ToolKey> = linked
+            .filter(|key| links(key).is_some_and(is_stale))
+            .cloned()
             .collect();
         let mut swap = Swap::default();
         for key in stale {

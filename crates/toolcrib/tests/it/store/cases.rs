@@ -470,6 +470,8 @@ fn the_reaper_never_takes_what_was_put_into_a_bundle_meanwhile() {
                 later.reap().unwrap();
             }
         });
+        // Also when something here fails: the reaper would go on for ever.
+        let over = SetWhenDropped(&is_over);
         let (mut kept, mut reaped) = (0, 0);
         for number in 1..=40 {
             store.put_bundle(id, draft("b")).unwrap();
@@ -501,11 +503,20 @@ fn the_reaper_never_takes_what_was_put_into_a_bundle_meanwhile() {
                 Err(_) => reaped += 1,
             }
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(over);
         reaper.join().unwrap();
         eprintln!("{kept} were kept and {reaped} reaped");
     });
     assert!(View::fresh(&home.path).damage.is_empty());
+}
+
+/// Says that it is over, however that came about.
+pub(super) struct SetWhenDropped<'a>(pub(super) &'a AtomicBool);
+
+impl Drop for SetWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn a_clock_that_jumps_back_changes_nothing_that_was() {

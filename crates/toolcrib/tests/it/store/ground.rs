@@ -17,7 +17,7 @@ pub(super) fn beta() -> BundleId {
     bundle_id(2)
 }
 
-/// In the bin for twelve hours, with the tool `z@v1`.
+/// In the bin for three days, with the tool `z@v1`, which keeps it there.
 pub(super) fn binned() -> BundleId {
     bundle_id(3)
 }
@@ -64,8 +64,7 @@ impl Ground {
             store.put_tool(tool).unwrap();
         }
         store.delete_bundle(ripe()).unwrap();
-        let later = Store::at(home.path(), options("2026-01-03T12:00:00Z"));
-        later.delete_bundle(binned()).unwrap();
+        store.delete_bundle(binned()).unwrap();
         let ground = Ground(home);
         for name in Self::FOREIGN {
             let name = name.replace("ACME", &acme().to_string());
@@ -125,14 +124,15 @@ impl Home {
         dir.join("bundle.json")
     }
 
-    /// Temporary files and directories of ours, anywhere.
+    /// Temporary files and directories of ours, anywhere. What was set aside has a name of its own.
     pub(super) fn temps(&self) -> Vec<String> {
         let known = |name: &String| {
             let in_bundles = name.strip_prefix("bundles/").unwrap_or_default();
             let in_bundles = in_bundles.replace(&acme().to_string(), "ACME");
             Ground::FOREIGN.contains(&in_bundles.as_str())
-                || name.ends_with(".json") && !name.contains("/.")
+                || name.contains(".json") && !name.contains("/.")
                 || name.ends_with("/.lock")
+                || ["bundles/", "damaged/"].contains(&name.as_str())
         };
         files_below(&self.path)
             .into_iter()

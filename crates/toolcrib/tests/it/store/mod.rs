@@ -136,7 +136,7 @@ fn files_below(path: &Path) -> Vec<String> {
             .unwrap()
             .map(Result::unwrap)
             .collect();
-        if entries.is_empty() {
+        if entries.is_empty() && dir != Path::new("") {
             found.push(format!("{}/", dir.display()));
         }
         for entry in entries {

@@ -281,7 +281,7 @@ impl Trial {
         self.clock.jump(1);
         let (said, expected) = self.both(by, step);
         let said = said.map_err(|error| error.code());
-        assert_eq!(said, expected, "{step:?} by {by}: {:#?}", self.model);
+        assert_eq!(said, expected, "{step:?} by {by}");
         if expected.is_err() {
             // Some refusals need no look.
             self.readers[by].look(Look::Glance);
@@ -393,8 +393,7 @@ impl Trial {
                     .replace_tool(new.clone(), &digest)
                     .map_err(ToolError::from);
                 let is_writable = model.writable(key.bundle);
-                let expected = model.tool(&key).and_then(|old| {
-                    is_writable?;
+                let expected = is_writable.and_then(|()| model.tool(&key)).and_then(|old| {
                     if is_stale {
                         return Err(ErrorCode::Conflict);
                     }
@@ -408,11 +407,12 @@ impl Trial {
             Step::SwitchTool { tool, on } => {
                 let key = tool.key();
                 let is_writable = model.writable(key.bundle);
-                let expected = model.tool(&key).and_then(|tool| {
-                    is_writable?;
-                    tool.is_enabled = on;
-                    Ok(())
-                });
+                let expected = is_writable
+                    .and_then(|()| model.tool(&key))
+                    .and_then(|tool| {
+                        tool.is_enabled = on;
+                        Ok(())
+                    });
                 let said = store.set_tool_enabled(&key, on);
                 (said.map(drop).map_err(ToolError::from), expected)
             }

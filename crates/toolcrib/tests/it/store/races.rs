@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib::store::{Look, Put, Store, StoreError, StoreOptions};
 use toolcrib::{BundleId, ToolId};
 
+use super::cases::SetWhenDropped;
 use super::ground::Home;
 use super::view::View;
 use super::{Dice, bundle_id, draft, key, manifest, open, scale, seed};
@@ -449,8 +450,9 @@ fn what_was_acknowledged_is_there_once_whoever_was_killed() {
             }
             looks
         });
+        let over = SetWhenDropped(&is_over);
         let killed = run_all(&home.path, seed);
-        is_over.store(true, Ordering::Relaxed);
+        drop(over);
         assert!(follower.join().unwrap() > 0);
         killed
     });

@@ -93,31 +93,56 @@ impl Rounds {
         })
     }
 
-    /// Lets the calls of the next attempt happen, but for the one at `index`, which fails. Returns all of them.
-    fn attempt(&mut self, failing: Option<(usize, Errno)>) -> Vec<i64> {
-        let mut calls = Vec::new();
+    /// Lets the calls of the next attempt happen, but for the nth of those that count, which fails. Returns all of them, and which
+    /// failed.
+    fn attempt(&mut self, failing: Option<Failing>) -> (Vec<i64>, Option<i64>) {
+        let (mut calls, mut failed) = (Vec::new(), None);
+        let mut left = failing.map_or(0, |failing| failing.nth);
         while let Stand::BeforeCall(Some(call)) = self.child.next() {
-            if let Some((index, error)) = failing
-                && index == calls.len()
-            {
-                self.child.fail_call(error);
-            }
             calls.push(call);
+            let Some(failing) = failing.filter(|failing| (failing.counts)(call)) else {
+                continue;
+            };
+            if left == 1 {
+                failed = Some(call);
+                self.child.fail_call(failing.error);
+            }
+            left = left.saturating_sub(1);
         }
-        calls
+        (calls, failed)
     }
 
-    /// One round: the calls of its two attempts, and what came of it.
-    fn round(&mut self, failing: Option<(usize, Errno)>) -> (Vec<i64>, Vec<i64>, Report) {
-        let first = self.attempt(failing);
+    /// One round: the calls of its two attempts, which one failed, and what came of it.
+    fn round(&mut self, failing: Option<Failing>) -> Round {
+        let (first, failed) = self.attempt(failing);
         self.child.go_on();
-        let second = self.attempt(None);
+        let (second, _) = self.attempt(None);
         self.child.go_on();
         let report = self.dir.path().join(self.round.to_string());
         self.round += 1;
         let report = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
-        (first, second, report)
+        Round {
+            first,
+            second,
+            failed,
+            report,
+        }
     }
+}
+
+/// Which call fails: the nth of a kind, from 1. Not the nth of all: what was written a moment ago is read again, or not.
+#[derive(Clone, Copy)]
+struct Failing {
+    nth: usize,
+    counts: fn(i64) -> bool,
+    error: Errno,
+}
+
+struct Round {
+    first: Vec<i64>,
+    second: Vec<i64>,
+    failed: Option<i64>,
+    report: Report,
 }
 
 const ERRORS: [Errno; 5] = [
@@ -149,31 +174,27 @@ fn assert_failures_are_reported(operation: Operation) {
     let Some(mut rounds) = Rounds::of(operation) else {
         return;
     };
-    let (calls, _, report) = rounds.round(None);
+    let report = rounds.round(None).report;
     assert_eq!(report.said, Ok(()));
     assert_eq!((&report.shown, &report.on_disk), (&new, &new));
     let (mut failures, mut survived) = (0, 0);
-    for (index, call) in calls
-        .iter()
-        .copied()
-        .enumerate()
-        .filter(|(_, call)| is_on_files(*call))
-    {
+    'calls: for nth in 1.. {
         for (number, error) in ERRORS.into_iter().enumerate() {
-            // At scale 1 a fault of the disk at each call, and one more in turns.
-            if scale() == 1 && number != 0 && number != 1 + index % 4 {
+            // At scale 1 they take turns.
+            if scale() == 1 && number != nth % ERRORS.len() {
                 continue;
             }
-            let (first, _, report) = rounds.round(Some((index, error)));
-            let context = format!(
-                "{operation:?}: {error} at call {} (number {call})",
-                index + 1
-            );
-            assert_eq!(
-                first[..=index],
-                calls[..=index],
-                "{context}: the child went another way"
-            );
+            let failing = Failing {
+                nth,
+                counts: is_on_files,
+                error,
+            };
+            let round = rounds.round(Some(failing));
+            let Some(call) = round.failed else {
+                break 'calls;
+            };
+            let report = round.report;
+            let context = format!("{operation:?}: {error} at call {nth} of files (number {call})");
             match &report.said {
                 Ok(()) => {
                     survived += 1;
@@ -242,6 +263,10 @@ refused! {
     setting_aside_reports_every_failure SetAside;
 }
 
+fn is_sync(call: i64) -> bool {
+    [libc::SYS_fsync, libc::SYS_fdatasync].contains(&call)
+}
+
 /// What brings content and names to the disk, in order.
 fn durable_steps(calls: &[i64]) -> String {
     let step = |call: &i64| match *call {
@@ -261,20 +286,24 @@ fn after_a_failed_fsync_nothing_is_taken_for_durable_that_was_not_written_again(
         let Some(mut rounds) = Rounds::of(operation) else {
             return;
         };
-        let (calls, _, _) = rounds.round(None);
+        let calls = rounds.round(None).first;
         let expected = durable_steps(&calls);
-        let syncs = calls.iter().enumerate();
-        let syncs: Vec<usize> = syncs
-            .filter(|(_, call)| [libc::SYS_fsync, libc::SYS_fdatasync].contains(call))
-            .map(|(index, _)| index)
-            .collect();
         assert!(
-            !syncs.is_empty(),
+            expected.contains('s'),
             "{operation:?} is never brought to the disk"
         );
-        for index in syncs {
-            let (_, again, report) = rounds.round(Some((index, Errno::EIO)));
-            let context = format!("{operation:?}: fsync failed at call {}", index + 1);
+        for nth in 1.. {
+            let failing = Failing {
+                nth,
+                counts: is_sync,
+                error: Errno::EIO,
+            };
+            let round = rounds.round(Some(failing));
+            if round.failed.is_none() {
+                break;
+            }
+            let (report, again) = (round.report, round.second);
+            let context = format!("{operation:?}: fsync {nth} failed");
             assert!(report.said.is_err(), "{context}, and nobody said so");
             let steps = durable_steps(&again);
             match operation {
@@ -303,7 +332,7 @@ fn every_kind_of_write_is_on_the_disk_before_it_says_so() {
         let Some(mut rounds) = Rounds::of(operation) else {
             return;
         };
-        let (calls, _, _) = rounds.round(None);
+        let calls = rounds.round(None).first;
         let steps = durable_steps(&calls);
         match operation {
             Operation::DeleteTool | Operation::Reap | Operation::SetAside => {

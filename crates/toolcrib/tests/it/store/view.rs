@@ -77,8 +77,16 @@ impl View {
         let store = Store::at(home, options(NOW));
         let changes = store.changes(Look::Glance).unwrap();
         let view = View::of(&store);
+        // The tools of a bundle that cannot be read are told, too.
+        let bundles = changes
+            .bundles
+            .iter()
+            .filter(|(_, bundle)| bundle.is_some());
+        let shown = |id: &toolcrib::BundleId| view.bundles.contains_key(&id.to_string());
+        let tools = changes.tools.iter();
+        let tools = tools.filter(|(key, tool)| tool.is_some() && shown(&key.bundle));
         assert_eq!(
-            (changes.bundles.len(), changes.tools.len(), changes.damage),
+            (bundles.count(), tools.count(), changes.damage),
             (
                 view.bundles.len(),
                 view.tools.len(),
