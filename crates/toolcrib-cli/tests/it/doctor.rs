@@ -164,7 +164,7 @@ fn a_bundle_that_lost_its_file_comes_back_switched_off_and_asks_as_an_imported_o
         .says("toolcrib bundle enable acme");
     test.run(&["bundle", "enable", "acme", "--yes"]).exits(0);
     // Nobody knows any more whether it was imported, so it asks; nobody is there to say yes.
-    test.run(&["run", "acme/hello"]).exits(7);
+    test.run(&["run", "acme/hello"]).exits(6);
     test.run(&["run", "acme/hello", "--yes"]).exits(0);
 }
 

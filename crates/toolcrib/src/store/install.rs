@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::bundles::refuse_own_slug;
 use super::files::{self, BUNDLE_FILE};
 use super::known::Content;
@@ -133,6 +135,15 @@ impl Session<'_> {
         bundle.created_at = old.map_or(now, |old| old.created_at);
         bundle.modified_at = now.max(bundle.created_at);
 
+        // Which version of a tool has its name goes by what was changed last: all at one time would make that another one than where it comes from.
+        let mut order: Vec<Timestamp> = tools.iter().map(|manifest| manifest.modified_at).collect();
+        order.sort_unstable();
+        order.dedup();
+        let arrival = |was: Timestamp| {
+            let later = order.binary_search(&was).unwrap_or_default();
+            let later = SignedDuration::from_nanos(i64::try_from(later).unwrap_or_default());
+            now.checked_add(later).unwrap_or(now)
+        };
         let mut keys: HashSet<ToolKey> = HashSet::new();
         let mut given: HashSet<ToolId> = HashSet::new();
         let mut prepared = Vec::with_capacity(tools.len());
@@ -168,7 +179,8 @@ impl Session<'_> {
                     if self.store.known().is_taken(manifest.tool_id, |_| false) {
                         manifest.tool_id = ToolId::generate();
                     }
-                    (manifest.created_at, manifest.modified_at) = (now, now);
+                    manifest.created_at = now;
+                    manifest.modified_at = arrival(manifest.modified_at);
                 }
             }
             prepared.push(self.rendered(&key, files::render(&manifest)?)?);

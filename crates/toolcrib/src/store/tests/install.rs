@@ -106,6 +106,24 @@ fn an_update_replaces_the_whole_and_keeps_what_stays() {
 }
 
 #[test]
+fn what_was_changed_last_elsewhere_counts_as_changed_last_here() {
+    let place = Place::new();
+    let store = place.store();
+    let id = BundleId::generate();
+    let mut given = tools(id, &["new", "old", "older"]);
+    for (manifest, second) in given.iter_mut().zip([300, 200, 200]) {
+        manifest.modified_at = Timestamp::from_second(second).unwrap();
+    }
+    store
+        .install(bundle(id, "acme"), given, Install::New)
+        .unwrap();
+    let modified = |name: &str| store.tool(&key(id, name, "v1")).unwrap().head.modified_at;
+    assert!(modified("new") > modified("old"));
+    assert_eq!(modified("old"), modified("older"));
+    assert_eq!(modified("old"), place.now());
+}
+
+#[test]
 fn what_cannot_be_installed_leaves_nothing() {
     let mut place = Place::new();
     place.max_tools = 3;
