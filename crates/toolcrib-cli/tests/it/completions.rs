@@ -1,9 +1,13 @@
 //! `toolcrib completions`, what they complete, and the manual.
 
+use crate::bundles::acme;
 use crate::harness::Test;
 
 fn complete(words: &[&str]) -> String {
-    let test = Test::new();
+    complete_in(&Test::new(), words)
+}
+
+fn complete_in(test: &Test, words: &[&str]) -> String {
     let index = (words.len() - 1).to_string();
     let ran = test
         .command()
@@ -56,11 +60,12 @@ fn bash_offers(line: &str) -> Vec<String> {
         .file("README.md", "")
         .file(".toolcrib/tools/hello.yaml", tool);
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_toolcrib"));
-    // As readline does: words are split at blanks, at `=` and at `:`.
+    // As readline does: words are split at blanks, at `=`, at `:` and at `@`.
     let script = format!(
         r#"source <(toolcrib completions bash)
 COMP_LINE={line:?}; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9
 COMP_LINE=${{COMP_LINE//=/ = }}
+COMP_LINE=${{COMP_LINE//@/ @ }}
 read -r -a COMP_WORDS <<< "${{COMP_LINE//:/ : }}"
 [[ $COMP_LINE == *" " ]] && COMP_WORDS+=("")
 COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
@@ -112,6 +117,45 @@ fn tools_with_files_and_their_tests_are_completed() {
     }
     assert_eq!(bash_offers("toolcrib test hello:g"), ["greets"]);
     assert_eq!(bash_offers("toolcrib test hello:x"), [""]);
+}
+
+#[test]
+fn bundles_what_is_in_them_and_versions_are_completed() {
+    let test = acme();
+    let lines = |words: &[&str]| -> Vec<String> {
+        let offered = complete_in(&test, &[&["toolcrib"], words].concat());
+        offered.lines().map(str::to_owned).collect()
+    };
+    test.run(&["bundle", "new", "gone"]).exits(0);
+    test.run(&["bundle", "rm", "gone", "--yes"]).exits(0);
+    for verb in ["show", "enable", "disable", "diff"] {
+        assert_eq!(lines(&["bundle", verb, "ac"]), ["acme"], "{verb}");
+    }
+    for verb in ["add", "rm", "export"] {
+        assert_eq!(lines(&["bundle", verb, ""])[..1], ["acme"], "{verb}");
+    }
+    assert_eq!(lines(&["bundle", "restore", ""])[..1], ["gone"]);
+    assert_eq!(lines(&["list", "--bundle", "ac"]), ["acme"]);
+    assert_eq!(lines(&["list", "--tag", "rea"]), ["read"]);
+    // One version is not worth naming; of two each is.
+    assert_eq!(lines(&["rm", "ac"]), ["acme/greet"]);
+    assert_eq!(lines(&["show", "ac"]), ["acme/"]);
+    assert_eq!(lines(&["show", "acme/"]), ["acme/greet"]);
+    assert_eq!(lines(&["show", "acme/greet@"]), ["acme/greet@v1"]);
+    test.run(&["bundle", "add", "acme", "greet.yaml", "--version", "v2"])
+        .exits(0);
+    for verb in ["rm", "edit", "enable", "disable", "show"] {
+        let offered = lines(&[verb, "acme/g"]);
+        assert_eq!(offered, ["acme/greet@v2", "acme/greet@v1"], "{verb}");
+    }
+}
+
+#[test]
+fn a_real_bash_completes_what_stands_behind_the_at_sign() {
+    // Bash replaces the text from the `@` on.
+    assert_eq!(bash_offers("toolcrib show core/read-file@"), ["@v1"]);
+    assert_eq!(bash_offers("toolcrib show core/read-file@v"), ["@v1"]);
+    assert_eq!(bash_offers("toolcrib show core/read-f"), ["core/read-file"]);
 }
 
 #[test]
