@@ -16,7 +16,10 @@ use super::view::View;
 use super::{Dice, NOW, draft, key, manifest, open, options, scale, seed, tool_id};
 
 /// Runs something that must not hang.
-pub(super) fn within<T: Send + 'static>(limit: Duration, what: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) fn within<T: Send + 'static>(
+    limit: Duration,
+    what: impl FnOnce() -> T + Send + 'static,
+) -> T {
     let (send, receive) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         let _ = send.send(what());

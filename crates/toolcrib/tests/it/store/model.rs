@@ -540,8 +540,18 @@ impl Model {
             .collect();
         for mut tool in tools {
             let key = key(id, tool.slug.as_str(), tool.version.as_str());
-            tool.created_at = old.get(&key).map_or(clock.now(), |old| old.created_at);
-            tool.modified_at = clock.now().max(tool.created_at);
+            (tool.created_at, tool.modified_at) = (clock.now(), clock.now());
+            if let Some(old) = old.get(&key) {
+                (tool.tool_id, tool.created_at) = (old.tool_id, old.created_at);
+                tool.modified_at = old.modified_at;
+                let is_same = ToolManifest {
+                    is_enabled: tool.is_enabled,
+                    ..old.clone()
+                } == tool;
+                if !is_same {
+                    tool.modified_at = clock.now().max(old.created_at);
+                }
+            }
             self.tools.insert(key, tool);
         }
         self.bundles.insert(id, new);

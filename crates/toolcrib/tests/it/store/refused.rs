@@ -237,8 +237,9 @@ fn assert_failures_are_reported(operation: Operation) {
             assert_eq!(report.shown_again, new, "{context}: again");
         }
     }
+    // The reaper leaves what it cannot read.
     assert!(
-        failures > survived,
+        failures > survived || operation == Operation::Reap && failures > 10,
         "{operation:?}: {failures} reported, {survived} without consequence"
     );
 }

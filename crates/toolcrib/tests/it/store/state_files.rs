@@ -9,6 +9,7 @@ use toolcrib::{CallRequest, Crib, CribOptions, ErrorCode};
 
 use super::damage::{SURE, picture, within};
 use super::ground::{Ground, Home};
+use super::operation::Operation;
 use super::view::View;
 
 /// Ways that need no content of a certain kind.
@@ -29,12 +30,18 @@ fn open(home: &Home) -> Crib {
     fs::create_dir_all(&work).unwrap();
     let text = home.path.to_str().unwrap();
     let surroundings = Surroundings::new(&work, [("TOOLCRIB_HOME", text), ("HOME", text)]);
-    CribOptions::default().surroundings(surroundings).open().unwrap()
+    CribOptions::default()
+        .surroundings(surroundings)
+        .open()
+        .unwrap()
 }
 
 /// Lists the workspace: a call that needs nothing of a store.
 fn call(crib: &Crib) -> Result<(), ErrorCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let request = CallRequest::new("list_directory").arg("path", ".");
     let outcome = runtime.block_on(crib.registry().execute(request));
     crib.registry().flush();
@@ -44,11 +51,13 @@ fn call(crib: &Crib) -> Result<(), ErrorCode> {
 #[test]
 fn damaged_state_files_cost_no_tool_and_hang_nobody() {
     let ground = Ground::new();
-    let whole = View::fresh(ground.path());
+    // A crib reaps when it is opened.
+    let whole = Operation::Reap.done(&ground);
     for name in ["flags.json", "usage.json", "usage.jsonl"] {
         for (how, damage) in SURE.iter().filter(|(how, _)| WAYS.contains(how)) {
             let context = format!("{name}, {how}");
             let home = ground.copy();
+            super::open(&home.path).reap().unwrap();
             let file = home.path.join("state").join(name);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(&file, "{}\n").unwrap();
@@ -68,7 +77,10 @@ fn damaged_state_files_cost_no_tool_and_hang_nobody() {
                 // Nobody knows what was switched off: nothing runs, and everybody is told why.
                 "flags.json" => {
                     assert_eq!(called, Err(ErrorCode::ToolDisabled), "{context}");
-                    assert!(warnings.contains("state/flags.json"), "{context}: {warnings}");
+                    assert!(
+                        warnings.contains("state/flags.json"),
+                        "{context}: {warnings}"
+                    );
                     assert_eq!(picture(&file), before, "{context}: it was touched");
                 }
                 _ => assert_eq!(called, Ok(()), "{context}"),
