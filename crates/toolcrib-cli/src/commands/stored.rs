@@ -13,7 +13,7 @@ use toolcrib::store::archive::Reach;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::show::call_line;
-use super::{standing, word};
+use super::{standing, tool_file, word};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::wrap;
@@ -69,19 +69,7 @@ pub(super) fn does(record: &StoredTool) -> Vec<(String, String)> {
     let Ok(manifest) = record.manifest() else {
         return vec![("problem".to_owned(), "the record cannot be read".to_owned())];
     };
-    let reach = Reach::of(&manifest);
-    let mut lines = reach.runs;
-    if !reach.hosts.is_empty() {
-        lines.push(("reaches".to_owned(), reach.hosts.join(", ")));
-    }
-    for told in reach.tells {
-        let what = format!("{} is told to {}", told.secret, told.host);
-        lines.push(("secret".to_owned(), what));
-    }
-    if !reach.tools.is_empty() {
-        lines.push(("calls".to_owned(), reach.tools.join(", ")));
-    }
-    lines
+    Reach::of(&manifest).runs
 }
 
 /// Refuses a bundle of Toolcrib's own, which nothing can be put into; says where its tools come from instead.
@@ -115,9 +103,60 @@ pub(super) fn refuse_closed(view: &BundleView) -> Result<(), CliError> {
     Err(CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint(hint))
 }
 
-/// The text that problems of a manifest have their places in.
-pub(super) fn record_text(manifest: &ToolManifest) -> String {
-    serde_json::to_string_pretty(manifest).unwrap_or_default() + "\n"
+/// Prints problems of a manifest, which have their places in the record as the store would write it. Where a line stands once
+/// and alike in the text that a person wrote, it is shown there.
+pub(super) fn print_problems(
+    shown: &str,
+    text: &str,
+    manifest: &ToolManifest,
+    problems: &[Problem],
+    output: &Output,
+) {
+    let record = serde_json::to_string_pretty(manifest).unwrap_or_default() + "\n";
+    for problem in problems {
+        match moved(problem, &record, text) {
+            Some(problem) => tool_file::print_problems(shown, text, &[problem], output),
+            None => {
+                let problem = std::slice::from_ref(problem);
+                tool_file::print_problems(shown, &record, problem, output);
+            }
+        }
+    }
+}
+
+/// The problem where its line stands in another text.
+fn moved(problem: &Problem, from: &str, to: &str) -> Option<Problem> {
+    let line = from.lines().nth(problem.line.checked_sub(1)?)?;
+    let content = line.trim_start();
+    let mut found = None;
+    let mut start = 0;
+    for (index, candidate) in to.split_inclusive('\n').enumerate() {
+        // A comma at the end depends on what follows.
+        let bare = |text: &str| text.trim().trim_end_matches(',').to_owned();
+        if bare(candidate) == bare(content) {
+            if found.is_some() {
+                return None;
+            }
+            found = Some((index, start, candidate.len() - candidate.trim_start().len()));
+        }
+        start += candidate.len();
+    }
+    let (index, start, indent) = found?;
+    let line_start: usize = from
+        .split_inclusive('\n')
+        .take(problem.line - 1)
+        .map(str::len)
+        .sum();
+    let old = line_start + (line.len() - content.len());
+    let place = |at: usize| Some(start + indent + at.checked_sub(old)?);
+    let length = problem.span.end.saturating_sub(problem.span.start);
+    let begin = place(problem.span.start)?;
+    Some(Problem {
+        span: begin..(begin + length).min(to.len()),
+        line: index + 1,
+        column: (problem.column + indent).checked_sub(line.len() - content.len())?,
+        ..problem.clone()
+    })
 }
 
 /// What is wrong with a manifest beside the tools, secrets and functions that there are, and was not said of its file already.
@@ -180,4 +219,47 @@ pub(super) fn versions(record: &StoredTool, crib: &Crib) -> Vec<Arc<StoredTool>>
 /// Whether a word of the command line says which version it means: by `@`, or by an id.
 pub(super) fn names_version(word: &str) -> bool {
     word.contains('@') || toolcrib::model::ids::ToolId::parse(word).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolcrib::definition::Severity;
+
+    fn at(text: &str, what: &str) -> Problem {
+        let start = text.find(what).unwrap();
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        Problem {
+            code: "unknown-key",
+            severity: Severity::Error,
+            span: start..start + what.len(),
+            line: text[..start].matches('\n').count() + 1,
+            column: start - line_start + 1,
+            message: String::new(),
+            help: None,
+            fix: None,
+        }
+    }
+
+    #[test]
+    fn a_problem_is_shown_where_its_line_stands_in_what_was_written() {
+        let record = "{\n  \"id\": 1,\n  \"impl\": {\n    \"bahs\": \"x\"\n  },\n  \"at\": 2\n}\n";
+        let written = "{\n\"impl\": {\n   \"bahs\": \"x\",\n   \"é\": 1 } }";
+        let problem = at(record, "\"bahs\"");
+        let moved = moved(&problem, record, written).unwrap();
+        let expected = at(written, "\"bahs\"");
+        assert_eq!(
+            (moved.span, moved.line, moved.column),
+            (expected.span, expected.line, expected.column)
+        );
+    }
+
+    #[test]
+    fn a_line_that_stands_twice_or_nowhere_is_not_guessed() {
+        let record = "{\n  \"a\": 1\n}\n";
+        let problem = at(record, "\"a\"");
+        assert!(moved(&problem, record, "{\n\"a\": 1,\n\"b\": {\n\"a\": 1 }}").is_some());
+        assert!(moved(&problem, record, "\"a\": 1\n\"a\": 1\n").is_none());
+        assert!(moved(&problem, record, "{\"a\": 1}").is_none());
+    }
 }

@@ -39,8 +39,7 @@ pub(super) fn add(args: &BundleAddArgs, global: &Global, output: &Output) -> Don
         let mut problems = draft.problems;
         if let Some(manifest) = draft.manifest {
             let more = stored::further_problems(&manifest, &problems, &crib);
-            let record = stored::record_text(&manifest);
-            tool_file::print_problems(&file.shown, &record, &more, output);
+            stored::print_problems(&file.shown, &text, &manifest, &more, output);
             problems.extend(more);
             tools.push((file.shown.clone(), manifest));
         }

@@ -176,7 +176,7 @@ impl Task {
         };
         (manifest.created_at, manifest.modified_at) = (old.created_at, old.modified_at);
         let more = stored::further_problems(&manifest, &draft.problems, crib);
-        tool_file::print_problems(&shown, &stored::record_text(&manifest), &more, output);
+        stored::print_problems(&shown, saved, &manifest, &more, output);
         let is_error = |problem: &Problem| problem.severity == Severity::Error;
         (fixed.is_empty() && !more.iter().any(is_error)).then_some(manifest)
     }
