@@ -367,11 +367,12 @@ fn json_that_would_fill_the_memory_is_refused() {
         Zip::with([Entry::stored("tools/a.json", dense)]),
         "more values",
     );
-    let deep = "[".repeat(100_000);
-    refused(
-        Zip::with([Entry::packed("tools/a.json", deep)]),
-        "recursion limit",
-    );
+    let open = "[".repeat(100_000);
+    let deep = format!("{{\"x\": {open}{}}}", "]".repeat(100_000));
+    for content in [open, deep] {
+        let zip = Zip::with([Entry::packed("tools/a.json", content)]);
+        refused(zip, "cannot be read");
+    }
 }
 
 #[test]
