@@ -187,7 +187,11 @@ fn query(text: BoxedStrategy<String>) -> BoxedStrategy<String> {
         }
         letters.into_iter().collect()
     });
-    prop_oneof![text, edited].boxed()
+    // As people write names who leave the signs out.
+    let squashed = text
+        .clone()
+        .prop_map(|text| format!("+{}", text.replace(['-', '_', ' '], "")));
+    prop_oneof![3 => text, 3 => edited, 1 => squashed].boxed()
 }
 
 #[derive(Debug, Clone)]
