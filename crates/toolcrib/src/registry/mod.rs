@@ -110,9 +110,8 @@ impl Lookup {
     /// change, if the answer is theirs or could become theirs.
     pub(crate) fn find(&self, reference: &str) -> Option<Arc<Entry>> {
         let found = self.tools.look_up(reference).ok().flatten().cloned();
-        match &found {
-            Some(entry) => entry.make(),
-            None => {}
+        if let Some(entry) = &found {
+            entry.make();
         }
         if found
             .as_ref()

@@ -7,7 +7,8 @@
 //! The invariant: who has which name depends on nothing but which tools there are, never on the order in which they came. A change
 //! costs by what it changes: only tools that wait for a name which became free, or lose theirs to one that comes, are looked at.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use rpds::HashTrieMapSync;
@@ -31,6 +32,9 @@ enum Claim {
 }
 
 type Reference = (Slug, Slug, Version);
+
+/// Tools that have no names and may get some, to be looked at by rank: when it is one's turn, all before it are settled.
+type Open = BinaryHeap<Reverse<Ranked>>;
 
 #[derive(Clone, Default)]
 pub(super) struct Snapshot {
@@ -61,8 +65,7 @@ impl Snapshot {
 
     /// Takes tools out and puts others in. Returns those that were there and are gone now.
     pub(super) fn change(&mut self, gone: &[Arc<Entry>], come: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
-        // Tools that have no names and may get some, to be looked at by rank: when it is one's turn, all before it are settled.
-        let mut open = BTreeSet::new();
+        let mut open = Open::new();
         let gone: Vec<Arc<Entry>> = gone
             .iter()
             .filter(|entry| self.forget(entry))
@@ -76,11 +79,15 @@ impl Snapshot {
         }
         for entry in come {
             if self.learn(entry) {
-                open.insert(Ranked(Arc::clone(entry)));
+                open.push(Reverse(Ranked(Arc::clone(entry))));
             }
         }
-        while let Some(Ranked(entry)) = open.pop_first() {
-            self.settle(&entry, &mut open);
+        let mut last = None;
+        while let Some(Reverse(Ranked(entry))) = open.pop() {
+            // Several names that became free may have called it.
+            if last.replace(entry.number()) != Some(entry.number()) {
+                self.settle(&entry, &mut open);
+            }
         }
         gone
     }
@@ -217,7 +224,7 @@ impl Snapshot {
     }
 
     /// Takes away what a tool has or waits for.
-    fn withdraw(&mut self, entry: &Arc<Entry>, open: &mut BTreeSet<Ranked>) {
+    fn withdraw(&mut self, entry: &Arc<Entry>, open: &mut Open) {
         if self.shadowed.remove_mut(&entry.number()) {
             for claim in claims(entry) {
                 part(&mut self.waiting, &claim, entry);
@@ -230,7 +237,7 @@ impl Snapshot {
     }
 
     /// Lets the next tool have what one had.
-    fn release(&mut self, claim: &Claim, holder: &Arc<Entry>, open: &mut BTreeSet<Ranked>) {
+    fn release(&mut self, claim: &Claim, holder: &Arc<Entry>, open: &mut Open) {
         match claim {
             Claim::Name(name) => self.names.remove_mut(name),
             Claim::Reference(reference) => self.references.remove_mut(reference),
@@ -239,16 +246,16 @@ impl Snapshot {
     }
 
     /// Has the next tool looked at that waits for something.
-    fn call_next(&self, claim: &Claim, after: &Arc<Entry>, open: &mut BTreeSet<Ranked>) {
+    fn call_next(&self, claim: &Claim, after: &Arc<Entry>, open: &mut Open) {
         // Those before it wait because of something else that they lack.
         let waiting = self.waiting.get(claim);
         if let Some(next) = waiting.and_then(|waiting| waiting.after(after)) {
-            open.insert(Ranked(Arc::clone(next)));
+            open.push(Reverse(Ranked(Arc::clone(next))));
         }
     }
 
     /// Gives a tool its names, if no tool before it has one of them.
-    fn settle(&mut self, entry: &Arc<Entry>, open: &mut BTreeSet<Ranked>) {
+    fn settle(&mut self, entry: &Arc<Entry>, open: &mut Open) {
         let claims = claims(entry);
         let holders = claims.iter().filter_map(|claim| self.holder(claim));
         let mut later: Vec<Arc<Entry>> = Vec::new();
