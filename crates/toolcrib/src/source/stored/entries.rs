@@ -18,6 +18,8 @@ use crate::store::{Changes, Damage, Store, StoredTool, ToolKey};
 /// What is registered of a store.
 pub(super) struct Entries {
     tools: BTreeMap<ToolKey, Known>,
+    /// Those that may build on other tools.
+    linking: BTreeSet<ToolKey>,
     bundles: HashMap<BundleId, KnownBundle>,
     /// Records that are too many.
     left_out: BTreeSet<ToolKey>,
@@ -72,6 +74,7 @@ impl Entries {
     pub(super) fn new(disabled: Vec<String>, max_tools: usize) -> Self {
         Entries {
             tools: BTreeMap::new(),
+            linking: BTreeSet::new(),
             bundles: HashMap::new(),
             left_out: BTreeSet::new(),
             pool: SchemaPool::default(),
@@ -83,6 +86,18 @@ impl Entries {
             },
             trouble: None,
         }
+    }
+
+    fn keep(&mut self, key: ToolKey, known: Known) {
+        if known.links.is_some() {
+            self.linking.insert(key.clone());
+        }
+        self.tools.insert(key, known);
+    }
+
+    fn let_go(&mut self, key: &ToolKey) -> Option<Known> {
+        self.linking.remove(key);
+        self.tools.remove(key)
     }
 
     /// What a person should know of records that are not loaded.
@@ -118,8 +133,9 @@ impl Entries {
         if changes.damage {
             self.take_damage(registry, &store.damage(), &mut swap, &mut changed);
         }
-        for (bundle, is_renamed) in touched {
-            self.again(registry, workshop, bundle, is_renamed, &changed, &mut swap);
+        if !touched.is_empty() {
+            let touched = touched.into_iter().collect();
+            self.again(registry, workshop, &touched, &changed, &mut swap);
         }
         self.fill_up(registry, store, workshop, &mut swap);
         registry.apply(&swap.gone, swap.come);
@@ -180,7 +196,7 @@ impl Entries {
         record: Option<Arc<StoredTool>>,
         swap: &mut Swap,
     ) {
-        let before = self.tools.remove(&key);
+        let before = self.let_go(&key);
         self.left_out.remove(&key);
         let Some(record) = record else {
             swap.gone.extend(before.map(|known| known.entry));
@@ -208,7 +224,7 @@ impl Entries {
         };
         self.settle(&known.entry);
         swap.come.push(Arc::clone(&known.entry));
-        self.tools.insert(key, known);
+        self.keep(key, known);
     }
 
     fn registration(&self, record: &StoredTool) -> (Registration, StoreSwitches) {
@@ -311,8 +327,7 @@ impl Entries {
             .map(|(key, _)| key.clone())
             .collect();
         for key in before {
-            swap.gone
-                .extend(self.tools.remove(&key).map(|known| known.entry));
+            swap.gone.extend(self.let_go(&key).map(|known| known.entry));
         }
         for (key, damage) in damaged {
             // One that can be read has the name.
@@ -323,7 +338,7 @@ impl Entries {
             self.settle(&known.entry);
             swap.come.push(Arc::clone(&known.entry));
             changed.insert(key.clone());
-            self.tools.insert(key, known);
+            self.keep(key, known);
         }
     }
 
@@ -354,24 +369,24 @@ impl Entries {
         }
     }
 
-    /// Registers the tools of a bundle another way, but for those that just were.
+    /// Registers the tools of some bundles another way, but for those that just were. With each bundle: whether as others than they were.
     fn again(
         &mut self,
         registry: &Registry,
         workshop: &Arc<Workshop>,
-        bundle: BundleId,
-        is_renamed: bool,
+        touched: &HashMap<BundleId, bool>,
         changed: &BTreeSet<ToolKey>,
         swap: &mut Swap,
     ) {
         let keys: Vec<ToolKey> = self
             .tools
             .keys()
-            .filter(|key| key.bundle == bundle && !changed.contains(*key))
+            .filter(|key| touched.contains_key(&key.bundle) && !changed.contains(*key))
             .cloned()
             .collect();
         for key in keys {
-            let Some(known) = self.tools.remove(&key) else {
+            let is_renamed = touched.get(&key.bundle).copied().unwrap_or_default();
+            let Some(known) = self.let_go(&key) else {
                 continue;
             };
             let before = Arc::clone(&known.entry);
@@ -389,7 +404,7 @@ impl Entries {
             self.settle(&next.entry);
             swap.gone.push(before);
             swap.come.push(Arc::clone(&next.entry));
-            self.tools.insert(key, next);
+            self.keep(key, next);
         }
     }
 
@@ -424,15 +439,16 @@ impl Entries {
                 now.as_ref().map(|entry| entry.digest()) != digest.as_deref()
             })
         };
+        let links_of = |key: &ToolKey| self.tools.get(key)?.links.as_deref();
         let stale: Vec<ToolKey> = self
-            .tools
+            .linking
             .iter()
-            .filter(|(_, known)| known.links.as_deref().is_some_and(is_stale))
-            .map(|(key, _)| key.clone())
+            .filter(|key| links_of(key).is_some_and(is_stale))
+            .cloned()
             .collect();
         let mut swap = Swap::default();
         for key in stale {
-            let Some(known) = self.tools.remove(&key) else {
+            let Some(known) = self.let_go(&key) else {
                 continue;
             };
             let Some(record) = known.record else { continue };
@@ -440,7 +456,7 @@ impl Entries {
             self.settle(&next.entry);
             swap.gone.push(known.entry);
             swap.come.push(Arc::clone(&next.entry));
-            self.tools.insert(key, next);
+            self.keep(key, next);
         }
         if !swap.come.is_empty() {
             registry.apply(&swap.gone, swap.come);
