@@ -189,7 +189,11 @@ fn in_a_sentence(obstacle: &Availability) -> Option<String> {
 fn names(entry: &Arc<Entry>, crib: &Crib) -> String {
     let shadowed = crib.registry().shadowed();
     let spec = entry.spec();
-    if let Some((_, by)) = shadowed.iter().find(|(below, _)| Arc::ptr_eq(below, entry)) {
+    let is_below = |(below, _): &&(Arc<Entry>, Arc<Entry>)| Arc::ptr_eq(below, entry);
+    let by = shadowed.iter().find(is_below).map(|(_, by)| Arc::clone(by));
+    // Versions of one tool share its name without one being in the other's way.
+    let by = by.or_else(|| crib.registry().find(spec.name.as_str()).ok());
+    if let Some(by) = by.filter(|by| !Arc::ptr_eq(by, entry)) {
         let (name, holder) = (&spec.name, by.spec());
         let other = match (&holder.bundle, &holder.slug) == (&spec.bundle, &spec.slug) {
             true => format!("is its version `{}`", holder.version),

@@ -120,7 +120,7 @@ fn the_export_is_named_by_the_slug_and_replaces_nothing_unasked() {
     test.run(&["bundle", "export", "acme"])
         .exits(0)
         .prints("acme.zip\n")
-        .says("no secrets");
+        .says("no value of a kept secret");
     let first = std::fs::read(test.workspace().join("acme.zip")).unwrap();
     test.run(&["bundle", "export", "acme"])
         .exits(1)

@@ -83,3 +83,170 @@ fn the_levels_of_isolation_are_tried_and_told() {
         );
     }
 }
+
+const HELLO: &str = "name: hello\ndescription: Says hello\nbash: echo hello\ntags: [read]\n";
+
+/// A home with a bundle `acme` that has one tool, and where its files are.
+fn with_a_bundle() -> (Test, std::path::PathBuf, std::path::PathBuf) {
+    let test = Test::new().file("hello.yaml", HELLO);
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    test.run(&["bundle", "add", "acme", "hello.yaml"]).exits(0);
+    let mut directories = std::fs::read_dir(test.home().join("bundles")).unwrap();
+    let directory = directories
+        .find_map(|entry| Some(entry.unwrap().path()).filter(|path| path.is_dir()))
+        .unwrap();
+    let mut files = std::fs::read_dir(&directory).unwrap();
+    let tool = files
+        .find_map(|entry| Some(entry.unwrap().path()).filter(|path| !path.ends_with("bundle.json")))
+        .unwrap();
+    (test, directory, tool)
+}
+
+fn messages(findings: &Value, check: &str) -> Vec<String> {
+    let findings = findings.as_array().unwrap().iter();
+    findings
+        .filter(|finding| finding["check"] == check)
+        .map(|finding| finding["message"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn set_aside(test: &Test) -> Vec<Vec<u8>> {
+    let Ok(entries) = std::fs::read_dir(test.home().join("damaged")) else {
+        return Vec::new();
+    };
+    entries
+        .map(|entry| std::fs::read(entry.unwrap().path()).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_damaged_tool_is_told_and_set_aside_once() {
+    let (test, _, tool) = with_a_bundle();
+    std::fs::write(&tool, "{\"slug\": \"hello\", bro").unwrap();
+    let broken = test.run(&["doctor", "--json"]).exits(1).json();
+    assert_eq!(status(&broken, "files"), "broken");
+    assert!(
+        messages(&broken, "files")[0].contains("(in `acme`)"),
+        "{broken:#}"
+    );
+    assert!(set_aside(&test).is_empty(), "looking moves nothing");
+
+    let fixed = test.run(&["doctor", "--fix", "--json"]).exits(0).json();
+    assert!(
+        messages(&fixed, "fixed")[0].contains("moved to"),
+        "{fixed:#}"
+    );
+    assert_eq!(set_aside(&test), [b"{\"slug\": \"hello\", bro"]);
+    let again = test.run(&["doctor", "--fix", "--json"]).exits(0).json();
+    assert!(messages(&again, "fixed").is_empty(), "{again:#}");
+    // The name is free again.
+    test.run(&["bundle", "add", "acme", "hello.yaml"]).exits(0);
+    test.run(&["run", "acme/hello"]).exits(0).prints("hello\n");
+}
+
+#[test]
+fn a_bundle_that_lost_its_file_comes_back_switched_off_and_asks_as_an_imported_one() {
+    let (test, directory, _) = with_a_bundle();
+    let file = directory.join("bundle.json");
+    std::fs::write(&file, "{\"slug\": \"acme\", \"isEnabled\": tr").unwrap();
+    test.run(&["doctor"]).exits(1);
+    let fixed = test.run(&["doctor", "--fix", "--json"]).exits(0).json();
+    let told = &messages(&fixed, "fixed")[0];
+    assert!(told.contains("made anew as `acme`, switched off"), "{told}");
+    let made: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(
+        (&made["slug"], &made["isEnabled"]),
+        (&"acme".into(), &false.into())
+    );
+    assert!(made["importedAt"].is_string(), "{made}");
+    test.run(&["run", "acme/hello"])
+        .exits(3)
+        .says("toolcrib bundle enable acme");
+    test.run(&["bundle", "enable", "acme", "--yes"]).exits(0);
+    // Nobody knows any more whether it was imported, so it asks; nobody is there to say yes.
+    test.run(&["run", "acme/hello"]).exits(7);
+    test.run(&["run", "acme/hello", "--yes"]).exits(0);
+}
+
+#[test]
+fn a_file_of_a_bundle_that_is_gone_is_made_anew() {
+    let (test, directory, _) = with_a_bundle();
+    std::fs::remove_file(directory.join("bundle.json")).unwrap();
+    test.run(&["doctor"]).exits(1);
+    let fixed = test.run(&["doctor", "--fix", "--json"]).exits(0).json();
+    let told = &messages(&fixed, "fixed")[0];
+    assert!(told.contains("made anew as `recovered-"), "{told}");
+    test.run(&["doctor"]).exits(0);
+}
+
+#[test]
+fn damaged_state_is_set_aside_and_says_what_that_means() {
+    let (test, _, _) = with_a_bundle();
+    let state = test.home().join("state");
+    std::fs::create_dir_all(&state).unwrap();
+    std::fs::write(state.join("flags.json"), "no").unwrap();
+    std::fs::write(state.join("usage.json"), "no").unwrap();
+    let broken = test.run(&["doctor", "--json"]).exits(1).json();
+    assert_eq!(
+        messages(&broken, "files").len(),
+        3,
+        "and a mode: {broken:#}"
+    );
+    test.run(&["run", "hello"])
+        .exits(3)
+        .says("toolcrib doctor --fix");
+    let fixed = test.run(&["doctor", "--fix", "--json"]).exits(0).json();
+    let told = messages(&fixed, "fixed").join("\n");
+    assert!(
+        told.contains("`toolcrib disable` those that are to be off"),
+        "{told}"
+    );
+    assert_eq!(set_aside(&test), [b"no", b"no"]);
+    test.run(&["run", "hello"]).exits(0);
+}
+
+#[test]
+fn leftovers_and_modes_are_warnings_that_fix_puts_right() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (test, directory, tool) = with_a_bundle();
+    let left = directory.join(".0123456789abcdef0123456789abcdef.toolcrib-tmp");
+    let file = std::fs::File::create(&left).unwrap();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    file.set_modified(long_ago).unwrap();
+    for path in [&test.home(), &tool] {
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(path, open).unwrap();
+    }
+    let warned = test.run(&["doctor", "--json"]).exits(0).json();
+    assert_eq!(messages(&warned, "files").len(), 2, "{warned:#}");
+    assert_eq!(status(&warned, "home"), "warning");
+    test.run(&["doctor", "--fix"]).exits(0);
+    assert!(!left.exists());
+    for path in [&test.home(), &tool] {
+        let mode = std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{}", path.display());
+    }
+    let quiet = test.run(&["doctor", "--json"]).exits(0).json();
+    assert!(messages(&quiet, "files").is_empty(), "{quiet:#}");
+}
+
+#[test]
+fn the_bin_and_tools_that_lack_their_function_are_told() {
+    let function = r#"{"slug":"fun","version":"v1","description":"d","type":"rust","impl":{"function":"nope"}}"#;
+    let (test, _, _) = with_a_bundle();
+    let test = test.file("fun.json", function);
+    test.run(&["bundle", "add", "acme", "fun.json"]).exits(0);
+    test.run(&["bundle", "new", "empty"]).exits(0);
+    test.run(&["bundle", "rm", "empty", "--yes"]).exits(0);
+    let findings = test.run(&["doctor", "--json"]).exits(0).json();
+    assert_eq!(messages(&findings, "store"), ["2 bundles with 2 tools"]);
+    assert!(
+        messages(&findings, "bin")[0].contains("gone for good after"),
+        "{findings:#}"
+    );
+    assert_eq!(status(&findings, "stored"), "warning");
+    assert!(
+        messages(&findings, "stored")[0].contains("`nope`"),
+        "{findings:#}"
+    );
+}

@@ -1,6 +1,7 @@
 //! Tests of the binary from outside, as one program.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod absence;
 mod approvals;
 mod attacks;
 mod authoring;
@@ -27,6 +28,7 @@ mod rules;
 mod run;
 mod sandbox;
 mod schema;
+mod search;
 mod secrets;
 mod seed_fields;
 mod seed_yaml;

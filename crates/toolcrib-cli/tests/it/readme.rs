@@ -1,7 +1,7 @@
 //! The commands shown in the README and the documentation run, and print what is shown.
 //!
 //! A block of YAML that begins with `# .toolcrib/tools/NAME.yaml`, or of JSON that begins with `// .toolcrib/tools/NAME.json`, is written to that
-//! file and trusted, unless the commands after it begin with `toolcrib trust`; these run in a directory that is thrown away, which is shown as `/home/ada/project`. A block of
+//! file and trusted (a name without a directory is a file of the directory itself), unless the commands after it begin with `toolcrib trust`; these run in a directory that is thrown away, which is shown as `/home/ada/project`. A block of
 //! TOML that begins with `# config.toml` is the home's settings. What the pages call `127.0.0.1:18080` is a server of the test
 //! (`example_server`), on whatever port is free.
 
@@ -36,7 +36,8 @@ impl Block {
             _ => return None,
         };
         let path = self.text.lines().next()?.strip_prefix(comment)?;
-        path.starts_with(".toolcrib/tools/").then_some(path)
+        let is_plain = !path.contains(['/', ' ']) && path.contains('.');
+        (path.starts_with(".toolcrib/tools/") || is_plain).then_some(path)
     }
 
     /// The settings that it shows.
@@ -76,7 +77,8 @@ fn is_number(word: Option<&str>) -> bool {
 /// The words of a line, with those that differ from run to run replaced by what they are.
 fn words(line: &str) -> Vec<&str> {
     let kind = |word| match word {
-        word if toolcrib::ToolId::parse(word).is_ok() => "ID",
+        word if is_id(word) => "ID",
+        word if word.parse::<jiff::Timestamp>().is_ok() => "TIMESTAMP",
         word if word.parse::<f64>().is_ok() => "NUMBER",
         word if word.starts_with("20") && word.len() == 10 => "DATE",
         word if word.len() == 8 && word.matches(':').count() == 2 => "TIME",
@@ -87,11 +89,16 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().map(kind).collect()
 }
 
+fn is_id(word: &str) -> bool {
+    toolcrib::ToolId::parse(word.trim_matches(['(', ')', '`', ',', ';'])).is_ok()
+}
+
 /// Whether a line is as expected: the same, or the same but for times, ids and figures.
 fn fits(expected: &str, actual: &str) -> bool {
     expected == actual
         || (expected.contains("20") && words(expected) == words(actual))
         || (expected.ends_with("s)") && words(expected) == words(actual))
+        || (expected.split_whitespace().any(is_id) && words(expected) == words(actual))
         || is_heading(expected, actual)
 }
 
@@ -260,6 +267,20 @@ fn the_examples_of_rules_print_what_they_show() {
     let page = "docs/rules.md";
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     let (wrong, made) = tour(page, &text, 0, Place::project());
+    settle(page, &made, &wrong);
+}
+
+#[test]
+fn the_examples_of_bundles_print_what_they_show() {
+    let page = "docs/bundles.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    assert!(
+        text.matches("\n$ ").count() >= 25,
+        "the commands were not found"
+    );
+    let place = Place::thrown_away();
+    place.settle("allowedHosts = [\"127.0.0.1:18080\"]\n");
+    let (wrong, made) = tour(page, &text, 0, place);
     settle(page, &made, &wrong);
 }
 

@@ -79,6 +79,17 @@ impl StorageError {
         )
     }
 
+    /// Whether there is something else where a directory was to be opened.
+    pub(crate) fn is_not_a_directory(&self) -> bool {
+        let StorageError::Io { cause, .. } = self else {
+            return false;
+        };
+        matches!(
+            Errno::from_io_error(cause),
+            Some(Errno::NOTDIR | Errno::LOOP)
+        )
+    }
+
     pub(crate) fn io(doing: &'static str, name: &str, cause: impl Into<io::Error>) -> Self {
         StorageError::Io {
             doing,

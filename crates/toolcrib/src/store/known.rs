@@ -136,3 +136,28 @@ impl Shelf {
             .then(|| "it is missing, and what is in its directory belongs to no bundle".to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::storage::DurableDir;
+
+    #[test]
+    fn what_was_just_written_may_have_been_written_again_in_the_same_tick() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("a"), "1").unwrap();
+        let dir = DurableDir::create(place.path()).unwrap();
+        let stamp = dir.stamp_of("a").unwrap().unwrap();
+        let now = SystemTime::now();
+        assert!(Known::at(stamp, now + Duration::from_secs(5)).proves(&stamp));
+        // Also when the clock was set back since.
+        for now in [now, now - Duration::from_secs(86_400)] {
+            assert!(!Known::at(stamp, now - Duration::from_secs(1)).proves(&stamp));
+        }
+        std::fs::write(place.path().join("a"), "22").unwrap();
+        let other = dir.stamp_of("a").unwrap().unwrap();
+        assert!(!Known::at(stamp, now + Duration::from_secs(5)).proves(&other));
+    }
+}

@@ -260,9 +260,10 @@ fn read_portion(
     let shelf = catalogue.shelf(id);
     let directory = match dir.subdir(&id.to_string()) {
         Ok(directory) => directory,
-        Err(error) if error.is_want() => return Err(error),
         // Somebody has just put something else there; the next look finds it.
-        Err(_) => None,
+        Err(error) if error.is_not_a_directory() => None,
+        // It was listed a moment ago: nothing is known to be gone.
+        Err(error) => return Err(error),
     };
     for (name, file_type) in &portion.files {
         let known = shelf.and_then(|shelf| shelf.files.get(name));

@@ -16,31 +16,25 @@ use crate::commands::tool_file;
 use crate::commands::trust::labelled;
 use crate::output::Output;
 
-/// How long a value of a field is shown.
+/// How much of a value of a field, of a description and of a name is shown.
 const MAX_VALUE: usize = 200;
+const MAX_NAME: usize = 60;
 
 /// Compares a bundle with an older one, or with none.
 pub(super) fn compared(old: Option<&Contents>, new: &Contents, crib: &Crib) -> Comparison {
     compare(old, new, |tool| crib.check_manifest(tool))
 }
 
-/// Which tools are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
-    /// Every one: somebody is to take it in.
-    All,
-    /// Those that differ.
-    Different,
-}
-
-/// The comparison, for a person.
-pub(super) fn page(comparison: &Comparison, shown: Shown, output: &Output) -> Vec<String> {
+/// What differs, for a person. What is the same has been agreed to before.
+pub(super) fn page(comparison: &Comparison, output: &Output) -> Vec<String> {
     let mut lines = Vec::new();
     for change in &comparison.fields {
-        lines.extend(labelled(&change.field, &in_words(change)));
+        // On one line: nothing of an archive may begin a line of ours.
+        let field = text::shorten(&change.field.replace(['\n', '\t'], " "), MAX_NAME);
+        lines.extend(labelled(&field, &in_words(change)));
     }
     for tool in &comparison.tools {
-        if shown == Shown::All || tool.change != ToolChange::Same {
+        if tool.change != ToolChange::Same {
             lines.push(String::new());
             lines.extend(entry(tool, output));
         }
@@ -60,7 +54,7 @@ fn entry(compared: &ToolComparison, output: &Output) -> Vec<String> {
     let mut lines = vec![format!("{name}  {state}")];
     let first = compared.tool.description.lines().next().unwrap_or_default();
     if !first.is_empty() {
-        lines.push(visible(first).into_owned());
+        lines.push(text::shorten(first, MAX_VALUE));
     }
     if compared.change == ToolChange::Removed {
         return lines;

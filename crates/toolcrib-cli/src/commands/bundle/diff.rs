@@ -7,7 +7,7 @@ use toolcrib::model::text::visible;
 use toolcrib::store::archive::{Contents, contents};
 use toolcrib::{Crib, ToolError};
 
-use super::comparison::{self, Shown};
+use super::comparison;
 use super::given::Given;
 use crate::args::{BundleDiffArgs, Global};
 use crate::commands::trust::labelled;
@@ -64,7 +64,7 @@ pub(super) fn diff(args: &BundleDiffArgs, global: &Global, output: &Output) -> D
         output.say("no differences");
         return Ok(ExitCode::SUCCESS);
     }
-    let page = comparison::page(&comparison, Shown::Different, output);
+    let page = comparison::page(&comparison, output);
     let page = page.iter().skip_while(|line| line.is_empty());
     page.for_each(|line| output.line(line));
     output.say(&comparison::counts(&comparison));

@@ -63,7 +63,9 @@ pub(super) fn export(args: &BundleExportArgs, global: &Global, output: &Output) 
         bytes_in_words(bytes.len() as u64),
     );
     let slug = visible(bundle.slug.as_str());
-    output.say(&format!("`{slug}` with {tools}, {size}; it has no secrets"));
+    output.say(&format!(
+        "`{slug}` with {tools}, {size}; no value of a kept secret is in it"
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -87,7 +87,7 @@ pub(super) fn read_archive(file: &Path) -> Result<Archive, CliError> {
     }
     let archive = Archive::read(&bytes).map_err(|error| {
         let error = ToolError::from(error);
-        let hint = "nothing was imported; ask whoever made the archive";
+        let hint = "ask whoever made it for another one";
         match error.code() {
             ErrorCode::InvalidArguments => CliError::from(error).with_hint(hint),
             _ => error.into(),

@@ -4,13 +4,12 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use toolcrib::model::names::Slug;
-use toolcrib::model::text::visible;
+use toolcrib::model::text::{self, visible};
 use toolcrib::store::archive::{Archive, Comparison, Contents, contents};
 use toolcrib::store::{Install, StoreError};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::comparison::{self, Shown};
-use super::{bundle_json, given};
+use super::{bundle_json, comparison, given};
 use crate::args::{BundleImportArgs, Global};
 use crate::commands::confirm::confirmed;
 use crate::commands::trust::labelled;
@@ -108,7 +107,7 @@ fn page(
     let mut lines = vec![output.heading(&visible(bundle.slug.as_str()))];
     if !bundle.description.is_empty() {
         let first = bundle.description.lines().next().unwrap_or_default();
-        lines.push(visible(first).into_owned());
+        lines.push(text::shorten(first, 200));
     }
     if !bundle.display_name.is_empty() && bundle.display_name != bundle.slug.as_str() {
         lines.extend(labelled("name", &bundle.display_name));
@@ -125,7 +124,7 @@ fn page(
     for note in &archive.notes {
         lines.extend(labelled("note", note));
     }
-    lines.extend(comparison::page(comparison, Shown::All, output));
+    lines.extend(comparison::page(comparison, output));
     lines.push(String::new());
     lines.push(comparison::counts(comparison));
     lines.extend(comparison::reach_in_words(comparison, crib));

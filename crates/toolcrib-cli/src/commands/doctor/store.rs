@@ -72,9 +72,12 @@ fn wrong(problem: &HomeProblem, crib: &Crib) -> Option<Finding> {
         return None;
     }
     let whose = problem.record().and_then(|damage| {
-        let (slug, version) = damage.tool.as_ref()?;
         let bundle = crib.store().bundle(damage.bundle).ok()?;
-        Some(format!(" (`{}/{slug}@{version}`)", bundle.bundle.slug))
+        let bundle = &bundle.bundle.slug;
+        Some(match &damage.tool {
+            Some((slug, version)) => format!(" (`{bundle}/{slug}@{version}`)"),
+            None => format!(" (in `{bundle}`)"),
+        })
     });
     let message = format!(
         "{}{}: {}",

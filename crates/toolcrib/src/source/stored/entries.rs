@@ -18,9 +18,9 @@ use crate::store::{Changes, Damage, Store, StoredTool, ToolKey};
 /// What is registered of a store.
 pub(super) struct Entries {
     tools: BTreeMap<ToolKey, Known>,
-    /// Those that may build on other tools.
-    linking: BTreeSet<ToolKey>,
     bundles: HashMap<BundleId, KnownBundle>,
+    /// Those that may build on other tools, and some that are gone: nobody walks all tools because one has changed.
+    linked: BTreeSet<ToolKey>,
     /// Records that are too many.
     left_out: BTreeSet<ToolKey>,
     pool: SchemaPool,
@@ -74,8 +74,8 @@ impl Entries {
     pub(super) fn new(disabled: Vec<String>, max_tools: usize) -> Self {
         Entries {
             tools: BTreeMap::new(),
-            linking: BTreeSet::new(),
             bundles: HashMap::new(),
+            linked: BTreeSet::new(),
             left_out: BTreeSet::new(),
             pool: SchemaPool::default(),
             disabled,
@@ -86,18 +86,6 @@ impl Entries {
             },
             trouble: None,
         }
-    }
-
-    fn keep(&mut self, key: ToolKey, known: Known) {
-        if known.links.is_some() {
-            self.linking.insert(key.clone());
-        }
-        self.tools.insert(key, known);
-    }
-
-    fn let_go(&mut self, key: &ToolKey) -> Option<Known> {
-        self.linking.remove(key);
-        self.tools.remove(key)
     }
 
     /// What a person should know of records that are not loaded.
@@ -196,7 +184,7 @@ impl Entries {
         record: Option<Arc<StoredTool>>,
         swap: &mut Swap,
     ) {
-        let before = self.let_go(&key);
+        let before = self.tools.remove(&key);
         self.left_out.remove(&key);
         let Some(record) = record else {
             swap.gone.extend(before.map(|known| known.entry));
@@ -224,7 +212,7 @@ impl Entries {
         };
         self.settle(&known.entry);
         swap.come.push(Arc::clone(&known.entry));
-        self.keep(key, known);
+        self.tools.insert(key, known);
     }
 
     fn registration(&self, record: &StoredTool) -> (Registration, StoreSwitches) {
@@ -254,6 +242,9 @@ impl Entries {
         let (spec, fault) = workshop::head_spec(&record, home.slug.clone(), &mut self.pool);
         registration.unavailable.clone_from(&fault);
         let links = may_link(&record).then(Arc::<Links>::default);
+        if links.is_some() {
+            self.linked.insert(record.key.clone());
+        }
         let make = {
             let (workshop, record) = (Arc::clone(workshop), Arc::clone(&record));
             // The registry holds the entry, which must not hold the registry.
@@ -327,7 +318,8 @@ impl Entries {
             .map(|(key, _)| key.clone())
             .collect();
         for key in before {
-            swap.gone.extend(self.let_go(&key).map(|known| known.entry));
+            swap.gone
+                .extend(self.tools.remove(&key).map(|known| known.entry));
         }
         for (key, damage) in damaged {
             // One that can be read has the name.
@@ -338,7 +330,7 @@ impl Entries {
             self.settle(&known.entry);
             swap.come.push(Arc::clone(&known.entry));
             changed.insert(key.clone());
-            self.keep(key, known);
+            self.tools.insert(key, known);
         }
     }
 
@@ -386,7 +378,7 @@ impl Entries {
             .collect();
         for key in keys {
             let is_renamed = touched.get(&key.bundle).copied().unwrap_or_default();
-            let Some(known) = self.let_go(&key) else {
+            let Some(known) = self.tools.remove(&key) else {
                 continue;
             };
             let before = Arc::clone(&known.entry);
@@ -404,7 +396,7 @@ impl Entries {
             self.settle(&next.entry);
             swap.gone.push(before);
             swap.come.push(Arc::clone(&next.entry));
-            self.keep(key, next);
+            self.tools.insert(key, next);
         }
     }
 
@@ -439,16 +431,16 @@ impl Entries {
                 now.as_ref().map(|entry| entry.digest()) != digest.as_deref()
             })
         };
-        let links_of = |key: &ToolKey| self.tools.get(key)?.links.as_deref();
-        let stale: Vec<ToolKey> = self
-            .linking
-            .iter()
-            .filter(|key| links_of(key).is_some_and(is_stale))
+        let links = |key: &ToolKey| self.tools.get(key)?.links.as_deref();
+        self.linked.retain(|key| links(key).is_some());
+        let linked = self.linked.iter();
+        let stale: Vec<ToolKey> = linked
+            .filter(|key| links(key).is_some_and(is_stale))
             .cloned()
             .collect();
         let mut swap = Swap::default();
         for key in stale {
-            let Some(known) = self.let_go(&key) else {
+            let Some(known) = self.tools.remove(&key) else {
                 continue;
             };
             let Some(record) = known.record else { continue };
@@ -456,7 +448,7 @@ impl Entries {
             self.settle(&next.entry);
             swap.gone.push(known.entry);
             swap.come.push(Arc::clone(&next.entry));
-            self.keep(key, next);
+            self.tools.insert(key, next);
         }
         if !swap.come.is_empty() {
             registry.apply(&swap.gone, swap.come);

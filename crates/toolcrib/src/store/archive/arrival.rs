@@ -25,6 +25,9 @@ pub const IMPORTED_AT: &str = "importedAt";
 const MAX_VALUES: usize = 200_000;
 const MAX_ALL_VALUES: usize = 4_000_000;
 
+/// How many notes are kept.
+const MAX_NOTES: usize = 50;
+
 /// A bundle that came from elsewhere, as it would be taken in: switched off, and nothing that a home says about its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Archive {
@@ -83,7 +86,7 @@ impl Archive {
         tools.sort_by(|one, other| (&one.slug, &one.version).cmp(&(&other.slug, &other.version)));
         Ok(Archive {
             contents: Contents { bundle, tools },
-            notes: reader.notes,
+            notes: bounded(reader.notes),
         })
     }
 
@@ -138,6 +141,15 @@ impl Archive {
         self.check(store, how)?;
         store.install(self.contents.bundle, self.contents.tools, how)
     }
+}
+
+/// The first notes, and how many more there are.
+fn bounded(mut notes: Vec<String>) -> Vec<String> {
+    if let Some(more) = notes.len().checked_sub(MAX_NOTES).filter(|more| *more > 0) {
+        notes.truncate(MAX_NOTES);
+        notes.push(format!("and {more} more of the kind"));
+    }
+    notes
 }
 
 /// Which of the fields that may be left out are there.

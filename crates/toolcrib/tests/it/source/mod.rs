@@ -6,6 +6,7 @@ mod links;
 mod names;
 mod reload;
 mod rules;
+mod search;
 mod stored;
 mod stored_bundles;
 mod stored_follow;

@@ -16,7 +16,10 @@ use super::view::View;
 use super::{Dice, NOW, draft, key, manifest, open, options, scale, seed, tool_id};
 
 /// Runs something that must not hang.
-fn within<T: Send + 'static>(limit: Duration, what: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) fn within<T: Send + 'static>(
+    limit: Duration,
+    what: impl FnOnce() -> T + Send + 'static,
+) -> T {
     let (send, receive) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         let _ = send.send(what());
@@ -32,7 +35,7 @@ fn within<T: Send + 'static>(limit: Duration, what: impl FnOnce() -> T + Send + 
 }
 
 /// Whatever can be seen of a file without changing it.
-fn picture(path: &Path) -> String {
+pub(super) fn picture(path: &Path) -> String {
     let Ok(found) = fs::symlink_metadata(path) else {
         return String::from("not there");
     };
@@ -51,10 +54,10 @@ fn picture(path: &Path) -> String {
 }
 
 /// One way to damage a file.
-type Damaging = (&'static str, fn(&Path));
+pub(super) type Damaging = (&'static str, fn(&Path));
 
 /// Ways after which nobody can take the file for a record.
-const SURE: &[Damaging] = &[
+pub(super) const SURE: &[Damaging] = &[
     ("empty", |path| fs::write(path, "").unwrap()),
     ("one NUL", |path| fs::write(path, "\0").unwrap()),
     ("NULs of its size", |path| {

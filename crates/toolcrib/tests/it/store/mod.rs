@@ -11,6 +11,7 @@ mod model;
 mod operation;
 mod races;
 mod refused;
+mod state_files;
 mod view;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,102 @@
+//! `toolcrib search`.
+
+use serde_json::{Value, json};
+
+use crate::harness::Test;
+
+const WEATHER: &str = r#"{
+  "slug": "weather-report", "description": "Says how it \u001b[31mis\u202e outside", "type": "command", "tags": ["read"],
+  "impl": {"bash": "echo sunny"}
+}"#;
+const MIXED: &str = r#"{
+  "slug": "we\u0430ther", "description": "Looks like another", "type": "command", "tags": ["read"],
+  "impl": {"bash": "echo sunny"}
+}"#;
+
+fn home() -> Test {
+    let test = Test::new()
+        .file("weather.json", WEATHER)
+        .file("mixed.json", MIXED);
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    test.run(&["bundle", "add", "acme", "weather.json", "mixed.json"])
+        .exits(0);
+    test
+}
+
+fn matches(rows: &Value) -> Vec<(&str, &str)> {
+    let text = |value: &'_ Value| -> String { value.as_str().unwrap().to_owned() };
+    let rows = rows.as_array().unwrap().iter();
+    rows.map(|row| {
+        let (slug, class) = (&row["slug"], &row["match"]);
+        assert!(!text(slug).is_empty() && !text(class).is_empty());
+        (slug.as_str().unwrap(), class.as_str().unwrap())
+    })
+    .collect()
+}
+
+#[test]
+fn words_find_tools_as_rows_of_a_list_and_how_well_they_match() {
+    let test = home();
+    let rows = test
+        .run(&["search", "+weatherrep", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(matches(&rows), [("weather-report", "prefix")]);
+    assert_eq!(rows[0]["availability"], json!({"state": "ready"}));
+    assert_eq!(rows[0]["bundle"], "acme");
+    let rows = test.run(&["search", "outsied", "--json"]).exits(0).json();
+    assert_eq!(matches(&rows), [("weather-report", "fuzzy")]);
+    let rows = test.run(&["search", "report", "how", "--json"]).exits(0);
+    assert_eq!(matches(&rows.json()), [("weather-report", "whole-word")]);
+    let table = test.run(&["search", "weather"]).exits(0);
+    assert!(table.stdout.starts_with("NAME"), "{table:?}");
+    assert!(table.stdout.contains("BUNDLE"), "{table:?}");
+    assert!(!table.stdout.contains("prefix"), "{table:?}");
+}
+
+#[test]
+fn what_could_deceive_is_shown_and_marked() {
+    let test = home();
+    let table = test.run(&["search", "outside"]).exits(0);
+    assert!(
+        table.stdout.contains("\\u{001b}[31mis\\u{202e}"),
+        "{table:?}"
+    );
+    let table = test.run(&["search", "looks"]).exits(0);
+    assert!(table.stdout.contains("(!)"), "{table:?}");
+    let rows = test.run(&["search", "looks", "--json"]).exits(0).json();
+    assert_eq!(rows[0]["warnings"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn nothing_found_is_no_error_and_says_what_to_try() {
+    let test = home();
+    let none = test.run(&["search", "frobnicate", "--json"]).exits(0);
+    assert_eq!(none.json(), json!([]));
+    let none = none.says("no tool matches `frobnicate`");
+    assert!(none.stderr.contains("toolcrib list"), "{none:?}");
+    test.run(&["search", "redfil"])
+        .exits(0)
+        .says("did you mean `read_file`?");
+    test.run(&["bundle", "disable", "acme"]).exits(0);
+    test.run(&["search", "weather"]).exits(0).says("add --all");
+    let all = test.run(&["search", "weather", "--all"]).exits(0);
+    assert!(all.stdout.contains("STATE"), "{all:?}");
+    assert!(all.stdout.contains("weather-report") || all.stdout.contains("weather_report"));
+}
+
+#[test]
+fn pages_go_on_where_the_last_one_ended() {
+    let test = home();
+    let all = test.run(&["search", "--json"]).exits(0).json();
+    let all = matches(&all);
+    let first = test.run(&["search", "-n", "1", "--json"]).exits(0);
+    let token = first.stderr.split_whitespace().last().unwrap().to_owned();
+    let first = first.says("there is more: add --page-token").json();
+    assert_eq!(matches(&first), all[..1]);
+    let rest = test.run(&["search", "--page-token", &token, "--json"]);
+    assert_eq!(matches(&rest.exits(0).json()), all[1..]);
+    test.run(&["search", "--page-token", "garbage"])
+        .exits(4)
+        .says("page token `garbage` is not one");
+}

@@ -1,0 +1,88 @@
+//! The files of a home that say how tools are switched and how often they were called, damaged: the store has all its tools, and
+//! calls go on, or say why they do not.
+
+use std::fs;
+use std::time::Duration;
+
+use toolcrib::config::Surroundings;
+use toolcrib::{CallRequest, Crib, CribOptions, ErrorCode};
+
+use super::damage::{SURE, picture, within};
+use super::ground::{Ground, Home};
+use super::view::View;
+
+/// Ways that need no content of a certain kind.
+const WAYS: [&str; 9] = [
+    "empty",
+    "one NUL",
+    "huge",
+    "an array",
+    "deep objects",
+    "a directory",
+    "a dangling link",
+    "a link to /dev/zero",
+    "a pipe",
+];
+
+fn open(home: &Home) -> Crib {
+    let work = home.path.with_extension("work");
+    fs::create_dir_all(&work).unwrap();
+    let text = home.path.to_str().unwrap();
+    let surroundings = Surroundings::new(&work, [("TOOLCRIB_HOME", text), ("HOME", text)]);
+    CribOptions::default()
+        .surroundings(surroundings)
+        .open()
+        .unwrap()
+}
+
+/// Lists the workspace: a call that needs nothing of a store.
+fn call(crib: &Crib) -> Result<(), ErrorCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let request = CallRequest::new("list_directory").arg("path", ".");
+    let outcome = runtime.block_on(crib.registry().execute(request));
+    crib.registry().flush();
+    outcome.result.map(drop).map_err(|error| error.code())
+}
+
+#[test]
+fn damaged_state_files_cost_no_tool_and_hang_nobody() {
+    let ground = Ground::new();
+    let whole = View::fresh(ground.path());
+    for name in ["flags.json", "usage.json", "usage.jsonl"] {
+        for (how, damage) in SURE.iter().filter(|(how, _)| WAYS.contains(how)) {
+            let context = format!("{name}, {how}");
+            let home = ground.copy();
+            let file = home.path.join("state").join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, "{}\n").unwrap();
+            damage(&file);
+            let before = picture(&file);
+            let (path, told) = within(Duration::from_secs(60), move || {
+                let crib = open(&home);
+                let opened = picture(&home.path.join("state").join(name));
+                let shown = View::of(crib.store());
+                let warnings = crib.warnings().join("\n");
+                (home, (opened, shown, warnings, call(&crib)))
+            });
+            let (opened, shown, warnings, called) = told;
+            assert_eq!(opened, before, "{context}: opening touched it");
+            assert_eq!(shown, whole, "{context}");
+            match name {
+                // Nobody knows what was switched off: nothing runs, and everybody is told why.
+                "flags.json" => {
+                    assert_eq!(called, Err(ErrorCode::ToolDisabled), "{context}");
+                    assert!(
+                        warnings.contains("state/flags.json"),
+                        "{context}: {warnings}"
+                    );
+                    assert_eq!(picture(&file), before, "{context}: it was touched");
+                }
+                _ => assert_eq!(called, Ok(()), "{context}"),
+            }
+            assert_eq!(View::fresh(&path.path), whole, "{context}");
+        }
+    }
+}
