@@ -121,8 +121,9 @@ impl Entries {
         if changes.damage {
             self.take_damage(registry, &store.damage(), &mut swap, &mut changed);
         }
-        for (bundle, is_renamed) in touched {
-            self.again(registry, workshop, bundle, is_renamed, &changed, &mut swap);
+        if !touched.is_empty() {
+            let touched = touched.into_iter().collect();
+            self.again(registry, workshop, &touched, &changed, &mut swap);
         }
         self.fill_up(registry, store, workshop, &mut swap);
         registry.apply(&swap.gone, swap.come);
@@ -360,23 +361,23 @@ impl Entries {
         }
     }
 
-    /// Registers the tools of a bundle another way, but for those that just were.
+    /// Registers the tools of some bundles another way, but for those that just were. With each bundle: whether as others than they were.
     fn again(
         &mut self,
         registry: &Registry,
         workshop: &Arc<Workshop>,
-        bundle: BundleId,
-        is_renamed: bool,
+        touched: &HashMap<BundleId, bool>,
         changed: &BTreeSet<ToolKey>,
         swap: &mut Swap,
     ) {
         let keys: Vec<ToolKey> = self
             .tools
             .keys()
-            .filter(|key| key.bundle == bundle && !changed.contains(*key))
+            .filter(|key| touched.contains_key(&key.bundle) && !changed.contains(*key))
             .cloned()
             .collect();
         for key in keys {
+            let is_renamed = touched.get(&key.bundle).copied().unwrap_or_default();
             let Some(known) = self.tools.remove(&key) else {
                 continue;
             };
