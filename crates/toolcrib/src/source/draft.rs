@@ -60,10 +60,9 @@ pub fn draft(kind: FileKind, bytes: &[u8], stem: &str, bundle: BundleId) -> Draf
 type Fields = Map<String, Value>;
 
 fn of_json(bytes: &[u8], stem: &str) -> (Option<Fields>, Vec<Problem>) {
-    let mut fields = match manifest::as_json(bytes) {
-        Ok(Value::Object(fields)) => fields,
+    let Ok(Value::Object(mut fields)) = manifest::as_json(bytes) else {
         // The reader of HTTP tools says it best.
-        Ok(_) | Err(_) => return (None, manifest::read(bytes, stem).problems),
+        return (None, manifest::read(bytes, stem).problems);
     };
     let is_http = match fields.get("type") {
         Some(kind) => kind == "http",

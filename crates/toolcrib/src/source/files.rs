@@ -7,106 +7,26 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::definition::FileKind;
 use super::scope::{Place, Scope};
 use crate::definition::MAX_FILE_BYTES;
 use crate::model::error::ErrorCode;
+use crate::storage::Stamp;
 use crate::workspace::Workspace;
 
 /// What is read of a file at most: one byte more than a tool's file may have, so that whoever reads it sees that it is too large.
-const MAX_READ: u64 = MAX_FILE_BYTES as u64 + 1;
+pub(super) const MAX_READ: u64 = MAX_FILE_BYTES as u64 + 1;
 /// How much the files of one directory may have together.
 pub(super) const MAX_TOTAL: u64 = 64 * 1024 * 1024;
 /// The most tools of one directory.
 pub(super) const MAX_FILES: usize = 10_000;
 /// The most names of one directory that are looked at.
 const MAX_NAMES: usize = 100_000;
-
-/// Which file it is and when it was last changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    file: (u64, u64),
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-    mode: u32,
-    owner: (u32, u32),
-}
-
-impl Stamp {
-    #[expect(
-        clippy::unnecessary_cast,
-        reason = "the types of these fields differ between platforms"
-    )]
-    pub(super) fn of(stat: &Stat) -> Self {
-        Stamp {
-            file: (stat.st_dev as u64, stat.st_ino as u64),
-            size: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
-            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-            mode: stat.st_mode as u32,
-            owner: (stat.st_uid, stat.st_gid),
-        }
-    }
-
-    /// When the file's content was last changed.
-    pub(super) fn modified(&self) -> Option<Timestamp> {
-        let (seconds, nanos) = self.modified;
-        Timestamp::new(seconds, i32::try_from(nanos).ok()?).ok()
-    }
-
-    /// Whether a change right after this one would have shown: clocks of file systems tick, and two writes within one tick look
-    /// like one.
-    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
-        // A file system that keeps no fractions ticks in seconds.
-        let tick = match (self.changed.1, self.modified.1) {
-            (0, 0) => Duration::from_secs(2),
-            _ => Duration::from_millis(20),
-        };
-        self.age(now).is_some_and(|age| age > tick)
-    }
-
-    /// Whether it is the same file with the same owner and the same rights, whatever happened in it.
-    pub(super) fn has_same_rights(&self, other: &Stamp) -> bool {
-        self.file == other.file && self.mode == other.mode && self.owner == other.owner
-    }
-
-    /// What is wrong with the owner or the mode of something that is to be trusted by its place, and what to do.
-    pub(super) fn unsafe_owner(&self, shown: &str) -> Option<String> {
-        let me = rustix::process::geteuid().as_raw();
-        let (user, group) = self.owner;
-        if user != me && user != 0 {
-            return Some(format!(
-                "`{shown}` belongs to another user: `chown` it to yourself if it is yours"
-            ));
-        }
-        // By convention the group with the user's own number has no other members.
-        let others = if group == user { 0o002 } else { 0o022 };
-        (self.mode & others != 0).then(|| {
-            format!("others may change `{shown}`: `chmod go-w {shown}` takes that from them")
-        })
-    }
-
-    /// How many bytes there would be to read.
-    pub(super) fn bytes(&self) -> u64 {
-        self.size.min(MAX_READ)
-    }
-
-    /// How long ago it was changed; none if that is in the future.
-    pub(super) fn age(&self, now: SystemTime) -> Option<Duration> {
-        let seconds = u64::try_from(self.changed.0).ok()?;
-        let nanos = u32::try_from(self.changed.1).ok()?;
-        let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanos))?;
-        now.duration_since(changed).ok()
-    }
-}
 
 /// A directory of tools, opened.
 pub(super) struct ToolsDir {
@@ -303,7 +223,7 @@ impl ToolsDir {
             let stamp = Stamp::of(&rustix::fs::stat(directory).ok()?);
             seen.push((directory.to_owned(), stamp));
             // Where others may make files but not move those of others, what is below stays what it is.
-            let is_sticky = above > 0 && stamp.mode & 0o1000 != 0;
+            let is_sticky = above > 0 && stamp.is_sticky();
             let shown = match above {
                 0 => place.shown.clone(),
                 _ if directory == base => base_shown.to_owned(),

@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::files::Stamp;
 use crate::model::spec::ToolSpec;
-use crate::storage::{DurableDir, StorageError};
+use crate::storage::{DurableDir, Stamp, StorageError};
 
 const FILE: &str = "flags.json";
 const MAX_BYTES: u64 = 4 * 1024 * 1024;

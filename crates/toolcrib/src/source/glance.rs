@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, CWD};
 use rustix::io::Errno;
 
-use super::files::Stamp;
+use crate::storage::Stamp;
 
 /// After how long everything is looked at again.
 const LONGEST: Duration = Duration::from_secs(1);

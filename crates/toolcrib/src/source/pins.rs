@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::files::Stamp;
 use super::flags::open_if_there;
 use crate::model::names::hex;
-use crate::storage::{DirLock, DurableDir, StorageError};
+use crate::storage::{DirLock, DurableDir, Stamp, StorageError};
 
 /// The largest file of pins.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;

@@ -8,9 +8,10 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 
 use super::content::Content;
-use super::files::{self, Names, Opened, Stamp, ToolsDir};
+use super::files::{self, Names, Opened, ToolsDir};
 use super::glance::Glance;
 use super::scope::{Place, Scope};
+use crate::storage::Stamp;
 use crate::workspace::Workspace;
 
 /// How long a file that makes no sense is taken for one that is still being written.
@@ -157,7 +158,7 @@ impl Surveyed {
         let mut total = 0;
         for name in &self.known.names.tools {
             let stamp = dir.stamp_of(name);
-            total += stamp.map_or(0, |stamp| stamp.bytes());
+            total += stamp.map_or(0, |stamp| stamp.size().min(files::MAX_READ));
             let is_too_much = total > files::MAX_TOTAL;
             let is_same = |known: &KnownFile| {
                 known.is_settled && known.stamp == stamp && stamp.is_some() && !is_too_much

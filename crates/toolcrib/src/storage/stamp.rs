@@ -3,13 +3,14 @@
 use std::io::{self, Read as _};
 use std::time::{Duration, SystemTime};
 
+use jiff::Timestamp;
 use rustix::fs::{AtFlags, FileType, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::dir::DurableDir;
 use super::error::StorageError;
 
-/// Which file it is, how large, and when it was changed.
+/// Which file it is, how large, when it was changed, and whose it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     file: (u64, u64),
@@ -17,6 +18,7 @@ pub(crate) struct Stamp {
     modified: (i64, i64),
     changed: (i64, i64),
     mode: u32,
+    owner: (u32, u32),
 }
 
 impl Stamp {
@@ -24,19 +26,36 @@ impl Stamp {
         clippy::unnecessary_cast,
         reason = "the types of these fields differ between platforms"
     )]
-    fn of(stat: &Stat) -> Self {
+    pub(crate) fn of(stat: &Stat) -> Self {
         Stamp {
             file: (stat.st_dev as u64, stat.st_ino as u64),
             size: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
             modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
             mode: stat.st_mode as u32,
+            owner: (stat.st_uid, stat.st_gid),
         }
     }
 
     /// What kind of thing it is.
     pub(crate) fn file_type(&self) -> FileType {
         FileType::from_raw_mode(self.mode as _)
+    }
+
+    /// When the file's content was last changed.
+    pub(crate) fn modified(&self) -> Option<Timestamp> {
+        let (seconds, nanos) = self.modified;
+        Timestamp::new(seconds, i32::try_from(nanos).ok()?).ok()
+    }
+
+    /// Whether only their owners may remove what is in it, if it is a directory.
+    pub(crate) fn is_sticky(&self) -> bool {
+        self.mode & 0o1000 != 0
+    }
+
+    /// How large it is.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
     }
 
     /// Whether a change right after this one would have shown: clocks of file systems tick, and two writes within one tick look like
@@ -56,6 +75,35 @@ impl Stamp {
             .ok()
             .and_then(|now| now.checked_sub(Duration::new(seconds, nanos)))
             .is_some_and(|age| age > tick)
+    }
+
+    /// Whether it is the same file with the same owner and the same rights, whatever happened in it.
+    pub(crate) fn has_same_rights(&self, other: &Stamp) -> bool {
+        self.file == other.file && self.mode == other.mode && self.owner == other.owner
+    }
+
+    /// What is wrong with the owner or the mode of something that is to be trusted by its place, and what to do.
+    pub(crate) fn unsafe_owner(&self, shown: &str) -> Option<String> {
+        let me = rustix::process::geteuid().as_raw();
+        let (user, group) = self.owner;
+        if user != me && user != 0 {
+            return Some(format!(
+                "`{shown}` belongs to another user: `chown` it to yourself if it is yours"
+            ));
+        }
+        // By convention the group with the user's own number has no other members.
+        let others = if group == user { 0o002 } else { 0o022 };
+        (self.mode & others != 0).then(|| {
+            format!("others may change `{shown}`: `chmod go-w {shown}` takes that from them")
+        })
+    }
+
+    /// How long ago it was changed; none if that is in the future.
+    pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
+        let seconds = u64::try_from(self.changed.0).ok()?;
+        let nanos = u32::try_from(self.changed.1).ok()?;
+        let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanos))?;
+        now.duration_since(changed).ok()
     }
 }
 

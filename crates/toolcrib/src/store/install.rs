@@ -98,7 +98,7 @@ impl Session<'_> {
         }
         // Sweeps what dead writers left, which would look foreign.
         if let Some(name) = foreign
-            && !(shelf.sweep(&self.lock)? > 0 && !has_foreign(&shelf)?)
+            && (shelf.sweep(&self.lock)? == 0 || has_foreign(&shelf)?)
         {
             return Err(StoreError::Invalid(format!(
                 "the directory of the bundle `{}` has a file that is not the store's, `{}`; move it away first",

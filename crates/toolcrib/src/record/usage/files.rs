@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
-use crate::storage::{DurableDir, StorageError, set_aside};
+use crate::storage::{self, DurableDir, StorageError, set_aside};
 
 /// Where the lines are.
 pub(super) const LINES: &str = "usage.jsonl";
@@ -51,7 +51,7 @@ pub(super) struct Read {
 
 /// Tells whether the files are what they were.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Stamp([Option<(u64, u64, i64, i64)>; 2]);
+pub(super) struct Stamp([Option<storage::Stamp>; 2]);
 
 /// The files of a home.
 #[derive(Debug)]
@@ -240,17 +240,7 @@ impl UsageFiles {
     pub(super) fn stamp(&self) -> Stamp {
         Stamp([FOLDED, LINES].map(|name| {
             let stat = rustix::fs::lstat(self.state.join(name)).ok()?;
-            #[expect(
-                clippy::cast_possible_wrap,
-                clippy::unnecessary_cast,
-                reason = "the types of these fields depend on the platform"
-            )]
-            Some((
-                stat.st_ino as u64,
-                stat.st_size as u64,
-                stat.st_mtime as i64,
-                stat.st_mtime_nsec as i64,
-            ))
+            Some(storage::Stamp::of(&stat))
         }))
     }
 }
