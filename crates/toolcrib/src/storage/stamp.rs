@@ -170,3 +170,27 @@ impl DurableDir {
         Ok(Entry::File(stamp, bytes))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changed_within_a_tick_of_the_clock_is_read_again() {
+        let at = |seconds: i64, nanos: i64| Stamp {
+            file: (1, 1),
+            size: 1,
+            modified: (seconds, nanos),
+            changed: (seconds, nanos),
+            mode: 0o644,
+            owner: (0, 0),
+        };
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(100_500);
+        assert!(at(100, 400_000_000).is_settled(now));
+        assert!(!at(100, 495_000_000).is_settled(now));
+        assert!(!at(101, 0).is_settled(now), "in the future");
+        // Without fractions the clock ticks in seconds.
+        assert!(!at(100, 0).is_settled(now));
+        assert!(at(98, 0).is_settled(now));
+    }
+}

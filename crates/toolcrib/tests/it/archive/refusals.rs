@@ -196,7 +196,8 @@ fn zip64_and_parts_are_refused() {
 
 #[test]
 fn headers_that_do_not_agree_are_refused() {
-    let lies: [(&str, fn(&mut super::zips::Header)); 6] = [
+    type Lie = (&'static str, fn(&mut super::zips::Header));
+    let lies: [Lie; 6] = [
         ("name", |header| header.name = b"tools/b.json".to_vec()),
         ("set of flags", |header| header.flags = 1 << 11),
         ("method", |header| header.method = 0),
@@ -239,7 +240,7 @@ fn sizes_behind_the_data_are_read_and_compared() {
     };
     let right = sizes(crc(content.as_bytes()));
     let signed = [&0x0807_4b50_u32.to_le_bytes()[..], &right].concat();
-    for after in [right.clone(), signed.clone()] {
+    for after in [right, signed.clone()] {
         assert!(Archive::read(&streamed(after).bytes()).is_ok());
     }
     refused(streamed(sizes(1)), "behind its data");

@@ -414,7 +414,7 @@ async fn an_argument_cannot_have_the_name_of_a_secret() {
     );
     // A secret that comes later makes the tool unavailable.
     put(&crib, with("OTHER"));
-    let request = || toolcrib::CallRequest::new("ask").arg("OTHER", "x");
+    let request = || CallRequest::new("ask").arg("OTHER", "x");
     let outcome = crib.registry().execute(request()).await;
     assert_eq!(outcome.error().unwrap().code(), ErrorCode::HostNotAllowed);
     let name = SecretName::parse("OTHER").unwrap();

@@ -57,9 +57,7 @@ async fn a_call_that_runs_keeps_its_tool() {
     let acme = bundle(&crib, "acme");
     let waits = json!({"slug": "waits", "impl": {"bash": "touch began; while [ ! -e go ]; do sleep 0.01; done; echo done"}});
     put(&crib, manifest(acme, waits));
-    let running = crib
-        .registry()
-        .execute_async(toolcrib::CallRequest::new("waits"));
+    let running = crib.registry().execute_async(CallRequest::new("waits"));
     let deadline = Instant::now() + Duration::from_secs(10);
     while !scene.path("work/began").exists() {
         assert!(Instant::now() < deadline, "it does not begin");

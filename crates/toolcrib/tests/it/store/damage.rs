@@ -65,7 +65,7 @@ pub(super) const SURE: &[Damaging] = &[
         fs::write(path, vec![0; usize::try_from(size).unwrap()]).unwrap();
     }),
     ("NULs behind it", |path| {
-        change(path, |text| format!("{text}\0\0\0\0"))
+        change(path, |text| format!("{text}\0\0\0\0"));
     }),
     ("huge", |path| {
         fs::File::options()
@@ -73,10 +73,10 @@ pub(super) const SURE: &[Damaging] = &[
             .open(path)
             .unwrap()
             .set_len(1 << 33)
-            .unwrap()
+            .unwrap();
     }),
     ("over the limit", |path| {
-        change(path, |text| text + &" ".repeat(5 << 20))
+        change(path, |text| text + &" ".repeat(5 << 20));
     }),
     ("wrong UTF-8", |path| {
         let mut bytes = fs::read(path).unwrap();
@@ -88,7 +88,7 @@ pub(super) const SURE: &[Damaging] = &[
         fs::write(path, bytes).unwrap();
     }),
     ("half a surrogate", |path| {
-        change(path, |text| text.replacen("\"The", "\"\\ud800The", 1))
+        change(path, |text| text.replacen("\"The", "\"\\ud800The", 1));
     }),
     ("UTF-16", |path| {
         let text = fs::read_to_string(path).unwrap();
@@ -101,22 +101,22 @@ pub(super) const SURE: &[Damaging] = &[
         .unwrap();
     }),
     ("a byte order mark", |path| {
-        change(path, |text| format!("\u{feff}{text}"))
+        change(path, |text| format!("\u{feff}{text}"));
     }),
     ("null", |path| fs::write(path, "null\n").unwrap()),
     ("a number", |path| fs::write(path, "17").unwrap()),
     ("an array", |path| change(path, |text| format!("[{text}]"))),
     ("an object without anything", |path| {
-        fs::write(path, "{}").unwrap()
+        fs::write(path, "{}").unwrap();
     }),
     ("two records", |path| {
-        change(path, |text| format!("{text}{text}"))
+        change(path, |text| format!("{text}{text}"));
     }),
     ("deep arrays", |path| {
-        fs::write(path, "[".repeat(200_000)).unwrap()
+        fs::write(path, "[".repeat(200_000)).unwrap();
     }),
     ("deep objects", |path| {
-        fs::write(path, "{\"a\":".repeat(200_000)).unwrap()
+        fs::write(path, "{\"a\":".repeat(200_000)).unwrap();
     }),
     ("deep nesting in a field", |path| {
         let deep = format!(
@@ -134,13 +134,13 @@ pub(super) const SURE: &[Damaging] = &[
         });
     }),
     ("a field twice", |path| {
-        change(path, |text| text.replacen('{', "{\"slug\": \"x\",", 1))
+        change(path, |text| text.replacen('{', "{\"slug\": \"x\",", 1));
     }),
     ("a slug with `_`", |path| {
-        change_field(path, "slug", "\"read_file\"")
+        change_field(path, "slug", "\"read_file\"");
     }),
     ("a slug that is a number", |path| {
-        change_field(path, "slug", "7")
+        change_field(path, "slug", "7");
     }),
     ("an id of version 4", |path| {
         change_field(path, "bundleID", "\"018faf50-b7b6-4a01-9a05-000000000001\"");
@@ -149,18 +149,18 @@ pub(super) const SURE: &[Damaging] = &[
         change_field(path, "bundleID", "\"018faf50-b7b6-7a01-9a05-0000000000ff\"");
     }),
     ("a time that is none", |path| {
-        change_field(path, "createdAt", "\"yesterday\"")
+        change_field(path, "createdAt", "\"yesterday\"");
     }),
     ("a switch that is a word", |path| {
-        change_field(path, "isEnabled", "\"yes\"")
+        change_field(path, "isEnabled", "\"yes\"");
     }),
     ("HTML", |path| {
-        fs::write(path, "<!doctype html><p>404").unwrap()
+        fs::write(path, "<!doctype html><p>404").unwrap();
     }),
     ("a conflict of git's", |path| {
         change(path, |text| {
             format!("<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> x\n")
-        })
+        });
     }),
     ("a directory", |path| {
         fs::remove_file(path).unwrap();
@@ -169,7 +169,7 @@ pub(super) const SURE: &[Damaging] = &[
     }),
     ("a dangling link", |path| link(path, Path::new("nowhere"))),
     ("a link to itself", |path| {
-        link(path, Path::new(path.file_name().unwrap()))
+        link(path, Path::new(path.file_name().unwrap()));
     }),
     ("a link to a good one", |path| {
         let elsewhere = path.with_extension("moved");
@@ -177,7 +177,7 @@ pub(super) const SURE: &[Damaging] = &[
         symlink(elsewhere, path).unwrap();
     }),
     ("a link to /dev/zero", |path| {
-        link(path, Path::new("/dev/zero"))
+        link(path, Path::new("/dev/zero"));
     }),
     ("a pipe", |path| {
         fs::remove_file(path).unwrap();
@@ -512,16 +512,16 @@ fn a_lock_file_damaged_in_any_way_costs_no_record() {
         ("gone", |path| fs::remove_file(path).unwrap()),
         ("text", |path| fs::write(path, "hello").unwrap()),
         ("the largest number", |path| {
-            fs::write(path, u64::MAX.to_string()).unwrap()
+            fs::write(path, u64::MAX.to_string()).unwrap();
         }),
         ("the largest bytes", |path| {
-            fs::write(path, [0xff; 8]).unwrap()
+            fs::write(path, [0xff; 8]).unwrap();
         }),
         ("more bytes", |path| fs::write(path, [0xff; 4096]).unwrap()),
         ("odd", |path| fs::write(path, 7_u64.to_le_bytes()).unwrap()),
         ("odd in text", |path| fs::write(path, "7\n").unwrap()),
         ("too many digits", |path| {
-            fs::write(path, "9".repeat(100)).unwrap()
+            fs::write(path, "9".repeat(100)).unwrap();
         }),
         ("negative", |path| fs::write(path, "-2").unwrap()),
     ];
@@ -630,9 +630,10 @@ fn copies_of_records_in_other_places_are_out_and_the_originals_stay() {
 #[test]
 fn two_that_may_not_be_there_together_are_told_apart_the_same_way_by_everybody() {
     let ground = Ground::new();
-    let by_hand: [(&str, fn(&Home)); 2] = [
+    type ByHand = (&'static str, fn(&Home));
+    let by_hand: [ByHand; 2] = [
         ("a slug of two bundles", |home| {
-            change_field(&home.bundle_file(beta()), "slug", "\"acme\"")
+            change_field(&home.bundle_file(beta()), "slug", "\"acme\"");
         }),
         ("an id of two tools", |home| {
             let id = format!("\"{}\"", tool_id(1));
@@ -716,7 +717,7 @@ fn what_may_not_be_read_is_out_with_the_reason_and_nothing_else() {
     for which in [Which::Tool, Which::Bundle] {
         let home = ground.copy();
         let file = which.file(&home);
-        fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o0)).unwrap();
         let store = assert_only_it_is_out(which, &home, &file, &whole, "mode 000");
         assert!(
             store.damage()[0].reason.contains("permission"),
@@ -747,7 +748,7 @@ fn what_may_not_be_read_is_out_with_the_reason_and_nothing_else() {
     // All of it.
     let home = ground.copy();
     let bundles = home.path.join("bundles");
-    fs::set_permissions(&bundles, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&bundles, fs::Permissions::from_mode(0o0)).unwrap();
     let store = Store::at(&home.path, options(NOW));
     let error = ToolError::from(store.changes(Look::Glance).unwrap_err());
     assert_eq!(error.code(), ErrorCode::StorageError);

@@ -407,12 +407,8 @@ impl Trial {
             Step::SwitchTool { tool, on } => {
                 let key = tool.key();
                 let is_writable = model.writable(key.bundle);
-                let expected = is_writable
-                    .and_then(|()| model.tool(&key))
-                    .and_then(|tool| {
-                        tool.is_enabled = on;
-                        Ok(())
-                    });
+                let expected = is_writable.and_then(|()| model.tool(&key));
+                let expected = expected.map(|tool| tool.is_enabled = on);
                 let said = store.set_tool_enabled(&key, on);
                 (said.map(drop).map_err(ToolError::from), expected)
             }
