@@ -104,7 +104,7 @@ fn each_kind_of_damage_has_its_reason_and_is_set_aside() {
         assert!(aside.symlink_metadata().is_ok());
         let name = aside.file_name().unwrap().to_str().unwrap();
         assert!(
-            name.starts_with("20260101T000000Z-bundles-") && name.ends_with(".json"),
+            name.starts_with("20260101T000000Z-") && name.ends_with(".json"),
             "{name}"
         );
         assert!(store.damage().is_empty() && place.store().damage().is_empty());
