@@ -16,7 +16,9 @@ use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::{Entry, Source};
 use crate::source::{Checked, check_record, refusal_of_record};
-use crate::store::{BundleDraft, Look, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey};
+use crate::store::{
+    BundleDigest, BundleDraft, Look, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey,
+};
 
 /// What kind of bundle it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -114,6 +116,17 @@ impl Crib {
                 self.catch_up();
             }
         }
+        self.resolve(&id.to_string(), Prefer::There)
+    }
+
+    /// Switches a bundle of the store on that is still what somebody was shown: [`Store::whole`] gives both what to show and its digest.
+    pub fn enable_as_shown(
+        &self,
+        id: BundleId,
+        shown: BundleDigest,
+    ) -> Result<BundleView, ToolError> {
+        self.store.enable_as_shown(id, shown)?;
+        self.catch_up();
         self.resolve(&id.to_string(), Prefer::There)
     }
 
@@ -298,7 +311,7 @@ impl Crib {
             bundle: Bundle {
                 schema_version: SCHEMA_VERSION.to_owned(),
                 bundle_id: id,
-                slug: Slug::parse(&id.to_string()).expect("an id has the letters of a slug"),
+                slug: Slug::standing_for(id),
                 display_name: String::new(),
                 description: String::new(),
                 is_enabled: false,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::group::Group;
 use super::{Entry, Inner, Snapshot, not_found};
 use crate::model::error::ToolError;
+use crate::model::ids::ToolId;
 use crate::model::reference::{BundleRef, ToolRef, ToolRefError};
 use crate::model::text;
 
@@ -55,6 +56,10 @@ impl Snapshot {
 
     /// The entry a reference points at, if there is one.
     pub(super) fn look_up(&self, reference: &str) -> Result<Option<&Arc<Entry>>, ToolRefError> {
+        // An id means exactly one tool, whatever others are called.
+        if let Ok(id) = ToolId::parse(reference) {
+            return Ok(self.resolve(&ToolRef::Id(id)));
+        }
         // Most calls come from models, which use the published name.
         if let Some(entry) = self.names.get(reference) {
             return Ok(Some(entry));

@@ -443,6 +443,11 @@ impl Registry {
             .flatten()
     }
 
+    /// Who has a name, as its own or as another that finds it. Makes nothing.
+    pub(crate) fn holder(&self, name: &str) -> Option<Arc<Entry>> {
+        self.0.tools.load().names.get(name).cloned()
+    }
+
     fn shadowed_where(
         &self,
         is_wanted: impl Fn(&Entry, &Entry) -> bool,

@@ -28,6 +28,7 @@ mod rivals;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod whole;
 mod writing;
 
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ use jiff::Timestamp;
 
 pub use error::StoreError;
 pub use record::{BundleDraft, Changes, Damage, StoredBundle, StoredTool, ToolHead, ToolKey};
+pub use whole::{BundleDigest, WholeBundle};
 
 use catalogue::Catalogue;
 
@@ -86,8 +88,10 @@ pub enum Put {
 pub enum Install {
     /// Nothing: it is refused.
     New,
-    /// The one that is there is replaced as a whole, in one step.
+    /// The one that is there is replaced as a whole, in one step, whatever is in it.
     Update,
+    /// The same, if it is still what somebody was shown ([`Store::whole`]).
+    UpdateOf(BundleDigest),
 }
 
 /// The store of a home. Cloning is cheap and shares everything. Nothing is created until there is something to write.

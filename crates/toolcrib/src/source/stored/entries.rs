@@ -221,6 +221,7 @@ impl Entries {
             id: Some(record.head.tool_id),
             bundle_id: Some(record.key.bundle),
             modified: Some(record.head.modified_at),
+            imported: bundle.home.is_imported,
             ..Registration::default()
         };
         let switches = StoreSwitches {
@@ -507,9 +508,10 @@ struct Swap {
 
 /// A bundle of which nothing is known but its id.
 fn nameless(id: BundleId) -> KnownBundle {
-    let slug = Slug::parse(&id.to_string()).expect("an id has the letters of a slug");
+    let slug = Slug::standing_for(id);
     KnownBundle {
         home: Home {
+            id,
             slug,
             is_imported: false,
         },
@@ -520,6 +522,7 @@ fn nameless(id: BundleId) -> KnownBundle {
 
 fn home_of(bundle: &Bundle) -> Home {
     Home {
+        id: bundle.bundle_id,
         slug: bundle.slug.clone(),
         is_imported: bundle.extra.contains_key(IMPORTED_AT),
     }

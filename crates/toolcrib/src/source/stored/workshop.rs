@@ -16,6 +16,7 @@ use crate::exec::FunctionRef;
 use crate::exec::command::{CommandSettings, CommandTool};
 use crate::exec::http::{self, HttpSettings};
 use crate::model::effects::Effects;
+use crate::model::ids::BundleId;
 use crate::model::limits::LimitsPatch;
 use crate::model::manifest::{ManifestLimits, ToolManifest};
 use crate::model::names::{Slug, WireName};
@@ -23,7 +24,7 @@ use crate::model::spec::ToolSpec;
 use crate::model::text::shorten;
 use crate::registry::MadeTool;
 use crate::schema::{Schema, SchemaPool};
-use crate::secret::SecretStore;
+use crate::secret::{Asker, SecretStore};
 use crate::store::StoredTool;
 use crate::tool::Tool;
 
@@ -42,6 +43,7 @@ pub(crate) struct Workshop {
 /// What a tool needs to know of its bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Home {
+    pub(super) id: BundleId,
     pub(super) slug: Slug,
     /// Whether it came in an archive.
     pub(super) is_imported: bool,
@@ -98,7 +100,12 @@ impl Workshop {
                 let own = Names::new(Arc::clone(&definition), self.secrets.clone());
                 unavailable = own.clash();
                 names = Some(own);
-                let tool = http::tool(definition, bundle, Arc::clone(&self.http))
+                let asker = Asker {
+                    bundle,
+                    id: Some(home.id),
+                    is_imported: home.is_imported,
+                };
+                let tool = http::tool_of(definition, asker, Arc::clone(&self.http))
                     .map_err(|error| error.message().to_owned())?;
                 let spec = ToolSpec::clone(&tool.spec());
                 (tool, spec)

@@ -205,7 +205,7 @@ fn an_update_destroys_nothing_that_it_does_not_know() {
     ));
     assert!(matches!(
         install(Install::New),
-        Err(StoreError::BundleTaken { .. })
+        Err(StoreError::BundleDeleted { .. })
     ));
 }
 
