@@ -7,11 +7,13 @@ mod damage;
 mod disk;
 mod follow;
 mod ground;
+mod kinds;
 mod model;
 mod operation;
 mod races;
 mod refused;
 mod state_files;
+mod state_writes;
 mod view;
 
 use std::path::{Path, PathBuf};
