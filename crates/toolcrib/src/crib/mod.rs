@@ -252,6 +252,7 @@ impl CribOptions {
             functions: self.functions,
         };
         let disabled = config.disabled_tools();
+        let reaper = Arc::new(reaping::Reaper::new(&home, &store));
         let sources = Sources::new(SourceOptions {
             home: home.clone(),
             workspace: registry.workspace().cloned(),
@@ -262,9 +263,14 @@ impl CribOptions {
             http,
             stored: StoredTools::new(store.clone(), workshop, disabled, max_tools),
             secrets: secrets.clone(),
+            now_and_then: {
+                let reaper = Arc::clone(&reaper);
+                Box::new(move || reaper.follow())
+            },
         });
-        reaping::reap_at_times(&home, &store);
         sources.attach(&registry);
+        // After the first look of the store, which knows what is in the bin.
+        reaper.reap_at_times();
         warnings.extend(rules_for_nothing(&registry, &rules));
         warnings.extend_from_slice(config.warnings());
         warnings.extend(

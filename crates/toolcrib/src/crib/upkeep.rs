@@ -168,7 +168,7 @@ impl Crib {
         let mut slug = None;
         if is_there || !is_bundle {
             let place = self.store.set_aside(damage)?;
-            slug = slug_in(&place);
+            slug = is_bundle.then(|| slug_in(&place)).flatten();
             done.push(format!("moved to {}", place.display()));
         }
         let is_headless = || {
@@ -195,14 +195,12 @@ impl Crib {
 
 /// The slug that the damaged file of a bundle still shows.
 fn slug_in(place: &Path) -> Option<Slug> {
+    let file = open_plainly(place).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
     let mut bytes = Vec::new();
-    let file = fs::symlink_metadata(place).ok()?.is_file();
-    fs::File::open(place)
-        .ok()
-        .filter(|_| file)?
-        .take(MAX_SALVAGE)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    file.take(MAX_SALVAGE).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let (_, rest) = text.split_once("\"slug\"")?;
     let value = rest.trim_start().strip_prefix(':')?.trim_start();
@@ -295,12 +293,17 @@ fn is_open(found: &fs::Metadata) -> bool {
     found.mode() & 0o077 != 0
 }
 
-/// Takes everything from others, and nothing from the owner. By an open file, which a link put there meanwhile cannot redirect.
-fn close(path: &Path) -> std::io::Result<()> {
+/// Opens what is there itself: follows no link, and waits for nobody at a pipe.
+fn open_plainly(path: &Path) -> rustix::io::Result<fs::File> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(file) => fs::File::from(file),
+    rustix::fs::open(path, flags, Mode::empty()).map(fs::File::from)
+}
+
+/// Takes everything from others, and nothing from the owner. By an open file, which a link put there meanwhile cannot redirect.
+fn close(path: &Path) -> std::io::Result<()> {
+    let file = match open_plainly(path) {
+        Ok(file) => file,
         Err(rustix::io::Errno::NOENT) => return Ok(()),
         Err(error) => return Err(error.into()),
     };

@@ -102,6 +102,8 @@ pub(crate) struct SourceOptions {
     pub(crate) secrets: SecretStore,
     /// The tools of the store.
     pub(crate) stored: StoredTools,
+    /// What else is to be done while the tools are in use, if it is time; it must not take long.
+    pub(crate) now_and_then: Box<dyn Fn() + Send + Sync>,
 }
 
 /// The files of all scopes, and what they became.
@@ -473,6 +475,7 @@ impl Follow for Follower {
         // First: files may use what is in the store.
         self.0.stored().follow(registry);
         self.0.follow(registry);
+        (self.0.options.now_and_then)();
     }
 
     fn why_absent(&self, reference: &ToolRef, bundle_has_tools: bool) -> Option<String> {
