@@ -564,7 +564,7 @@ fn a_clock_that_jumps_back_changes_nothing_that_was() {
     assert!(ids.is_sorted() && ids.windows(2).all(|two| two[0] != two[1]));
 }
 
-/// Switching is none either; what calls count is kept elsewhere.
+/// Switching is none either. Real calls are made in `source::stored`.
 fn a_call_is_no_structural_change() {
     let home = Ground::new().copy();
     let store = open(&home.path);

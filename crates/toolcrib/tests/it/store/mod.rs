@@ -1,6 +1,7 @@
 //! The promises of the store, against real files and real processes: killed, refused by the disk, raced, damaged, followed.
 //! Here is what these tests share: a home with a bit of everything in it, what a store shows of it, and the kinds of write.
 
+mod books;
 mod cases;
 mod crash;
 mod damage;

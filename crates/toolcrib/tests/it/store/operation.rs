@@ -215,7 +215,8 @@ impl Operation {
     }
 }
 
-fn bundle_to_install(number: u64, name: &str) -> Bundle {
+/// A bundle as an import brings it, but for its tools.
+pub(super) fn bundle_to_install(number: u64, name: &str) -> Bundle {
     serde_json::from_value(serde_json::json!({
         "schemaVersion": "1", "bundleID": bundle_id(number), "slug": name, "displayName": "Installed",
         "description": "", "isEnabled": false, "isBuiltIn": false, "importedAt": NOW,
