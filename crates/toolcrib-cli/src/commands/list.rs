@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Value, json};
+use toolcrib::crib::BundleView;
 use toolcrib::model::ids::{BundleId, ToolId};
 use toolcrib::model::manifest::ToolKind;
 use toolcrib::registry::{Availability, Entry};
 use toolcrib::source::{Report, Standing, ToolFile};
-use toolcrib::store::StoredTool;
+use toolcrib::store::{Damage, StoredTool};
 use toolcrib::{Crib, Effects};
 
 use super::{Done, source, standing, stored};
@@ -170,9 +172,11 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         .iter()
         .filter(|entry| args.all || entry.availability() == Availability::Ready)
         .collect();
+    let damaged = damaged(args, crib);
     if output.json() {
-        let rows: Vec<Row<'_>> = shown.iter().map(|entry| listing.row(entry)).collect();
-        output.document(&rows);
+        let rows = shown.iter().map(|entry| json!(listing.row(entry)));
+        let lost = damaged.iter().map(|damage| damaged_json(damage, crib));
+        output.document(&rows.chain(lost).collect::<Vec<_>>());
         return Ok(ExitCode::SUCCESS);
     }
     let columns = Columns {
@@ -180,10 +184,9 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         state: args.all,
         name: args.bundle.is_none() || args.all,
     };
-    let rows: Vec<Vec<String>> = shown
-        .iter()
-        .map(|entry| columns.cells(entry, &listing))
-        .collect();
+    let rows = shown.iter().map(|entry| columns.cells(entry, &listing));
+    let lost = damaged.iter().map(|damage| columns.damaged(damage, crib));
+    let rows: Vec<Vec<String>> = rows.chain(lost).collect();
     if !rows.is_empty() || output.plain() {
         output.table(&columns.headings(), &rows);
     }
@@ -227,6 +230,55 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         )),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tools whose files are damaged, where all are asked for. What their tags were nobody knows.
+fn damaged(args: &ListArgs, crib: &Crib) -> Vec<Damage> {
+    if !args.all || !args.tags.is_empty() {
+        return Vec::new();
+    }
+    let asked = args.bundle.as_ref().map(|bundle| crib.bundle(bundle).ok());
+    let mut damage = crib.store().damage();
+    damage.retain(|one| {
+        let is_tool = one.file.ends_with(".json") && !one.file.ends_with("/bundle.json");
+        let is_there = |view: &BundleView| view.bundle.bundle_id == one.bundle;
+        is_tool
+            && asked
+                .as_ref()
+                .is_none_or(|view| view.as_ref().is_some_and(is_there))
+    });
+    damage
+}
+
+/// What a damaged file is listed as, and the bundle it is in.
+fn damaged_name(damage: &Damage, crib: &Crib) -> (String, String) {
+    let bundle = match crib.bundle(&damage.bundle.to_string()) {
+        Ok(view) => view.bundle.slug.to_string(),
+        Err(_) => damage.bundle.to_string(),
+    };
+    let name = match &damage.tool {
+        Some((slug, version)) => format!("{bundle}/{slug}@{version}"),
+        None => damage.file.clone(),
+    };
+    (name, bundle)
+}
+
+fn damaged_json(damage: &Damage, crib: &Crib) -> Value {
+    let (name, bundle) = damaged_name(damage, crib);
+    let reason = damage.reason.clone();
+    let mut row = json!({
+        "name": name,
+        "bundle": bundle,
+        "bundleID": damage.bundle,
+        "source": "store",
+        "availability": Availability::Unavailable { reason },
+        "file": damage.file,
+    });
+    if let (Some((slug, version)), Value::Object(fields)) = (&damage.tool, &mut row) {
+        fields.insert("slug".to_owned(), json!(slug));
+        fields.insert("version".to_owned(), json!(version));
+    }
+    row
 }
 
 /// What most of the tools that cannot run lack, as a workspace, and how many they are; `None` if no two of them lack the same.
@@ -285,6 +337,21 @@ impl Columns {
         }
         headings.push("DESCRIPTION");
         headings
+    }
+
+    fn damaged(&self, damage: &Damage, crib: &Crib) -> Vec<String> {
+        let (name, bundle) = damaged_name(damage, crib);
+        let mut cells = vec![name];
+        if self.version {
+            let version = damage.tool.as_ref().map(|(_, version)| version.to_string());
+            cells.push(version.unwrap_or_else(|| "-".to_owned()));
+        }
+        cells.extend(["unknown".to_owned(), bundle]);
+        if self.state {
+            cells.push("damaged".to_owned());
+        }
+        cells.push(damage.reason.clone());
+        cells
     }
 
     fn cells(&self, entry: &Arc<Entry>, listing: &Listing<'_>) -> Vec<String> {

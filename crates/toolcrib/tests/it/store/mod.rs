@@ -8,7 +8,11 @@ mod damage;
 mod disk;
 mod follow;
 mod ground;
+<<<<<<< HEAD
 mod kinds;
+=======
+mod homes;
+>>>>>>> main
 mod model;
 mod operation;
 mod races;

@@ -26,7 +26,7 @@ const WAYS: [&str; 9] = [
     "a pipe",
 ];
 
-fn open(home: &Home) -> Crib {
+pub(super) fn open(home: &Home) -> Crib {
     open_at(&home.path)
 }
 
