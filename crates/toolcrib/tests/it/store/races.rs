@@ -18,8 +18,8 @@ use nix::unistd::Pid;
 use toolcrib::store::{Install, Look, Put, Store, StoreError};
 use toolcrib::{BundleId, ToolId};
 
+use super::bin::SetWhenDropped;
 use super::books::{Answer, Attempt, Books, Line, journals, text_of};
-use super::cases::SetWhenDropped;
 use super::ground::Home;
 use super::operation::bundle_to_install;
 use super::view::View;

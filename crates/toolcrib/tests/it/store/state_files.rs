@@ -8,10 +8,10 @@ use std::time::Duration;
 use toolcrib::config::Surroundings;
 use toolcrib::{CallRequest, Crib, CribOptions, ErrorCode};
 
-use super::damage::{SURE, picture, within};
 use super::ground::{Ground, Home};
 use super::operation::Operation;
 use super::view::View;
+use super::ways::{SURE, picture, within};
 
 /// Ways that need no content of a certain kind.
 const WAYS: [&str; 9] = [
