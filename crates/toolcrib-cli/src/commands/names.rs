@@ -109,7 +109,7 @@ impl Before {
     /// Says which names are another tool's by now.
     pub(super) fn say(&self, crib: &Crib, output: &Output) {
         for (name, before, now) in self.moved(crib) {
-            let line = format!("`{name}` is now `{now}`, no longer `{before}`");
+            let line = format!("`{name}` is `{now}` from now on, no longer `{before}`");
             output.say(&format!("{} {}", output.bold("note:"), visible(&line)));
         }
     }

@@ -174,7 +174,7 @@ fn names_of_ones_own_tools_stay_and_everybody_says_so() {
     assert!(doctor.stdout.contains(line), "{doctor:?}");
     // What one's own tool lets go of, the other has; and that is said, too.
     let off = test.run(&["bundle", "disable", "mine"]).exits(0);
-    let moved = "`own` is now `evil/own@v1`, no longer `mine/own@v1`";
+    let moved = "`own` is `evil/own@v1` from now on, no longer `mine/own@v1`";
     assert!(off.stderr.contains(moved), "{off:?}");
 }
 
@@ -196,12 +196,12 @@ fn a_newer_tool_of_ones_own_takes_a_name_and_that_is_said() {
         assert_eq!(dry.stdout.contains(takes), slug == "second", "{dry:?}");
         test.run(&["bundle", "import", file, "--yes"]).exits(0);
         let on = test.run(&["bundle", "enable", slug, "--yes"]).exits(0);
-        let moved = "`own` is now `second/own@v1`, no longer `first/own@v1`";
+        let moved = "`own` is `second/own@v1` from now on, no longer `first/own@v1`";
         assert_eq!(on.stderr.contains(moved), slug == "second", "{on:?}");
     }
     test.run(&["bundle", "new", "mine"]).exits(0);
     let added = test.run(&["bundle", "add", "mine", "own.yaml"]).exits(0);
-    let moved = "`own` is now `mine/own@v1`, no longer `second/own@v1`";
+    let moved = "`own` is `mine/own@v1` from now on, no longer `second/own@v1`";
     assert!(added.stderr.contains(moved), "{added:?}");
 }
 

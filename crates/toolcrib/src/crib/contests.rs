@@ -80,13 +80,13 @@ impl Crib {
         contests.collect()
     }
 
-    /// Who has a name now: `bundle/slug@version`.
+    /// Who has a name now and is on: `bundle/slug@version`.
     pub fn name_holder(&self, name: &WireName) -> Option<String> {
         let holder = self.registry.holder(name.as_str())?;
-        Some(holder.head().reference())
+        (!holder.is_off()).then(|| holder.head().reference())
     }
 
-    /// Who has each of the names of a bundle's tools now, by name: `bundle/slug@version`.
+    /// Who has each of the names of a bundle's tools now and is on, by name: `bundle/slug@version`.
     pub fn holders(&self, bundle: BundleId) -> BTreeMap<WireName, String> {
         let tools = self.store.tools(bundle);
         let names = tools.iter().map(|tool| {
@@ -94,8 +94,8 @@ impl Crib {
             name.unwrap_or_else(|| WireName::derive(&tool.key.slug))
         });
         let held = names.filter_map(|name| {
-            let holder = self.registry.holder(name.as_str())?;
-            Some((name, holder.head().reference()))
+            let holder = self.name_holder(&name)?;
+            Some((name, holder))
         });
         held.collect()
     }

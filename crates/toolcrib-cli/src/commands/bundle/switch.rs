@@ -14,7 +14,7 @@ use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::{as_json, comparison, counted, imported_at};
 use crate::args::{BundleNamesArgs, BundleSwitchArgs, Global};
-use crate::commands::confirm::confirmed;
+use crate::commands::confirm::{confirmed, declined};
 use crate::commands::names::{self, Before};
 use crate::commands::trust::labelled;
 use crate::commands::{Done, open, word};
@@ -169,10 +169,7 @@ fn ask(
     };
     match confirmed(&question, global, output)? {
         true => Ok(()),
-        false => {
-            let message = "nothing was switched on";
-            Err(ToolError::new(ErrorCode::ApprovalDenied, message).into())
-        }
+        false => Err(declined("nothing was switched on")),
     }
 }
 
