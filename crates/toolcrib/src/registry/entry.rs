@@ -180,6 +180,11 @@ impl Entry {
         }
     }
 
+    /// Where it stands among others of its source that are files: the number of the directory, and the file's name in it.
+    pub(crate) fn standing(&self) -> (usize, &str) {
+        (self.order.0, &self.order.1)
+    }
+
     /// The tool itself, made now if need be. The pipeline alone calls it.
     pub fn tool(&self) -> &Arc<dyn Tool> {
         &self.body.whole().tool

@@ -37,7 +37,7 @@ impl Store {
                     bundle.display_name = draft.display_name;
                     bundle.description = draft.description;
                     if bundle != old {
-                        bundle.modified_at = now.max(old.created_at);
+                        bundle.modified_at = now.max(old.created_at).max(old.modified_at);
                     }
                     // Switching is no structural change.
                     bundle.is_enabled = draft.is_enabled;

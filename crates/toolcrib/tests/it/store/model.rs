@@ -181,7 +181,7 @@ impl Model {
         let is_other = (&old.slug, &old.display_name, &old.description)
             != (&draft.slug, &draft.display_name, &draft.description);
         if is_other {
-            old.modified_at = clock.now().max(old.created_at);
+            old.modified_at = clock.now().max(old.modified_at);
         }
         (old.slug, old.is_enabled) = (draft.slug.clone(), draft.is_enabled);
         old.display_name.clone_from(&draft.display_name);
@@ -201,6 +201,16 @@ impl Model {
                 .collect(),
             damage: BTreeSet::new(),
         }
+    }
+}
+
+/// When a version was modified that is replaced now. Switching is no structural change.
+fn modified(new: &ToolManifest, old: &ToolManifest, clock: &Clock) -> jiff::Timestamp {
+    let mut same = old.clone();
+    (same.is_enabled, same.modified_at) = (new.is_enabled, new.modified_at);
+    match same == *new {
+        true => old.modified_at,
+        false => clock.now().max(old.modified_at),
     }
 }
 
@@ -398,7 +408,7 @@ impl Trial {
                         return Err(ErrorCode::Conflict);
                     }
                     (new.created_at, new.tool_id) = (old.created_at, old.tool_id);
-                    new.modified_at = clock.now().max(old.created_at);
+                    new.modified_at = modified(&new, old, clock);
                     *old = new;
                     Ok(())
                 });
@@ -526,7 +536,7 @@ impl Model {
                 return Err(ErrorCode::Conflict);
             }
             new.created_at = old.created_at;
-            new.modified_at = clock.now().max(old.created_at);
+            new.modified_at = clock.now().max(old.modified_at);
         }
         let old: BTreeMap<ToolKey, ToolManifest> = std::mem::take(&mut self.tools);
         self.tools = old
@@ -539,14 +549,7 @@ impl Model {
             (tool.created_at, tool.modified_at) = (clock.now(), clock.now());
             if let Some(old) = old.get(&key) {
                 (tool.tool_id, tool.created_at) = (old.tool_id, old.created_at);
-                tool.modified_at = old.modified_at;
-                let is_same = ToolManifest {
-                    is_enabled: tool.is_enabled,
-                    ..old.clone()
-                } == tool;
-                if !is_same {
-                    tool.modified_at = clock.now().max(old.created_at);
-                }
+                tool.modified_at = modified(&tool, old, clock);
             }
             self.tools.insert(key, tool);
         }
