@@ -170,7 +170,10 @@ fn replacing_keeps_the_id_and_when_it_was_made() {
     place.pass(2 * 86_400);
     for is_enabled in [true, false] {
         let digest = store.tool(&key).unwrap().digest();
-        let same = ToolManifest { is_enabled, ..next.clone() };
+        let same = ToolManifest {
+            is_enabled,
+            ..next.clone()
+        };
         let same = store.replace_tool(same, &digest).unwrap();
         assert_eq!(same.head.is_enabled, is_enabled);
         assert_eq!(same.head.modified_at, second.head.modified_at);
