@@ -19,7 +19,6 @@ use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::model::manifest::Bundle;
 use toolcrib::model::text::visible;
 use toolcrib::store::archive::IMPORTED_AT;
-use toolcrib::store::{Damage, StoreError};
 use toolcrib::{Crib, ErrorCode, Slug, ToolError};
 
 use super::{Done, word};
