@@ -94,6 +94,9 @@ pub enum StoreError {
         /// The version.
         version: Version,
     },
+    /// What has changed is told to the registry of the crib that the store is part of.
+    #[error("what changes in the store of a crib is told to its registry only; ask that")]
+    Followed,
     /// There are as many tools as there may be.
     #[error("there are {limit} tools already, as many as `limits.maxTools` allows")]
     Full {
@@ -129,6 +132,7 @@ impl From<StoreError> for ToolError {
             | StoreError::BundleDeleted { .. }
             | StoreError::NotDeleted { .. }
             | StoreError::Changed { .. }
+            | StoreError::Followed
             | StoreError::Full { .. } => ErrorCode::Conflict,
             StoreError::ReadOnly { .. } => ErrorCode::ReadOnly,
             StoreError::Invalid(_) => ErrorCode::InvalidArguments,
