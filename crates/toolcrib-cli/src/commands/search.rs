@@ -73,7 +73,12 @@ fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Outp
             true => "",
             false => " (!)",
         };
-        let mut cells = vec![format!("{}{mark}", spec.name), spec.bundle.to_string()];
+        // What is typed as it stands here must reach the tool.
+        let name = match listing.is_shadowed_by_another(entry) {
+            true => spec.reference(),
+            false => spec.name.to_string(),
+        };
+        let mut cells = vec![format!("{name}{mark}"), spec.bundle.to_string()];
         if with_version {
             cells.push(spec.version.to_string());
         }
