@@ -13,7 +13,7 @@ use rpds::HashTrieMapSync;
 use super::Crib;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
-use crate::registry::{Availability, Entry, Inner, Registry};
+use crate::registry::{Availability, Entry, Inner, Registry, Source};
 use crate::search::{Class, Document, Index, Position};
 
 /// How many hits there are on a page when nobody says.
@@ -202,7 +202,22 @@ fn document(entry: &Entry) -> Document {
         description: spec.description.clone(),
         tags: spec.tags.clone(),
         keywords: spec.keywords.clone(),
-        tie: format!("{}@{}", spec.bundle, spec.version),
+        tie: tie(entry),
         modified: entry.modified(),
     }
+}
+
+/// What tells an entry from others of its slug, in each process: its bundle and version, then where it comes from, and from which file.
+fn tie(entry: &Entry) -> String {
+    let (spec, source) = (entry.spec(), entry.source());
+    let mut tie = format!("{}@{}\0{}", spec.bundle, spec.version, source.as_str());
+    match (source, entry.bundle_id()) {
+        // One in the bin, or one of two that clash, may be called the same.
+        (Source::Store, Some(id)) => tie.push_str(&format!("\0{id}")),
+        _ => {
+            let (directory, file) = entry.standing();
+            tie.push_str(&format!("\0{directory}\0{file}"));
+        }
+    }
+    tie
 }

@@ -180,6 +180,11 @@ impl Entry {
         }
     }
 
+    /// Where it stands among others of its source that are files: the number of the directory, and the file's name in it.
+    pub(crate) fn standing(&self) -> (usize, &str) {
+        (self.order.0, &self.order.1)
+    }
+
     /// The tool itself, made now if need be. The pipeline alone calls it.
     pub fn tool(&self) -> &Arc<dyn Tool> {
         &self.body.whole().tool
@@ -222,6 +227,11 @@ impl Entry {
     /// The id of this version of the tool, if it has one.
     pub fn id(&self) -> Option<ToolId> {
         self.id
+    }
+
+    /// The id by which its calls are counted: that of a tool of the store.
+    pub(crate) fn stored_id(&self) -> Option<ToolId> {
+        self.id.filter(|_| self.source == Source::Store)
     }
 
     /// The id of its bundle; none for the tools of a program.

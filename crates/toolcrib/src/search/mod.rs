@@ -77,7 +77,8 @@ pub struct Document {
     pub tags: Vec<String>,
     /// More words.
     pub keywords: Vec<String>,
-    /// `bundle@version`, which breaks the last ties.
+    /// `bundle@version` and whatever else tells documents of one slug and time apart: it breaks the last ties. It has to be the same in each process, and no two
+    /// documents of one slug and time may share it, or a page that ends between them loses one.
     pub tie: String,
     /// Last structural change; tools that have none are the oldest.
     pub modified: Option<Timestamp>,

@@ -9,13 +9,14 @@ use super::rank::Place;
 use super::words::Query;
 
 /// The first byte of a position of this form.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 /// Longer texts are none of ours.
 const MAX_TEXT: usize = 16 * 1024;
 
 /// Where a page ended; the next begins after it. Opaque as text.
 ///
-/// It holds the whole rank of the last hit, so that it means the same after that hit has gone, in another process too.
+/// It holds the rank of the last hit and not its id, which is another in each process, so that it means the same after that hit has gone or was put in
+/// anew, and in another process too. What stands at the very same place, [`Document::tie`](super::Document::tie) and all, goes with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     text: String,
@@ -23,7 +24,6 @@ pub struct Position {
     modified: Option<Timestamp>,
     slug: String,
     tie: String,
-    id: u64,
     query: u32,
 }
 
@@ -35,7 +35,6 @@ impl Position {
             modified: place.modified,
             slug: place.slug.to_owned(),
             tie: place.tie.to_owned(),
-            id: place.id,
             query: fingerprint(query),
         };
         position.text = URL_SAFE_NO_PAD.encode(position.to_bytes());
@@ -68,14 +67,14 @@ impl Position {
             modified: self.modified,
             slug: &self.slug,
             tie: &self.tie,
-            id: self.id,
+            // After all that stand there.
+            id: u64::MAX,
         }
     }
 
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![FORM, self.class as u8];
         bytes.extend(self.query.to_be_bytes());
-        bytes.extend(self.id.to_be_bytes());
         bytes.push(u8::from(self.modified.is_some()));
         let nanoseconds = self.modified.map_or(0, |time| time.as_nanosecond());
         bytes.extend(nanoseconds.to_be_bytes());
@@ -97,7 +96,6 @@ impl Position {
         }
         let class = Class::ALL.into_iter().find(|one| *one as u8 == *class)?;
         let (query, rest) = rest.split_first_chunk()?;
-        let (id, rest) = rest.split_first_chunk()?;
         let (has_time, rest) = rest.split_first()?;
         let (nanoseconds, rest) = rest.split_first_chunk()?;
         let modified = match has_time {
@@ -113,7 +111,6 @@ impl Position {
             modified,
             slug: text(slug)?,
             tie: text(tie)?,
-            id: u64::from_be_bytes(*id),
             query: u32::from_be_bytes(*query),
         })
     }
@@ -151,6 +148,19 @@ mod tests {
             assert_eq!(Position::parse(position.as_str()), Some(position.clone()));
             assert!(position.is_of("+Weather") && !position.is_of("wether"));
         }
+    }
+
+    #[test]
+    fn a_position_knows_nothing_of_ids() {
+        let at = |id| Place {
+            modified: None,
+            slug: "a",
+            tie: "b@v1",
+            id,
+        };
+        let position = |id| Position::new(&Query::of("a"), Class::Prefix, &at(id));
+        assert_eq!(position(1).as_str(), position(2).as_str());
+        assert!(at(3) <= position(1).place(), "the same tool, put in anew");
     }
 
     #[test]

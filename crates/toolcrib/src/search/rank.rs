@@ -82,7 +82,7 @@ pub struct Place<'a> {
     pub modified: Option<Timestamp>,
     /// The slug, by code points.
     pub slug: &'a str,
-    /// Bundle and version.
+    /// Bundle, version and what else tells documents apart.
     pub tie: &'a str,
     /// Which document it is.
     pub id: u64,

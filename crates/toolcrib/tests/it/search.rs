@@ -158,7 +158,8 @@ fn document(
         description: texts.1,
         tags: texts.2,
         keywords: texts.3,
-        tie,
+        // No two share a place.
+        tie: format!("{tie} {id}"),
         modified: second.map(|second| Timestamp::from_second(second).unwrap()),
     })
 }
@@ -281,7 +282,7 @@ fn tool(id: u64, slug: &str, second: i64) -> Document {
         description: format!("Does what {} tools do.", slug.replace('-', " ")),
         tags: Vec::new(),
         keywords: Vec::new(),
-        tie: "bundle@v1".to_owned(),
+        tie: format!("bundle@v1 {id}"),
         modified: Some(Timestamp::from_second(second).unwrap()),
     }
 }
