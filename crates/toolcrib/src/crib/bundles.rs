@@ -234,11 +234,39 @@ impl Crib {
         if !bundle.is_enabled {
             return Err(StoreError::BundleOff { slug: slug() }.into());
         }
+        self.refuse_secrets(manifest, &bundle.slug)?;
         let checked = self.checked(manifest);
         match refusal_of_record(manifest, &checked.problems) {
             Some(refusal) => Err(refusal),
             None => Ok(checked.manifest),
         }
+    }
+
+    /// Refuses a definition with the value of a secret in it: it would be in a file that everybody may read, show and pass on.
+    fn refuse_secrets(&self, manifest: &ToolManifest, bundle: &Slug) -> Result<(), ToolError> {
+        let masker = self.secrets.masker();
+        if masker.is_empty() {
+            return Ok(());
+        }
+        let value = serde_json::to_value(manifest).unwrap_or_default();
+        let text = value.to_string();
+        if !masker.finds_in(&value) && !masker.finds(&text) {
+            return Ok(());
+        }
+        let names = self.secrets.names_in(&value, &text).unwrap_or_default();
+        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        let (slug, version) = (&manifest.slug, &manifest.version);
+        let message = match names.as_slice() {
+            [] => format!(
+                "`{bundle}/{slug}@{version}` cannot be saved: a token that a server gave stands in it"
+            ),
+            [first, ..] => format!(
+                "`{bundle}/{slug}@{version}` cannot be saved: the value of the secret {} stands in it; write `${{{first}}}` in its place",
+                text::or_list(&names)
+            ),
+        };
+        let error = ToolError::new(ErrorCode::InvalidArguments, message);
+        Err(error.with_detail("secrets", names))
     }
 
     fn checked(&self, manifest: &ToolManifest) -> Checked {

@@ -156,6 +156,11 @@ fn is_letter_or_digit(c: char) -> bool {
             ))
 }
 
+/// What is less than every name and no name itself: where a range of names begins.
+pub(crate) trait Below {
+    fn below_all() -> Self;
+}
+
 macro_rules! text_name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -167,6 +172,12 @@ macro_rules! text_name {
             /// The name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        impl Below for $name {
+            fn below_all() -> Self {
+                $name("".into())
             }
         }
 

@@ -208,6 +208,11 @@ impl Entry {
         self.body.head()
     }
 
+    /// Whether the tool has been made: then all that can be asked about it costs nothing.
+    pub(crate) fn is_made(&self) -> bool {
+        self.body.made().is_some()
+    }
+
     /// Makes the tool, if that has not been done.
     pub(super) fn make(&self) {
         self.body.whole();
@@ -352,8 +357,9 @@ impl Entry {
 
     /// A digest of what the tool is, to which approvals are bound.
     pub fn digest(&self) -> &str {
-        self.body.digest.get_or_init(|| {
-            let spec = &self.body.whole().spec;
+        let whole = self.body.whole();
+        whole.digest.get_or_init(|| {
+            let spec = &whole.spec;
             let digest = Digester::default()
                 .text(&spec.reference())
                 .text(spec.name.as_str())

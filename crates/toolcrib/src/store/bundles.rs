@@ -1,6 +1,7 @@
 //! Bundles: made, replaced, switched, put in the bin and taken out again.
 
 use super::archive::IMPORTED_AT;
+use super::exact;
 use super::files::{self, BUNDLE_FILE};
 use super::known::Content;
 use super::record::BundleDraft;
@@ -265,8 +266,15 @@ impl Session<'_> {
     /// Writes a bundle that is there.
     fn replace_bundle(&self, bundle: &Bundle) -> Result<(), StoreError> {
         let id = bundle.bundle_id;
-        let bytes = files::render(bundle)?;
         let shelf = self.shelf(id)?;
+        let old = match bundle.extra.is_empty() {
+            true => None,
+            false => shelf.read(BUNDLE_FILE, files::MAX_BYTES as u64)?,
+        };
+        let bytes = match old {
+            Some(old) => exact::render(bundle, &old, |field| bundle.extra.contains_key(field))?,
+            None => files::render(bundle)?,
+        };
         shelf.replace(&self.lock, BUNDLE_FILE, &bytes)?;
         let content = Content::Bundle(Box::new(bundle.clone()));
         self.wrote(&shelf, id, BUNDLE_FILE, content);

@@ -100,6 +100,9 @@ pub enum StoreError {
         /// The bundle's slug.
         slug: Slug,
     },
+    /// What has changed is told to the registry of the crib that the store is part of.
+    #[error("what changes in the store of a crib is told to its registry only; ask that")]
+    Followed,
     /// There are as many tools as there may be.
     #[error("there are {limit} tools already, as many as `limits.maxTools` allows")]
     Full {
@@ -136,6 +139,7 @@ impl From<StoreError> for ToolError {
             | StoreError::NotDeleted { .. }
             | StoreError::Changed { .. }
             | StoreError::BundleChanged { .. }
+            | StoreError::Followed
             | StoreError::Full { .. } => ErrorCode::Conflict,
             StoreError::ReadOnly { .. } => ErrorCode::ReadOnly,
             StoreError::Invalid(_) => ErrorCode::InvalidArguments,

@@ -12,7 +12,7 @@ use super::zip::{BUNDLE, Zip};
 use super::{ArchiveError, Contents, STATE};
 use crate::model::JsonObject;
 use crate::model::ids::{BundleId, ToolId};
-use crate::model::manifest::{Bundle, ToolManifest};
+use crate::model::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 use crate::model::names::Slug;
 use crate::model::text;
 use crate::store::install::keep_switches;
@@ -185,6 +185,12 @@ impl Reader {
     fn bundle(&mut self, content: &[u8]) -> Result<Bundle, ArchiveError> {
         self.count(BUNDLE, content)?;
         let mut bundle: Bundle = self.parse(BUNDLE, content, None)?;
+        if bundle.extra.len() >= MAX_UNKNOWN_FIELDS {
+            return Err(ArchiveError::Entry {
+                entry: BUNDLE.to_owned(),
+                reason: too_many_unknown_fields(),
+            });
+        }
         if bundle.is_built_in {
             self.note("`bundle.json` says that it is built in: that is ignored");
         }
