@@ -260,7 +260,12 @@ impl CribOptions {
             disabled: config.disabled_tools(),
             settings,
             http,
-            stored: StoredTools::new(store.clone(), workshop, disabled, max_tools),
+            stored: Arc::new(StoredTools::new(
+                store.clone(),
+                workshop,
+                disabled,
+                max_tools,
+            )),
             secrets: secrets.clone(),
         });
         reaping::reap_at_times(&home, &store);

@@ -101,7 +101,7 @@ pub(crate) struct SourceOptions {
     /// Where secrets are: no argument may have the name of one.
     pub(crate) secrets: SecretStore,
     /// The tools of the store.
-    pub(crate) stored: StoredTools,
+    pub(crate) stored: Arc<StoredTools>,
 }
 
 /// The files of all scopes, and what they became.
@@ -185,7 +185,7 @@ impl Sources {
     }
 
     /// The tools of the store.
-    pub(crate) fn stored(&self) -> &StoredTools {
+    pub(crate) fn stored(&self) -> &Arc<StoredTools> {
         &self.options.stored
     }
 
