@@ -57,7 +57,8 @@ pub(super) fn search(args: &SearchArgs, global: &Global, output: &Output) -> Don
 
 fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Output) {
     let entries: Vec<&Arc<Entry>> = found.iter().map(|found| &found.entry).collect();
-    let with_version = has_versions(&entries);
+    // Programs count columns: with `--plain` they are the same whatever was found.
+    let with_version = !output.plain() && has_versions(&entries);
     let mut headings = vec!["NAME", "BUNDLE"];
     if with_version {
         headings.push("VERSION");
@@ -68,11 +69,10 @@ fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Outp
     headings.push("DESCRIPTION");
     let rows = entries.iter().map(|entry| {
         let spec = entry.spec();
-        let mark = match spec.warnings().is_empty() {
-            true => "",
-            false => " (!)",
-        };
-        let mut cells = vec![format!("{}{mark}", spec.name), spec.bundle.to_string()];
+        let mut cells = vec![
+            listing.called(entry, output.plain()),
+            spec.bundle.to_string(),
+        ];
         if with_version {
             cells.push(spec.version.to_string());
         }
@@ -84,6 +84,7 @@ fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Outp
         cells
     });
     output.table(&headings, &rows.collect::<Vec<_>>());
+    Listing::explain_mark(&entries, output);
 }
 
 /// Says that there is more. To a program as a line of JSON on stderr: what it reads on stdout is the list, and nothing else; and `-q` is about words.

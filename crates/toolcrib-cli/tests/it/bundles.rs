@@ -92,18 +92,18 @@ fn a_new_bundle_has_s4s_fields_and_a_slug_and_an_id_of_its_own() {
     assert_eq!(
         shape,
         json!({"schemaVersion": "1", "bundleID": id, "slug": "acme", "displayName": "Acme API",
-            "description": "", "isEnabled": true, "isBuiltIn": false, "createdAt": "T", "modifiedAt": "T"})
+            "description": "", "isEnabled": true, "isBuiltIn": false, "createdAt": "T", "modifiedAt": "T", "kind": "store", "tools": 0})
     );
     // The slug is taken, the id is taken, the slug is reserved, the id is none, the slug is none.
     test.run(&["bundle", "new", "acme"])
         .exits(9)
-        .says("CONFLICT");
+        .says("CONFLICT: take another slug; `toolcrib bundle show acme`");
     test.run(&["bundle", "new", "other", "--id", id])
         .exits(9)
         .says("`acme` has the id");
     test.run(&["bundle", "new", "core"])
         .exits(9)
-        .says("READ_ONLY");
+        .says("READ_ONLY: take another slug");
     test.run(&["bundle", "new", "x", "--id", "7"]).exits(2);
     for slug in ["a_b", "a b", "", "a/b", "a\u{202e}b"] {
         let ran = test.run(&["bundle", "new", slug]).exits(2);
@@ -376,4 +376,191 @@ fn a_damaged_bundle_is_said_and_costs_no_other() {
         .exits(9)
         .says("toolcrib doctor --fix");
     test.run(&["run", "greet"]).exits(3);
+}
+
+#[test]
+fn a_damaged_bundle_is_known_by_the_slug_that_its_file_still_says() {
+    let test = acme();
+    let id = test.run(&["bundle", "show", "acme", "--json"]).json()["bundleID"].clone();
+    let file = test
+        .home()
+        .join(format!("bundles/{}/bundle.json", id.as_str().unwrap()));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &text[..text.len() - 4]).unwrap();
+    for verb in ["show", "enable", "rm"] {
+        let yes = if verb == "show" { &[][..] } else { &["--yes"] };
+        let args: Vec<&str> = ["bundle", verb, "acme"]
+            .into_iter()
+            .chain(yes.iter().copied())
+            .collect();
+        test.run(&args).exits(9).says("toolcrib doctor --fix");
+    }
+    let listed = test.run(&["--plain", "bundle", "list", "--all"]).exits(0);
+    assert!(listed.stdout.contains("\nacme\tdamaged\t"), "{listed:?}");
+    assert_eq!(
+        listed.stderr.matches("it is damaged").count(),
+        1,
+        "{listed:?}"
+    );
+    assert!(!listed.stderr.contains("more bundle"), "{listed:?}");
+}
+
+#[test]
+fn a_damaged_tool_is_listed_with_its_reason() {
+    let test = acme();
+    let row = test.run(&["show", "acme/greet", "--json"]).json();
+    let dir = test
+        .home()
+        .join(format!("bundles/{}", row["bundleID"].as_str().unwrap()));
+    let mut files = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let file = files.find(|file| !file.ends_with("bundle.json"));
+    let file = file.unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &text[..text.len() - 4]).unwrap();
+    let without = test.run(&["list"]).exits(0);
+    assert!(!without.stdout.contains("greet"), "{without:?}");
+    let all = test.run(&["list", "--all"]).exits(0);
+    let line = all
+        .stdout
+        .lines()
+        .find(|line| line.contains("acme/greet@v1"));
+    assert!(line.is_some_and(|line| line.contains("damaged")), "{all:?}");
+    let rows = test.run(&["list", "--all", "--json"]).exits(0).json();
+    let row = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["slug"] == "greet");
+    assert_eq!(
+        row.unwrap()["availability"]["state"],
+        "unavailable",
+        "{row:?}"
+    );
+    assert!(
+        test.run(&["list", "--all", "--bundle", "acme"])
+            .stdout
+            .contains("acme/greet@v1")
+    );
+    let ran = test.run(&["run", "acme/greet@v1"]).exits(3);
+    assert!(ran.stderr.contains("doctor --fix"), "{ran:?}");
+    assert!(!ran.stderr.contains("Look for the right name"), "{ran:?}");
+}
+
+#[test]
+fn what_a_bundle_says_about_itself_can_be_changed_and_the_rest_stays() {
+    let test = acme();
+    let before = test.run(&["bundle", "show", "acme", "--json"]).json();
+    test.run(&["bundle", "edit", "acme"]).exits(2);
+    let words = ["bundle", "edit", "acme", "--name", "Acme API", "--json"];
+    let after = test.run(&words).exits(0).json();
+    assert_eq!(after["displayName"], "Acme API");
+    for field in [
+        "bundleID",
+        "slug",
+        "description",
+        "isEnabled",
+        "createdAt",
+        "tools",
+    ] {
+        assert_eq!(after[field], before[field], "{field}");
+    }
+    test.run(&[
+        "bundle",
+        "edit",
+        "acme",
+        "--slug",
+        "other",
+        "--description",
+        "",
+    ])
+    .exits(0)
+    .says("its tools are called `other/…` from now on");
+    test.run(&["run", "other/greet"]).exits(0);
+    test.run(&["bundle", "show", "acme"]).exits(3);
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    test.run(&["bundle", "edit", "other", "--slug", "acme"])
+        .exits(9)
+        .says("take another slug");
+    test.run(&["bundle", "edit", "other", "--slug", "a b"])
+        .exits(2)
+        .says("letters and digits of any script");
+    test.run(&["bundle", "edit", "core", "--name", "x"])
+        .exits(9)
+        .says("READ_ONLY");
+    test.run(&["bundle", "rm", "other", "--yes"]).exits(0);
+    test.run(&["bundle", "edit", "other", "--name", "x"])
+        .exits(9)
+        .says("toolcrib bundle restore other");
+}
+
+#[test]
+fn of_two_bundles_in_the_bin_with_one_slug_none_is_guessed() {
+    let test = acme();
+    let id = test.run(&["bundle", "show", "acme", "--json"]).json()["bundleID"].clone();
+    test.run(&["bundle", "restore", "acme"])
+        .exits(9)
+        .says("toolcrib bundle list --all");
+    test.run(&["bundle", "rm", "acme", "--yes"]).exits(0);
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    test.run(&["bundle", "restore", "acme"])
+        .exits(9)
+        .says("toolcrib bundle edit acme --slug NEW");
+    test.run(&["bundle", "rm", "acme", "--yes"]).exits(0);
+    let refused = test
+        .run(&["bundle", "restore", "acme", "--json"])
+        .exits(9)
+        .json();
+    let ids = refused["error"]["details"]["bundleIDs"].as_array().unwrap();
+    assert_eq!((ids.len(), &ids[1]), (2, &id), "{refused}");
+    test.run(&["bundle", "restore", "acme"])
+        .exits(9)
+        .says("2 bundles called `acme` are in the bin")
+        .says("1 tool, there since");
+    test.run(&["bundle", "restore", id.as_str().unwrap()])
+        .exits(0)
+        .prints("acme is back, with 1 tool\n");
+}
+
+#[test]
+fn a_bundle_that_is_not_there_is_looked_for_among_bundles() {
+    let test = Test::new();
+    for verb in ["show", "enable", "rm", "restore"] {
+        let ran = test.run(&["bundle", verb, "nope"]).exits(3);
+        assert_eq!(
+            ran.stderr,
+            "error: bundle not found: `nope`\n  BUNDLE_NOT_FOUND: Look for the right bundle with `toolcrib bundle list --all`.\n"
+        );
+    }
+}
+
+#[test]
+fn who_has_a_name_after_a_change_is_said() {
+    let test = acme();
+    test.run(&["bundle", "new", "zz"]).exits(0);
+    test.run(&["bundle", "add", "zz", "greet.yaml"]).exits(0);
+    let now = "`greet` is `acme/greet@v1` from now on";
+    test.run(&["bundle", "disable", "zz"]).exits(0).says(now);
+    test.run(&["bundle", "enable", "zz"])
+        .exits(0)
+        .says("`greet` is `zz/greet@v1` from now on");
+    test.run(&["bundle", "rm", "zz", "--yes"])
+        .exits(0)
+        .says(now);
+    test.run(&["bundle", "restore", "zz"]).exits(0);
+    test.run(&["rm", "zz/greet", "--yes"]).exits(0).says(now);
+}
+
+#[test]
+fn a_slug_that_begins_with_a_dash_is_said_as_it_is() {
+    let test = Test::new();
+    let ran = test.run(&["bundle", "new", "--", "-rf"]).exits(0);
+    assert!(ran.stdout.starts_with("made the bundle -rf ("), "{ran:?}");
+    assert!(
+        ran.stderr.contains("toolcrib bundle add -- -rf FILE"),
+        "{ran:?}"
+    );
+    let ran = test.run(&["bundle", "rm", "--yes", "--", "-rf"]).exits(0);
+    assert!(ran.stdout.starts_with("-rf is in the bin"), "{ran:?}");
 }

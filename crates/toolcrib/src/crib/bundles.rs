@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::upkeep::{not_a_lock, stand_in};
 use super::{Crib, reaping};
-use crate::definition::Problem;
+use crate::definition::{Definition, Problem};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::BundleId;
 use crate::model::manifest::{Bundle, SCHEMA_VERSION, ToolManifest};
@@ -16,7 +17,7 @@ use crate::model::names::{Slug, Version};
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::{Entry, Source};
-use crate::source::{Checked, check_record, refusal_of_record};
+use crate::source::{Checked, check_record, command_of_record, refusal_of_record};
 use crate::store::{BundleDraft, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey};
 
 /// What kind of bundle it is.
@@ -42,6 +43,8 @@ pub struct BundleView {
     pub tools: usize,
     /// What is wrong with it, if something is.
     pub problem: Option<String>,
+    /// Its own file cannot be used. It is called what that file still says, or else by its id; its tools are off.
+    pub is_damaged: bool,
 }
 
 /// Which of several bundles with one slug is meant.
@@ -65,6 +68,17 @@ impl Crib {
         let mut problems = self.sources.stored().problems();
         problems.extend(reaping::problem(&self.home));
         problems
+    }
+
+    /// What is wrong with the store as a whole, for everybody who looks at what is in it: it cannot be read, or not be written.
+    pub fn store_warnings(&self) -> Vec<String> {
+        let mut warnings = self.sources.stored().warnings();
+        warnings.extend(not_a_lock(&self.home.join("bundles")).map(|what| {
+            format!(
+                "nothing can be put into the store: `bundles/.lock` is {what}; `toolcrib doctor --fix` sets it aside"
+            )
+        }));
+        warnings
     }
 
     /// Every bundle: Toolcrib's own first, then those of the store by slug, those that are off or in the bin too; at the end those whose
@@ -130,6 +144,7 @@ impl Crib {
     pub fn restore_bundle(&self, reference: &str) -> Result<Bundle, ToolError> {
         let view = self.resolve(reference, Prefer::Binned)?;
         self.check_writable(&view)?;
+        self.refuse_several_binned(reference)?;
         let bundle = self.store.restore_bundle(view.bundle.bundle_id)?;
         self.catch_up();
         Ok(bundle)
@@ -182,6 +197,11 @@ impl Crib {
     pub fn record_of(&self, entry: &Entry) -> Option<Arc<StoredTool>> {
         let key = key_of(entry)?;
         self.store.tool(&key).ok()
+    }
+
+    /// The commands of a stored tool with its tests, for [`bench`](Self::bench); none for a tool of another kind.
+    pub fn command_of(&self, record: &StoredTool) -> Option<Arc<Definition>> {
+        command_of_record(&record.manifest().ok()?)
     }
 
     /// Registers what was just written. The store knows its own writes, so that this is no search for them.
@@ -253,9 +273,10 @@ impl Crib {
             problem: match is_enabled {
                 Some(_) => None,
                 None => Some(
-                    "which bundles are switched off cannot be read: remove `state/flags.json` from Toolcrib's home".to_owned(),
+                    "which bundles are switched off cannot be read: `toolcrib doctor --fix` puts it right".to_owned(),
                 ),
             },
+            is_damaged: false,
         }
     }
 
@@ -281,27 +302,39 @@ impl Crib {
                         "{more} of its files are damaged: `toolcrib doctor` says which"
                     )),
                 },
+                is_damaged: false,
             }
         };
         let mut views: Vec<BundleView> = self.store.bundles().into_iter().map(view).collect();
-        for view in &views {
-            damaged.remove(&view.bundle.bundle_id);
-        }
-        for id in damaged.into_keys() {
-            let problem = self.store.bundle_damage(id);
-            views.extend(problem.map(|problem| self.damaged_view(id, problem)));
+        for damage in damage.iter().filter(|damage| damage.tool.is_none()) {
+            if views
+                .iter()
+                .any(|view| view.bundle.bundle_id == damage.bundle)
+            {
+                continue;
+            }
+            if let Some(problem) = self.store.bundle_damage(damage.bundle) {
+                // Unless another one has the slug by now.
+                let is_free = |slug: &Slug| {
+                    let is_own = BundleId::OWN.iter().any(|(_, own)| *own == slug.as_str());
+                    !is_own && !views.iter().any(|view| view.bundle.slug == *slug)
+                };
+                let slug = damage.bundle_slug.clone().filter(is_free);
+                views.push(self.damaged_view(damage.bundle, slug, problem));
+            }
         }
         views
     }
 
-    /// A bundle whose own file cannot be read: its id is all that is known of it, and that there are tools.
-    fn damaged_view(&self, id: BundleId, problem: String) -> BundleView {
+    /// A bundle whose own file cannot be read: its id is all that is sure of it, and that there are tools.
+    fn damaged_view(&self, id: BundleId, slug: Option<Slug>, problem: String) -> BundleView {
+        let by_id = || Slug::parse(&id.to_string()).unwrap_or_else(|_| stand_in(id));
         let epoch = Timestamp::UNIX_EPOCH;
         BundleView {
             bundle: Bundle {
                 schema_version: SCHEMA_VERSION.to_owned(),
                 bundle_id: id,
-                slug: Slug::parse(&id.to_string()).expect("an id has the letters of a slug"),
+                slug: slug.unwrap_or_else(by_id),
                 display_name: String::new(),
                 description: String::new(),
                 is_enabled: false,
@@ -314,8 +347,9 @@ impl Crib {
             kind: BundleKind::Store,
             tools: self.store.tools(id).len(),
             problem: Some(format!(
-                "its `bundle.json` cannot be used: {problem}; `toolcrib doctor --fix` sets it aside"
+                "it is damaged ({problem}); `toolcrib doctor --fix` puts it right"
             )),
+            is_damaged: true,
         }
     }
 
@@ -345,6 +379,47 @@ impl Crib {
         found
             .cloned()
             .ok_or_else(|| bundle_not_found(reference, &views))
+    }
+
+    /// Several bundles in the bin may have one slug; nobody knows which of them a slug means.
+    fn refuse_several_binned(&self, reference: &str) -> Result<(), ToolError> {
+        if BundleId::parse(reference).is_ok() {
+            return Ok(());
+        }
+        let mut binned: Vec<(Timestamp, BundleView)> = Vec::new();
+        for view in self.stored_views() {
+            if let (true, Some(at)) = (
+                view.bundle.slug.as_str() == reference,
+                view.bundle.soft_deleted_at,
+            ) {
+                binned.push((at, view));
+            }
+        }
+        if binned.len() < 2 {
+            return Ok(());
+        }
+        binned.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        let one = |(at, view): &(Timestamp, BundleView)| {
+            let tools = match view.tools {
+                0 => "no tools".to_owned(),
+                1 => "1 tool".to_owned(),
+                more => format!("{more} tools"),
+            };
+            let when = at.strftime("%Y-%m-%d %H:%M:%S UTC");
+            format!("`{}` ({tools}, there since {when})", view.bundle.bundle_id)
+        };
+        let all: Vec<String> = binned.iter().map(one).collect();
+        let ids: Vec<String> = binned
+            .iter()
+            .map(|(_, view)| view.bundle.bundle_id.to_string())
+            .collect();
+        let message = format!(
+            "{} bundles called `{}` are in the bin; name one by its id: {}",
+            all.len(),
+            text::shorten(reference, 80),
+            all.join(", ")
+        );
+        Err(ToolError::new(ErrorCode::Conflict, message).with_detail("bundleIDs", ids))
     }
 
     fn check_writable(&self, view: &BundleView) -> Result<(), ToolError> {
@@ -461,13 +536,20 @@ fn bundle_not_found(reference: &str, views: &[BundleView]) -> ToolError {
     near.dedup();
     let shown = text::shorten(reference, 80);
     let message = match near.as_slice() {
-        [] => format!(
-            "bundle not found: `{shown}`; `toolcrib bundle list --all` lists those there are"
-        ),
+        [] => format!("bundle not found: `{shown}`"),
         near => format!(
             "bundle not found: `{shown}`; did you mean {}?",
             text::or_list(near)
         ),
+    };
+    // One that nobody can name any more may be meant.
+    let is_nameless = |view: &&BundleView| {
+        view.is_damaged && view.bundle.slug.as_str() == view.bundle.bundle_id.to_string()
+    };
+    let message = match views.iter().filter(is_nameless).count() {
+        0 => message,
+        1 => format!("{message} (the file of one cannot be read: `toolcrib doctor`)"),
+        more => format!("{message} (the files of {more} cannot be read: `toolcrib doctor`)"),
     };
     ToolError::new(ErrorCode::BundleNotFound, message).with_detail("near", near)
 }

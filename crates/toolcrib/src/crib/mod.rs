@@ -252,6 +252,7 @@ impl CribOptions {
             functions: self.functions,
         };
         let disabled = config.disabled_tools();
+        let reaper = Arc::new(reaping::Reaper::new(&home, &store));
         let sources = Sources::new(SourceOptions {
             home: home.clone(),
             workspace: registry.workspace().cloned(),
@@ -267,9 +268,14 @@ impl CribOptions {
                 max_tools,
             )),
             secrets: secrets.clone(),
+            now_and_then: {
+                let reaper = Arc::clone(&reaper);
+                Box::new(move || reaper.follow())
+            },
         });
-        reaping::reap_at_times(&home, &store);
         sources.attach(&registry);
+        // After the first look of the store, which knows what is in the bin.
+        reaper.reap_at_times();
         warnings.extend(rules_for_nothing(&registry, &rules));
         warnings.extend_from_slice(config.warnings());
         warnings.extend(
@@ -420,7 +426,7 @@ impl Crib {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.setting_warnings();
         warnings.extend(self.sources.report().warnings());
-        warnings.extend(self.sources.stored().warnings());
+        warnings.extend(self.store_warnings());
         warnings
     }
 
@@ -600,7 +606,7 @@ impl Crib {
 
     /// How often a tool was called, and when last, by every process of this home. Cheap enough for lists.
     pub fn usage(&self, entry: &Entry) -> Usage {
-        self.usage.of(entry.spec())
+        self.usage.of(entry.spec(), entry.stored_id())
     }
 
     /// The counts of calls, for whoever mends them.

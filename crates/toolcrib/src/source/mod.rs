@@ -45,12 +45,13 @@ use std::time::{Duration, Instant, SystemTime};
 use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
-pub use draft::{Draft, draft};
+pub use draft::{Draft, draft, without_computed};
 pub use files::read_file;
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
 pub(crate) use stored::{
-    Checked, StoredTools, Workshop, check as check_record, refusal as refusal_of_record,
+    Checked, StoredTools, Workshop, check as check_record, command_of as command_of_record,
+    refusal as refusal_of_record,
 };
 pub use trust::{Review, ReviewedFile, runs};
 
@@ -102,6 +103,8 @@ pub(crate) struct SourceOptions {
     pub(crate) secrets: SecretStore,
     /// The tools of the store.
     pub(crate) stored: Arc<StoredTools>,
+    /// What else is to be done while the tools are in use, if it is time; it must not take long.
+    pub(crate) now_and_then: Box<dyn Fn() + Send + Sync>,
 }
 
 /// The files of all scopes, and what they became.
@@ -316,7 +319,7 @@ impl Sources {
         let flags = self.flags.read();
         if let Err(why) = &flags {
             notes.push(format!(
-                "which tools are switched off cannot be read ({why}); so all of them are, until `toolcrib doctor --fix` has set `state/flags.json` aside"
+                "which tools are switched off cannot be read ({why}); so all of them are, until `toolcrib doctor --fix` has put `state/flags.json` right"
             ));
         }
         self.stored()
@@ -473,6 +476,7 @@ impl Follow for Follower {
         // First: files may use what is in the store.
         self.0.stored().follow(registry);
         self.0.follow(registry);
+        (self.0.options.now_and_then)();
     }
 
     fn why_absent(&self, reference: &ToolRef, bundle_has_tools: bool) -> Option<String> {

@@ -9,7 +9,7 @@ use super::bundles::refuse_own_slug;
 use super::files::{self, BUNDLE_FILE};
 use super::known::Content;
 use super::record::{StoredBundle, StoredTool, ToolKey};
-use super::tools::{key_of, taken};
+use super::tools::{is_same_but_for_switch, key_of, later, taken};
 use super::writing::{NoStore, Session};
 use super::{Install, Store, StoreError};
 use crate::model::ids::{BundleId, ToolId};
@@ -133,7 +133,7 @@ impl Session<'_> {
         bundle.is_built_in = false;
         bundle.soft_deleted_at = None;
         bundle.created_at = old.map_or(now, |old| old.created_at);
-        bundle.modified_at = now.max(bundle.created_at);
+        bundle.modified_at = old.map_or(now, |old| now.max(old.created_at).max(old.modified_at));
 
         // Which version of a tool has its name goes by what was changed last: all at one time would make that another one than where it comes from.
         let mut order: Vec<Timestamp> = tools.iter().map(|manifest| manifest.modified_at).collect();
@@ -165,13 +165,8 @@ impl Session<'_> {
                     manifest.tool_id = before.head.tool_id;
                     manifest.created_at = before.head.created_at;
                     manifest.modified_at = before.head.modified_at;
-                    let is_same = before.manifest().is_ok_and(|mut before| {
-                        // Switching is no structural change.
-                        before.is_enabled = manifest.is_enabled;
-                        before == manifest
-                    });
-                    if !is_same {
-                        manifest.modified_at = now.max(manifest.created_at);
+                    if !is_same_but_for_switch(before, &manifest) {
+                        manifest.modified_at = later(now, &before.head);
                     }
                 }
                 None => {

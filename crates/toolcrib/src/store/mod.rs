@@ -188,6 +188,15 @@ impl Store {
         all
     }
 
+    /// Whether a bundle is in the bin, as of the last look.
+    pub(crate) fn has_bin(&self) -> bool {
+        let is_binned = |known: &Catalogue| {
+            let mut bundles = known.bundles();
+            bundles.any(|view| view.bundle.soft_deleted_at.is_some())
+        };
+        self.looked().is_ok_and(|known| is_binned(&known))
+    }
+
     /// One version of a tool, also of a bundle that is off, in the bin or damaged.
     pub fn tool(&self, key: &ToolKey) -> Result<Arc<StoredTool>, StoreError> {
         let known = self.looked()?;

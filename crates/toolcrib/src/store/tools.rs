@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::files;
 use super::known::Content;
-use super::record::{StoredTool, ToolKey};
+use super::record::{StoredTool, ToolHead, ToolKey};
 use super::writing::{NoStore, Session};
 use super::{Store, StoreError};
 use crate::model::JsonObject;
@@ -43,7 +45,8 @@ impl Store {
         })
     }
 
-    /// Replaces a version that is as `digest` says (SHA-256 of its file): `createdAt` and the id stay, `modifiedAt` is now.
+    /// Replaces a version that is as `digest` says (SHA-256 of its file): `createdAt` and the id stay. `modifiedAt` is now, unless
+    /// nothing but the switch is another; it never goes back, whatever the clock does.
     pub fn replace_tool(
         &self,
         mut manifest: ToolManifest,
@@ -64,7 +67,10 @@ impl Store {
             }
             manifest.tool_id = old.head.tool_id;
             manifest.created_at = old.head.created_at;
-            manifest.modified_at = (self.inner.options.clock)().max(old.head.created_at);
+            manifest.modified_at = old.head.modified_at;
+            if !is_same_but_for_switch(&old, &manifest) {
+                manifest.modified_at = later((self.inner.options.clock)(), &old.head);
+            }
             session.rewrite(&shelf, &key, files::render(&manifest)?)
         })
     }
@@ -115,6 +121,19 @@ pub(super) fn taken(bundle: &crate::model::names::Slug, key: &ToolKey) -> StoreE
         slug: key.slug.clone(),
         version: key.version.clone(),
     }
+}
+
+/// Whether a version is replaced by itself. Switching is no structural change.
+pub(super) fn is_same_but_for_switch(old: &StoredTool, new: &ToolManifest) -> bool {
+    old.manifest().is_ok_and(|mut old| {
+        old.is_enabled = new.is_enabled;
+        old == *new
+    })
+}
+
+/// When a version was modified that is modified now: the clock may have been set back since the last time.
+pub(super) fn later(now: Timestamp, old: &ToolHead) -> Timestamp {
+    now.max(old.created_at).max(old.modified_at)
 }
 
 fn refuse_built_in(manifest: &ToolManifest) -> Result<(), StoreError> {

@@ -231,8 +231,10 @@ impl Session<'_> {
 
 /// How a file looks that was just written. Without a stamp the next look reads it again.
 fn stamp_now(shelf: Option<&DurableDir>, name: &str) -> Known {
+    // Before the stamp is taken: what somebody changes right after that, in the same tick, must not be taken for settled.
+    let now = SystemTime::now();
     match shelf.map(|shelf| shelf.stamp_of(name)) {
-        Some(Ok(Some(stamp))) => Known::at(stamp, SystemTime::now()),
+        Some(Ok(Some(stamp))) => Known::at(stamp, now),
         Some(Ok(None) | Err(_)) | None => Known::No,
     }
 }

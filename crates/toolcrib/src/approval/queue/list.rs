@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use super::ApprovalQueue;
 use super::error::AnswerError;
-use super::files::{Files, LoadError, StoredAnswer, StoredRequest, answer_name, index, load};
+use super::files::{
+    Files, Index, LoadError, StoredAnswer, StoredRequest, answer_name, index, load,
+};
 use super::wait::is_awaited;
 use crate::approval::millis;
 use crate::approval::request::ApprovalRequest;
@@ -126,9 +128,11 @@ impl ApprovalQueue {
         let Some(dir) = DurableDir::open(&self.0.path)? else {
             return Ok(listing);
         };
+        // Made when it is needed, once for all.
+        let mut later = None;
         for (id, files) in index(&dir)? {
             let Some(name) = &files.request else { continue };
-            match self.look_at(&dir, id, &files) {
+            match self.look_twice(&dir, id, &files, &mut later) {
                 Ok(Some(queued)) if only.is_none_or(|only| only == queued.status) => {
                     listing.requests.push(queued);
                 }
@@ -146,7 +150,7 @@ impl ApprovalQueue {
     /// A question, by its id or a part that no other has.
     pub fn show(&self, id: &str) -> Result<Queued, AnswerError> {
         let (id, dir, files) = self.locate(id)?;
-        match self.look_at(&dir, id, &files) {
+        match self.look_twice(&dir, id, &files, &mut None) {
             Ok(Some(queued)) => Ok(queued),
             Ok(None) => Err(AnswerError::NotFound {
                 id: id.hyphenated().to_string(),
@@ -195,6 +199,31 @@ impl ApprovalQueue {
                 id: id.to_owned(),
                 count,
             }),
+        }
+    }
+
+    /// Where a question stands now, and who waits for it. `None` when it was removed meanwhile.
+    ///
+    /// A listing of a directory shows no single moment: of two names that come while it is made it may have the second and not the first.
+    /// Who waits comes before the question, so a listing that was begun after the question was seen (`later`) does show who waits.
+    fn look_twice(
+        &self,
+        dir: &DurableDir,
+        id: Uuid,
+        files: &Files,
+        later: &mut Option<Index>,
+    ) -> Result<Option<Queued>, LoadError> {
+        let seen = self.look_at(dir, id, files)?;
+        if !matches!(&seen, Some(queued) if queued.status == Status::Pending && !queued.waiting) {
+            return Ok(seen);
+        }
+        let later = match later {
+            Some(later) => later,
+            None => later.insert(index(dir)?),
+        };
+        match later.get(&id) {
+            Some(files) => self.look_at(dir, id, files),
+            None => Ok(None),
         }
     }
 
@@ -278,7 +307,31 @@ pub(in crate::approval) fn one_named<'a>(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::approval::queue::QueueOptions;
+
+    /// As a listing is that was begun before the question was put and came to the place of its name after that.
+    #[test]
+    fn who_waits_is_found_although_a_listing_has_the_question_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let queue = ApprovalQueue::at(home.path().join("approvals"), QueueOptions::default());
+        let request = json!({
+            "id": "", "stepId": "1", "tool": "launch", "args": {}, "reason": "", "effect": "", "argsDigest": "", "callDigest": "x"
+        });
+        let ticket = queue.put(serde_json::from_value(request).unwrap()).unwrap();
+        let (id, dir, mut files) = queue.locate(ticket.id()).unwrap();
+        assert_eq!(files.waits.len(), 1);
+        files.waits.clear();
+        let seen = |queue: &ApprovalQueue| {
+            let seen = queue.look_twice(&dir, id, &files, &mut None);
+            seen.unwrap().map(|queued| (queued.status, queued.waiting))
+        };
+        assert_eq!(seen(&queue), Some((Status::Pending, true)));
+        drop(ticket);
+        assert_eq!(seen(&queue), Some((Status::Withdrawn, false)));
+    }
 
     #[test]
     fn a_part_of_an_id_is_enough_when_no_other_has_it() {

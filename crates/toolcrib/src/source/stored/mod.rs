@@ -34,6 +34,7 @@ use crate::store::{Changes, Followed, Look, Store, StoreError, Way};
 use entries::Entries;
 
 pub(crate) use check::{Checked, check, refusal};
+pub(crate) use reading::command_of;
 pub(crate) use workshop::Workshop;
 
 /// How much longer than a thorough look took nobody takes another: it has a twentieth of the time.
@@ -266,5 +267,5 @@ fn aside(work: impl FnOnce() + Send + 'static, patience: Duration) -> bool {
 }
 
 fn unreadable(error: &StoreError) -> String {
-    format!("the bundles of the store are not loaded: {error}")
+    format!("the bundles of the store are not loaded: {error}; `toolcrib doctor` says more")
 }

@@ -94,6 +94,7 @@ fn an_update_replaces_the_whole_and_keeps_what_stays() {
         first[0].tool_id
     );
     assert_eq!(other.changes(Look::Glance).unwrap().tools.len(), 4);
+    let changed = place.now();
     assert!(other.tool(&key(id, "going", "v1")).is_err());
     assert_eq!(other.tools(id).len(), 3);
     // The old one is not left anywhere.
@@ -103,6 +104,14 @@ fn an_update_replaces_the_whole_and_keeps_what_stays() {
             .count(),
         2
     );
+    // A clock that was set back makes nothing older.
+    place.pass(-86_400);
+    let third = tools(id, &["same", "changed"]);
+    let view = store
+        .install(bundle(id, "acme"), third, Install::Update)
+        .unwrap();
+    assert_eq!(view.bundle.modified_at, changed);
+    assert_eq!(times("changed"), (made, changed));
 }
 
 #[test]

@@ -164,8 +164,20 @@ fn replacing_keeps_the_id_and_when_it_was_made() {
     // A clock that was set back.
     place.pass(-86_400);
     let third = store.tool(&key).unwrap();
-    let third = store.replace_tool(next, &third.digest()).unwrap();
-    assert_eq!(third.head.modified_at, first.head.created_at);
+    let third = store.replace_tool(next.clone(), &third.digest()).unwrap();
+    assert_eq!(third.head.modified_at, second.head.modified_at);
+    // The same again, and the switch, are no structural change.
+    place.pass(2 * 86_400);
+    for is_enabled in [true, false] {
+        let digest = store.tool(&key).unwrap().digest();
+        let same = ToolManifest {
+            is_enabled,
+            ..next.clone()
+        };
+        let same = store.replace_tool(same, &digest).unwrap();
+        assert_eq!(same.head.is_enabled, is_enabled);
+        assert_eq!(same.head.modified_at, second.head.modified_at);
+    }
     let missing = super::key(id, "nothing", "v1");
     let error = store.replace_tool(manifest(&missing), "").unwrap_err();
     assert!(

@@ -7,7 +7,7 @@ use toolcrib::store::{Install, Store, StoreError};
 use toolcrib::{Bundle, ToolManifest};
 
 use super::ground::{Ground, Home, acme, beta, binned};
-use super::{NOW, bundle_id, draft, key, manifest, options, tool_id};
+use super::{NOW, bundle_id, draft, key, manifest, options, slug, tool_id};
 use crate::syscalls::test_in_child;
 
 /// One write of each kind, on a copy of [`Ground`].
@@ -27,10 +27,17 @@ pub(super) enum Operation {
     InstallUpdate,
     Reap,
     SetAside,
+    /// A file that is a directory, with something in it.
+    SetAsideFull,
+    /// A bundle's directory that is none.
+    SetAsideBundle,
+    /// A bundle whose own file is missing is made anew by its id.
+    PutHeadless,
+    RecoverBundle,
 }
 
 impl Operation {
-    pub(super) const ALL: [Operation; 14] = [
+    pub(super) const ALL: [Operation; 18] = [
         Operation::FirstBundle,
         Operation::PutBundle,
         Operation::ReplaceBundle,
@@ -45,6 +52,10 @@ impl Operation {
         Operation::InstallUpdate,
         Operation::Reap,
         Operation::SetAside,
+        Operation::SetAsideFull,
+        Operation::SetAsideBundle,
+        Operation::PutHeadless,
+        Operation::RecoverBundle,
     ];
     const VARIABLE: &str = "TOOLCRIB_TEST_OPERATION";
     const HOME_VARIABLE: &str = "TOOLCRIB_TEST_STORE";
@@ -55,10 +66,62 @@ impl Operation {
             Operation::FirstBundle => Home::empty(),
             _ => ground.copy(),
         };
-        if self == Operation::SetAside {
-            std::fs::write(home.tool_file(acme(), "y", "v1"), "{\"slug\": \"y").unwrap();
+        match self {
+            Operation::SetAside => {
+                std::fs::write(home.tool_file(acme(), "y", "v1"), "{\"slug\": \"y").unwrap();
+            }
+            Operation::SetAsideFull => {
+                let file = home.tool_file(acme(), "y", "v1");
+                std::fs::remove_file(&file).unwrap();
+                std::fs::create_dir(&file).unwrap();
+                std::fs::write(file.join("mine.json"), "mine").unwrap();
+            }
+            Operation::SetAsideBundle => {
+                let dir = home.bundle_file(beta()).parent().unwrap().to_owned();
+                std::fs::remove_dir_all(&dir).unwrap();
+                std::fs::write(dir, "mine").unwrap();
+            }
+            Operation::PutHeadless | Operation::RecoverBundle => {
+                std::fs::remove_file(home.bundle_file(beta())).unwrap();
+            }
+            _ => {}
         }
         home
+    }
+
+    /// Whether it is about something damaged, which [`Self::prepare`] makes.
+    pub(super) fn is_repair(self) -> bool {
+        self.is_setting_aside() || matches!(self, Operation::PutHeadless | Operation::RecoverBundle)
+    }
+
+    pub(super) fn is_setting_aside(self) -> bool {
+        matches!(
+            self,
+            Operation::SetAside | Operation::SetAsideFull | Operation::SetAsideBundle
+        )
+    }
+
+    /// The function of a store that does it.
+    pub(super) fn function(self) -> &'static str {
+        match self {
+            Operation::FirstBundle
+            | Operation::PutBundle
+            | Operation::ReplaceBundle
+            | Operation::PutHeadless => "put_bundle",
+            Operation::SwitchBundle => "set_bundle_enabled",
+            Operation::DeleteBundle => "delete_bundle",
+            Operation::RestoreBundle => "restore_bundle",
+            Operation::RecoverBundle => "recover_bundle",
+            Operation::PutTool => "put_tool",
+            Operation::ReplaceTool => "replace_tool",
+            Operation::SwitchTool => "set_tool_enabled",
+            Operation::DeleteTool => "delete_tool",
+            Operation::InstallNew | Operation::InstallUpdate => "install",
+            Operation::Reap => "reap",
+            Operation::SetAside | Operation::SetAsideFull | Operation::SetAsideBundle => {
+                "set_aside"
+            }
+        }
     }
 
     /// A command that runs `child`, the full name of a test, for this operation in a home.
@@ -126,12 +189,14 @@ impl Operation {
                     .map(drop)
             }
             Operation::Reap => store.reap().map(drop),
-            Operation::SetAside => {
+            Operation::SetAside | Operation::SetAsideFull | Operation::SetAsideBundle => {
                 for damage in store.damage() {
                     store.set_aside(&damage)?;
                 }
                 Ok(())
             }
+            Operation::PutHeadless => store.put_bundle(beta(), draft("beta")).map(drop),
+            Operation::RecoverBundle => store.recover_bundle(beta(), slug("found")).map(drop),
         }
     }
 
@@ -150,7 +215,8 @@ impl Operation {
     }
 }
 
-fn bundle_to_install(number: u64, name: &str) -> Bundle {
+/// A bundle as an import brings it, but for its tools.
+pub(super) fn bundle_to_install(number: u64, name: &str) -> Bundle {
     serde_json::from_value(serde_json::json!({
         "schemaVersion": "1", "bundleID": bundle_id(number), "slug": name, "displayName": "Installed",
         "description": "", "isEnabled": false, "isBuiltIn": false, "importedAt": NOW,

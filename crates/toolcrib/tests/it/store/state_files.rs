@@ -2,15 +2,16 @@
 //! calls go on, or say why they do not.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toolcrib::config::Surroundings;
 use toolcrib::{CallRequest, Crib, CribOptions, ErrorCode};
 
-use super::damage::{SURE, picture, within};
 use super::ground::{Ground, Home};
 use super::operation::Operation;
 use super::view::View;
+use super::ways::{SURE, picture, within};
 
 /// Ways that need no content of a certain kind.
 const WAYS: [&str; 9] = [
@@ -25,10 +26,23 @@ const WAYS: [&str; 9] = [
     "a pipe",
 ];
 
-fn open(home: &Home) -> Crib {
-    let work = home.path.with_extension("work");
-    fs::create_dir_all(&work).unwrap();
-    let text = home.path.to_str().unwrap();
+pub(super) fn open(home: &Home) -> Crib {
+    open_at(&home.path)
+}
+
+/// A workspace beside a home.
+pub(super) fn workspace_of(home: &Path) -> PathBuf {
+    let work = home.with_extension("work");
+    if !work.is_dir() {
+        fs::create_dir(&work).unwrap();
+    }
+    work
+}
+
+/// A crib with its home here, and an empty workspace beside it.
+pub(super) fn open_at(home: &Path) -> Crib {
+    let work = workspace_of(home);
+    let text = home.to_str().unwrap();
     let surroundings = Surroundings::new(&work, [("TOOLCRIB_HOME", text), ("HOME", text)]);
     CribOptions::default()
         .surroundings(surroundings)
@@ -37,7 +51,7 @@ fn open(home: &Home) -> Crib {
 }
 
 /// Lists the workspace: a call that needs nothing of a store.
-fn call(crib: &Crib) -> Result<(), ErrorCode> {
+pub(super) fn call(crib: &Crib) -> Result<(), ErrorCode> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
