@@ -50,7 +50,10 @@ Examples:
 
 What begins with the words comes first, then what has them whole, then what begins like them, then
 what is spelt nearly so; among equals the newest. Slugs, names, descriptions, tags and keywords are
-searched.")]
+searched.
+
+Where there is more, the last line on stderr says how to go on; with --json that line is
+{\"nextPageToken\": \"…\"}, also with -q.")]
 pub(crate) struct SearchArgs {
     /// What to look for; everything when none is named
     #[arg(value_name = "WORDS")]

@@ -48,8 +48,7 @@ pub(super) fn search(args: &SearchArgs, global: &Global, output: &Output) -> Don
         table(&page.results, &listing, args.all, output);
     }
     if let Some(token) = &page.next_page_token {
-        let line = format!("there is more: add --page-token {token}");
-        output.say(&output.dim(&line));
+        say_how_to_go_on(token, output);
     } else if page.results.is_empty() && args.page_token.is_none() {
         say_what_to_try(&crib, &request, output)?;
     }
@@ -86,6 +85,16 @@ fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Outp
     });
     output.table(&headings, &rows.collect::<Vec<_>>());
     Listing::explain_mark(&entries, output);
+}
+
+/// Says that there is more. To a program as a line of JSON on stderr: what it reads on stdout is the list, and nothing else; and `-q` is about words.
+fn say_how_to_go_on(token: &str, output: &Output) {
+    if output.json() {
+        output.error_line(&serde_json::json!({"nextPageToken": token}).to_string());
+    } else {
+        let line = format!("there is more: add --page-token {token}");
+        output.say(&output.dim(&line));
+    }
 }
 
 /// Says what could be meant where nothing was found.

@@ -91,9 +91,17 @@ fn pages_go_on_where_the_last_one_ended() {
     let all = test.run(&["search", "--json"]).exits(0).json();
     let all = matches(&all);
     let first = test.run(&["search", "-n", "1", "--json"]).exits(0);
-    let token = first.stderr.split_whitespace().last().unwrap().to_owned();
-    let first = first.says("there is more: add --page-token").json();
-    assert_eq!(matches(&first), all[..1]);
+    let told: Value = serde_json::from_str(first.stderr.lines().last().unwrap()).unwrap();
+    let token = told["nextPageToken"].as_str().unwrap().to_owned();
+    assert_eq!(matches(&first.json()), all[..1]);
+    // What a program needs is there with -q as well; what a person reads is not.
+    let quiet = test.run(&["search", "-n", "1", "--json", "-q"]).exits(0);
+    assert_eq!(quiet.stderr, format!("{told}\n"));
+    let words = test.run(&["search", "-n", "1"]).exits(0);
+    let words = words.says("there is more: add --page-token");
+    assert!(words.stderr.contains(&token), "{words:?}");
+    let quiet = test.run(&["search", "-n", "1", "-q"]).exits(0);
+    assert_eq!(quiet.stderr, "");
     let rest = test.run(&["search", "--page-token", &token, "--json"]);
     assert_eq!(matches(&rest.exits(0).json()), all[1..]);
     test.run(&["search", "--page-token", "garbage"])

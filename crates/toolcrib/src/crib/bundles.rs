@@ -2,6 +2,7 @@
 //!
 //! Whatever is changed here is in the registry when the method returns.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -18,7 +19,7 @@ use crate::model::text;
 use crate::registry::{Entry, Source};
 use crate::source::{Checked, check_record, command_of_record, refusal_of_record};
 use crate::store::{
-    BundleDigest, BundleDraft, Look, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey,
+    BundleDigest, BundleDraft, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey,
 };
 
 /// What kind of bundle it is.
@@ -85,10 +86,9 @@ impl Crib {
     /// Every bundle: Toolcrib's own first, then those of the store by slug, those that are off or in the bin too; at the end those whose
     /// own file cannot be read, which are called by their ids.
     pub fn bundles(&self) -> Vec<BundleView> {
-        let entries = self.registry.all_entries();
         let own = BundleId::OWN
             .iter()
-            .map(|(id, slug)| self.own_view(*id, slug, &entries));
+            .map(|(id, slug)| self.own_view(*id, slug, &self.registry.entries_of(*id)));
         let mut views: Vec<BundleView> = own.collect();
         views.extend(self.stored_views());
         views
@@ -219,7 +219,7 @@ impl Crib {
 
     /// Registers what was just written. The store knows its own writes, so that this is no search for them.
     pub(super) fn catch_up(&self) {
-        self.sources.stored().refresh(&self.registry, Look::Glance);
+        self.sources.stored().catch_up(&self.registry);
     }
 
     /// The definition as it is to be stored.
@@ -323,9 +323,13 @@ impl Crib {
 
     fn stored_views(&self) -> Vec<BundleView> {
         let damage = self.store.damage();
+        let mut damaged: BTreeMap<BundleId, usize> = BTreeMap::new();
+        for damage in &damage {
+            *damaged.entry(damage.bundle).or_default() += 1;
+        }
         let view = |stored: Arc<StoredBundle>| {
-            let id = stored.bundle.bundle_id;
-            let damaged = damage.iter().filter(|damage| damage.bundle == id).count();
+            let damaged = damaged.get(&stored.bundle.bundle_id).copied();
+            let damaged = damaged.unwrap_or_default();
             BundleView {
                 bundle: stored.bundle.clone(),
                 kind: BundleKind::Store,

@@ -263,7 +263,7 @@ impl CribOptions {
             disabled: config.disabled_tools(),
             settings,
             http,
-            stored: StoredTools::new(&store, workshop, disabled, max_tools),
+            stored: Arc::new(StoredTools::new(&store, workshop, disabled, max_tools)),
             secrets: secrets.clone(),
             now_and_then: {
                 let reaper = Arc::clone(&reaper);

@@ -102,7 +102,7 @@ pub(crate) struct SourceOptions {
     /// Where secrets are: no argument may have the name of one.
     pub(crate) secrets: SecretStore,
     /// The tools of the store.
-    pub(crate) stored: StoredTools,
+    pub(crate) stored: Arc<StoredTools>,
     /// What else is to be done while the tools are in use, if it is time; it must not take long.
     pub(crate) now_and_then: Box<dyn Fn() + Send + Sync>,
 }
@@ -188,7 +188,7 @@ impl Sources {
     }
 
     /// The tools of the store.
-    pub(crate) fn stored(&self) -> &StoredTools {
+    pub(crate) fn stored(&self) -> &Arc<StoredTools> {
         &self.options.stored
     }
 

@@ -62,6 +62,16 @@ impl Generation {
         }
     }
 
+    /// Whether one writer, and no more, has come and gone since the number was another.
+    pub(crate) fn is_next_after(self, before: Generation) -> bool {
+        match (before, self) {
+            (Generation::At(before), Generation::At(now)) => {
+                before % 2 == 0 && before.checked_add(2) == Some(now)
+            }
+            _ => false,
+        }
+    }
+
     /// The odd number of the next writer.
     pub(super) fn of_next_writer(self) -> u64 {
         match self {

@@ -37,6 +37,11 @@ impl Stamp {
         }
     }
 
+    /// Which file of its file system it is.
+    pub(crate) fn inode(&self) -> u64 {
+        self.file.1
+    }
+
     /// What kind of thing it is.
     pub(crate) fn file_type(&self) -> FileType {
         FileType::from_raw_mode(self.mode as _)

@@ -111,12 +111,20 @@ impl DurableDir {
         &self,
         mut visit: impl FnMut(&[u8], FileType),
     ) -> Result<(), StorageError> {
+        self.visit_inodes(|name, file_type, _| visit(name, file_type))
+    }
+
+    /// The same, with the number of each inode as well.
+    pub(crate) fn visit_inodes(
+        &self,
+        mut visit: impl FnMut(&[u8], FileType, u64),
+    ) -> Result<(), StorageError> {
         let failed = |e| StorageError::io("list", self.name(), e);
         for entry in rustix::fs::Dir::read_from(self.handle().file()).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
-                visit(name, entry.file_type());
+                visit(name, entry.file_type(), entry.ino());
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ use super::archive::IMPORTED_AT;
 use super::exact;
 use super::files::{self, BUNDLE_FILE};
 use super::known::Content;
+use super::look::How;
 use super::record::BundleDraft;
 use super::writing::{NoStore, Session};
 use super::{BundleDigest, Look, Put, Store, StoreError};
@@ -117,7 +118,7 @@ impl Store {
     /// Gives a bundle whose slug an older one has another one, `acme-2`; nothing else of it changes.
     pub(crate) fn rename_apart(&self, id: BundleId) -> Result<Bundle, StoreError> {
         self.write(id, NoStore::Refuse, |session| {
-            self.look_now(Some(&session.dir), Look::Thorough)?;
+            self.look_now(Some(&session.dir), &How::new(Look::Thorough))?;
             let clashing = {
                 let known = self.known();
                 let shelf = known.shelf(id).filter(|shelf| shelf.clash.is_some());

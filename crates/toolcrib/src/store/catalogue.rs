@@ -167,6 +167,13 @@ impl Catalogue {
         }
     }
 
+    /// Notes how a directory looks in which this process has written.
+    pub(super) fn set_stamp(&mut self, id: BundleId, stamp: Known) {
+        if let Some(shelf) = self.shelves.get_mut(&id) {
+            shelf.stamp = stamp;
+        }
+    }
+
     /// Notes how a directory looks, or what is wrong with it.
     pub(super) fn set_directory(&mut self, id: BundleId, found: Result<Known, Flaw>) {
         let shelf = self.shelves.entry(id).or_default();

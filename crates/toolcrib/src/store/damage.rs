@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::files::{self, BUNDLE_FILE};
+use super::look::How;
 use super::record::Damage;
 use super::writing::NoStore;
 use super::{Look, Store, StoreError};
@@ -35,7 +36,7 @@ impl Store {
             }
             if !self.known().is_flawed(damage.bundle, name) {
                 // Unless another file is to blame.
-                self.look_now(Some(&session.dir), Look::Thorough)?;
+                self.look_now(Some(&session.dir), &How::new(Look::Thorough))?;
                 let found = self.known().damage();
                 if !found.iter().any(|found| found.file == damage.file) {
                     // Its directory may be what cannot be read now.
@@ -55,7 +56,7 @@ impl Store {
             let now = (self.inner.options.clock)();
             let moved = storage::set_aside(&self.inner.home, &from, &session.lock, name, now)?;
             match directory {
-                Some(_) => session.removed(damage.bundle, name),
+                Some(_) => session.removed(&from, damage.bundle, name),
                 None => {
                     let mut known = self.known_mut();
                     known.remove_directory(damage.bundle);

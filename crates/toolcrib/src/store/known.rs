@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::files::{BUNDLE_FILE, Flaw};
 use super::record::{StoredBundle, StoredTool};
@@ -57,7 +58,7 @@ pub(super) enum Known {
 }
 
 impl Known {
-    pub(super) fn at(stamp: Stamp, now: std::time::SystemTime) -> Self {
+    pub(super) fn at(stamp: Stamp, now: SystemTime) -> Self {
         if stamp.is_settled(now) {
             Known::Settled(stamp)
         } else {
@@ -67,6 +68,28 @@ impl Known {
 
     pub(super) fn proves(self, stamp: &Stamp) -> bool {
         matches!(self, Known::Settled(known) if known == *stamp)
+    }
+
+    /// Whether the stamp is this one, whatever that proves.
+    pub(super) fn is(self, stamp: &Stamp) -> bool {
+        match self {
+            Known::Settled(known) | Known::Fresh(known) => known == *stamp,
+            Known::No => false,
+        }
+    }
+
+    /// Whether it proves that no `Store` has written, where none is known to have written until `quiet_at`: later writes look otherwise.
+    pub(super) fn proves_since(self, stamp: &Stamp, quiet_at: Option<SystemTime>) -> bool {
+        self.proves(stamp)
+            || self.is(stamp) && quiet_at.is_some_and(|quiet_at| stamp.is_settled(quiet_at))
+    }
+
+    /// Whether it is of this inode.
+    pub(super) fn is_of_inode(self, inode: u64) -> bool {
+        match self {
+            Known::Settled(known) | Known::Fresh(known) => known.inode() == inode,
+            Known::No => false,
+        }
     }
 }
 
@@ -148,7 +171,7 @@ impl Shelf {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
     use super::*;
     use crate::storage::DurableDir;

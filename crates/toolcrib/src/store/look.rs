@@ -1,12 +1,13 @@
 //! Looks at the files of the store and finds out what has changed since they were last looked at.
 //!
 //! A look takes no lock and creates nothing. It reads only what its stamp does not prove to be known, and from some hundreds of files on
-//! with two threads. It either succeeds as a whole or changes nothing of what is known: a process that has no descriptor left does not
+//! with two threads. Where one `Store` has written once since the last look, the files of a directory are told apart by their inodes, which a
+//! listing gives for nothing: each write makes a file anew, and while the old one is there its number is taken. It either succeeds as a whole or changes nothing of what is known: a process that has no descriptor left does not
 //! lose its tools.
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::SystemTime;
 
 use rustix::fs::FileType;
@@ -21,6 +22,37 @@ use crate::storage::{DurableDir, Entry, StorageError};
 /// How many files a thread takes at once, and from how many on there is a second one.
 const PORTION: usize = 64;
 const WORTH_A_THREAD: usize = 4 * PORTION;
+
+/// How to look.
+#[derive(Clone, Copy)]
+pub(super) struct How<'a> {
+    pub(super) look: Look,
+    /// There was one session of a writer since the last look, and no more.
+    pub(super) is_one_session: bool,
+    /// When it was last seen that nobody had written since the last look.
+    pub(super) quiet_at: Option<SystemTime>,
+    /// More files than this are not looked at: somebody waits.
+    pub(super) at_most: usize,
+    /// Gives up when this is set.
+    pub(super) stop: Option<&'a AtomicBool>,
+}
+
+impl How<'_> {
+    /// A look by somebody who knows nothing of what was.
+    pub(super) fn new(look: Look) -> Self {
+        How {
+            look,
+            is_one_session: false,
+            quiet_at: None,
+            at_most: usize::MAX,
+            stop: None,
+        }
+    }
+
+    fn is_to_stop(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}
 
 /// What a look has found in one file.
 pub(super) enum Found {
@@ -48,12 +80,12 @@ struct Portion {
     files: Vec<(Arc<str>, FileType)>,
 }
 
-/// Looks at the whole store. `dir` is the directory of the bundles, if there is one.
+/// Looks at the whole store, unless that is given up. `dir` is the directory of the bundles, if there is one.
 pub(super) fn look(
     catalogue: &Catalogue,
     dir: Option<&DurableDir>,
-    look: Look,
-) -> Result<Findings, StoreError> {
+    how: &How<'_>,
+) -> Result<Option<Findings>, StoreError> {
     let now = SystemTime::now();
     let mut findings = Findings::default();
     let mut portions = Vec::new();
@@ -67,17 +99,24 @@ pub(super) fn look(
                 findings.directories.push((id, Err(flaw)));
                 continue;
             }
-            list(catalogue, dir, id, look, now, &mut findings, &mut portions)?;
+            if how.is_to_stop() {
+                return Ok(None);
+            }
+            list(catalogue, dir, id, how, now, &mut findings, &mut portions)?;
         }
     }
     let known = catalogue.shelves().keys().copied();
     findings
         .gone
         .extend(known.filter(|id| !present.contains(id)));
-    if let Some(dir) = dir {
-        read_all(catalogue, dir, &portions, now, &mut findings)?;
+    let files: usize = portions.iter().map(|portion| portion.files.len()).sum();
+    if files > how.at_most {
+        return Ok(None);
     }
-    Ok(findings)
+    if let Some(dir) = dir {
+        read_all(catalogue, dir, &portions, how, now, &mut findings)?;
+    }
+    Ok((!how.is_to_stop()).then_some(findings))
 }
 
 impl Findings {
@@ -106,6 +145,12 @@ impl Findings {
         touched.sort_unstable();
         touched.dedup();
         catalogue.settle(touched);
+    }
+
+    /// The bundles whose directories were listed.
+    #[cfg(test)]
+    pub(super) fn listed(&self) -> Vec<BundleId> {
+        self.directories.iter().map(|(id, _)| *id).collect()
     }
 
     /// All that was known of a bundle is gone.
@@ -142,20 +187,20 @@ fn list(
     catalogue: &Catalogue,
     dir: &DurableDir,
     id: BundleId,
-    look: Look,
+    how: &How<'_>,
     now: SystemTime,
     findings: &mut Findings,
     portions: &mut Vec<Portion>,
 ) -> Result<(), StorageError> {
     let shelf = catalogue.shelf(id);
-    if look == Look::Glance
+    if how.look == Look::Glance
         && let Some(shelf) = shelf
         && let Some(stamp) = dir.stamp_of(&id.to_string())?
-        && shelf.stamp.proves(&stamp)
+        && shelf.stamp.proves_since(&stamp, how.quiet_at)
     {
         return Ok(());
     }
-    let (stamp, found) = match names_in(dir, id, shelf, now) {
+    let listing = match names_in(dir, id, shelf, how, now) {
         Ok(Some(found)) => found,
         Ok(None) => {
             findings.gone.push(id);
@@ -169,14 +214,14 @@ fn list(
             return Ok(());
         }
     };
-    if let Some(shelf) = shelf.filter(|shelf| !shelf.files.is_empty()) {
-        let listed: HashSet<&str> = found.iter().map(|(name, _)| &**name).collect();
+    if let Some(shelf) = shelf.filter(|shelf| shelf.files.len() > listing.known.len()) {
+        let listed: HashSet<&str> = listing.known.into_iter().collect();
         for name in shelf.files.keys().filter(|name| !listed.contains(&***name)) {
             findings.files.push((id, Arc::clone(name), Found::Gone));
         }
     }
-    findings.directories.push((id, Ok(stamp)));
-    let mut found = found.into_iter().peekable();
+    findings.directories.push((id, Ok(listing.stamp)));
+    let mut found = listing.to_look_at.into_iter().peekable();
     while found.peek().is_some() {
         portions.push(Portion {
             bundle: id,
@@ -186,30 +231,48 @@ fn list(
     Ok(())
 }
 
-/// How the directory of a bundle looks, and the files in it that the store reads; none if there is no such directory.
-#[expect(clippy::type_complexity, reason = "a stamp and a list")]
-fn names_in(
+/// What is in the directory of a bundle.
+struct Listing<'a> {
+    stamp: Known,
+    /// The files that are known.
+    known: Vec<&'a str>,
+    to_look_at: Vec<(Arc<str>, FileType)>,
+}
+
+/// Lists the files that the store reads in the directory of a bundle; none if there is no such directory.
+fn names_in<'a>(
     dir: &DurableDir,
     id: BundleId,
-    shelf: Option<&Shelf>,
+    shelf: Option<&'a Shelf>,
+    how: &How<'_>,
     now: SystemTime,
-) -> Result<Option<(Known, Vec<(Arc<str>, FileType)>)>, StorageError> {
+) -> Result<Option<Listing<'a>>, StorageError> {
     let Some(directory) = dir.subdir(&id.to_string())? else {
         return Ok(None);
     };
-    // Before listing: what comes meanwhile shows in the next stamp.
-    let stamp = Known::at(directory.stamp()?, now);
-    let mut found = Vec::new();
-    directory.visit_entries(|name, file_type| {
-        if let Ok(name) = std::str::from_utf8(name)
-            && files::is_ours(name)
-        {
-            let known = shelf.and_then(|shelf| shelf.files.get_key_value(name));
-            let name = known.map_or_else(|| name.into(), |(name, _)| Arc::clone(name));
-            found.push((name, file_type));
+    let by_inode = how.look == Look::Glance && how.is_one_session;
+    let mut listing = Listing {
+        // Before listing: what comes meanwhile shows in the next stamp.
+        stamp: Known::at(directory.stamp()?, now),
+        known: Vec::new(),
+        to_look_at: Vec::new(),
+    };
+    directory.visit_inodes(|name, file_type, inode| {
+        let Ok(name) = std::str::from_utf8(name) else {
+            return;
+        };
+        let known = shelf.and_then(|shelf| shelf.files.get_key_value(name));
+        if let Some((name, known)) = known {
+            listing.known.push(name);
+            let is_file = file_type == FileType::RegularFile;
+            if !(by_inode && is_file && known.stamp.is_of_inode(inode)) {
+                listing.to_look_at.push((Arc::clone(name), file_type));
+            }
+        } else if files::is_ours(name) {
+            listing.to_look_at.push((name.into(), file_type));
         }
     })?;
-    Ok(Some((stamp, found)))
+    Ok(Some(listing))
 }
 
 /// Looks at all files that were listed.
@@ -217,6 +280,7 @@ fn read_all(
     catalogue: &Catalogue,
     dir: &DurableDir,
     portions: &[Portion],
+    how: &How<'_>,
     now: SystemTime,
     findings: &mut Findings,
 ) -> Result<(), StorageError> {
@@ -224,6 +288,9 @@ fn read_all(
     let work = || -> Result<Vec<(BundleId, Arc<str>, Found)>, StorageError> {
         let mut found = Vec::new();
         while let Some(portion) = portions.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if how.is_to_stop() {
+                break;
+            }
             read_portion(catalogue, dir, portion, now, &mut found)?;
         }
         Ok(found)

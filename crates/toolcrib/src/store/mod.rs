@@ -19,6 +19,7 @@ mod damage;
 mod error;
 mod exact;
 mod files;
+mod follow;
 mod head;
 mod install;
 mod known;
@@ -39,14 +40,17 @@ use std::sync::{Arc, LockResult, Mutex, PoisonError, RwLock, RwLockReadGuard, Rw
 use jiff::Timestamp;
 
 pub use error::StoreError;
+pub(crate) use follow::{Followed, Way};
 pub use record::{BundleDraft, Changes, Damage, StoredBundle, StoredTool, ToolHead, ToolKey};
 pub use whole::{BundleDigest, WholeBundle};
 
 use catalogue::Catalogue;
+use follow::Seen;
+use look::How;
 
 use crate::model::ids::BundleId;
 use crate::model::manifest::Bundle;
-use crate::storage::{DurableDir, Generation};
+use crate::storage::DurableDir;
 
 /// How a store is kept.
 #[derive(Clone)]
@@ -117,7 +121,12 @@ struct Inner {
     looking: Mutex<()>,
     known: RwLock<Catalogue>,
     /// What the lock file said before the last look; `None` if it has to be looked again.
-    seen: Mutex<Option<Generation>>,
+    seen: Mutex<Option<Seen>>,
+    /// What it said, and when, as calls last looked while somebody was writing.
+    busy: Mutex<Option<follow::Busy>>,
+    /// Whether `looking` is held by a look that gives way, and whether it is to do so.
+    is_surveying: AtomicBool,
+    gives_way: AtomicBool,
     has_looked: AtomicBool,
     /// Whether somebody has to be told of every change: then nobody else is, since each is told once.
     has_follower: AtomicBool,
@@ -137,6 +146,9 @@ impl Store {
                 looking: Mutex::default(),
                 known: RwLock::default(),
                 seen: Mutex::default(),
+                busy: Mutex::default(),
+                is_surveying: AtomicBool::new(false),
+                gives_way: AtomicBool::new(false),
                 has_looked: AtomicBool::new(false),
                 has_follower: AtomicBool::new(false),
             }),
@@ -161,35 +173,14 @@ impl Store {
         if !self.is_follower && self.inner.has_follower.load(Ordering::Relaxed) {
             return Err(StoreError::Followed);
         }
-        let _looking = unpoisoned(self.inner.looking.lock());
-        let mut generation = Generation::read(&self.inner.lock_file);
-        let mut dir = None;
-        if !generation.is_quiet() {
-            // A writer is at work, or was killed. If nobody is, say so, or everybody would look each time until the next writer.
-            dir = DurableDir::open(&self.inner.directory)?;
-            if let Some(Ok(Some(lock))) = dir.as_ref().map(DurableDir::try_lock_counted) {
-                drop(lock);
-                generation = Generation::read(&self.inner.lock_file);
-            }
-        }
-        let is_seen =
-            generation.is_quiet() && *unpoisoned(self.inner.seen.lock()) == Some(generation);
-        if look == Look::Thorough || !is_seen {
-            if dir.is_none() {
-                dir = DurableDir::open(&self.inner.directory)?;
-            }
-            self.look_now(dir.as_ref(), look)?;
-            // What was written during the look has another number.
-            self.set_seen(Some(generation).filter(|generation| generation.is_quiet()));
-        }
+        let looking = unpoisoned(self.inner.looking.lock());
+        self.look_if_need_be(&looking, How::new(look))?;
         Ok(self.known_mut().tell())
     }
 
     /// Whether [`changes`](Self::changes) with [`Look::Glance`] would find nothing. Costs one small read, and never waits for a writer.
     pub fn is_current(&self) -> bool {
-        let seen = *unpoisoned(self.inner.seen.lock());
-        seen.is_some_and(|seen| seen == Generation::read(&self.inner.lock_file))
-            && !unpoisoned(self.inner.known.read()).has_untold()
+        self.is_seen() && !self.known().has_untold()
     }
 
     /// What cannot be read, as of the last look, by file.
@@ -268,21 +259,23 @@ impl Store {
         if !self.inner.has_looked.load(Ordering::Acquire) {
             let _looking = unpoisoned(self.inner.looking.lock());
             if !self.inner.has_looked.load(Ordering::Acquire) {
-                let generation = Generation::read(&self.inner.lock_file);
+                let seen = Seen::now(&self.inner.lock_file);
                 let dir = DurableDir::open(&self.inner.directory)?;
-                self.look_now(dir.as_ref(), Look::Glance)?;
-                self.set_seen(Some(generation).filter(|generation| generation.is_quiet()));
+                self.look_now(dir.as_ref(), &How::new(Look::Glance))?;
+                self.set_seen(seen.if_quiet());
             }
         }
         Ok(self.known())
     }
 
-    /// Looks. Only for those who have `looking`.
-    fn look_now(&self, dir: Option<&DurableDir>, look: Look) -> Result<(), StoreError> {
-        let findings = look::look(&self.known(), dir, look)?;
+    /// Looks, unless that is given up; says whether. Only for those who have `looking`.
+    fn look_now(&self, dir: Option<&DurableDir>, how: &How<'_>) -> Result<bool, StoreError> {
+        let Some(findings) = look::look(&self.known(), dir, how)? else {
+            return Ok(false);
+        };
         findings.apply(&mut self.known_mut());
         self.inner.has_looked.store(true, Ordering::Release);
-        Ok(())
+        Ok(true)
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Catalogue> {
@@ -293,8 +286,8 @@ impl Store {
         unpoisoned(self.inner.known.write())
     }
 
-    fn set_seen(&self, generation: Option<Generation>) {
-        *unpoisoned(self.inner.seen.lock()) = generation;
+    fn set_seen(&self, seen: Option<Seen>) {
+        *unpoisoned(self.inner.seen.lock()) = seen;
     }
 }
 

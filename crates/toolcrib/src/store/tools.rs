@@ -100,7 +100,7 @@ impl Store {
             session.tool(&bundle, &shelf, key)?;
             let name = files::file_name(&key.slug, &key.version);
             shelf.remove_whole(&session.lock, &name)?;
-            session.removed(key.bundle, &name);
+            session.removed(&shelf, key.bundle, &name);
             Ok(())
         })
     }

@@ -3,19 +3,21 @@
 //! A session has the lock of all writers and has caught up with what others wrote before it. What it writes is noted in the catalogue
 //! after it is on the disk, never before: an error of the disk leaves the old state in memory as well.
 
+use std::cell::Cell;
 use std::sync::{Arc, MutexGuard};
 use std::time::SystemTime;
 
 use rustix::fs::FileType;
 
 use super::files::{self, BUNDLE_FILE};
+use super::follow::Seen;
 use super::known::{Content, Known, KnownFile};
-use super::look::{self, Found};
+use super::look::{self, Found, How};
 use super::record::{StoredTool, ToolKey};
 use super::{Look, Store, StoreError, unpoisoned};
 use crate::model::ids::BundleId;
 use crate::model::manifest::Bundle;
-use crate::storage::{DirLock, DurableDir};
+use crate::storage::{DirLock, DurableDir, Stamp};
 
 /// What a writer does where there is no store yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(super) struct Session<'a> {
     pub(super) store: &'a Store,
     pub(super) dir: DurableDir,
     pub(super) lock: DirLock,
+    /// How the directory of a bundle looked before this session wrote in it.
+    before: Cell<Option<(BundleId, Stamp)>>,
     // After the lock: it is the last to go.
     _looking: MutexGuard<'a, ()>,
 }
@@ -55,20 +59,23 @@ impl Store {
         let seen = *unpoisoned(self.inner.seen.lock());
         // Until this has ended well: everybody looks.
         self.set_seen(None);
-        if seen != Some(lock.found()) || !lock.found().is_quiet() {
-            self.look_now(Some(&dir), Look::Glance)?;
+        let found = lock.found();
+        if !seen.is_some_and(|seen| seen.is(found)) || !found.is_quiet() {
+            let how = Seen::since(seen, found, How::new(Look::Glance));
+            self.look_now(Some(&dir), &how)?;
         }
         let session = Session {
             store: self,
             dir,
             lock,
+            before: Cell::new(None),
             _looking: looking,
         };
         let result = change(&session);
         match &result {
             // What is on the disk need not be what we think.
             Err(StoreError::Storage(_)) => {}
-            Ok(_) | Err(_) => self.set_seen(Some(session.lock.generation_after())),
+            Ok(_) | Err(_) => self.set_seen(Some(Seen::after(session.lock.generation_after()))),
         }
         result
     }
@@ -78,7 +85,11 @@ impl Session<'_> {
     /// The directory of a bundle.
     pub(super) fn shelf(&self, id: BundleId) -> Result<DurableDir, StoreError> {
         match self.dir.subdir(&id.to_string()) {
-            Ok(shelf) => shelf.ok_or(StoreError::BundleNotFound { id }),
+            Ok(Some(shelf)) => {
+                self.before.set(shelf.stamp().ok().map(|stamp| (id, stamp)));
+                Ok(shelf)
+            }
+            Ok(None) => Err(StoreError::BundleNotFound { id }),
             Err(error) if error.is_want() => Err(error.into()),
             // A link, say: what is wrong with it is known.
             Err(error) => Err(self.store.known().bundle(id).err().unwrap_or(error.into())),
@@ -165,6 +176,20 @@ impl Session<'_> {
     pub(super) fn wrote(&self, shelf: &DurableDir, id: BundleId, name: &str, content: Content) {
         let file = KnownFile::new(stamp_now(Some(shelf), name), content);
         self.note(id, name, Found::New(file));
+        self.wrote_in(shelf, id);
+    }
+
+    /// Notes how a directory looks after this session wrote in it, if it looked as it was known to before.
+    fn wrote_in(&self, shelf: &DurableDir, id: BundleId) {
+        let (Some((of, before)), Ok(after)) = (self.before.get(), shelf.stamp()) else {
+            return;
+        };
+        let mut known = self.store.known_mut();
+        let is_known = known.shelf(id).is_some_and(|shelf| shelf.stamp.is(&before));
+        if of == id && is_known {
+            known.set_stamp(id, Known::at(after, SystemTime::now()));
+            self.before.set(Some((id, after)));
+        }
     }
 
     /// Notes that a bundle came as a whole, with these files.
@@ -176,12 +201,17 @@ impl Session<'_> {
             let file = KnownFile::new(stamp_now(shelf.as_ref(), &name), content);
             known.set_file(id, &name.into(), Some(file));
         }
+        // Nobody else knew the directory until now.
+        if let Some(Ok(stamp)) = shelf.as_ref().map(DurableDir::stamp) {
+            known.set_stamp(id, Known::at(stamp, SystemTime::now()));
+        }
         known.settle([id]);
     }
 
     /// Notes that a file is gone.
-    pub(super) fn removed(&self, id: BundleId, name: &str) {
+    pub(super) fn removed(&self, shelf: &DurableDir, id: BundleId, name: &str) {
         self.note(id, name, Found::Gone);
+        self.wrote_in(shelf, id);
     }
 
     fn note(&self, id: BundleId, name: &str, found: Found) {

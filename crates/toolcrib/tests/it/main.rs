@@ -19,6 +19,7 @@ mod programs;
 mod properties;
 mod rules;
 mod search;
+mod search_many;
 mod secrets;
 mod seeds;
 mod shell;

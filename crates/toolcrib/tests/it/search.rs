@@ -28,7 +28,7 @@ fn expected(
 }
 
 /// All pages of a query, one after the other, each position as the text that a client would send.
-fn all_pages(
+pub(crate) fn all_pages(
     index: &Index,
     query: &str,
     limit: usize,
@@ -102,14 +102,14 @@ fn joined(
         .boxed()
 }
 
-fn realistic_name() -> BoxedStrategy<String> {
+pub(crate) fn realistic_name() -> BoxedStrategy<String> {
     let rest = joined(prop_oneof![one_of(NOUNS), one_of(PRODUCTS)], "-", 2);
     (one_of(VERBS), rest)
         .prop_map(|(verb, rest)| format!("{verb}-{rest}"))
         .boxed()
 }
 
-fn realistic_text() -> BoxedStrategy<String> {
+pub(crate) fn realistic_text() -> BoxedStrategy<String> {
     joined(prop_oneof![one_of(SENTENCE), one_of(NOUNS)], " ", 12)
 }
 
@@ -132,9 +132,10 @@ fn odd_text() -> BoxedStrategy<String> {
         .boxed()
 }
 
-fn document(
+pub(crate) fn document(
     name: BoxedStrategy<String>,
     text: BoxedStrategy<String>,
+    ids: std::ops::Range<u64>,
 ) -> impl Strategy<Value = Document> {
     let names = (name.clone(), name.clone(), vec(name, 0..2));
     let texts = (
@@ -143,8 +144,8 @@ fn document(
         vec(text.clone(), 0..3),
         vec(text, 0..2),
     );
-    // Few ids, times and ties, so that they meet.
-    let places = (0..24u64, proptest::option::of(0..3i64), "[ab]?@v[12]");
+    // Few times and ties, so that they meet.
+    let places = (ids, proptest::option::of(0..3i64), "[ab]?@v[12]");
     (names, texts, places).prop_map(|(names, texts, (id, second, tie))| Document {
         id,
         slug: names.0.clone(),
@@ -165,7 +166,7 @@ fn document(
 }
 
 /// A query, mostly made of what is there: a start of a text, or a text with a letter more, less, or another.
-fn query(text: BoxedStrategy<String>) -> BoxedStrategy<String> {
+pub(crate) fn query(text: BoxedStrategy<String>) -> BoxedStrategy<String> {
     let edited = (
         text.clone(),
         any::<proptest::sample::Index>(),
@@ -209,7 +210,8 @@ enum Step {
 }
 
 fn steps(name: BoxedStrategy<String>, text: BoxedStrategy<String>) -> BoxedStrategy<Vec<Step>> {
-    let document = document(name.clone(), text.clone());
+    // Few ids, so that they meet.
+    let document = document(name.clone(), text.clone(), 0..24);
     let change = (vec(0..24u64, 0..3), vec(document, 0..6))
         .prop_map(|(gone, come)| Step::Change { gone, come });
     // Short texts are the better queries: every word has to match.

@@ -22,14 +22,15 @@ mod tool;
 mod workshop;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::flags::Flags;
 use crate::model::reference::ToolRef;
 use crate::registry::Registry;
-use crate::store::{Look, Store, StoreError};
+use crate::store::{Changes, Followed, Look, Store, StoreError, Way};
 use entries::Entries;
 
 pub(crate) use check::{Checked, check, refusal};
@@ -39,6 +40,8 @@ pub(crate) use workshop::Workshop;
 /// How much longer than a thorough look took nobody takes another: it has a twentieth of the time.
 const PACE: u32 = 20;
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How long a call waits for many files to be read.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The tools of a store in a registry.
 pub(crate) struct StoredTools {
@@ -48,6 +51,8 @@ pub(crate) struct StoredTools {
     begun: Instant,
     /// When to look thoroughly again, in nanoseconds after `begun`.
     next_look: AtomicU64,
+    /// Whether a thread looks at all files.
+    is_surveying: AtomicBool,
 }
 
 impl StoredTools {
@@ -69,6 +74,7 @@ impl StoredTools {
             entries: Mutex::new(Entries::new(disabled, max_tools)),
             begun: Instant::now(),
             next_look: AtomicU64::new(0),
+            is_surveying: AtomicBool::new(false),
         }
     }
 
@@ -78,15 +84,50 @@ impl StoredTools {
 
     /// Brings a registry up to date, however long it takes; says whether something changed.
     pub(crate) fn refresh(&self, registry: &Registry, look: Look) -> bool {
-        self.take(registry, &mut self.entries(), look)
+        self.survey(registry, look, Way::Keep)
+    }
+
+    /// Looks, however long it takes, and then registers what there is; says whether something changed. Not under the lock of the entries: calls
+    /// go on with those meanwhile.
+    fn survey(&self, registry: &Registry, look: Look, way: Way) -> bool {
+        let start = Instant::now();
+        let surveyed = self.store.survey(look, way);
+        if look == Look::Thorough {
+            self.pause_after(start);
+        }
+        match surveyed {
+            Ok(()) => self.catch_up(registry),
+            Err(error) => {
+                self.entries().trouble = Some(unreadable(&error));
+                false
+            }
+        }
+    }
+
+    /// Registers what the store knows, as after a write of this process, and what can be seen at a glance; says whether something changed. Waits for
+    /// no writer.
+    pub(crate) fn catch_up(&self, registry: &Registry) -> bool {
+        let mut entries = self.entries();
+        let changes = match self.store.follow(Look::Glance) {
+            Ok(Followed::Changes(changes)) => Ok(changes),
+            Ok(Followed::Much) => Ok(self.store.told()),
+            Err(error) => Err(error),
+        };
+        self.take(registry, &mut entries, changes)
     }
 
     /// Brings a registry up to date if something has changed, or it is time to see whether somebody edited a file; unless somebody
-    /// else does already.
-    pub(crate) fn follow(&self, registry: &Registry) {
-        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let is_due = now >= self.next_look.load(Ordering::Relaxed);
-        if !is_due && self.store.is_current() {
+    /// else does already. What takes long is done by another thread: looking at many files, for which nobody waits, and reading them, for which
+    /// a call waits a little. Nobody waits for a writer.
+    pub(crate) fn follow(self: &Arc<Self>, registry: &Registry) {
+        let mut look = Look::Glance;
+        if self.since_begun(Instant::now()) >= self.next_look.load(Ordering::Relaxed) {
+            match self.store.is_small() {
+                true => look = Look::Thorough,
+                false => self.survey_aside(registry),
+            }
+        }
+        if look == Look::Glance && self.store.is_current() {
             return;
         }
         let mut entries = match self.entries.try_lock() {
@@ -94,23 +135,64 @@ impl StoredTools {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        let look = match is_due {
-            true => Look::Thorough,
-            false => Look::Glance,
-        };
-        self.take(registry, &mut entries, look);
+        let start = Instant::now();
+        let followed = self.store.follow(look);
+        if look == Look::Thorough {
+            self.pause_after(start);
+        }
+        match followed {
+            Ok(Followed::Changes(changes)) => {
+                self.take(registry, &mut entries, Ok(changes));
+            }
+            Ok(Followed::Much) => {
+                drop(entries);
+                let (tools, registry) = (Arc::clone(self), registry.clone());
+                let read = move || {
+                    tools.survey(&registry, Look::Glance, Way::Keep);
+                };
+                aside(read, PATIENCE);
+            }
+            Err(error) => {
+                self.take(registry, &mut entries, Err(error));
+            }
+        }
     }
 
-    fn take(&self, registry: &Registry, entries: &mut Entries, look: Look) -> bool {
-        let start = Instant::now();
-        // Under the lock: what is handed out once must be registered in the order in which it happened.
-        let changes = self.store.changes(look);
-        if look == Look::Thorough {
-            let pause = (start.elapsed() * PACE).min(LONGEST_PAUSE);
-            let next = (Instant::now() + pause).duration_since(self.begun);
-            let next = u64::try_from(next.as_nanos()).unwrap_or(u64::MAX);
-            self.next_look.store(next, Ordering::Relaxed);
+    /// Has another thread look at all files, if none does, and register what it finds.
+    fn survey_aside(self: &Arc<Self>, registry: &Registry) {
+        if self.is_surveying.swap(true, Ordering::AcqRel) {
+            return;
         }
+        let (tools, registry) = (Arc::clone(self), registry.clone());
+        let survey = move || {
+            tools.survey(&registry, Look::Thorough, Way::Give);
+            tools.is_surveying.store(false, Ordering::Release);
+        };
+        if !aside(survey, Duration::ZERO) {
+            self.is_surveying.store(false, Ordering::Release);
+        }
+    }
+
+    fn since_begun(&self, instant: Instant) -> u64 {
+        let nanos = instant.saturating_duration_since(self.begun).as_nanos();
+        u64::try_from(nanos).unwrap_or(u64::MAX)
+    }
+
+    /// Has nobody take a thorough look for a while after one that began then.
+    fn pause_after(&self, start: Instant) {
+        let pause = (start.elapsed() * PACE).min(LONGEST_PAUSE);
+        let next = self.since_begun(Instant::now() + pause);
+        self.next_look.store(next, Ordering::Relaxed);
+    }
+
+    /// Registers what has changed; says whether something has. Under the lock of the entries, and so is asking: what is handed out once must be
+    /// registered in the order in which it happened.
+    fn take(
+        &self,
+        registry: &Registry,
+        entries: &mut Entries,
+        changes: Result<Changes, StoreError>,
+    ) -> bool {
         let changes = match changes {
             Ok(changes) => {
                 entries.trouble = None;
@@ -166,6 +248,22 @@ impl StoredTools {
         warnings.extend(entries.too_many());
         warnings
     }
+}
+
+/// Has another thread do something, and waits for it no longer than that; says whether there is such a thread.
+fn aside(work: impl FnOnce() + Send + 'static, patience: Duration) -> bool {
+    let (done, waiting) = mpsc::channel();
+    let work = move || {
+        work();
+        // Whoever waited may be gone.
+        let _ = done.send(());
+    };
+    let thread = std::thread::Builder::new().name("toolcrib-store".to_owned());
+    let is_begun = thread.spawn(work).is_ok();
+    if is_begun && !patience.is_zero() {
+        let _ = waiting.recv_timeout(patience);
+    }
+    is_begun
 }
 
 fn unreadable(error: &StoreError) -> String {

@@ -1,5 +1,8 @@
 //! How one process follows what others write, and what somebody does with an editor.
 
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
 use super::*;
 use crate::storage::Generation;
 
@@ -223,4 +226,181 @@ fn a_home_that_is_replaced_is_followed() {
     put(&place.store(), "other");
     store.changes(Look::Glance).unwrap();
     assert_eq!(store.bundles()[0].bundle.slug, slug("other"));
+}
+
+/// What somebody in a hurry is told.
+fn followed(store: &Store) -> Changes {
+    match store.follow(Look::Glance).unwrap() {
+        Followed::Changes(changes) => changes,
+        Followed::Much => panic!("there is not so much"),
+    }
+}
+
+#[test]
+fn a_call_waits_for_no_writer_of_its_process() {
+    let place = Place::new();
+    let store = place.store();
+    let id = put(&store, "acme");
+    followed(&store);
+    store
+        .write(id, writing::NoStore::Refuse, |_| {
+            let (done, waiting) = mpsc::channel();
+            let store = store.clone();
+            std::thread::spawn(move || done.send(followed(&store).is_empty()));
+            let is_empty = waiting.recv_timeout(Duration::from_secs(10));
+            assert!(is_empty.expect("it does not wait"));
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn calls_leave_a_writer_alone_that_is_at_it_for_long() {
+    let place = Place::new();
+    let (store, other) = (place.store(), place.store());
+    let id = put(&store, "acme");
+    followed(&store);
+    let write = |session: &writing::Session<'_>, name: &str| {
+        let file = place.bundle_dir(id).join("bundle.json");
+        let text = std::fs::read_to_string(file).unwrap();
+        let text = text.replace("\"displayName\": \"", &format!("\"displayName\": \"{name}"));
+        let shelf = session.shelf(id).unwrap();
+        shelf
+            .write(&session.lock, "bundle.json", text.as_bytes())
+            .unwrap();
+    };
+    let deadline = Instant::now() + Duration::from_secs(20);
+    other
+        .write(id, writing::NoStore::Refuse, |session| {
+            loop {
+                assert!(Instant::now() < deadline);
+                let start = Instant::now();
+                write(session, "a");
+                followed(&store);
+                write(session, "b");
+                let is_left_alone = followed(&store).is_empty();
+                // Otherwise the machine was too slow to tell.
+                if start.elapsed() < Duration::from_millis(90) {
+                    assert!(is_left_alone);
+                    return Ok(());
+                }
+            }
+        })
+        .unwrap();
+    assert_eq!(followed(&store).bundles.len(), 1, "now it is done");
+    assert!(store.is_current());
+}
+
+#[test]
+fn one_change_of_another_is_found_without_a_look_at_each_file() {
+    let place = Place::new();
+    let (store, other) = (place.store(), place.store());
+    let id = put(&store, "acme");
+    let key_of = |number: usize| key(id, &format!("tool-{number}"), "v1");
+    for number in 0..3 {
+        other.put_tool(manifest(&key_of(number))).unwrap();
+    }
+    store.changes(Look::Thorough).unwrap();
+    // Nobody counts an edit by hand: it is found when all files are looked at.
+    let edited = place.tool_file(&key_of(0));
+    let text = std::fs::read_to_string(&edited).unwrap();
+    std::fs::write(&edited, text.replace("Weather", "weather")).unwrap();
+    let told = |store: &Store| {
+        let tools = store.changes(Look::Glance).unwrap().tools;
+        let mut told: Vec<_> = tools
+            .into_iter()
+            .map(|(key, tool)| (key, tool.is_some()))
+            .collect();
+        told.sort();
+        told
+    };
+    other.put_tool(manifest(&key_of(3))).unwrap();
+    assert_eq!(told(&store), [(key_of(3), true)]);
+    other.set_tool_enabled(&key_of(1), false).unwrap();
+    assert_eq!(told(&store), [(key_of(1), true)]);
+    other.delete_tool(&key_of(2)).unwrap();
+    assert_eq!(told(&store), [(key_of(2), false)]);
+    // After more than one, inodes may be used again and prove nothing.
+    for round in 0..20 {
+        other.set_tool_enabled(&key_of(1), round % 2 == 0).unwrap();
+        other.set_tool_enabled(&key_of(3), round % 2 == 0).unwrap();
+        other.set_tool_enabled(&key_of(1), round % 2 != 0).unwrap();
+        other.set_tool_enabled(&key_of(3), round % 2 != 0).unwrap();
+        store.changes(Look::Glance).unwrap();
+        for number in [1, 3] {
+            let tool = store.tool(&key_of(number)).unwrap();
+            assert_eq!(tool.head.is_enabled, round % 2 != 0, "{round}");
+        }
+    }
+    let tool = store.tool(&key_of(0)).unwrap();
+    assert_eq!(tool.head.display_name, "weather report");
+}
+
+#[test]
+fn own_writes_need_no_look_after_another_has_written_elsewhere() {
+    let place = Place::new();
+    let (store, other) = (place.store(), place.store());
+    let (ours, theirs) = (put(&store, "ours"), put(&other, "theirs"));
+    store.changes(Look::Glance).unwrap();
+    let (a, b) = (key(ours, "a", "v1"), key(ours, "b", "v1"));
+    store.put_tool(manifest(&a)).unwrap();
+    store.put_tool(manifest(&b)).unwrap();
+    store.set_tool_enabled(&a, false).unwrap();
+    store.delete_tool(&b).unwrap();
+    store.changes(Look::Glance).unwrap();
+    let listed = || {
+        let lock_file = place.home.path().join("bundles/.lock");
+        let dir = DurableDir::open(place.home.path().join("bundles")).unwrap();
+        let seen = *store.inner.seen.lock().unwrap();
+        let how = How::new(Look::Glance);
+        let how = Seen::since(seen, Generation::read(&lock_file), how);
+        let found = look::look(&store.known(), dir.as_ref(), &how).unwrap();
+        found.unwrap().listed()
+    };
+    // Once a moment has passed in which nobody wrote.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while listed().contains(&ours) {
+        assert!(Instant::now() < deadline && store.is_current());
+    }
+    other.put_tool(manifest(&key(theirs, "c", "v1"))).unwrap();
+    assert_eq!(listed(), [theirs]);
+}
+
+#[test]
+fn a_look_at_all_files_gives_way_and_ends() {
+    let place = Place::new();
+    let (store, other) = (place.store(), place.store());
+    let id = put(&store, "acme");
+    for number in 0..600 {
+        let key = key(id, &format!("tool-{number}"), "v1");
+        let text = serde_json::to_vec(&manifest(&key)).unwrap();
+        std::fs::write(place.tool_file(&key), text).unwrap();
+    }
+    assert!(matches!(
+        store.follow(Look::Glance).unwrap(),
+        Followed::Changes(_)
+    ));
+    other.set_bundle_enabled(id, false).unwrap();
+    other.set_bundle_enabled(id, true).unwrap();
+    // So many are not read by somebody in a hurry.
+    assert!(matches!(
+        store.follow(Look::Glance).unwrap(),
+        Followed::Much
+    ));
+    store.survey(Look::Glance, Way::Keep).unwrap();
+    assert_eq!(store.told().tools.len(), 600);
+    let edited = place.tool_file(&key(id, "tool-7", "v1"));
+    let text = std::fs::read_to_string(&edited).unwrap();
+    std::fs::write(&edited, text.replace("Weather", "weather")).unwrap();
+    std::thread::scope(|scope| {
+        let survey = scope.spawn(|| store.survey(Look::Thorough, Way::Give));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let mut told = Vec::new();
+        while told.is_empty() {
+            assert!(Instant::now() < deadline);
+            told = followed(&store).tools;
+        }
+        assert_eq!(told.len(), 1);
+        survey.join().unwrap().unwrap();
+    });
 }
