@@ -13,6 +13,7 @@ use crate::complete;
 Examples:
   toolcrib check                            every tool of this workspace and yours
   toolcrib check .toolcrib/tools/find.yaml
+  toolcrib check acme/weather@v1            a tool of the store
   toolcrib check --fix                      put right what is certain: misspelt fields, quotes
   toolcrib check --strict --json            for CI: warnings count, one JSON document
   toolcrib check --for openai               what that provider could not be told
@@ -22,7 +23,7 @@ Examples:
 Nothing is run and nothing needs to be trusted. Exits with 0 when the files are in order, 4 when one
 is not. `toolcrib explain CODE` says more about a problem, `toolcrib explain FIELD` about a field.")]
 pub(crate) struct CheckArgs {
-    /// Files, directories of tools, or - for stdin; by default the tools of this workspace and yours
+    /// Files, directories of tools, - for stdin, or tools of the store; by default the files of this workspace and yours
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
     /// Put right what can be put right without asking; comments and layout stay

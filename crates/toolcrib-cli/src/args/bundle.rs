@@ -33,6 +33,8 @@ Examples:
     Show(BundleArgs),
     /// Make a bundle
     New(BundleNewArgs),
+    /// Change what a bundle says about itself
+    Edit(BundleEditArgs),
     /// Put tools into a bundle, from files
     Add(BundleAddArgs),
     /// Switch bundles on, with the tools in them
@@ -138,6 +140,30 @@ pub(crate) struct BundleNewArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  toolcrib bundle edit acme --description 'Orders, invoices, customers'
+  toolcrib bundle edit acme --name 'Acme API' --slug acme-api
+
+What is not named stays, and its id does in any case. With another slug its tools are called by it:
+`acme-api/weather`. What names the old one, as rules and secrets with --bundle, is yours to change.")]
+#[command(group = clap::ArgGroup::new("change").args(["name", "description", "slug"]).required(true).multiple(true))]
+pub(crate) struct BundleEditArgs {
+    /// The bundle: slug or id
+    #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
+    pub(crate) bundle: String,
+    /// Its name in lists
+    #[arg(long, value_name = "DISPLAY", allow_hyphen_values = true)]
+    pub(crate) name: Option<String>,
+    /// What is in it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) description: Option<String>,
+    /// Another slug
+    #[arg(long, value_name = "NEW", allow_hyphen_values = true)]
+    pub(crate) slug: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
   toolcrib bundle add acme weather.json
   toolcrib bundle add acme tools/*.yaml
   toolcrib bundle add acme weather.json --version v2      beside the v1 that is there
@@ -190,7 +216,7 @@ pub(crate) struct BundleRmArgs {
 Examples:
   toolcrib bundle export acme                    writes acme.zip
   toolcrib bundle export acme -o /tmp/a.zip
-  toolcrib bundle export acme -o - | ssh host toolcrib bundle import -
+  toolcrib bundle export acme -o - | ssh host toolcrib bundle import - --yes
 
 The same bundle gives the same bytes. A bundle with the value of one of your secrets in it is
 refused: name the secret instead.")]
@@ -198,7 +224,7 @@ pub(crate) struct BundleExportArgs {
     /// The bundle: slug or id
     #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
     pub(crate) bundle: String,
-    /// The file to write, - for stdout [default: SLUG.zip here]
+    /// The file to write, - for stdout [default: SLUG.zip here, ID.zip for a slug that is not plain ASCII]
     #[arg(short, long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
     /// Replace the file if there is one
@@ -244,7 +270,9 @@ pub(crate) struct BundleImportArgs {
 Examples:
   toolcrib bundle diff acme acme-2               two bundles
   toolcrib bundle diff acme.zip acme             what was handed on, and what is here
-  toolcrib bundle diff acme.zip                  what `import --update` would change here")]
+  toolcrib bundle diff acme.zip                  what `import --update` would change here
+
+Exits with 0 whether they differ or not; `--json` says which tools do.")]
 pub(crate) struct BundleDiffArgs {
     /// A bundle, or a ZIP file of one
     #[arg(value_name = "A", add = ArgValueCompleter::new(complete::bundles))]

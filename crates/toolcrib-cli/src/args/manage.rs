@@ -27,6 +27,8 @@ pub(crate) struct TrustArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+`greet` and `acme/greet` mean all versions of a stored tool, `acme/greet@v1` means this one.
+
 It holds for every process that uses this home, until it is taken back. A tool of a project is
 switched in that project only. What `disabledTools` names in config.toml stays off, and so does what
 is in a bundle that is off: `toolcrib bundle enable`.")]

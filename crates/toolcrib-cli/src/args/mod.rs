@@ -17,9 +17,9 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 pub(crate) use approvals::{ApprovalsCommand, ApproveArgs, GrantArgs, GrantsCommand};
 pub(crate) use author::{CheckArgs, EditArgs, InitArgs, NewArgs, TestArgs, WatchArgs};
 pub(crate) use bundle::{
-    BundleAddArgs, BundleArgs, BundleCommand, BundleDiffArgs, BundleExportArgs, BundleImportArgs,
-    BundleListArgs, BundleNamesArgs, BundleNewArgs, BundleRestoreArgs, BundleRmArgs,
-    BundleSwitchArgs,
+    BundleAddArgs, BundleArgs, BundleCommand, BundleDiffArgs, BundleEditArgs, BundleExportArgs,
+    BundleImportArgs, BundleListArgs, BundleNamesArgs, BundleNewArgs, BundleRestoreArgs,
+    BundleRmArgs, BundleSwitchArgs,
 };
 pub(crate) use look::{CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs};
 pub(crate) use manage::{DoctorArgs, RmArgs, SwitchArgs, TrustArgs};

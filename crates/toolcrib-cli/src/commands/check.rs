@@ -10,12 +10,14 @@ use toolcrib::definition::{self, MAX_FILE_BYTES, Part, Problem, Severity, render
 use toolcrib::exec::{http_spec_of, spec_of};
 use toolcrib::manifest;
 use toolcrib::model::text;
+use toolcrib::registry::Entry;
 use toolcrib::source::{self, FileDefinition, FileKind, Standing};
+use toolcrib::store::StoredTool;
 use toolcrib::wire::{self, DefinitionOptions, Provider};
-use toolcrib::{ErrorCode, ToolError};
+use toolcrib::{Crib, ErrorCode, ToolError, ToolSpec};
 
-use super::Done;
 use super::tool_file::{self, Overwrite};
+use super::{Done, stored, word};
 use crate::args::{CheckArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -31,7 +33,7 @@ pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done 
     }
     let mut files = match args.paths.as_slice() {
         [] => of_scopes(global, output)?,
-        paths => named(paths)?,
+        paths => named(paths, global, output)?,
     };
     if args.fix {
         for file in &mut files {
@@ -58,10 +60,31 @@ pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done 
     } else {
         print(&files, errors, warnings, output);
     }
+    if args.paths.is_empty() {
+        say_of_store(global, output);
+    }
     Ok(match fails {
         true => ExitCode::from(ErrorCode::InvalidArguments.exit_code()),
         false => ExitCode::SUCCESS,
     })
+}
+
+/// Stored tools were checked when they were put, by the same rules: there may be thousands of them.
+fn say_of_store(global: &Global, output: &Output) {
+    let Ok(crib) = super::options(global).open() else {
+        return;
+    };
+    let bundles = crib.store().bundles();
+    let tools: usize = bundles.iter().map(|stored| stored.tools).sum();
+    if tools > 0 {
+        let line = match tools {
+            1 => "1 stored tool was checked when it was put".to_owned(),
+            many => format!("{many} stored tools were checked when they were put"),
+        };
+        output.say(&output.dim(&format!(
+            "{line}: `toolcrib check bundle/slug` checks one again"
+        )));
+    }
 }
 
 /// A file and what is wrong with it.
@@ -77,6 +100,8 @@ struct Checked {
     problems: Vec<Problem>,
     /// What was put right.
     fixed: Vec<Problem>,
+    /// What models are told of it, if it is a tool of the store.
+    stored: Option<Arc<ToolSpec>>,
 }
 
 impl Checked {
@@ -99,7 +124,25 @@ impl Checked {
             definition: reading.definition,
             problems,
             fixed: Vec::new(),
+            stored: None,
         }
+    }
+
+    /// A tool of the store, whose text is that of its record.
+    fn stored(entry: &Entry, record: &StoredTool, crib: &Crib) -> Result<Self, CliError> {
+        let manifest = stored::manifest(record)?;
+        let text = serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n";
+        Ok(Checked {
+            path: None,
+            shown: entry.spec().reference(),
+            stem: record.key.slug.to_string(),
+            kind: FileKind::Json,
+            bytes: text.into_bytes(),
+            definition: None,
+            problems: crib.check_manifest(&manifest),
+            fixed: Vec::new(),
+            stored: Some(Arc::clone(entry.spec())),
+        })
     }
 
     /// Where the parameter is declared that a message is about; the whole file if it is about none.
@@ -138,6 +181,15 @@ impl Checked {
         (0..0, 1, 1)
     }
 
+    /// The tool's name for models.
+    fn tool(&self) -> Option<&str> {
+        match (&self.definition, &self.stored) {
+            (Some(definition), _) => Some(definition.name().as_str()),
+            (None, Some(spec)) => Some(spec.name.as_str()),
+            (None, None) => None,
+        }
+    }
+
     /// A file of which nothing is known but what is wrong.
     fn broken(path: PathBuf, shown: String, problem: Problem) -> Self {
         Checked {
@@ -149,6 +201,7 @@ impl Checked {
             definition: None,
             problems: vec![problem],
             fixed: Vec::new(),
+            stored: None,
         }
     }
 }
@@ -251,7 +304,7 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
 }
 
 /// Warnings about files are what this command prints itself.
-fn open_quietly(global: &Global, output: &Output) -> Result<toolcrib::Crib, CliError> {
+fn open_quietly(global: &Global, output: &Output) -> Result<Crib, CliError> {
     let crib = super::options(global).open()?;
     for warning in crib.setting_warnings() {
         output.say(&format!("{} {warning}", output.bold("warning:")));
@@ -260,7 +313,7 @@ fn open_quietly(global: &Global, output: &Output) -> Result<toolcrib::Crib, CliE
 }
 
 /// Where the tools of this workspace and of its user are.
-fn tool_directories(crib: &toolcrib::Crib) -> Vec<PathBuf> {
+fn tool_directories(crib: &Crib) -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let workspace = crib.workspace_path().map(Path::to_owned);
     let mut directories = Vec::new();
@@ -275,9 +328,10 @@ fn tool_directories(crib: &toolcrib::Crib) -> Vec<PathBuf> {
     directories
 }
 
-/// The files that were named, and those in the directories that were.
-fn named(paths: &[PathBuf]) -> Result<Vec<Checked>, CliError> {
+/// The files that were named, those in the directories that were, and tools of the store.
+fn named(paths: &[PathBuf], global: &Global, output: &Output) -> Result<Vec<Checked>, CliError> {
     let mut files = Vec::new();
+    let mut crib = None;
     for path in paths {
         let shown = path.display().to_string();
         if path.as_os_str() == "-" {
@@ -305,12 +359,29 @@ fn named(paths: &[PathBuf]) -> Result<Vec<Checked>, CliError> {
         } else if path.exists() {
             files.push(one(path.clone()));
         } else {
-            let message = format!("there is no file `{}`", text::shorten(&shown, 200));
-            return Err(CliError::usage(message)
-                .with_hint("name a `.yaml` or `.json` file, a directory of them, or `-`"));
+            if crib.is_none() {
+                crib = Some(open_quietly(global, output)?);
+            }
+            let found = crib.as_ref().and_then(|crib| {
+                let entry = crib.registry().find(&shown).ok()?;
+                let record = stored::record(&entry, crib)?;
+                Some(Checked::stored(&entry, &record, crib))
+            });
+            files.push(found.unwrap_or_else(|| Err(no_file(&shown)))?);
         }
     }
     Ok(files)
+}
+
+fn no_file(shown: &str) -> CliError {
+    let shown = text::shorten(shown, 200);
+    let message = match shown.contains('/') && !shown.contains('.') {
+        true => format!("there is neither a file nor a stored tool `{shown}`"),
+        false => format!("there is no file `{shown}`"),
+    };
+    CliError::usage(message).with_hint(
+        "name a `.yaml` or `.json` file, a directory of them, `-`, or a stored tool as `bundle/slug`",
+    )
 }
 
 fn one(path: PathBuf) -> Checked {
@@ -356,9 +427,15 @@ fn read(path: &Path) -> Result<Vec<u8>, Box<Problem>> {
 /// Puts right what is certain, and writes the file if that made it better.
 fn fix(file: &mut Checked) -> Result<(), CliError> {
     let Some(path) = &file.path else {
-        return Err(CliError::usage(
-            "`--fix` changes files, and standard input is none",
-        ));
+        let what = match &file.stored {
+            Some(_) => format!("`{}` is kept in the store", text::visible(&file.shown)),
+            None => "standard input is none".to_owned(),
+        };
+        let error = CliError::usage(format!("`--fix` changes files, and {what}"));
+        return Err(match &file.stored {
+            Some(_) => error.with_hint(format!("`toolcrib edit {}` changes it", word(&file.shown))),
+            None => error,
+        });
     };
     if !file.problems.iter().any(|problem| problem.fix.is_some()) {
         return Ok(());
@@ -434,12 +511,11 @@ fn add_losses(files: &mut [Checked], provider: Provider, global: &Global) {
     };
     let name = provider.as_str();
     for file in files {
-        let Some(definition) = &file.definition else {
-            continue;
-        };
-        let made = match definition {
-            FileDefinition::Command(definition) => spec_of(definition, &lookup),
-            FileDefinition::Http(definition) => Ok(http_spec_of(definition)),
+        let made = match (&file.definition, &file.stored) {
+            (Some(FileDefinition::Command(definition)), _) => spec_of(definition, &lookup),
+            (Some(FileDefinition::Http(definition)), _) => Ok(http_spec_of(definition)),
+            (None, Some(spec)) => Ok(spec.as_ref().clone()),
+            (None, None) => continue,
         };
         let made =
             made.map(|spec| wire::definition(&spec, provider, &DefinitionOptions::default()));
@@ -514,11 +590,15 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
             ));
         }
     }
-    let tools = match files.len() {
-        0 => "no tools here: `toolcrib init` makes a directory for them with one that works"
-            .to_owned(),
-        1 => "1 file".to_owned(),
-        many => format!("{many} files"),
+    let in_store = files.iter().filter(|file| file.stored.is_some()).count();
+    let tools = match (files.len() - in_store, in_store) {
+        (0, 0) => {
+            "no files of tools here: `toolcrib init` makes a directory for them with one that works"
+                .to_owned()
+        }
+        (files, 0) => count(files, "file"),
+        (0, stored) => count(stored, "stored tool"),
+        (files, stored) => format!("{}, {}", count(files, "file"), count(stored, "stored tool")),
     };
     output.line(&match (files.len(), errors, warnings) {
         (0, ..) => tools,
@@ -572,7 +652,7 @@ fn print_json(files: &[Checked], errors: usize, warnings: usize, fails: bool, ou
             let fixed: Vec<&str> = file.fixed.iter().map(|problem| problem.code).collect();
             json!({
                 "file": file.shown,
-                "tool": file.definition.as_ref().map(|definition| definition.name().as_str()),
+                "tool": file.tool(),
                 "problems": file.problems,
                 "fixed": fixed,
             })

@@ -7,6 +7,11 @@ use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::{Line, Terminal, Wake};
 
+/// What a "no" comes to. Who said it needs no advice about it.
+pub(super) fn declined(message: &str) -> CliError {
+    CliError::from(ToolError::new(ErrorCode::ApprovalDenied, message)).with_hint("you said no")
+}
+
 /// Asks on the terminal; without one it is refused (exit 6), naming `--yes`.
 pub(super) fn confirmed(
     question: &str,

@@ -13,7 +13,7 @@ use toolcrib::definition::Severity;
 use toolcrib::source::{FileKind, ToolFile};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::tool_file::{self, Overwrite, find, no_such};
+use super::tool_file::{self, Overwrite, find, not_found};
 use super::{Done, open};
 use crate::args::{EditArgs, Global};
 use crate::failure::CliError;
@@ -132,7 +132,7 @@ fn not_a_file(word: &str, files: &[ToolFile], crib: &Crib) -> CliError {
                 "`toolcrib new NAME --kind alias` makes a tool of your own out of it; `toolcrib disable {name}` switches it off"
             ))
         }
-        Err(_) => no_such("tool", word, files),
+        Err(error) => not_found(error, word, files),
     }
 }
 

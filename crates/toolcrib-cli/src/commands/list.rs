@@ -7,15 +7,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib::crib::BundleView;
+use toolcrib::crib::{BundleKind, BundleView};
+use toolcrib::definition::Body;
 use toolcrib::model::ids::{BundleId, ToolId};
 use toolcrib::model::manifest::ToolKind;
-use toolcrib::registry::{Availability, Entry};
-use toolcrib::source::{Report, Standing, ToolFile};
+use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::source::{FileDefinition, Report, Standing, ToolFile};
 use toolcrib::store::{Damage, StoredTool};
 use toolcrib::{Crib, Effects};
 
-use super::{Done, source, standing, stored};
+use super::{Done, source, standing, stored, word};
 use crate::args::ListArgs;
 use crate::failure::CliError;
 use crate::output::Output;
@@ -48,6 +49,13 @@ pub(super) struct Row<'a> {
     /// What a person should know before trusting its looks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'static str>,
+    #[serde(rename = "bundleID", skip_serializing_if = "Option::is_none")]
+    bundle_id: Option<BundleId>,
+    display_name: String,
+    #[serde(rename = "type")]
+    kind: ToolKind,
+    is_enabled: bool,
+    is_built_in: bool,
     /// What only tools of the store have.
     #[serde(flatten)]
     stored: Option<Stored>,
@@ -57,31 +65,37 @@ pub(super) struct Row<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Stored {
-    #[serde(rename = "bundleID")]
-    bundle_id: BundleId,
     #[serde(rename = "toolID")]
     tool_id: ToolId,
-    display_name: String,
-    #[serde(rename = "type")]
-    kind: ToolKind,
-    is_enabled: bool,
     created_at: Timestamp,
     modified_at: Timestamp,
 }
 
-impl Stored {
-    fn of(record: &StoredTool) -> Self {
-        let head = &record.head;
-        Stored {
-            bundle_id: record.key.bundle,
-            tool_id: head.tool_id,
-            display_name: head.display_name.clone(),
-            kind: head.kind,
-            is_enabled: head.is_enabled,
-            created_at: head.created_at,
-            modified_at: head.modified_at,
-        }
+/// How a tool is made, also where no record says so.
+fn kind(file: Option<&ToolFile>, record: Option<&StoredTool>) -> ToolKind {
+    let definition = file.and_then(|file| file.definition.as_ref());
+    match (record, definition) {
+        (Some(record), _) => record.head.kind,
+        (None, Some(FileDefinition::Http(_))) => ToolKind::Http,
+        (None, Some(FileDefinition::Command(definition))) => match definition.body {
+            Body::Alias { .. } => ToolKind::Alias,
+            Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => ToolKind::Command,
+        },
+        // A file that cannot be read.
+        (None, None) if file.is_some() => ToolKind::Command,
+        (None, None) => ToolKind::Rust,
     }
+}
+
+/// Whether a tool's own switch is on, whatever else keeps it off.
+fn is_enabled(entry: &Entry) -> bool {
+    let by_switch = |obstacle: &Availability| match obstacle {
+        Availability::Disabled { reason, .. } => {
+            reason == "the tool is switched off" || reason.contains("isEnabled")
+        }
+        Availability::Ready | Availability::Unavailable { .. } => false,
+    };
+    !entry.obstacles().iter().any(by_switch)
 }
 
 /// All that rows are made from.
@@ -107,6 +121,13 @@ impl<'c> Listing<'c> {
         });
         let by_name = || Some(self.crib.registry().shadower(entry)?.spec().reference());
         let usage = self.crib.usage(entry);
+        let record = stored::record(entry, self.crib);
+        let record = record.as_deref();
+        let title = match record {
+            Some(record) => Some(record.head.display_name.as_str()),
+            None => spec.title.as_deref(),
+        };
+        let title = title.filter(|title| !title.is_empty());
         Row {
             name: spec.name.as_str(),
             slug: spec.slug.as_str(),
@@ -123,7 +144,19 @@ impl<'c> Listing<'c> {
             file: file.map(|file| file.shown.as_str()),
             shadowed_by: by_file.or_else(by_name),
             warnings: spec.warnings(),
-            stored: stored::record(entry, self.crib).as_deref().map(Stored::of),
+            bundle_id: entry.bundle_id(),
+            display_name: title.unwrap_or(spec.slug.as_str()).to_owned(),
+            kind: kind(file, record),
+            is_enabled: match record {
+                Some(record) => record.head.is_enabled,
+                None => is_enabled(entry),
+            },
+            is_built_in: entry.source() == Source::BuiltIn,
+            stored: record.map(|record| Stored {
+                tool_id: record.head.tool_id,
+                created_at: record.head.created_at,
+                modified_at: record.head.modified_at,
+            }),
         }
     }
 
@@ -142,9 +175,32 @@ impl<'c> Listing<'c> {
         }
     }
 
-    /// Whether a call by its name reaches another tool.
-    fn is_shadowed(&self, entry: &Entry) -> bool {
-        self.crib.registry().shadower(entry).is_some()
+    /// A tool's name; of a stored one its reference, where a call by the name reaches another tool: versions are told apart by it. For
+    /// people a mark tells of looks that may deceive.
+    pub(super) fn called(&self, entry: &Entry, plain: bool) -> String {
+        let spec = entry.spec();
+        let is_stored = entry.source() == Source::Store;
+        let name = match is_stored && self.crib.registry().shadower(entry).is_some() {
+            true => spec.reference(),
+            false => spec.name.to_string(),
+        };
+        match plain || spec.warnings().is_empty() {
+            true => name,
+            false => format!("{name} (!)"),
+        }
+    }
+
+    /// Says what the mark behind a name means.
+    pub(super) fn explain_mark(shown: &[&Arc<Entry>], output: &Output) {
+        let marked = shown
+            .iter()
+            .find(|entry| !entry.spec().warnings().is_empty());
+        if let Some(entry) = marked.filter(|_| !output.plain()) {
+            let reference = word(&entry.spec().reference());
+            output.say(&output.dim(&format!(
+                "(!) it may not be what it looks like: toolcrib show {reference}"
+            )));
+        }
     }
 }
 
@@ -179,16 +235,19 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         output.document(&rows.chain(lost).collect::<Vec<_>>());
         return Ok(ExitCode::SUCCESS);
     }
+    // Programs count columns: with `--plain` they are the same whatever there is. A version that has not the name is told by its
+    // reference.
     let columns = Columns {
-        version: has_versions(&shown),
+        version: !output.plain() && has_versions(&shown),
         state: args.all,
-        name: args.bundle.is_none() || args.all,
+        plain: output.plain(),
     };
     let rows = shown.iter().map(|entry| columns.cells(entry, &listing));
     let lost = damaged.iter().map(|damage| columns.damaged(damage, crib));
     let rows: Vec<Vec<String>> = rows.chain(lost).collect();
     if !rows.is_empty() || output.plain() {
         output.table(&columns.headings(), &rows);
+        Listing::explain_mark(&shown, output);
     }
     let files = &listing.files;
     let is_filtered = args.bundle.is_some() || !args.tags.is_empty();
@@ -207,7 +266,9 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         false => "toolcrib list --all",
     };
     match (shown.is_empty(), reasons.first()) {
-        (true, None) if is_filtered => output.say("there is no such tool"),
+        (true, None) if is_filtered => {
+            output.say(&nothing(args, crib)?);
+        }
         (true, Some(reason)) if reasons.len() == 1 => {
             output.say(&format!("no tool can run here: {reason}"));
         }
@@ -281,6 +342,22 @@ fn damaged_json(damage: &Damage, crib: &Crib) -> Value {
     row
 }
 
+/// Why there is nothing to list where somebody asked for a bundle or for tags.
+fn nothing(args: &ListArgs, crib: &Crib) -> Result<String, CliError> {
+    let Some(bundle) = &args.bundle else {
+        return Ok("no tool has these tags".to_owned());
+    };
+    let view = crib.bundle(bundle)?;
+    let slug = word(view.bundle.slug.as_str());
+    Ok(match (view.tools, view.kind) {
+        (0, BundleKind::Store) => {
+            format!("there is no tool in it: `toolcrib bundle add {slug} FILE` puts one there")
+        }
+        (0, _) => "there is no tool in it".to_owned(),
+        _ => "none of its tools has these tags".to_owned(),
+    })
+}
+
 /// What most of the tools that cannot run lack, as a workspace, and how many they are; `None` if no two of them lack the same.
 fn shared_lack(all: &[Arc<Entry>]) -> Option<(usize, String)> {
     let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
@@ -321,8 +398,8 @@ struct Columns {
     version: bool,
     /// How it stands.
     state: bool,
-    /// The bare name, also where a call by it reaches another tool.
-    name: bool,
+    /// For programs: nothing but the name stands in its column.
+    plain: bool,
 }
 
 impl Columns {
@@ -356,16 +433,7 @@ impl Columns {
 
     fn cells(&self, entry: &Arc<Entry>, listing: &Listing<'_>) -> Vec<String> {
         let spec = entry.spec();
-        let mark = if spec.warnings().is_empty() {
-            ""
-        } else {
-            " (!)"
-        };
-        let name = match !self.name && listing.is_shadowed(entry) {
-            true => spec.reference(),
-            false => spec.name.to_string(),
-        };
-        let mut cells = vec![format!("{name}{mark}")];
+        let mut cells = vec![listing.called(entry, self.plain)];
         if self.version {
             cells.push(spec.version.to_string());
         }

@@ -17,6 +17,7 @@ use super::{Done, open};
 use crate::args::{Global, NewArgs};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::wrap;
 
 const SHELL: &str = include_str!("new/shell.yaml");
 const STEPS: &str = include_str!("new/steps.yaml");
@@ -158,10 +159,12 @@ fn report(name: &str, path: &PathBuf, crib: &Crib, output: &Output) {
 
 /// What to type next.
 fn next(lines: &[(&str, &str)], output: &Output) {
-    let width = lines.iter().map(|(command, _)| command.len()).max();
-    let width = width.unwrap_or_default();
+    let width = lines.iter().map(|(command, _)| wrap::width(command)).max();
     for (command, what) in lines {
-        output.say(&format!("  {command:width$}   {}", output.dim(what)));
+        let pad = width
+            .unwrap_or_default()
+            .saturating_sub(wrap::width(command));
+        output.say(&format!("  {command}{:pad$}   {}", "", output.dim(what)));
     }
 }
 

@@ -10,8 +10,8 @@ use toolcrib::source::ToolFile;
 use toolcrib::store::StoredTool;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::confirm::confirmed;
-use super::tool_file::{find, no_such};
+use super::confirm::{confirmed, declined};
+use super::tool_file::{find, not_found};
 use super::{Done, open, stored, word};
 use crate::args::{Global, RmArgs};
 use crate::failure::CliError;
@@ -34,11 +34,7 @@ pub(super) fn rm(args: &RmArgs, global: &Global, output: &Output) -> Done {
     match (file, found) {
         (Some(file), _) => of_file(args, file, &crib, global, output),
         (None, Ok(entry)) => Err(read_only(&entry)),
-        (None, Err(error)) if error.code() != ErrorCode::ToolNotFound => Err(error.into()),
-        (None, Err(error)) => Err(match error.message().contains("did you mean") {
-            true => error.into(),
-            false => no_such("tool", &args.tool, &report.files),
-        }),
+        (None, Err(error)) => Err(not_found(error, &args.tool, &report.files)),
     }
 }
 
@@ -70,12 +66,14 @@ fn version(
     }
     let question = format!("remove `{}` for good? [y/n] ", visible(&reference));
     agree(args, &question, global, output)?;
+    let names = stored::Names::of(std::slice::from_ref(entry), crib);
     // By its id: the very record that was named, whatever has its reference by now.
     crib.delete_tool(&record.head.tool_id.to_string())?;
     if output.json() {
         output.document(&json!({"removed": [reference]}));
     } else {
         output.say(&format!("removed `{}`", visible(&reference)));
+        names.say_changes(crib, output);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -113,7 +111,7 @@ fn agree(args: &RmArgs, question: &str, global: &Global, output: &Output) -> Res
     if args.yes || confirmed(question, global, output)? {
         return Ok(());
     }
-    Err(ToolError::new(ErrorCode::ApprovalDenied, "nothing was removed").into())
+    Err(declined("nothing was removed"))
 }
 
 fn read_only(entry: &Entry) -> CliError {

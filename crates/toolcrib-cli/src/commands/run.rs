@@ -17,7 +17,7 @@ use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Registry;
 use toolcrib::{CallRequest, Caller, Crib, ErrorCode, EventKind, Outcome, OutputStream, ToolError};
 
-use super::{Answerer, Done, open_to_run, warn_of_shadowed};
+use super::{Answerer, Done, open_to_run, warn_of_shadowed, word};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
 use crate::failure::CliError;
@@ -95,8 +95,8 @@ fn request(
         (_, Ok(arguments)) => arguments,
         // Rather than about words, tell about the tool that is not there.
         (None, Err(_)) => JsonObject::new(),
-        (Some(spec), Err(error)) => {
-            let hint = format!("`toolcrib show {}` lists the parameters", spec.name);
+        (Some(_), Err(error)) => {
+            let hint = format!("`toolcrib show {}` lists the parameters", word(&args.tool));
             return Err(CliError::usage(error.message).with_hint(hint));
         }
     };

@@ -58,7 +58,8 @@ pub(super) fn search(args: &SearchArgs, global: &Global, output: &Output) -> Don
 
 fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Output) {
     let entries: Vec<&Arc<Entry>> = found.iter().map(|found| &found.entry).collect();
-    let with_version = has_versions(&entries);
+    // Programs count columns: with `--plain` they are the same whatever was found.
+    let with_version = !output.plain() && has_versions(&entries);
     let mut headings = vec!["NAME", "BUNDLE"];
     if with_version {
         headings.push("VERSION");
@@ -69,11 +70,10 @@ fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Outp
     headings.push("DESCRIPTION");
     let rows = entries.iter().map(|entry| {
         let spec = entry.spec();
-        let mark = match spec.warnings().is_empty() {
-            true => "",
-            false => " (!)",
-        };
-        let mut cells = vec![format!("{}{mark}", spec.name), spec.bundle.to_string()];
+        let mut cells = vec![
+            listing.called(entry, output.plain()),
+            spec.bundle.to_string(),
+        ];
         if with_version {
             cells.push(spec.version.to_string());
         }
@@ -85,6 +85,7 @@ fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Outp
         cells
     });
     output.table(&headings, &rows.collect::<Vec<_>>());
+    Listing::explain_mark(&entries, output);
 }
 
 /// Says what could be meant where nothing was found.

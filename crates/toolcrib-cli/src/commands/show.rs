@@ -23,6 +23,8 @@ struct Whole<'a> {
     #[serde(flatten)]
     row: Row<'a>,
     aliases: &'a [toolcrib::WireName],
+    /// S4's word for it.
+    arg_schema: &'a Value,
     input_schema: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'a Value>,
@@ -77,6 +79,7 @@ pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
         output.document(&Whole {
             row: listing.row(&entry),
             aliases: &spec.aliases,
+            arg_schema: spec.input_schema.as_value(),
             input_schema: spec.input_schema.as_value(),
             output_schema: spec.output_schema.as_ref().map(|schema| schema.as_value()),
             asks: spec.asks.as_deref(),

@@ -1,5 +1,6 @@
 //! Tools of the store, as the verbs need them that show, switch, edit and remove tools.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -7,7 +8,7 @@ use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::definition::Problem;
 use toolcrib::model::manifest::ToolManifest;
 use toolcrib::model::text::visible;
-use toolcrib::registry::{Entry, Source};
+use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::store::StoredTool;
 use toolcrib::store::archive::Reach;
 use toolcrib::{Crib, ErrorCode, ToolError};
@@ -17,6 +18,9 @@ use super::{standing, tool_file, word};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::wrap;
+
+/// What a version looks like.
+pub(super) const VERSION_HINT: &str = "a short text without spaces, as `v2` or `2026-11`";
 
 /// The record of a tool of the store; none for others.
 pub(super) fn record(entry: &Entry, crib: &Crib) -> Option<Arc<StoredTool>> {
@@ -52,6 +56,8 @@ pub(super) fn as_json(
         ("effects", json!(spec.effects)),
         ("digest", json!(entry.digest())),
         ("availability", json!(entry.availability())),
+        ("aliases", json!(spec.aliases)),
+        ("inputSchema", json!(spec.input_schema.as_value())),
     ] {
         fields.insert(key.to_owned(), value);
     }
@@ -176,6 +182,16 @@ pub(super) fn further_problems(
 
 /// Says what to type next about a tool that was just put or changed, and what keeps it from being called.
 pub(super) fn say_next(reference: &str, crib: &Crib, output: &Output) {
+    say_next_after(None, reference, crib, output);
+}
+
+/// The same behind another line.
+pub(super) fn say_next_after(
+    first: Option<(String, &'static str)>,
+    reference: &str,
+    crib: &Crib,
+    output: &Output,
+) {
     let Ok(entry) = crib.registry().find(reference) else {
         return;
     };
@@ -184,10 +200,15 @@ pub(super) fn say_next(reference: &str, crib: &Crib, output: &Output) {
     }
     let shown = word(reference);
     let call = visible(&call_line_of(&entry, crib)).into_owned();
-    let lines = [
-        (format!("toolcrib show {shown}"), "what it takes"),
-        (format!("toolcrib run {call}"), "call it"),
-    ];
+    let last = match entry.availability() {
+        Availability::Ready => (format!("toolcrib run {call}"), "call it"),
+        Availability::Disabled { .. } | Availability::Unavailable { .. } => (
+            format!("toolcrib explain {shown}"),
+            "what keeps it from running",
+        ),
+    };
+    let show = (format!("toolcrib show {shown}"), "what it takes");
+    let lines: Vec<(String, &str)> = first.into_iter().chain([show, last]).collect();
     let width = lines.iter().map(|(line, _)| wrap::width(line)).max();
     for (line, what) in &lines {
         let pad = width.unwrap_or_default().saturating_sub(wrap::width(line));
@@ -201,11 +222,11 @@ pub(super) fn call_line_of(entry: &Arc<Entry>, crib: &Crib) -> String {
     let line = call_line(spec);
     let named = crib.registry().find(spec.name.as_str());
     if named.is_ok_and(|named| Arc::ptr_eq(&named, entry)) {
-        return line;
+        return word(&line);
     }
     match line.strip_prefix(spec.name.as_str()) {
-        Some(rest) => format!("{}{rest}", word(&spec.reference())),
-        None => line,
+        Some(rest) => word(&format!("{}{rest}", spec.reference())),
+        None => word(&line),
     }
 }
 
@@ -219,6 +240,38 @@ pub(super) fn versions(record: &StoredTool, crib: &Crib) -> Vec<Arc<StoredTool>>
 /// Whether a word of the command line says which version it means: by `@`, or by an id.
 pub(super) fn names_version(word: &str) -> bool {
     word.contains('@') || toolcrib::model::ids::ToolId::parse(word).is_ok()
+}
+
+/// Which tools have the names that a change is about, to say who has them after it.
+pub(super) struct Names(BTreeMap<String, Option<String>>);
+
+impl Names {
+    /// The names of these tools, as they are before the change.
+    pub(super) fn of(entries: &[Arc<Entry>], crib: &Crib) -> Self {
+        let names = entries.iter().map(|entry| entry.spec().name.to_string());
+        Names(
+            names
+                .map(|name| (name.clone(), holder(&name, crib)))
+                .collect(),
+        )
+    }
+
+    /// Says which names lead to another tool than before.
+    pub(super) fn say_changes(&self, crib: &Crib, output: &Output) {
+        for (name, before) in &self.0 {
+            let now = holder(name, crib);
+            if let Some(now) = now.filter(|now| before.as_ref() != Some(now) && before.is_some()) {
+                let (name, now) = (visible(name), visible(&now));
+                output.say(&format!("`{name}` is `{now}` from now on"));
+            }
+        }
+    }
+}
+
+/// Which tool a call by a name reaches; none where nothing is offered by it.
+fn holder(name: &str, crib: &Crib) -> Option<String> {
+    let entry = crib.registry().find(name).ok()?;
+    (!entry.is_off()).then(|| entry.spec().reference())
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use std::time::Instant;
 use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use toolcrib::source::ToolFile;
 use toolcrib::trial::{Bench, Consent, TestReport, TestStatus, Trial};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
@@ -23,14 +22,16 @@ use crate::progress;
 use crate::prompt::Screen;
 use crate::signals::Stops;
 
-use choose::{Chosen, choose};
+pub(super) use choose::Origin;
+use choose::{Chosen, choose, prepare};
 pub(super) use print::{as_json, in_one_line, summary};
 
 pub(super) fn test(args: &TestArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
     let report = crib.tool_files();
     let chosen = choose(&args.tests, &report.files, &crib)?;
-    let bench = bench(&crib, args.yes);
+    let mut bench = bench(&crib, args.yes);
+    prepare(&mut bench, &chosen, &crib)?;
     let jobs = args.jobs.map_or_else(cores, usize::from);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -101,12 +102,12 @@ async fn run(
             print::broken(file, output);
         }
     }
-    let trials: Vec<(&ToolFile, Trial)> = chosen
+    let trials: Vec<(&Origin<'_>, Trial)> = chosen
         .tools
         .iter()
-        .flat_map(|tool| tool.trials().map(|trial| (tool.file, trial)))
+        .flat_map(|tool| tool.trials().map(|trial| (&tool.origin, trial)))
         .collect();
-    let files: Vec<&ToolFile> = trials.iter().map(|(file, _)| *file).collect();
+    let origins: Vec<&Origin<'_>> = trials.iter().map(|(origin, _)| *origin).collect();
     let tests: Vec<Trial> = trials.into_iter().map(|(_, trial)| trial).collect();
     let reports = run_tests(
         bench,
@@ -116,7 +117,7 @@ async fn run(
         output,
         |index, report| {
             if !output.json() {
-                print::report(report, &tests[index], files[index], output);
+                print::report(report, &tests[index], origins[index], output);
             }
         },
     )
@@ -124,8 +125,8 @@ async fn run(
     if output.json() {
         let tests: Vec<_> = reports
             .iter()
-            .zip(&files)
-            .map(|(report, file)| as_json(report, file))
+            .zip(&origins)
+            .map(|(report, origin)| as_json(report, origin))
             .collect();
         let count = |status| {
             reports

@@ -122,6 +122,17 @@ pub(super) fn problem_json(problem: &Problem) -> Value {
     })
 }
 
+/// Why there is no tool of this name, in the words of the registry where those say more than that. Files that cannot be loaded have
+/// names that only we know.
+pub(super) fn not_found(error: ToolError, word: &str, files: &[ToolFile]) -> CliError {
+    let is_bare = !word.contains(['/', '@', '+']);
+    let says_more = error.message().contains("did you mean") || !is_bare;
+    match error.code() == ErrorCode::ToolNotFound && !says_more {
+        true => no_such("tool", word, files),
+        false => error.into(),
+    }
+}
+
 /// What a word of the command line should have been.
 pub(super) fn no_such(kind: &str, word: &str, files: &[ToolFile]) -> CliError {
     let near = text::nearest(word, files.iter().map(|file| file.name.as_str()));

@@ -17,7 +17,9 @@ use toolcrib::source::{FileDefinition, ToolFile};
 use toolcrib::trial::{TestReport, TestStatus, Trial};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::test::{as_json, bench, cancel_on_interrupt, cores, in_one_line, run_tests, summary};
+use super::test::{
+    Origin, as_json, bench, cancel_on_interrupt, cores, in_one_line, run_tests, summary,
+};
 use super::tool_file::{find, no_such, problem_json};
 use super::{Done, open};
 use crate::args::{Global, WatchArgs};
@@ -136,7 +138,10 @@ impl Watch<'_> {
             .filter(|problem| problem.severity == Severity::Error)
             .count();
         if output.json() {
-            let tests: Vec<Value> = reports.iter().map(|report| as_json(report, file)).collect();
+            let tests: Vec<Value> = reports
+                .iter()
+                .map(|report| as_json(report, &Origin::of(file)))
+                .collect();
             let problems: Vec<Value> = file.problems.iter().map(problem_json).collect();
             output.ndjson(&json!({
                 "time": Timestamp::now().to_string(),

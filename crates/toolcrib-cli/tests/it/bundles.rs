@@ -92,18 +92,18 @@ fn a_new_bundle_has_s4s_fields_and_a_slug_and_an_id_of_its_own() {
     assert_eq!(
         shape,
         json!({"schemaVersion": "1", "bundleID": id, "slug": "acme", "displayName": "Acme API",
-            "description": "", "isEnabled": true, "isBuiltIn": false, "createdAt": "T", "modifiedAt": "T"})
+            "description": "", "isEnabled": true, "isBuiltIn": false, "createdAt": "T", "modifiedAt": "T", "kind": "store", "tools": 0})
     );
     // The slug is taken, the id is taken, the slug is reserved, the id is none, the slug is none.
     test.run(&["bundle", "new", "acme"])
         .exits(9)
-        .says("CONFLICT");
+        .says("CONFLICT: take another slug; `toolcrib bundle show acme`");
     test.run(&["bundle", "new", "other", "--id", id])
         .exits(9)
         .says("`acme` has the id");
     test.run(&["bundle", "new", "core"])
         .exits(9)
-        .says("READ_ONLY");
+        .says("READ_ONLY: take another slug");
     test.run(&["bundle", "new", "x", "--id", "7"]).exits(2);
     for slug in ["a_b", "a b", "", "a/b", "a\u{202e}b"] {
         let ran = test.run(&["bundle", "new", slug]).exits(2);
@@ -446,4 +446,121 @@ fn a_damaged_tool_is_listed_with_its_reason() {
     let ran = test.run(&["run", "acme/greet@v1"]).exits(3);
     assert!(ran.stderr.contains("doctor --fix"), "{ran:?}");
     assert!(!ran.stderr.contains("Look for the right name"), "{ran:?}");
+}
+
+#[test]
+fn what_a_bundle_says_about_itself_can_be_changed_and_the_rest_stays() {
+    let test = acme();
+    let before = test.run(&["bundle", "show", "acme", "--json"]).json();
+    test.run(&["bundle", "edit", "acme"]).exits(2);
+    let words = ["bundle", "edit", "acme", "--name", "Acme API", "--json"];
+    let after = test.run(&words).exits(0).json();
+    assert_eq!(after["displayName"], "Acme API");
+    for field in [
+        "bundleID",
+        "slug",
+        "description",
+        "isEnabled",
+        "createdAt",
+        "tools",
+    ] {
+        assert_eq!(after[field], before[field], "{field}");
+    }
+    test.run(&[
+        "bundle",
+        "edit",
+        "acme",
+        "--slug",
+        "other",
+        "--description",
+        "",
+    ])
+    .exits(0)
+    .says("its tools are called `other/…` from now on");
+    test.run(&["run", "other/greet"]).exits(0);
+    test.run(&["bundle", "show", "acme"]).exits(3);
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    test.run(&["bundle", "edit", "other", "--slug", "acme"])
+        .exits(9)
+        .says("take another slug");
+    test.run(&["bundle", "edit", "other", "--slug", "a b"])
+        .exits(2)
+        .says("letters and digits of any script");
+    test.run(&["bundle", "edit", "core", "--name", "x"])
+        .exits(9)
+        .says("READ_ONLY");
+    test.run(&["bundle", "rm", "other", "--yes"]).exits(0);
+    test.run(&["bundle", "edit", "other", "--name", "x"])
+        .exits(9)
+        .says("toolcrib bundle restore other");
+}
+
+#[test]
+fn of_two_bundles_in_the_bin_with_one_slug_none_is_guessed() {
+    let test = acme();
+    let id = test.run(&["bundle", "show", "acme", "--json"]).json()["bundleID"].clone();
+    test.run(&["bundle", "restore", "acme"])
+        .exits(9)
+        .says("toolcrib bundle list --all");
+    test.run(&["bundle", "rm", "acme", "--yes"]).exits(0);
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    test.run(&["bundle", "restore", "acme"])
+        .exits(9)
+        .says("toolcrib bundle edit acme --slug NEW");
+    test.run(&["bundle", "rm", "acme", "--yes"]).exits(0);
+    let refused = test
+        .run(&["bundle", "restore", "acme", "--json"])
+        .exits(9)
+        .json();
+    let ids = refused["error"]["details"]["bundleIDs"].as_array().unwrap();
+    assert_eq!((ids.len(), &ids[1]), (2, &id), "{refused}");
+    test.run(&["bundle", "restore", "acme"])
+        .exits(9)
+        .says("2 bundles called `acme` are in the bin")
+        .says("1 tool, there since");
+    test.run(&["bundle", "restore", id.as_str().unwrap()])
+        .exits(0)
+        .prints("acme is back, with 1 tool\n");
+}
+
+#[test]
+fn a_bundle_that_is_not_there_is_looked_for_among_bundles() {
+    let test = Test::new();
+    for verb in ["show", "enable", "rm", "restore"] {
+        let ran = test.run(&["bundle", verb, "nope"]).exits(3);
+        assert_eq!(
+            ran.stderr,
+            "error: bundle not found: `nope`\n  BUNDLE_NOT_FOUND: Look for the right bundle with `toolcrib bundle list --all`.\n"
+        );
+    }
+}
+
+#[test]
+fn who_has_a_name_after_a_change_is_said() {
+    let test = acme();
+    test.run(&["bundle", "new", "zz"]).exits(0);
+    test.run(&["bundle", "add", "zz", "greet.yaml"]).exits(0);
+    let now = "`greet` is `acme/greet@v1` from now on";
+    test.run(&["bundle", "disable", "zz"]).exits(0).says(now);
+    test.run(&["bundle", "enable", "zz"])
+        .exits(0)
+        .says("`greet` is `zz/greet@v1` from now on");
+    test.run(&["bundle", "rm", "zz", "--yes"])
+        .exits(0)
+        .says(now);
+    test.run(&["bundle", "restore", "zz"]).exits(0);
+    test.run(&["rm", "zz/greet", "--yes"]).exits(0).says(now);
+}
+
+#[test]
+fn a_slug_that_begins_with_a_dash_is_said_as_it_is() {
+    let test = Test::new();
+    let ran = test.run(&["bundle", "new", "--", "-rf"]).exits(0);
+    assert!(ran.stdout.starts_with("made the bundle -rf ("), "{ran:?}");
+    assert!(
+        ran.stderr.contains("toolcrib bundle add -- -rf FILE"),
+        "{ran:?}"
+    );
+    let ran = test.run(&["bundle", "rm", "--yes", "--", "-rf"]).exits(0);
+    assert!(ran.stdout.starts_with("-rf is in the bin"), "{ran:?}");
 }

@@ -58,7 +58,7 @@ fn a_list_has_one_version_of_each_tool_and_with_all_every_one() {
     );
     test.run(&["list", "--tag", "none"])
         .exits(0)
-        .says("there is no such tool");
+        .says("no tool has these tags");
     test.run(&["list", "--bundle", "acmee"])
         .exits(3)
         .says("acme");
@@ -101,9 +101,9 @@ fn show_says_which_record_it_is_and_how_it_was_used() {
 #[test]
 fn one_version_is_switched_and_the_other_takes_its_name() {
     let test = two_versions();
-    test.run(&["disable", "acme/greet"])
+    test.run(&["disable", "acme/greet@v2"])
         .exits(0)
-        .says("`acme/greet@v2` is off");
+        .says("`acme/greet@v2` is off\n`greet` is `acme/greet@v1` from now on");
     let shown = test.run(&["show", "greet", "--json"]).exits(0).json();
     assert_eq!(shown["version"], "v1");
     let off = test
@@ -113,7 +113,12 @@ fn one_version_is_switched_and_the_other_takes_its_name() {
     assert_eq!(off["isEnabled"], false);
     test.run(&["run", "acme/greet@v2"])
         .exits(3)
-        .says("toolcrib enable acme/greet@v2");
+        .says("`acme/greet@v2` is disabled")
+        .says("toolcrib enable acme/greet@v2")
+        .says("`toolcrib explain acme/greet@v2` says more");
+    test.run(&["run", "acme/greet@v1", "WHAT=1"])
+        .exits(4)
+        .says("`toolcrib show acme/greet@v1` lists the parameters");
     let rows = test
         .run(&["enable", "acme/greet@v2", "--json"])
         .exits(0)
@@ -123,6 +128,26 @@ fn one_version_is_switched_and_the_other_takes_its_name() {
         test.run(&["show", "greet", "--json"]).json()["version"],
         "v2"
     );
+}
+
+#[test]
+fn a_tool_that_is_switched_off_by_its_name_is_off_in_every_version() {
+    for word in ["greet", "acme/greet", "+greet"] {
+        let test = two_versions();
+        for _ in 0..2 {
+            test.run(&["disable", word])
+                .exits(0)
+                .says("`acme/greet` is off, in 2 versions: v2, v1");
+            test.run(&["run", "greet"]).exits(3).says("TOOL_DISABLED");
+        }
+        let rows = test.run(&["enable", word, "--json"]).exits(0).json();
+        assert_eq!(rows.as_array().unwrap().len(), 2, "{rows}");
+        test.run(&["run", "acme/greet@v1"]).exits(0);
+        assert_eq!(
+            test.run(&["show", "greet", "--json"]).json()["version"],
+            "v2"
+        );
+    }
 }
 
 #[test]
@@ -367,4 +392,234 @@ fn slugs_that_look_like_options_and_slugs_of_any_script_are_tools() {
         test.run(&["rm", "--yes", "--", slug]).exits(0);
         test.run(&["show", &plus]).exits(3);
     }
+}
+
+#[test]
+fn tests_of_stored_tools_run_like_those_of_files() {
+    let test = acme();
+    test.run(&["new", "hello", "--bundle", "acme"]).exits(0);
+    for word in ["hello", "acme/hello", "acme/hello@v1"] {
+        let ran = test.run(&["test", word]).exits(0).says("2 passed");
+        assert!(!ran.stderr.contains("built in"), "{}", ran.stderr);
+    }
+    // Nothing named means everything; a tool without tests says so when it is named.
+    test.run(&["test"]).exits(0).says("2 passed");
+    test.run(&["test", "acme/greet"])
+        .exits(0)
+        .says("`greet` has no tests (acme/greet@v1)");
+    test.run(&["test", "hello:nope"])
+        .exits(3)
+        .says("`hello` has no test `nope`");
+    // One that fails says so, and how to see it.
+    let shown = test.run(&["show", "acme/hello", "--json"]).json();
+    let mut tool = shown.clone();
+    tool["slug"] = json!("wrong");
+    tool["impl"]["tests"][0]["expected"]["output-contains"] = json!("something else");
+    tool.as_object_mut().unwrap().shift_remove("name");
+    let test = test.file("wrong.json", tool.to_string());
+    test.run(&["bundle", "add", "acme", "wrong.json"]).exits(0);
+    let failed = test.run(&["test", "acme/wrong"]).exits(1);
+    assert!(
+        failed.stdout.contains("toolcrib run acme/wrong@v1"),
+        "{}",
+        failed.stdout
+    );
+    let report = test.run(&["test", "acme/wrong", "--json"]).exits(1).json();
+    assert_eq!(report["value"]["tests"][0]["reference"], "acme/wrong@v1");
+    let words = ["test", "acme/wrong:greets-the-world", "--record", "--yes"];
+    test.run(&words)
+        .exits(2)
+        .says("toolcrib edit acme/wrong@v1");
+}
+
+#[test]
+fn the_test_of_a_stored_tool_can_use_another_stored_tool() {
+    let test = acme();
+    let tool = json!({
+        "slug": "greet-ada", "type": "alias", "description": "Greets Ada",
+        "impl": {
+            "base-tool": "acme/greet",
+            "default-parameters": {"WHO": "Ada"},
+            "tests": [{"name": "it", "expected": {"output-contains": "Ada"}}],
+        },
+    });
+    let test = test.file("ada.json", tool.to_string());
+    test.run(&["bundle", "add", "acme", "ada.json"]).exits(0);
+    test.run(&["test", "acme/greet-ada"])
+        .exits(0)
+        .says("1 passed");
+}
+
+#[test]
+fn a_stored_tool_is_checked_by_its_name() {
+    let test = acme();
+    for word in ["greet", "acme/greet", "acme/greet@v1"] {
+        let ran = test.run(&["check", word]).exits(0);
+        assert_eq!(ran.stdout, "1 stored tool: in order\n", "{word}");
+    }
+    let report = test.run(&["check", "acme/greet", "--json"]).exits(0).json();
+    assert_eq!(report["value"]["files"][0]["file"], "acme/greet@v1");
+    test.run(&["check"])
+        .exits(0)
+        .says("1 stored tool was checked when it was put");
+    test.run(&["check", "acme/nope"])
+        .exits(2)
+        .says("there is neither a file nor a stored tool `acme/nope`");
+    test.run(&["check", "--fix", "acme/greet"])
+        .exits(2)
+        .says("toolcrib edit acme/greet@v1");
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_missed_in_the_same_words_by_every_verb() {
+    let test = acme();
+    for (word, why) in [
+        ("acme/nope", "`acme`"),
+        ("nope/greet", "nope"),
+        ("acme/gret", "did you mean"),
+    ] {
+        let shown = test.run(&["show", word, "--json"]).exits(3).json();
+        let message = shown["error"]["message"].as_str().unwrap();
+        assert!(message.contains(why), "{message}");
+        for verb in ["rm", "edit", "test"] {
+            let refused = test.run(&[verb, word, "--json"]).exits(3).json();
+            assert_eq!(refused["error"]["message"], message, "{verb}");
+        }
+    }
+}
+
+#[test]
+fn rows_have_the_same_fields_for_every_kind_of_tool() {
+    let test = acme().file(
+        ".toolcrib/tools/filed.yaml",
+        "description: d\nbash: echo\ntags: [read]\n",
+    );
+    test.run(&["trust", "--yes"]).exits(0);
+    test.run(&["disable", "filed"]).exits(0);
+    let rows = test.run(&["list", "--all", "--json"]).exits(0).json();
+    for row in rows.as_array().unwrap() {
+        for key in [
+            "bundleID",
+            "displayName",
+            "type",
+            "isEnabled",
+            "isBuiltIn",
+            "availability",
+        ] {
+            assert!(row.get(key).is_some(), "{key}: {row}");
+        }
+    }
+    let row = |name: &str| {
+        let mut rows = rows.as_array().unwrap().iter();
+        rows.find(|row| row["name"] == name).unwrap().clone()
+    };
+    let (core, file, stored) = (row("read_file"), row("filed"), row("greet"));
+    assert_eq!(
+        (&core["type"], &core["isBuiltIn"]),
+        (&json!("rust"), &json!(true))
+    );
+    assert_eq!(
+        (&file["type"], &file["isEnabled"]),
+        (&json!("command"), &json!(false))
+    );
+    assert_eq!(stored["displayName"], "greet");
+    for tool in ["read_file", "filed", "acme/greet"] {
+        let shown = test.run(&["show", tool, "--json"]).exits(0).json();
+        assert_eq!(shown["argSchema"], shown["inputSchema"], "{tool}");
+        assert_eq!(shown["argSchema"]["type"], "object", "{tool}");
+    }
+}
+
+#[test]
+fn what_show_prints_can_be_put_into_another_bundle() {
+    let test = acme();
+    test.run(&["bundle", "add", "acme", "weather.json"])
+        .exits(0);
+    test.run(&["run", "greet"]).exits(0);
+    test.run(&["bundle", "new", "other"]).exits(0);
+    for tool in ["greet", "weather"] {
+        let shown = test
+            .run(&["show", &format!("acme/{tool}"), "--json"])
+            .exits(0);
+        std::fs::write(test.workspace().join("copy.json"), &shown.stdout).unwrap();
+        let ran = test.run(&["bundle", "add", "other", "copy.json"]).exits(0);
+        assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+    }
+    let stored: Vec<String> = std::fs::read_dir(test.home().join("bundles"))
+        .unwrap()
+        .filter_map(|bundle| std::fs::read_dir(bundle.unwrap().path()).ok())
+        .flatten()
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    for field in [
+        "availability",
+        "callCount",
+        "\"bundle\"",
+        "digest",
+        "inputSchema",
+    ] {
+        assert!(!stored.iter().any(|text| text.contains(field)), "{field}");
+    }
+    test.run(&["run", "other/greet"])
+        .exits(0)
+        .prints("hello world\n");
+}
+
+#[test]
+fn the_columns_of_plain_lists_do_not_depend_on_what_is_listed() {
+    let columns = |ran: &crate::harness::Ran| {
+        let mut all: Vec<usize> = ran
+            .stdout
+            .lines()
+            .map(|line| line.split('\t').count())
+            .collect();
+        all.dedup();
+        all
+    };
+    let one = acme();
+    let two = two_versions();
+    for (words, expected) in [
+        (&["--plain", "list"][..], 4),
+        (&["--plain", "list", "--all"], 5),
+        (&["--plain", "list", "--bundle", "acme"], 4),
+        (&["--plain", "list", "--bundle", "acme", "--all"], 5),
+        (&["--plain", "search", "greet"], 3),
+        (&["--plain", "search", "greet", "--all"], 4),
+    ] {
+        for test in [&one, &two] {
+            assert_eq!(columns(&test.run(words).exits(0)), [expected], "{words:?}");
+        }
+    }
+    // A name stands alone in its column, and can be typed.
+    let odd = json!({"slug": "odd", "type": "command", "description": "a\u{202e}b", "impl": {"bash": "echo"}});
+    let test = one.file("odd.json", odd.to_string());
+    test.run(&["bundle", "add", "acme", "odd.json"]).exits(0);
+    let plain = test.run(&["--plain", "search", "odd"]).exits(0).stdout;
+    assert!(plain.starts_with("odd\tacme\t"), "{plain}");
+    test.run(&["search", "odd"])
+        .exits(0)
+        .says("(!) it may not be what it looks like: toolcrib show acme/odd@v1");
+    let rows = two.run(&["--plain", "search", "greet", "--all"]).stdout;
+    assert!(rows.contains("\nacme/greet@v1\tacme\t"), "{rows}");
+}
+
+#[test]
+fn names_of_lists_behind_a_bundle_are_understood() {
+    let test = acme();
+    test.run(&["show", "core/read_file"])
+        .exits(3)
+        .says("did you mean `core/read-file`?");
+}
+
+#[test]
+fn suggested_commands_work_for_slugs_that_look_like_options() {
+    let test = acme();
+    let tool = json!({"slug": "-rf", "type": "command", "description": "d", "tags": ["read"], "impl": {"bash": "echo hi"}});
+    let test = test.file("odd.json", tool.to_string());
+    test.run(&["bundle", "add", "acme", "odd.json"])
+        .exits(0)
+        .says("toolcrib run -- -rf ");
+    let page = test.run(&["show", "--", "-rf"]).exits(0).stdout;
+    assert!(page.ends_with("toolcrib run -- -rf\n"), "{page}");
+    test.run(&["run", "--", "-rf"]).exits(0).prints("hi\n");
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::upkeep::{not_a_lock, stand_in};
 use super::{Crib, reaping};
-use crate::definition::Problem;
+use crate::definition::{Definition, Problem};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::BundleId;
 use crate::model::manifest::{Bundle, SCHEMA_VERSION, ToolManifest};
@@ -16,7 +16,7 @@ use crate::model::names::{Slug, Version};
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::{Entry, Source};
-use crate::source::{Checked, check_record, refusal_of_record};
+use crate::source::{Checked, check_record, command_of_record, refusal_of_record};
 use crate::store::{BundleDraft, Look, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey};
 
 /// What kind of bundle it is.
@@ -144,6 +144,7 @@ impl Crib {
     pub fn restore_bundle(&self, reference: &str) -> Result<Bundle, ToolError> {
         let view = self.resolve(reference, Prefer::Binned)?;
         self.check_writable(&view)?;
+        self.refuse_several_binned(reference)?;
         let bundle = self.store.restore_bundle(view.bundle.bundle_id)?;
         self.catch_up();
         Ok(bundle)
@@ -196,6 +197,11 @@ impl Crib {
     pub fn record_of(&self, entry: &Entry) -> Option<Arc<StoredTool>> {
         let key = key_of(entry)?;
         self.store.tool(&key).ok()
+    }
+
+    /// The commands of a stored tool with its tests, for [`bench`](Self::bench); none for a tool of another kind.
+    pub fn command_of(&self, record: &StoredTool) -> Option<Arc<Definition>> {
+        command_of_record(&record.manifest().ok()?)
     }
 
     /// Registers what was just written. The store knows its own writes, so that this is no search for them.
@@ -371,6 +377,47 @@ impl Crib {
             .ok_or_else(|| bundle_not_found(reference, &views))
     }
 
+    /// Several bundles in the bin may have one slug; nobody knows which of them a slug means.
+    fn refuse_several_binned(&self, reference: &str) -> Result<(), ToolError> {
+        if BundleId::parse(reference).is_ok() {
+            return Ok(());
+        }
+        let mut binned: Vec<(Timestamp, BundleView)> = Vec::new();
+        for view in self.stored_views() {
+            if let (true, Some(at)) = (
+                view.bundle.slug.as_str() == reference,
+                view.bundle.soft_deleted_at,
+            ) {
+                binned.push((at, view));
+            }
+        }
+        if binned.len() < 2 {
+            return Ok(());
+        }
+        binned.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        let one = |(at, view): &(Timestamp, BundleView)| {
+            let tools = match view.tools {
+                0 => "no tools".to_owned(),
+                1 => "1 tool".to_owned(),
+                more => format!("{more} tools"),
+            };
+            let when = at.strftime("%Y-%m-%d %H:%M:%S UTC");
+            format!("`{}` ({tools}, there since {when})", view.bundle.bundle_id)
+        };
+        let all: Vec<String> = binned.iter().map(one).collect();
+        let ids: Vec<String> = binned
+            .iter()
+            .map(|(_, view)| view.bundle.bundle_id.to_string())
+            .collect();
+        let message = format!(
+            "{} bundles called `{}` are in the bin; name one by its id: {}",
+            all.len(),
+            text::shorten(reference, 80),
+            all.join(", ")
+        );
+        Err(ToolError::new(ErrorCode::Conflict, message).with_detail("bundleIDs", ids))
+    }
+
     fn check_writable(&self, view: &BundleView) -> Result<(), ToolError> {
         match view.kind {
             BundleKind::Store => Ok(()),
@@ -485,9 +532,7 @@ fn bundle_not_found(reference: &str, views: &[BundleView]) -> ToolError {
     near.dedup();
     let shown = text::shorten(reference, 80);
     let message = match near.as_slice() {
-        [] => format!(
-            "bundle not found: `{shown}`; `toolcrib bundle list --all` lists those there are"
-        ),
+        [] => format!("bundle not found: `{shown}`"),
         near => format!(
             "bundle not found: `{shown}`; did you mean {}?",
             text::or_list(near)

@@ -72,7 +72,7 @@ error_codes! {
     ToolNotFound "TOOL_NOT_FOUND" 404 3 Protocol
         "No tool answers to this name." "Look for the right name with `toolcrib list`.";
     BundleNotFound "BUNDLE_NOT_FOUND" 404 3 Protocol
-        "No bundle answers to this name." "Look for the right bundle with `toolcrib list`.";
+        "No bundle answers to this name." "Look for the right bundle with `toolcrib bundle list --all`.";
     CallNotFound "CALL_NOT_FOUND" 404 3 Protocol
         "No call with this id is on record." "Look for the right id with `toolcrib calls list`.";
     ToolDisabled "TOOL_DISABLED" 409 3 ToolResult

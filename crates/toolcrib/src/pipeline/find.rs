@@ -8,7 +8,7 @@ use crate::model::JsonObject;
 use crate::model::call::CallRequest;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
-use crate::registry::{Availability, Entry};
+use crate::registry::{Availability, Entry, Source};
 
 /// A tool that is there and switched on.
 pub(super) struct Found {
@@ -65,12 +65,21 @@ pub(super) fn find(
         }
         Availability::Disabled { reason, help } => {
             let help = help.map_or(String::new(), |help| format!("; {help}"));
-            let message = format!("`{}` is disabled: {reason}{help}", entry.spec().name);
+            let message = format!("`{}` is disabled: {reason}{help}", said(&request, &entry));
             Err(ToolError::new(ErrorCode::ToolDisabled, message).with_detail("reason", reason))
         }
         Availability::Unavailable { reason } => {
-            let message = format!("`{}` cannot run here: {reason}", entry.spec().name);
+            let message = format!("`{}` cannot run here: {reason}", said(&request, &entry));
             Err(ToolError::new(ErrorCode::ToolUnavailable, message).with_detail("reason", reason))
         }
+    }
+}
+
+/// What to call a tool that was asked for: its name may be another version's.
+fn said(request: &CallRequest, entry: &Entry) -> String {
+    let spec = entry.spec();
+    match entry.source() {
+        Source::Store if request.tool != spec.name.as_str() => spec.reference(),
+        _ => spec.name.to_string(),
     }
 }

@@ -46,6 +46,15 @@ impl Snapshot {
     pub(super) fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
         let found = self.look_up(reference).map_err(|error| {
             let shown = text::shorten(reference, 80);
+            // What a list shows is the name for models; a reference has the slug.
+            let meant = reference.replace('_', "-");
+            if meant != reference && matches!(self.look_up(&meant), Ok(Some(_))) {
+                let message = format!(
+                    "tool not found: `{shown}`; did you mean `{}`?",
+                    text::shorten(&meant, 80)
+                );
+                return not_found(message).with_detail("near", [meant]);
+            }
             not_found(format!(
                 "tool not found: `{shown}` is not a tool reference: {error}"
             ))

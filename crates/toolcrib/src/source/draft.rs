@@ -59,6 +59,49 @@ pub fn draft(kind: FileKind, bytes: &[u8], stem: &str, bundle: BundleId) -> Draf
 
 type Fields = Map<String, Value>;
 
+/// What front ends add to a record that they show, and nobody writes.
+const COMPUTED: [&str; 11] = [
+    "aliases",
+    "availability",
+    "bundle",
+    "callCount",
+    "digest",
+    "effects",
+    "inputSchema",
+    "lastCalledAt",
+    "shadowedBy",
+    "source",
+    "warnings",
+];
+
+/// A definition as a front end printed it (`toolcrib show --json`), without what was computed for it; `None` for anything else. What is
+/// printed can be put into another bundle this way.
+///
+/// ```
+/// use toolcrib::source::without_computed;
+/// let shown = br#"{"slug": "a", "bundle": "acme", "availability": {"state": "ready"}, "callCount": 3}"#;
+/// let kept = without_computed(shown).unwrap();
+/// assert_eq!(String::from_utf8(kept).unwrap(), "{\n  \"slug\": \"a\"\n}\n");
+/// assert!(without_computed(br#"{"slug": "a", "bundle": "acme"}"#).is_none());
+/// ```
+pub fn without_computed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let Ok(Value::Object(mut fields)) = manifest::as_json(bytes) else {
+        return None;
+    };
+    // Whether a tool can run is in every one that was printed, and in no other.
+    fields.get("availability")?.get("state")?;
+    fields.retain(|key, _| !COMPUTED.contains(&key.as_str()));
+    let slug = fields.get("slug").and_then(Value::as_str);
+    let derived = slug.and_then(|slug| Slug::parse(slug).ok());
+    let derived = derived.map(|slug| json!(WireName::derive(&slug)));
+    if fields.get("name") == derived.as_ref() {
+        fields.shift_remove("name");
+    }
+    let mut text = serde_json::to_vec_pretty(&fields).ok()?;
+    text.push(b'\n');
+    Some(text)
+}
+
 fn of_json(bytes: &[u8], stem: &str) -> (Option<Fields>, Vec<Problem>) {
     let Ok(Value::Object(mut fields)) = manifest::as_json(bytes) else {
         // The reader of HTTP tools says it best.

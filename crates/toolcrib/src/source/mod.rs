@@ -45,12 +45,13 @@ use std::time::{Duration, Instant, SystemTime};
 use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
-pub use draft::{Draft, draft};
+pub use draft::{Draft, draft, without_computed};
 pub use files::read_file;
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
 pub(crate) use stored::{
-    Checked, StoredTools, Workshop, check as check_record, refusal as refusal_of_record,
+    Checked, StoredTools, Workshop, check as check_record, command_of as command_of_record,
+    refusal as refusal_of_record,
 };
 pub use trust::{Review, ReviewedFile, runs};
 

@@ -150,6 +150,17 @@ impl Bench {
         }
     }
 
+    /// Makes a tool known that has no file: one of the store that is tested, or that such a tool uses.
+    pub fn add(&mut self, bundle: Slug, definition: &Arc<Definition>) {
+        self.materials.tools.push(setup::Known {
+            bundle,
+            definition: Arc::clone(definition),
+        });
+        Arc::make_mut(&mut self.tools)
+            .entry(definition.name.to_string())
+            .or_insert_with(|| Arc::clone(definition));
+    }
+
     /// Runs tests, `jobs` at once, each in a workspace of its own; reports come in the order of the tests. When `cancel` is
     /// cancelled, those that run are ended and cleaned up after, and the rest does not start.
     pub fn run_all<'a>(

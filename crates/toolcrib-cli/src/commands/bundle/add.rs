@@ -22,10 +22,12 @@ pub(super) fn add(args: &BundleAddArgs, global: &Global, output: &Output) -> Don
     let version = version.map_err(|error| {
         let version = args.version.as_deref().unwrap_or_default();
         CliError::usage(format!("`{}` is no version: {error}", visible(version)))
+            .with_hint(stored::VERSION_HINT)
     })?;
     let crib = open(global, output)?;
     let view = crib.bundle(&args.bundle)?;
     stored::refuse_own(&view)?;
+    stored::refuse_closed(&view)?;
     let mut tools = Vec::new();
     let mut wrong: Vec<Value> = Vec::new();
     for path in &args.files {
@@ -73,14 +75,15 @@ struct File {
 fn read(path: &Path) -> Result<File, CliError> {
     let shown = visible(&path.display().to_string()).into_owned();
     let bytes = source::read_file(path).map_err(|why| {
-        CliError::usage(format!(
-            "cannot read `{}`: {why}",
-            text::shorten(&shown, 200)
-        ))
-        .with_hint("name `.json` or `.yaml` files of tools")
+        let (shown, why) = (text::shorten(&shown, 200), why.to_string());
+        let why = why.trim_start_matches("it cannot be read: ");
+        CliError::usage(format!("cannot read `{shown}`: {why}"))
+            .with_hint("name `.json` or `.yaml` files of tools")
     })?;
     let name = path.file_name().and_then(|name| name.to_str());
     let known = name.and_then(|name| FileKind::of(name).or_else(|| FileKind::misnamed(name)));
+    // What `toolcrib show --json` printed.
+    let bytes = source::without_computed(&bytes).unwrap_or(bytes);
     let (kind, stem) = match (known, name) {
         (Some((kind, stem)), _) => (kind, stem),
         // A pipe of the shell, as `<(…)`.

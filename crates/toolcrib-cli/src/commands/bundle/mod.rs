@@ -3,6 +3,7 @@
 mod add;
 mod comparison;
 mod diff;
+mod edit;
 mod export;
 mod given;
 mod import;
@@ -16,10 +17,12 @@ mod switch;
 use serde_json::{Map, Value, json};
 use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::model::manifest::Bundle;
+use toolcrib::model::text::visible;
 use toolcrib::store::archive::IMPORTED_AT;
-use toolcrib::{Crib, ToolError};
+use toolcrib::store::{Damage, StoreError};
+use toolcrib::{Crib, ErrorCode, Slug, ToolError};
 
-use super::Done;
+use super::{Done, word};
 use crate::args::{BundleCommand, Global};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -29,6 +32,7 @@ pub(super) fn bundle(command: &BundleCommand, global: &Global, output: &Output) 
         BundleCommand::List(args) => list::list(args, global, output),
         BundleCommand::Show(args) => show::show(args, global, output),
         BundleCommand::New(args) => new::new(args, global, output),
+        BundleCommand::Edit(args) => edit::edit(args, global, output),
         BundleCommand::Add(args) => add::add(args, global, output),
         BundleCommand::Enable(args) => switch::enable(args, global, output),
         BundleCommand::Disable(args) => switch::disable(args, global, output),
@@ -92,6 +96,27 @@ fn bundle_json(bundle: &Bundle) -> Map<String, Value> {
         Ok(Value::Object(fields)) => fields,
         Ok(_) | Err(_) => Map::new(),
     }
+}
+
+/// A slug that somebody typed for a bundle.
+fn parse_slug(word: &str) -> Result<Slug, CliError> {
+    Slug::parse(word).map_err(|error| {
+        CliError::usage(format!("`{}` is no slug: {error}", visible(word)))
+            .with_hint("letters and digits of any script and dashes, at most 64")
+    })
+}
+
+/// What to do where a bundle cannot have a slug.
+fn slug_refused(error: ToolError, slug: &Slug, crib: &Crib) -> CliError {
+    let shown = word(slug.as_str());
+    let hint = match error.code() {
+        ErrorCode::Conflict if crib.bundle(slug.as_str()).is_ok() => {
+            format!("take another slug; `toolcrib bundle show {shown}` shows the one that is there")
+        }
+        ErrorCode::Conflict | ErrorCode::ReadOnly => "take another slug".to_owned(),
+        _ => return error.into(),
+    };
+    CliError::from(error).with_hint(hint)
 }
 
 /// When it was imported, if it was.

@@ -5,19 +5,16 @@ use std::process::ExitCode;
 use toolcrib::model::ids::BundleId;
 use toolcrib::model::text::visible;
 use toolcrib::store::{BundleDraft, Put};
-use toolcrib::{Crib, ErrorCode, Slug, ToolError};
+use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::bundle_json;
+use super::{as_json, parse_slug, slug_refused};
 use crate::args::{BundleNewArgs, Global};
 use crate::commands::{Done, open, word};
 use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn new(args: &BundleNewArgs, global: &Global, output: &Output) -> Done {
-    let slug = Slug::parse(&args.slug).map_err(|error| {
-        CliError::usage(format!("`{}` is no slug: {error}", visible(&args.slug)))
-            .with_hint("letters and digits of any script and dashes, at most 64")
-    })?;
+    let slug = parse_slug(&args.slug)?;
     let crib = open(global, output)?;
     let id = args.id.unwrap_or_else(BundleId::generate);
     refuse_known(id, &crib)?;
@@ -25,15 +22,18 @@ pub(super) fn new(args: &BundleNewArgs, global: &Global, output: &Output) -> Don
         display_name: args.name.clone().unwrap_or_else(|| slug.to_string()),
         description: args.description.clone().unwrap_or_default(),
         is_enabled: !args.disabled,
-        slug,
+        slug: slug.clone(),
     };
-    let (Put::Created(bundle) | Put::Replaced(bundle)) = crib.put_bundle(id, draft)?;
+    let put = crib.put_bundle(id, draft);
+    let (Put::Created(bundle) | Put::Replaced(bundle)) =
+        put.map_err(|error| slug_refused(error, &slug, &crib))?;
     if output.json() {
-        output.document(&bundle_json(&bundle));
+        output.document(&as_json(&crib.bundle(&id.to_string())?));
         return Ok(ExitCode::SUCCESS);
     }
+    let shown = visible(bundle.slug.as_str());
+    output.line(&format!("made the bundle {shown} ({})", bundle.bundle_id));
     let slug = word(bundle.slug.as_str());
-    output.line(&format!("made the bundle {slug} ({})", bundle.bundle_id));
     let (next, what) = match bundle.is_enabled {
         true => (
             format!("toolcrib bundle add {slug} FILE"),
@@ -54,5 +54,6 @@ fn refuse_known(id: BundleId, crib: &Crib) -> Result<(), CliError> {
         return Ok(());
     };
     let message = format!("the bundle `{}` has the id {id} already", view.bundle.slug);
-    Err(ToolError::new(ErrorCode::Conflict, message).into())
+    Err(CliError::from(ToolError::new(ErrorCode::Conflict, message))
+        .with_hint("leave `--id` out, and it gets one of its own"))
 }

@@ -7,10 +7,10 @@ use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::model::text::visible;
 use toolcrib::{ErrorCode, ToolError};
 
-use super::{bundle_json, counted};
+use super::{as_json, counted};
 use crate::args::{BundleRmArgs, Global};
-use crate::commands::confirm::confirmed;
-use crate::commands::{Done, open, word};
+use crate::commands::confirm::{confirmed, declined};
+use crate::commands::{Done, open, stored, word};
 use crate::failure::CliError;
 use crate::output::Output;
 
@@ -30,18 +30,18 @@ pub(super) fn rm(args: &BundleRmArgs, global: &Global, output: &Output) -> Done 
         let shown = visible(&slug);
         let question = format!("put the bundle `{shown}` with {tools} in the bin? [y/n] ");
         if !confirmed(&question, global, output)? {
-            let message = "the bundle stays where it is";
-            return Err(ToolError::new(ErrorCode::ApprovalDenied, message).into());
+            return Err(declined("the bundle stays where it is"));
         }
     }
+    let names = stored::Names::of(&crib.bundle_tools(view.bundle.bundle_id), &crib);
     // By its id: of two bundles with one slug, the one that was shown.
     let bundle = crib.delete_bundle(&view.bundle.bundle_id.to_string())?;
     if output.json() {
-        output.document(&bundle_json(&bundle));
+        output.document(&as_json(&crib.bundle(&bundle.bundle_id.to_string())?));
         return Ok(ExitCode::SUCCESS);
     }
     let verb = if was_there { "was" } else { "is" };
-    output.line(&format!("{} {verb} in the bin", word(&slug)));
+    output.line(&format!("{} {verb} in the bin", visible(&slug)));
     let until = bundle
         .soft_deleted_at
         .and_then(|at| at.checked_add(KEPT).ok());
@@ -62,6 +62,7 @@ pub(super) fn rm(args: &BundleRmArgs, global: &Global, output: &Output) -> Done 
         // Another one has the slug.
         _ => bundle.bundle_id.to_string(),
     };
+    names.say_changes(&crib, output);
     let what = output.dim("take it out again");
     output.say(&format!("  toolcrib bundle restore {restored}   {what}"));
     Ok(ExitCode::SUCCESS)

@@ -3,14 +3,16 @@
 //! What came from elsewhere is switched on by somebody who has seen what it would run and reach.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use toolcrib::crib::BundleView;
 use toolcrib::model::text::visible;
+use toolcrib::registry::Entry;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::{as_json, counted, imported_at};
 use crate::args::{BundleNamesArgs, BundleSwitchArgs, Global};
-use crate::commands::confirm::confirmed;
+use crate::commands::confirm::{confirmed, declined};
 use crate::commands::stored;
 use crate::commands::trust::labelled;
 use crate::commands::{Done, open, word};
@@ -61,6 +63,11 @@ fn refuse_deleted(view: &BundleView) -> Result<(), CliError> {
 
 fn switch(views: &[BundleView], enabled: bool, crib: &Crib, output: &Output) -> Done {
     let mut switched = Vec::new();
+    let tools: Vec<Arc<Entry>> = views
+        .iter()
+        .flat_map(|view| crib.bundle_tools(view.bundle.bundle_id))
+        .collect();
+    let names = stored::Names::of(&tools, crib);
     for view in views {
         // By its id: the one that was looked at.
         let id = view.bundle.bundle_id.to_string();
@@ -76,6 +83,7 @@ fn switch(views: &[BundleView], enabled: bool, crib: &Crib, output: &Output) -> 
         let state = if enabled { "on" } else { "off" };
         output.say(&format!("`{slug}` is {state}, with {tools}"));
     }
+    names.say_changes(crib, output);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -101,8 +109,7 @@ fn ask(view: &BundleView, crib: &Crib, global: &Global, output: &Output) -> Resu
         let error = CliError::from(ToolError::new(ErrorCode::Conflict, message));
         return Err(error.with_hint("nothing was switched on; look at it again"));
     }
-    let message = "nothing was switched on";
-    Err(ToolError::new(ErrorCode::ApprovalDenied, message).into())
+    Err(declined("nothing was switched on"))
 }
 
 fn page(view: &BundleView, crib: &Crib, output: &Output) -> Vec<String> {

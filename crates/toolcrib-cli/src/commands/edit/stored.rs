@@ -114,6 +114,7 @@ impl Task {
         let as_version = as_version.map_err(|error| {
             let version = args.as_version.as_deref().unwrap_or_default();
             CliError::usage(format!("`{}` is no version: {error}", visible(version)))
+                .with_hint(stored::VERSION_HINT)
         })?;
         let manifest = stored::manifest(record)?;
         let bundle = crib.bundle(&record.key.bundle.to_string())?;
@@ -182,13 +183,17 @@ impl Task {
     }
 
     fn unchanged(&self, entry: &Entry, record: &StoredTool, crib: &Crib, output: &Output) -> Done {
+        if let Some(version) = &self.as_version {
+            // Whoever goes on from here counts on the version.
+            let message = format!("nothing was changed, so there is no `{version}`");
+            let error = CliError::from(ToolError::new(ErrorCode::Conflict, message));
+            let hint = "change something before you save; `toolcrib bundle add --version` keeps the same tool twice";
+            return Err(error.with_hint(hint));
+        }
         if output.json() {
             output.document(&stored::as_json(record, entry, crib)?);
         } else {
-            output.say(&match &self.as_version {
-                Some(version) => format!("nothing was changed, so there is no {version}"),
-                None => "nothing was changed".to_owned(),
-            });
+            output.say("nothing was changed");
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -4,9 +4,8 @@ use serde_json::json;
 use toolcrib::definition::Severity;
 use toolcrib::model::text::visible;
 use toolcrib::source::{FileKind, draft};
-use toolcrib::{Crib, Slug, WireName};
+use toolcrib::{Crib, ErrorCode, Slug, WireName};
 
-use super::next;
 use crate::args::NewArgs;
 use crate::commands::{stored, word};
 use crate::failure::CliError;
@@ -36,7 +35,22 @@ pub(super) fn put(
         manifest.slug = slug;
         manifest.name = None;
     }
-    let record = crib.put_tool(manifest)?;
+    let reference = format!(
+        "{}/{}@{}",
+        view.bundle.slug, manifest.slug, manifest.version
+    );
+    stored::refuse_closed(&view)?;
+    let record = crib.put_tool(manifest).map_err(|error| {
+        let is_taken = error.code() == ErrorCode::Conflict;
+        let error = CliError::from(error);
+        match is_taken {
+            true => error.with_hint(format!(
+                "`toolcrib edit {}` changes what is there, `--as-version V` saves it beside",
+                word(&reference)
+            )),
+            false => error,
+        }
+    })?;
     let (slug, version) = (&record.key.slug, &record.key.version);
     Ok(format!("{}/{slug}@{version}", view.bundle.slug))
 }
@@ -47,7 +61,9 @@ pub(super) fn report(reference: &str, crib: &Crib, output: &Output) {
         return;
     }
     output.line(&format!("put {}", visible(reference)));
-    let edit = format!("toolcrib edit {}", word(reference));
-    next(&[(&edit, "make it yours")], output);
-    stored::say_next(reference, crib, output);
+    let edit = (
+        format!("toolcrib edit {}", word(reference)),
+        "make it yours",
+    );
+    stored::say_next_after(Some(edit), reference, crib, output);
 }

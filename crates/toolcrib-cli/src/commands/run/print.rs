@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib::model::{JsonObject, text};
+use toolcrib::registry::Source;
 use toolcrib::wire::{ResultShape, render};
 use toolcrib::{Crib, ErrorCode, Outcome, Plan, ToolError, ToolOutput};
 
 use crate::args::RunArgs;
 use crate::commands::outbound::{SecretNeeded, secrets};
-use crate::commands::{Done, in_words};
+use crate::commands::{Done, in_words, word};
 use crate::duration;
 use crate::failure::print_error;
 use crate::output::Output;
@@ -18,7 +19,11 @@ use crate::prompt::short;
 
 /// What to do about a call that failed, where the call itself says more than its code.
 fn hint(args: &RunArgs, outcome: &Outcome, error: &ToolError, crib: &Crib) -> Option<String> {
-    let tool = &outcome.tool;
+    // As it was typed: the name for models may be that of another version.
+    let tool = match crib.registry().find(&args.tool) {
+        Ok(entry) if entry.source() == Source::Store => word(&args.tool),
+        _ => outcome.tool.clone(),
+    };
     match error.code() {
         ErrorCode::InvalidArguments => Some(format!("`toolcrib show {tool}` lists the parameters")),
         ErrorCode::ToolDisabled | ErrorCode::ToolUnavailable => {

@@ -1,14 +1,19 @@
 //! Which tests are meant by the words of the command line.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use toolcrib::definition::Definition;
+use toolcrib::model::manifest::ToolKind;
 use toolcrib::model::text;
+use toolcrib::registry::Entry;
 use toolcrib::source::{FileDefinition, ToolFile};
-use toolcrib::trial::Trial;
-use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib::store::StoredTool;
+use toolcrib::trial::{Bench, Trial};
+use toolcrib::{Crib, ErrorCode, Slug, ToolError};
 
-use crate::commands::tool_file::{find, no_such};
+use crate::commands::tool_file::{find, no_such, not_found};
+use crate::commands::{stored, word as typed};
 use crate::failure::CliError;
 
 /// The tests that are meant.
@@ -20,9 +25,34 @@ pub(super) struct Chosen<'f> {
     pub(super) notes: Vec<String>,
 }
 
+/// Where a tool is kept.
+#[derive(Clone, PartialEq)]
+pub(in crate::commands) enum Origin<'f> {
+    /// In a file.
+    File(&'f Path, &'f str),
+    /// In the store, under this reference.
+    Store(String),
+}
+
+impl<'f> Origin<'f> {
+    pub(in crate::commands) fn of(file: &'f ToolFile) -> Self {
+        Origin::File(&file.path, &file.shown)
+    }
+
+    /// What people know it by.
+    pub(super) fn shown(&self) -> &str {
+        match self {
+            Origin::File(_, shown) => shown,
+            Origin::Store(reference) => reference,
+        }
+    }
+}
+
 /// A tool and which of its tests.
 pub(super) struct ChosenTool<'f> {
-    pub(super) file: &'f ToolFile,
+    pub(super) origin: Origin<'f>,
+    /// Its file, if it has one.
+    pub(super) file: Option<&'f ToolFile>,
     pub(super) definition: Arc<Definition>,
     /// Places in its list of tests, in the order of the file.
     pub(super) tests: Vec<usize>,
@@ -53,13 +83,16 @@ pub(super) fn choose<'f>(
     if words.is_empty() {
         for file in files {
             match &file.definition {
-                Some(FileDefinition::Command(definition)) => chosen.add(file, definition, None),
+                Some(FileDefinition::Command(definition)) => {
+                    chosen.add(Origin::of(file), Some(file), definition, None);
+                }
                 // They have no tests, and nobody asked for them.
                 Some(FileDefinition::Http(_)) => {}
                 None => chosen.broken.push(file),
             }
         }
-        if files.is_empty() {
+        add_stored(crib, &mut chosen);
+        if files.is_empty() && chosen.tools.is_empty() {
             let note = "there are no tools with tests here; `toolcrib init` writes one";
             chosen.notes.push(note.to_owned());
         }
@@ -70,8 +103,16 @@ pub(super) fn choose<'f>(
             Some((tool, test)) => (tool, Some(test)),
             None => (word.as_str(), None),
         };
+        // Whatever has the name; a file that cannot be loaded has it, too.
+        let found = crib.registry().find(tool);
+        if let Ok(entry) = &found
+            && let Some(record) = stored::record(entry, crib)
+        {
+            of_store(tool, test, entry, &record, crib, &mut chosen)?;
+            continue;
+        }
         let Some(file) = find(tool, files) else {
-            built_in(tool, test, files, crib, &mut chosen)?;
+            without_file(tool, test, files, found, &mut chosen)?;
             continue;
         };
         let Some(definition) = &file.definition else {
@@ -98,19 +139,104 @@ pub(super) fn choose<'f>(
             None => None,
             Some(test) => Some(test_named(test, definition)?),
         };
-        chosen.add(file, definition, index);
+        chosen.add(Origin::of(file), Some(file), definition, index);
     }
     Ok(chosen)
 }
 
+/// The tools of the store that have tests and are on. Nobody asked for the others.
+fn add_stored(crib: &Crib, chosen: &mut Chosen<'_>) {
+    for entry in crib.registry().all_entries() {
+        if entry.is_off() {
+            continue;
+        }
+        let Some(record) = stored::record(&entry, crib).filter(|record| is_command(record)) else {
+            continue;
+        };
+        let definition = crib.command_of(&record);
+        if let Some(definition) = definition.filter(|definition| !definition.tests.is_empty()) {
+            let origin = Origin::Store(entry.spec().reference());
+            chosen.add(origin, None, &definition, None);
+        }
+    }
+}
+
+fn is_command(record: &StoredTool) -> bool {
+    matches!(record.head.kind, ToolKind::Command | ToolKind::Alias)
+}
+
+/// A tool of the store that was named: the version that a call would get, or the one that was.
+fn of_store(
+    tool: &str,
+    test: Option<&str>,
+    entry: &Arc<Entry>,
+    record: &StoredTool,
+    crib: &Crib,
+    chosen: &mut Chosen<'_>,
+) -> Result<(), CliError> {
+    let reference = entry.spec().reference();
+    let shown = text::shorten(tool, 80);
+    if !is_command(record) {
+        let message = format!("`{shown}` runs no command, and such tools have no tests");
+        return Err(CliError::usage(message).with_hint(format!(
+            "`toolcrib check {0}` checks it, `toolcrib run {0}` calls it",
+            typed(&reference)
+        )));
+    }
+    let Some(definition) = crib.command_of(record) else {
+        let message = format!("the tests of `{shown}` cannot be run: its record is not in order");
+        let error = ToolError::new(ErrorCode::ToolUnavailable, message);
+        return Err(CliError::from(error).with_hint(format!(
+            "`toolcrib check {}` says what is wrong with it",
+            typed(&reference)
+        )));
+    };
+    let index = test.map(|test| test_named(test, &definition)).transpose()?;
+    chosen.add(Origin::Store(reference), None, &definition, index);
+    Ok(())
+}
+
+/// Makes the tools of the store known to the bench that are tested, and those that they use.
+pub(super) fn prepare(bench: &mut Bench, chosen: &Chosen<'_>, crib: &Crib) -> Result<(), CliError> {
+    let mut left: Vec<(Slug, Arc<Definition>)> = Vec::new();
+    for tool in &chosen.tools {
+        if let Origin::Store(reference) = &tool.origin {
+            let bundle = crib.registry().find(reference)?.spec().bundle.clone();
+            left.push((bundle, Arc::clone(&tool.definition)));
+        }
+    }
+    let mut seen: Vec<String> = Vec::new();
+    while let Some((bundle, definition)) = left.pop() {
+        for used in definition.uses() {
+            let Ok(entry) = crib.registry().find(used) else {
+                continue;
+            };
+            let reference = entry.spec().reference();
+            if let Some(record) = stored::record(&entry, crib)
+                && !seen.contains(&reference)
+                && let Some(definition) = crib.command_of(&record)
+            {
+                seen.push(reference);
+                left.push((entry.spec().bundle.clone(), definition));
+            }
+        }
+        bench.add(bundle, &definition);
+    }
+    Ok(())
+}
+
 impl<'f> Chosen<'f> {
-    fn add(&mut self, file: &'f ToolFile, definition: &Arc<Definition>, test: Option<usize>) {
-        let place = self
-            .tools
-            .iter()
-            .position(|tool| std::ptr::eq(tool.file, file));
+    fn add(
+        &mut self,
+        origin: Origin<'f>,
+        file: Option<&'f ToolFile>,
+        definition: &Arc<Definition>,
+        test: Option<usize>,
+    ) {
+        let place = self.tools.iter().position(|tool| tool.origin == origin);
         let place = place.unwrap_or_else(|| {
             self.tools.push(ChosenTool {
+                origin,
                 file,
                 definition: Arc::clone(definition),
                 tests: Vec::new(),
@@ -129,26 +255,33 @@ impl<'f> Chosen<'f> {
         tool.tests.sort_unstable();
         tool.tests.dedup();
         if tool.tests.is_empty() {
-            let note = format!("`{}` has no tests ({})", definition.name, file.shown);
+            let note = format!(
+                "`{}` has no tests ({})",
+                definition.name,
+                tool.origin.shown()
+            );
             self.notes.push(note);
         }
     }
 }
 
-fn built_in(
+/// A tool that is neither in a file nor in the store: it comes with the program.
+fn without_file(
     tool: &str,
     test: Option<&str>,
     files: &[ToolFile],
-    crib: &Crib,
+    found: Result<Arc<Entry>, ToolError>,
     chosen: &mut Chosen<'_>,
 ) -> Result<(), CliError> {
-    let is_known = crib.registry().find(tool).is_ok();
-    if is_known && test.is_none() {
-        let note = format!("`{tool}` is built in: it has no tests of its own here");
-        chosen.notes.push(note);
-        return Ok(());
+    match found {
+        Ok(_) if test.is_none() => {
+            let note = format!("`{tool}` is built in: it has no tests of its own here");
+            chosen.notes.push(note);
+            Ok(())
+        }
+        Ok(_) => Err(no_such("tool", tool, files)),
+        Err(error) => Err(not_found(error, tool, files)),
     }
-    Err(no_such("tool", tool, files))
 }
 
 fn test_named(word: &str, definition: &Definition) -> Result<usize, CliError> {

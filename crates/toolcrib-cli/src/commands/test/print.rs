@@ -8,6 +8,7 @@ use toolcrib::model::text;
 use toolcrib::source::ToolFile;
 use toolcrib::trial::{Mismatch, TestReport, TestStatus, Trial};
 
+use super::choose::Origin;
 use crate::commands::run::quoted;
 use crate::commands::tool_file::problem_json;
 use crate::output::Output;
@@ -17,10 +18,14 @@ use crate::wrap;
 const MAX_LINES: usize = 30;
 
 /// One line for what passed; for what failed, everything that is needed to find out why.
-pub(super) fn report(report: &TestReport, trial: &Trial, file: &ToolFile, output: &Output) {
+pub(super) fn report(report: &TestReport, trial: &Trial, origin: &Origin<'_>, output: &Output) {
     let name = text::visible(&format!("{}:{}", report.tool, report.test)).into_owned();
     let took = in_words(report.duration);
-    let place = format!("{}:{}", file.shown, report.at.0);
+    let place = match origin {
+        Origin::File(_, shown) => format!("{shown}:{}", report.at.0),
+        // Nobody sees the lines of a record.
+        Origin::Store(reference) => reference.clone(),
+    };
     if output.plain() {
         let (word, why) = (status_word(report.status), in_one_line(report));
         let millis = report.duration.as_millis().to_string();
@@ -62,7 +67,11 @@ pub(super) fn report(report: &TestReport, trial: &Trial, file: &ToolFile, output
                 print_mismatch(mismatch, output);
             }
             printed(report, output);
-            let by_hand = by_hand(&report.tool, trial.test());
+            let tool = match origin {
+                Origin::File(..) => &report.tool,
+                Origin::Store(reference) => reference,
+            };
+            let by_hand = by_hand(tool, trial.test());
             output.line(&format!(
                 "      by hand, in this workspace: {}",
                 text::visible(&by_hand)
@@ -226,19 +235,24 @@ pub(super) fn broken_json(file: &ToolFile) -> Value {
 }
 
 /// A test as a program reads it.
-pub(in crate::commands) fn as_json(report: &TestReport, file: &ToolFile) -> Value {
+pub(in crate::commands) fn as_json(report: &TestReport, origin: &Origin<'_>) -> Value {
     let seen = report.observed.as_ref();
     let mut value = json!({
         "tool": report.tool,
         "test": report.test,
         "status": report.status,
         "durationMs": report.duration.as_millis(),
-        "file": file.path,
-        "line": report.at.0,
-        "column": report.at.1,
         "mismatches": report.mismatches,
         "cleanup": report.cleanup,
     });
+    match origin {
+        Origin::File(path, _) => {
+            value["file"] = json!(path);
+            value["line"] = json!(report.at.0);
+            value["column"] = json!(report.at.1);
+        }
+        Origin::Store(reference) => value["reference"] = json!(reference),
+    }
     if let Some(why) = &report.skipped {
         value["reason"] = json!(why);
     }

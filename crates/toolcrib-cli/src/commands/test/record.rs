@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use toolcrib::definition;
+use toolcrib::model::text;
 use toolcrib::source::ToolFile;
 use toolcrib::trial::{Bench, Trial, diff, expects_nothing, observed_expectation, rewrite};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::{Chosen, run_tests};
+use super::{Chosen, Origin, run_tests};
 use crate::args::Global;
 use crate::commands::Done;
 use crate::commands::confirm::confirmed;
@@ -51,6 +52,9 @@ impl Recording<'_> {
             if wanted.is_empty() {
                 continue;
             }
+            let Some(file) = tool.file else {
+                return Err(not_a_file(&tool.origin));
+            };
             let twice: Vec<Trial> = wanted
                 .iter()
                 .flat_map(|index| [*index, *index])
@@ -64,13 +68,13 @@ impl Recording<'_> {
             if cancel.is_cancelled() {
                 return Ok(ExitCode::from(ErrorCode::Cancelled.exit_code()));
             }
-            let (old, stem) = (tool_file::read(tool.file)?, tool_file::stem(tool.file));
+            let (old, stem) = (tool_file::read(file)?, tool_file::stem(file));
             let read = definition::read(old.as_bytes(), &stem).definition;
             if read.is_none_or(|read| read.digest != tool.definition.digest) {
-                return Err(changed_meanwhile(tool.file));
+                return Err(changed_meanwhile(file));
             }
             let mut change = Change {
-                file: tool.file,
+                file,
                 text: old.clone(),
                 old,
                 tests: Vec::new(),
@@ -163,6 +167,15 @@ impl Recording<'_> {
         }
         Ok(ExitCode::from(u8::from(!failed.is_empty())))
     }
+}
+
+/// What came is written into files, where the next one sees what it was.
+fn not_a_file(origin: &Origin<'_>) -> CliError {
+    let shown = text::visible(origin.shown()).into_owned();
+    let message = format!("`{shown}` is kept in the store, and only tests in files are recorded");
+    CliError::usage(message).with_hint(format!(
+        "`toolcrib edit {shown}` changes its tests, in `impl.tests`"
+    ))
 }
 
 fn changed_meanwhile(file: &ToolFile) -> CliError {

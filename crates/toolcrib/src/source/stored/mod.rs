@@ -33,6 +33,7 @@ use crate::store::{Look, Store, StoreError};
 use entries::Entries;
 
 pub(crate) use check::{Checked, check, refusal};
+pub(crate) use reading::command_of;
 pub(crate) use workshop::Workshop;
 
 /// How much longer than a thorough look took nobody takes another: it has a twentieth of the time.

@@ -93,6 +93,16 @@ pub(super) fn read(manifest: &ToolManifest, how: How) -> RecordReading {
     }
 }
 
+/// The commands that a record is made of; none for other kinds, and for what cannot be read.
+pub(crate) fn command_of(manifest: &ToolManifest) -> Option<Arc<Definition>> {
+    match read(manifest, How::Load).implementation? {
+        Implementation::Command(definition) => Some(definition),
+        Implementation::Http(_) | Implementation::Function(_) | Implementation::Upstream { .. } => {
+            None
+        }
+    }
+}
+
 /// Whether a field that is none of every manifest's is known for this kind.
 fn is_known(kind: ToolKind, field: &str) -> bool {
     match kind {
