@@ -94,7 +94,7 @@ fn toolcribs_own_data_is_left_out_of_a_directory_above_it() {
                 let granted = scene.path(above).canonicalize().unwrap();
                 let script = format!(
                     "cd '{0}'\ncp secrets/x.json stolen; cp -r '{0}' . ; cat '{0}'/secrets/* && echo READ\n\
-                     echo evil > '{0}/config.toml'; rm -rf '{0}'\nmv '{1}' '{1}.old'; mkdir -p '{0}/rules'\necho done",
+                     echo evil > '{0}/config.toml'; mv '{0}' '{0}.old'\nmv '{1}' '{1}.old'; mkdir -p '{0}/rules'\necho done",
                     home.display(),
                     scene.path("share/data").display(),
                 );

@@ -133,7 +133,10 @@ fn given(definition: &Definition, values: &Values) -> String {
     match &definition.input {
         Some(input) => {
             let input = input.render(values);
-            format!(", with the input `{}`", text::shorten(input.trim_end(), 2000))
+            format!(
+                ", with the input `{}`",
+                text::shorten(input.trim_end(), 2000)
+            )
         }
         None => String::new(),
     }
