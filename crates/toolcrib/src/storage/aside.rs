@@ -52,7 +52,7 @@ mod tests {
         std::os::unix::fs::symlink(outside.path(), home.path().join(DAMAGED)).unwrap();
         let now = Timestamp::from_second(1_794_829_473).unwrap();
         set_aside(home.path(), &state, &lock, "flags.json", now).unwrap_err();
-        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
         assert!(home.path().join("state/flags.json").exists());
     }
 
@@ -70,7 +70,7 @@ mod tests {
         let first = home.path().join("damaged/20261116T114433Z-flags.json");
         assert_eq!(places[0], first);
         for (place, text) in places.iter().zip(["one", "two"]) {
-            assert_eq!(std::fs::read_to_string(place).unwrap(), text);
+            assert_eq!(fs::read_to_string(place).unwrap(), text);
         }
         assert!(set_aside(home.path(), &state, &lock, "flags.json", now).is_err());
     }
@@ -81,10 +81,10 @@ mod tests {
         let state = DurableDir::create(home.path().join("state")).unwrap();
         let lock = state.lock().unwrap();
         let target = home.path().join("target");
-        std::fs::write(&target, "kept").unwrap();
+        fs::write(&target, "kept").unwrap();
         std::os::unix::fs::symlink(&target, home.path().join("state/link")).unwrap();
         let place = set_aside(home.path(), &state, &lock, "link", Timestamp::UNIX_EPOCH).unwrap();
         assert!(place.symlink_metadata().unwrap().is_symlink());
-        assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     }
 }
