@@ -75,7 +75,7 @@ fn a_permission_for_toolcribs_own_data_is_refused_however_it_is_written() {
         PathBuf::from("in-workspace/data/home"),
     ] {
         for access in ["read", "write"] {
-            for level in ["none"] {
+            for level in ["process", "none"] {
                 let permission = format!("{access}:{}", place.display());
                 let ran = scene.attack(&home, &permission, level, "cat");
                 ran.exits(1).says("Toolcrib's own data");
@@ -87,7 +87,7 @@ fn a_permission_for_toolcribs_own_data_is_refused_however_it_is_written() {
 #[test]
 fn toolcribs_own_data_is_left_out_of_a_directory_above_it() {
     for level in ["process", "container"] {
-        for above in ["share"] {
+        for above in ["share", "."] {
             for access in ["read", "write"] {
                 let scene = Scene::new();
                 let home = scene.home();
