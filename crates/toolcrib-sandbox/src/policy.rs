@@ -151,6 +151,10 @@ pub struct Policy {
     /// Directories in the workspace that look empty inside and cannot be written, where there are mounts of its own. Those
     /// that are not there when the sandbox is prepared are not covered.
     pub hidden: Vec<PathBuf>,
+    /// Directories that no command reaches, should they lie in what it may read or write: they look empty inside, cannot be
+    /// written, and neither they nor what lies above them can be moved away. Where there are no mounts of its own such a policy
+    /// is refused; without a wall nothing is excluded.
+    pub excluded: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -168,6 +172,7 @@ impl Policy {
             protect: true,
             protected: Vec::new(),
             hidden: Vec::new(),
+            excluded: Vec::new(),
         }
     }
 
@@ -228,6 +233,7 @@ impl Policy {
             .iter()
             .chain(&self.write)
             .chain(&self.protected)
+            .chain(&self.excluded)
             .chain([&self.workspace])
         {
             if !path.is_absolute() {

@@ -23,6 +23,8 @@ pub struct ShellText {
     pub directory: Option<String>,
     /// Directories outside of the workspace that are the call's own, as its private temporary one.
     pub own: Vec<std::path::PathBuf>,
+    /// What it finds on its standard input, if the tool gives it something: a program to one that reads its program there.
+    pub input: Option<String>,
 }
 
 /// Something that can be called. Built-ins, typed functions, commands, HTTP requests and upstream

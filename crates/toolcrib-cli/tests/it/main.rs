@@ -22,6 +22,7 @@ mod http_files;
 mod http_tools;
 mod interactive;
 mod list;
+mod own_data;
 mod programs;
 mod prompt;
 mod readme;

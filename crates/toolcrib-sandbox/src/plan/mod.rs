@@ -5,6 +5,7 @@
 //! opened; seccomp is last, since it refuses most of what came before.
 
 mod container;
+mod exclude;
 mod mounts;
 mod process;
 
@@ -65,6 +66,8 @@ struct Planner<'a> {
     plan: Plan,
     rules: Vec<Rule>,
     slots: usize,
+    /// What is left out of what may be read or written.
+    excluded: Vec<PathBuf>,
 }
 
 /// Plans the sandbox of a policy. `workspace` is the policy's, resolved.
@@ -94,8 +97,10 @@ pub(crate) fn plan(
         plan,
         rules: Vec::new(),
         slots: 0,
+        excluded: Vec::new(),
     };
     planner.choose_user();
+    planner.find_excluded()?;
     match policy.level {
         Level::None => {}
         Level::Process => planner.process(guard)?,

@@ -108,25 +108,11 @@ impl Planner<'_> {
         guard: Option<&Guard>,
         root: &str,
     ) -> Result<(), SandboxError> {
+        self.pin_above_hidden(root)?;
         if let Some(guard) = guard {
             self.cover(guard, root)?;
         }
         self.hide(root)
-    }
-
-    /// Puts an empty file system over what the command is not to see.
-    fn hide(&mut self, root: &str) -> Result<(), SandboxError> {
-        let policy = self.policy;
-        for path in policy.hidden.iter().filter(|path| path.is_dir()) {
-            let target = inside(root, &self.resolved(path, "hidden path")?)?;
-            self.push(Op::Mount {
-                kind: c"tmpfs",
-                target,
-                options: c"mode=000,size=4k,nr_inodes=2".to_owned(),
-                flags: libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
-            });
-        }
-        Ok(())
     }
 
     fn cover(&mut self, guard: &Guard, root: &str) -> Result<(), SandboxError> {

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod edges;
+mod excluded;
 mod holes;
 mod lifetimes;
 mod limits;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::check::{Checked, check};
-use super::find::Found;
+use super::find::{Found, still_ready};
 use super::masking::check_masks;
 use super::question::{check_whole, question, reasons, subject_of, unmasked};
 use super::trace::Trace;
@@ -142,6 +142,17 @@ pub(super) async fn clear(
             ErrorCode::ApprovalDenied,
             format!("`{}` was not approved{said}", entry.spec().name),
         ));
+    }
+    // Switching off is the brake that has to hold, whoever has agreed meanwhile.
+    if let Err(off) = still_ready(&entry, call) {
+        Pass::Approved {
+            id,
+            hold: response.hold,
+            again,
+        }
+        .let_go()
+        .await;
+        return Err(off);
     }
     let (entry, args, limits, own) = match response.modified_args {
         None => (entry, args, limits, own),

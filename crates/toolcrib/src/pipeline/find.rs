@@ -53,16 +53,32 @@ pub(super) fn find(
     call.inner.follow();
     let entry = call.inner.find(&request.tool)?;
     trace.found(&entry);
+    ready(&entry)?;
+    let limits = entry.limits().tightened(&request.limits.into());
+    Ok(Found {
+        entry,
+        args: request.args,
+        limits,
+        edited: false,
+    })
+}
+
+/// Whether a tool that was found before is still there and switched on: a person may have taken a long time.
+pub(super) fn still_ready(entry: &Entry, call: &Call<'_>) -> Result<(), ToolError> {
+    call.inner.follow();
+    let reference = entry.spec().reference();
+    let now = call.inner.find(&reference);
+    // Where another tool goes by that reference, this one is asked itself.
+    match now {
+        Ok(now) if now.spec().reference() == reference => ready(&now),
+        Err(gone) if entry.id().is_some() => Err(gone),
+        _ => ready(entry),
+    }
+}
+
+fn ready(entry: &Entry) -> Result<(), ToolError> {
     match entry.availability() {
-        Availability::Ready => {
-            let limits = entry.limits().tightened(&request.limits.into());
-            Ok(Found {
-                entry,
-                args: request.args,
-                limits,
-                edited: false,
-            })
-        }
+        Availability::Ready => Ok(()),
         Availability::Disabled { reason, help } => {
             let help = help.map_or(String::new(), |help| format!("; {help}"));
             let message = format!("`{}` is disabled: {reason}{help}", said(&request, &entry));

@@ -16,19 +16,20 @@ pub(crate) struct CallTemp(TemporaryDirectory);
 
 impl CallTemp {
     /// Makes a directory where the system keeps temporary files (`TMPDIR`), or in another usual place where that is in the
-    /// workspace. Blocks.
+    /// workspace or in Toolcrib's own data. Blocks.
     pub(crate) fn create(workspace: &Workspace) -> Result<Self, ToolError> {
         let places = [
             std::env::temp_dir(),
             PathBuf::from("/tmp"),
             PathBuf::from("/var/tmp"),
         ];
+        let own = |place: &Path| workspace.home().is_some_and(|own| own.holds(place));
         let mut cause = None;
         for place in places {
             let outside = place
                 .canonicalize()
                 .ok()
-                .filter(|place| !place.starts_with(workspace.root()));
+                .filter(|place| !place.starts_with(workspace.root()) && !own(place));
             match outside.map(|place| TemporaryDirectory::create_in(&place)) {
                 Some(Ok(directory)) => return Ok(CallTemp(directory)),
                 Some(Err(error)) => cause = Some(error),

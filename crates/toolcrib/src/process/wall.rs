@@ -1,6 +1,6 @@
 //! The wall around a command: from what a tool asks for to a policy of the sandbox.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{NetworkAccess, SandboxOptions};
 use crate::model::error::{ErrorCode, ToolError};
@@ -92,6 +92,9 @@ impl Wall {
                 "isolation `none` cannot reduce privileges; use `process` or `container`",
             ));
         }
+        if let Some(why) = self.reaches_own_data(workspace) {
+            return Err(why);
+        }
         let mut policy = self.policy(workspace, options);
         policy.terminal = terminal;
         match sandbox.prepare(&policy) {
@@ -106,10 +109,11 @@ impl Wall {
 
     fn policy(&self, workspace: &Workspace, options: &SandboxOptions) -> Policy {
         let mut policy = Policy::new(self.level, workspace.root());
-        keep_own_data(&mut policy, workspace);
         policy.read.extend(options.readable.iter().cloned());
         policy.read.extend(self.read.iter().cloned());
         policy.write.extend(self.write.iter().cloned());
+        keep_own_data(&mut policy, workspace);
+        leave_out_own_data(&mut policy, workspace);
         policy.network = match (&self.network, self.level) {
             (Reachable::Nothing, _) => Network::None,
             // There is nothing to confine it with.
@@ -128,6 +132,24 @@ impl Wall {
         limits.time = None;
         limits.output = u64::MAX;
         policy
+    }
+
+    /// Why this wall would let a command at Toolcrib's own data, if it would. A place above it is no reason, since it is left out
+    /// of that.
+    fn reaches_own_data(&self, workspace: &Workspace) -> Option<ToolError> {
+        let why = |place: &PathBuf, access: Access| {
+            let place = place.canonicalize().unwrap_or_else(|_| place.clone());
+            reaches_own_data(&place, access, workspace)
+        };
+        let mut reading = self.read.iter().map(|place| why(place, Access::Read));
+        let mut writing = self.write.iter().map(|place| why(place, Access::Write));
+        let why = reading
+            .find_map(|why| why)
+            .or_else(|| writing.find_map(|why| why))?;
+        Some(ToolError::new(
+            ErrorCode::PermissionDenied,
+            format!("a path that the tool may read or write {why}; it has to name another one"),
+        ))
     }
 
     /// Why a command did not run behind this wall, without saying where things are on the host: callers of tools do not
@@ -165,6 +187,53 @@ pub(crate) fn keep_own_data(policy: &mut Policy, workspace: &Workspace) {
         let _ = DurableDir::create(own.join(UNSEEN));
         policy.hidden.push(own.join(UNSEEN));
         policy.protected.push(own);
+    }
+}
+
+/// Leaves Toolcrib's own data out of what a command may read or write, should that lie elsewhere than in the workspace.
+fn leave_out_own_data(policy: &mut Policy, workspace: &Workspace) {
+    let Some(own) = workspace.home().filter(|_| workspace.own_data().is_none()) else {
+        return;
+    };
+    let mut allowed = policy.read.iter().chain(&policy.write);
+    if allowed.any(|path| path.canonicalize().is_ok_and(|path| own.lies_in(&path))) {
+        // Something has to be there to be covered. Should it fail, the sandbox refuses.
+        let _ = DurableDir::create(own.path());
+    }
+    policy.excluded.push(own.path().to_owned());
+}
+
+/// What is done with a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// Why a place beyond the workspace, given without links, cannot be a command's to read or write: what that has to do with Toolcrib's
+/// own data, in words that follow the place. Nothing that a tool runs reads or changes that. A place above it is none: it is left
+/// out of that.
+pub(crate) fn reaches_own_data(
+    place: &Path,
+    access: Access,
+    workspace: &Workspace,
+) -> Option<&'static str> {
+    let own = workspace.home()?;
+    let root = workspace.root();
+    if place.starts_with(root) {
+        None
+    } else if own.holds(place) {
+        Some("is Toolcrib's own data, which nothing that a tool runs reads or changes")
+    } else if own.lies_elsewhere_in(place) {
+        Some("holds Toolcrib's own data under another name, where it cannot be left out")
+    } else if own.lies_in(place) && root.starts_with(own.path()) {
+        Some("holds Toolcrib's own data, which cannot be left out since the workspace lies in it")
+    } else if access == Access::Write && own.is_found_through(place) {
+        Some(
+            "holds a link that leads to Toolcrib's own data, and who may write it could have that lead elsewhere",
+        )
+    } else {
+        None
     }
 }
 

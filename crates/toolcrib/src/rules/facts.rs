@@ -41,12 +41,20 @@ pub(super) struct ShellText<'a> {
     pub(super) script: Script,
     /// Where it starts.
     place: Where,
+    /// Whether the tool gives it something on its standard input.
+    has_input: bool,
 }
 
 impl ShellText<'_> {
-    /// Whether it is the tool's author's, and so nothing to ask about only because it cannot be told what it does.
+    /// Whether it is the tool's author's.
     pub(super) fn is_authored(&self) -> bool {
         self.parameter.is_none()
+    }
+
+    /// Whether it is asked about only because it cannot be told what it does. What a tool's author wrote is not, unless it has an
+    /// input: then a program may come from there that is in no place where one looks for it.
+    pub(super) fn has_to_be_understood(&self) -> bool {
+        !self.is_authored() || self.has_input
     }
 }
 
@@ -86,16 +94,24 @@ impl<'a> Texts<'a> {
                 text,
                 script: shell::read(text),
                 place: known.get()?.clone(),
+                has_input: false,
             })
         });
         let authored = cx.commands.iter().map(|command| {
             let mut place = Where::new(cx.workspace, command.directory.as_deref(), &command.own);
             place.distrust(&command.text);
+            if let Some(input) = &command.input {
+                place.distrust(input);
+            }
             ShellText {
                 parameter: None,
                 text: &command.text,
-                script: shell::read(&command.text),
+                script: match &command.input {
+                    Some(input) => shell::read_given(&command.text, input),
+                    None => shell::read(&command.text),
+                },
                 place,
+                has_input: command.input.is_some(),
             }
         });
         let shells = given.chain(authored).collect();

@@ -106,8 +106,8 @@ impl Knowledge {
         };
         match self {
             Knowledge::NotUnderstood => {
-                let given = facts.shells().filter(|shell| !shell.is_authored());
-                for doubt in given.flat_map(|shell| &shell.script.doubts) {
+                let asked = facts.shells().filter(|shell| shell.has_to_be_understood());
+                for doubt in asked.flat_map(|shell| &shell.script.doubts) {
                     find(Verdict::Ask, doubt.reason.clone(), doubt.text.clone());
                 }
             }

@@ -187,7 +187,7 @@ fn exec(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) 
         Ok((_, used)) => {
             let rest = &words[1 + used..];
             if rest.is_empty() {
-                walker.other_input |= context.input != Input::Start;
+                walker.other_input |= !matches!(context.input, Input::Start | Input::Given(_));
                 return stays(walker);
             }
             walker.run_words(rest.to_vec(), &context.inside(name));

@@ -88,6 +88,10 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                 word.is_static() || !(is_unclear_file(word) || word.splits && word.is_dynamic());
             if !script || is_unclear_file(word) {
                 walker.doubt(format!("what `{name}` runs cannot be told"), &word.shown());
+                // What it may be is its input, as `/dev/stdin`.
+                if let Input::Text(text) = walker.input(context) {
+                    codes.push(text);
+                }
             }
             has_script = start != "-" || !word.is_static();
             break;
@@ -148,9 +152,15 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
         );
     }
     if codes.is_empty() && !has_script {
-        match &context.input {
-            Input::Text(text) => codes.push(text.clone()),
-            Input::Start | Input::Piped | Input::File | Input::Unknown => {
+        if let Input::Given(text) = &context.input {
+            walker.doubt(
+                format!("`{name}` runs its input, which no rule can judge"),
+                &text.shown(),
+            );
+        }
+        match walker.input(context) {
+            Input::Text(text) => codes.push(text),
+            Input::Given(_) | Input::Start | Input::Piped | Input::File | Input::Unknown => {
                 walker.doubt(
                     format!("`{name}` runs its input, which cannot be told"),
                     name,

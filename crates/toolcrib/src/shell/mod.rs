@@ -70,7 +70,13 @@ pub(crate) const VALUE_PREFIX: &str = "__toolcrib_";
 /// assert_eq!(names, ["cd", "sudo", "rm"]);
 /// ```
 pub fn read(text: &str) -> Script {
-    walk::read(text)
+    walk::read_given(text, None)
+}
+
+/// Reads a text whose commands find this on their standard input, unless it gives them something else. What a shell reads there is
+/// read like the text; what another interpreter reads there is a doubt.
+pub(crate) fn read_given(text: &str, input: &str) -> Script {
+    walk::read_given(text, Some(input))
 }
 
 /// The most doubts that [`read_with`] counts.
@@ -80,4 +86,95 @@ pub(crate) const MAX_DOUBTS: usize = 500;
 /// it came up.
 pub(crate) fn read_with(text: &str, dialect: Dialect, unknown: &[&str]) -> (Script, Vec<Doubt>) {
     walk::read_with(text, dialect, unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, read_given};
+
+    #[test]
+    fn what_a_shell_is_given_as_its_input_is_read_like_a_text() {
+        for text in [
+            "bash",
+            "sh -s",
+            "bash -s -- x",
+            "env A=b bash",
+            "sh -c 'bash -s'",
+            "exec bash",
+            "{ bash; }",
+            "true && dash",
+            "bash /dev/stdin",
+            "bash -",
+            "timeout 5 sh",
+            "busybox sh",
+        ] {
+            let script = read_given(text, "echo fine; rm -rf /etc");
+            let names: Vec<_> = script.commands.iter().filter_map(|c| c.name()).collect();
+            assert!(names.contains(&"rm"), "{text}: {script:?}");
+        }
+    }
+
+    #[test]
+    fn what_another_program_makes_of_its_input_is_a_doubt() {
+        for text in [
+            "python3 -",
+            "python3",
+            "python3 /dev/stdin",
+            "node",
+            "node -",
+            "perl",
+            "ruby -",
+            "php",
+            "lua -",
+            "cat | bash",
+            "tee x | sh",
+            ". /dev/stdin",
+            "source /dev/stdin",
+            "eval \"$(cat)\"",
+            "while read -r line; do $line; done",
+            "f() { bash; }; f",
+            "deno run -",
+            "bun run -",
+            "uv run -",
+            "make -f -",
+            "tclsh",
+            "expect -",
+            "awk -f -",
+            "awk -f /dev/stdin",
+            "sed -f - x",
+            "xargs rm -rf",
+            "xargs -I{} sh -c {}",
+            "parallel",
+            "julia",
+            "guile",
+            "osascript -",
+            "pwsh -Command -",
+            "Rscript -",
+            "Rscript /dev/stdin",
+            "crontab -",
+            "at now",
+            "batch",
+            "python3 -i",
+            "fish",
+            "ssh host",
+            "docker run -i x sh",
+        ] {
+            let doubts = read_given(text, "import os; x = {1: [2]}").doubts;
+            assert!(!doubts.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_input_that_is_only_data_is_no_doubt() {
+        for text in [
+            "cat",
+            "jq .x",
+            "sort | uniq -c",
+            "grep x > found",
+            "exec 2> errors; cat",
+        ] {
+            let script = read_given(text, "rm -rf /etc; $(x)");
+            assert_eq!(script, read(text), "{text}");
+        }
+    }
 }

@@ -119,7 +119,9 @@ pub(super) fn remote_copy(
     // `!` in its commands runs a shell here.
     let commands = match walker.input(context) {
         Input::Start => false,
-        Input::Text(text) => text.as_static().is_none_or(|text| text.contains('!')),
+        Input::Text(text) | Input::Given(text) => {
+            text.as_static().is_none_or(|text| text.contains('!'))
+        }
         Input::Piped | Input::File | Input::Unknown => true,
     };
     if name == "sftp" && commands {
@@ -194,7 +196,7 @@ pub(super) fn editor(
     };
     let unclear = match walker.input(context) {
         Input::Start => false,
-        Input::Text(text) => text.as_static().is_none_or(runs),
+        Input::Text(text) | Input::Given(text) => text.as_static().is_none_or(runs),
         Input::Piped | Input::File | Input::Unknown => true,
     };
     if reads_input && unclear {

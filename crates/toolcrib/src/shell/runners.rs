@@ -1,7 +1,7 @@
 //! Which programs and builtins need a closer look, because they run others or change what comes after them.
 
 use super::script::Word;
-use super::walk::{Context, Outcome, Walker};
+use super::walk::{Context, Input, Outcome, Walker};
 use super::{build_tools, builtins, code, git, shells, tools, wrappers};
 
 /// Reads one program's words.
@@ -16,8 +16,15 @@ pub(super) const SHELL_WORDS: &[&str] = &[
     "wc", "date", "nproc", "seq", "id", "mktemp",
 ];
 
+/// Programs that are not read as interpreters of their input here, and may make commands or arguments of it all the same.
+const RUNS_INPUT: &[&str] = &[
+    "xargs", "parallel", "deno", "bun", "uv", "uvx", "npx", "tsx", "ssh", "docker", "podman",
+    "nerdctl", "kubectl", "nsenter", "chroot", "fish", "csh", "tcsh", "zsh", "yash", "elvish",
+    "nu", "xonsh", "swift", "scala", "groovy", "jshell", "clojure",
+];
+
 pub(super) fn knows(name: &str) -> bool {
-    find(name).is_some()
+    RUNS_INPUT.contains(&name) || find(name).is_some()
 }
 
 pub(super) fn run(
@@ -26,6 +33,13 @@ pub(super) fn run(
     words: &[Word],
     context: &Context<'_>,
 ) -> Outcome {
+    // What these are given is what they run, or whom they do something to.
+    if let (true, Input::Given(text)) = (RUNS_INPUT.contains(&name), &context.input) {
+        walker.doubt(
+            format!("`{name}` takes from its input what it does"),
+            &text.shown(),
+        );
+    }
     match find(name) {
         Some(runner) => runner(walker, name, words, context),
         None => Outcome::stays(&walker.directory),

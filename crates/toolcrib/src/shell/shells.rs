@@ -133,11 +133,15 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                     format!("`{name}` runs commands from something that cannot be told"),
                     &file.shown(),
                 );
+                // What it may be is its input, as `/dev/stdin`.
+                if let Input::Text(text) = walker.input(context) {
+                    let reason = format!("`{name}` may run its input, which cannot be told");
+                    read_word(walker, &text, dialect(name), &inner, &reason);
+                }
             }
         }
-        _ => match &context.input {
+        _ => match walker.input(context) {
             Input::Text(text) => {
-                let text = text.clone();
                 read_word(
                     walker,
                     &text,
@@ -146,7 +150,7 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                     &format!("`{name}` runs its input, which cannot be told"),
                 );
             }
-            Input::Start | Input::Piped | Input::File | Input::Unknown => {
+            Input::Start | Input::Piped | Input::File | Input::Unknown | Input::Given(_) => {
                 walker.doubt(
                     format!("`{name}` runs its input, which cannot be told"),
                     name,

@@ -13,8 +13,8 @@ use super::syntax::{Document, Item, Kind, Link, List, Pipeline};
 /// The most bytes of texts inside the text (`sh -c`, backticks) that are read, together.
 const MAX_INNER: usize = 4 * MAX_TEXT;
 
-/// Reads a text from its beginning.
-pub(super) fn read(text: &str) -> Script {
+/// Reads a text from its beginning, and what is given to it on its input.
+pub(super) fn read_given(text: &str, input: Option<&str>) -> Script {
     let mut walker = Walker::default();
     if text.len() > MAX_TEXT {
         let reason = format!("the text is longer than the {MAX_TEXT} bytes that are read");
@@ -24,7 +24,11 @@ pub(super) fn read(text: &str) -> Script {
     if text.contains('\0') {
         walker.doubt("a null byte, which shells drop or stop at", text);
     }
-    walker.text(text, Dialect::Bash, &Context::default());
+    let context = Context {
+        input: input.map_or(Input::Start, |input| Input::Given(Word::text(input))),
+        ..Context::default()
+    };
+    walker.text(text, Dialect::Bash, &context);
     walker.script
 }
 
@@ -110,6 +114,8 @@ pub(super) enum Input {
     File,
     /// A here-document or here-string.
     Text(Word),
+    /// What is given to the whole text.
+    Given(Word),
     Unknown,
 }
 
@@ -367,7 +373,8 @@ impl Walker {
     /// Where a command's input comes from, given that `exec` may have changed the shell's own.
     pub(super) fn input(&self, context: &Context<'_>) -> Input {
         match &context.input {
-            Input::Start if self.other_input => Input::Unknown,
+            Input::Start | Input::Given(_) if self.other_input => Input::Unknown,
+            Input::Given(text) => Input::Text(text.clone()),
             input => input.clone(),
         }
     }

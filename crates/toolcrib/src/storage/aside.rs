@@ -1,5 +1,7 @@
 //! Putting a file that cannot be used out of the way: [`set_aside`].
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -21,7 +23,16 @@ pub(crate) fn set_aside(
     name: &str,
     now: Timestamp,
 ) -> Result<PathBuf, StorageError> {
-    let to = DurableDir::create(home.join(DAMAGED))?;
+    let place = home.join(DAMAGED);
+    // What is moved stays in the home.
+    if fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
+        return Err(StorageError::Io {
+            doing: "move anything to",
+            name: DAMAGED.to_owned(),
+            cause: ErrorKind::NotADirectory.into(),
+        });
+    }
+    let to = DurableDir::create(place)?;
     let time = now.strftime("%Y%m%dT%H%M%SZ");
     let moved = from.move_to(lock, name, &to, &format!("{time}-{name}"))?;
     Ok(home.join(DAMAGED).join(moved))
@@ -55,6 +66,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nothing_is_set_aside_through_a_link() {
+        let home = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let state = DurableDir::create(home.path().join("state")).unwrap();
+        let lock = state.lock().unwrap();
+        state.write(&lock, "flags.json", b"x").unwrap();
+        std::os::unix::fs::symlink(outside.path(), home.path().join(DAMAGED)).unwrap();
+        let now = Timestamp::from_second(1_794_829_473).unwrap();
+        set_aside(home.path(), &state, &lock, "flags.json", now).unwrap_err();
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+        assert!(home.path().join("state/flags.json").exists());
+    }
+
+    #[test]
     fn what_is_set_aside_keeps_its_bytes_and_overwrites_nothing() {
         let home = tempfile::tempdir().unwrap();
         let state = DurableDir::create(home.path().join("state")).unwrap();
@@ -68,7 +93,7 @@ mod tests {
         let first = home.path().join("damaged/20261116T114433Z-flags.json");
         assert_eq!(places[0], first);
         for (place, text) in places.iter().zip(["one", "two"]) {
-            assert_eq!(std::fs::read_to_string(place).unwrap(), text);
+            assert_eq!(fs::read_to_string(place).unwrap(), text);
         }
         assert!(set_aside(home.path(), &state, &lock, "flags.json", now).is_err());
     }
@@ -79,10 +104,10 @@ mod tests {
         let state = DurableDir::create(home.path().join("state")).unwrap();
         let lock = state.lock().unwrap();
         let target = home.path().join("target");
-        std::fs::write(&target, "kept").unwrap();
+        fs::write(&target, "kept").unwrap();
         std::os::unix::fs::symlink(&target, home.path().join("state/link")).unwrap();
         let place = set_aside(home.path(), &state, &lock, "link", Timestamp::UNIX_EPOCH).unwrap();
         assert!(place.symlink_metadata().unwrap().is_symlink());
-        assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     }
 }

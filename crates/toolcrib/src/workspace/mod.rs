@@ -25,6 +25,7 @@ mod beneath;
 mod identity;
 mod log;
 mod metadata;
+mod own_data;
 mod path;
 mod remove;
 mod rename;
@@ -44,6 +45,7 @@ use rustix::io::Errno;
 
 pub use identity::{Identity, Old};
 pub use metadata::{EntryKind, Metadata};
+pub(crate) use own_data::OwnData;
 pub use path::WorkspacePath;
 pub use remove::{MAX_COUNTED, Removable, Tally, Watch};
 pub use rename::{Movable, Move};
@@ -62,6 +64,8 @@ pub struct Workspace {
     canonical: PathBuf,
     /// Toolcrib's own data, if it lies in here: relative, without links.
     own: Option<PathBuf>,
+    /// Toolcrib's own data, wherever it lies.
+    home: Option<OwnData>,
 }
 
 /// Why a directory cannot be the workspace. For the operator, who named it.
@@ -123,23 +127,23 @@ impl Workspace {
             given: std::path::absolute(root).map_err(failed)?,
             canonical: root.canonicalize().map_err(failed)?,
             own: None,
+            home: None,
         })
     }
 
-    /// Keeps tools from changing Toolcrib's own data, should that lie in the workspace: who writes there answers questions,
-    /// makes grants and sets the rules.
+    /// Keeps tools from Toolcrib's own data: from changing it should it lie in the workspace, and from reaching it anywhere else.
     #[must_use]
     pub(crate) fn without(mut self, home: &Path) -> Self {
-        // It may not be there yet.
-        let there = home.ancestors().find_map(|above| {
-            let rest = home.strip_prefix(above).ok()?;
-            Some(above.canonicalize().ok()?.join(rest))
-        });
-        self.own = there.and_then(|home| {
-            let inside = home.strip_prefix(&self.canonical).ok()?;
-            Some(inside.to_owned())
-        });
+        let home = OwnData::of(home);
+        let inside = home.path().strip_prefix(&self.canonical).ok();
+        self.own = inside.map(Path::to_owned);
+        self.home = Some(home);
         self
+    }
+
+    /// Where Toolcrib keeps its own data, if somebody said so.
+    pub(crate) fn home(&self) -> Option<&OwnData> {
+        self.home.as_ref()
     }
 
     /// Where Toolcrib's own data is on the host, if it lies in the workspace.

@@ -308,7 +308,8 @@ impl Tool for CommandTool {
         }
         let values = surroundings::judged_values(&self.definition, args, workspace);
         let reach = reach::Reach::of(&self.definition, &values, workspace);
-        hosts::refusal(&self.definition, &self.settings, &reach.hosts)
+        reach::own_data_refusal(&self.definition, &self.settings, &reach, workspace)
+            .or_else(|| hosts::refusal(&self.definition, &self.settings, &reach.hosts))
     }
 
     fn commands(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Vec<ShellText> {

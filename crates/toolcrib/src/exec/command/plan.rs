@@ -42,7 +42,7 @@ pub(super) fn plan(
         here.isolation(definition),
         here.privilege(definition, settings),
     ];
-    lines.extend(here.files(&reach));
+    lines.extend(here.files(&reach, workspace));
     lines.push(here.network(&reach, settings));
     lines.push(here.memory(definition, settings));
     lines.push(here.time(definition));
@@ -60,6 +60,7 @@ pub(super) fn plan(
         lines.push(PlanLine::kept("interactive", promise, "a pseudo-terminal"));
     }
     let refused = reach::refusal(definition, settings, &reach.hosts)
+        .or_else(|| reach::own_data_refusal(definition, settings, &reach, workspace))
         .or_else(|| hosts::refusal(definition, settings, &reach.hosts))
         .map(|error| error.message().to_owned())
         .or_else(|| here.refuses(definition));
@@ -161,7 +162,7 @@ impl Here<'_> {
         }
     }
 
-    fn files(&self, reach: &Reach) -> Vec<PlanLine> {
+    fn files(&self, reach: &Reach, workspace: Option<&Workspace>) -> Vec<PlanLine> {
         let by = match self.level {
             Level::None => {
                 return vec![PlanLine::open(
@@ -186,6 +187,16 @@ impl Here<'_> {
                     by,
                 ));
             }
+        }
+        for said in reach.above_own_data(workspace) {
+            let promise = format!(
+                "Toolcrib's own data is left out of `{}`",
+                text::shorten(said, 200)
+            );
+            lines.push(match self.has(Layer::MountNamespace) {
+                Ok(()) => PlanLine::kept("files", promise, "mount-namespace"),
+                Err(missing) => PlanLine::open("files", promise, missing.to_string()),
+            });
         }
         let protected =
             "`.git/hooks`, `.envrc` and other names that programs run later cannot be written";

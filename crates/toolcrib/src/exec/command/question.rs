@@ -1,6 +1,6 @@
 //! What a person is asked about a call, and what the rules read of it.
 
-use super::programs::{self, Used};
+use super::programs::{self, Role, Used};
 use super::reach::{self, Reach};
 use super::surroundings::{TEMP_SHOWN, judged_directory, judged_values};
 use super::{CommandSettings, programs::command_here};
@@ -110,7 +110,7 @@ fn reasons(definition: &Definition, effects: Effects, reach: &Reach) -> Vec<Stri
 
 /// What the call would do, in words.
 fn effect(definition: &Definition, values: &Values, reach: &Reach) -> String {
-    let behind = behind(definition, reach);
+    let behind = format!("{}{}", behind(definition, reach), given(definition, values));
     match &definition.body {
         Body::Steps(steps) => {
             let step = |step: &crate::definition::Step| match &step.action {
@@ -125,6 +125,20 @@ fn effect(definition: &Definition, values: &Values, reach: &Reach) -> String {
             Some(program) => format!("run {} {behind}", shown(program, values)),
             None => format!("run `{}` {behind}", definition.name),
         },
+    }
+}
+
+/// What its programs find on their standard input: it may be a program itself.
+fn given(definition: &Definition, values: &Values) -> String {
+    match &definition.input {
+        Some(input) => {
+            let input = input.render(values);
+            format!(
+                ", with the input `{}`",
+                text::shorten(input.trim_end(), 2000)
+            )
+        }
+        None => String::new(),
     }
 }
 
@@ -176,11 +190,14 @@ pub(super) fn commands(
 ) -> Vec<ShellText> {
     let values = judged_values(definition, args, workspace);
     let directory = judged_directory(definition, &values, workspace);
+    let input = definition.input.as_ref().map(|input| input.render(&values));
     let text = |used: Used<'_>| {
         Some(ShellText {
             text: used.program.code.judged(&values)?,
             directory: directory.clone(),
             own: vec![TEMP_SHOWN.into()],
+            // What cleans up reads nothing.
+            input: input.clone().filter(|_| used.role != Role::Cleanup),
         })
     };
     programs::used(definition)

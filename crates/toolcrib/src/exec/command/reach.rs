@@ -14,7 +14,7 @@ use super::surroundings::{TEMP_SHOWN, expand};
 use crate::definition::{Definition, Permission, Privilege};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
-use crate::process::{Reachable, Wall, no_egress};
+use crate::process::{Access, Reachable, Wall, no_egress, reaches_own_data};
 use crate::sandbox::{Layer, Level};
 use crate::template::{Values, Variable};
 use crate::workspace::Workspace;
@@ -74,6 +74,18 @@ impl Reach {
     pub(super) fn covers(&self, path: &Path) -> bool {
         let mut places = self.read.iter().chain(&self.write);
         places.any(|beyond| path.starts_with(&beyond.real))
+    }
+
+    /// Places that hold Toolcrib's own data, which is left out of them; as the tool or the caller wrote them.
+    pub(super) fn above_own_data(&self, workspace: Option<&Workspace>) -> Vec<&str> {
+        let Some(own) = workspace.and_then(Workspace::home) else {
+            return Vec::new();
+        };
+        let places = self.read.iter().chain(&self.write);
+        places
+            .filter(|beyond| own.lies_in(&beyond.real))
+            .map(|beyond| beyond.said.as_str())
+            .collect()
     }
 
     /// What an approval rests on: the places themselves, should a link change meanwhile.
@@ -163,9 +175,11 @@ pub(super) fn wall(
     definition: &Definition,
     settings: &CommandSettings,
     reach: &Reach,
+    workspace: &Workspace,
 ) -> Result<Wall, ToolError> {
     let level = level(definition);
     let refused = refusal(definition, settings, &reach.hosts)
+        .or_else(|| own_data_refusal(definition, settings, reach, Some(workspace)))
         .or_else(|| hosts::refusal(definition, settings, &reach.hosts));
     if let Some(why) = refused {
         return Err(why);
@@ -191,6 +205,42 @@ fn existing(beyond: &Beyond) -> Result<PathBuf, ToolError> {
     Err(ToolError::new(
         ErrorCode::FileNotFound,
         format!("the tool needs `{said}`, which does not exist; make it first"),
+    ))
+}
+
+/// Why what the tool may read or write cannot be had, if it cannot: nothing that a tool runs reads or changes Toolcrib's own data.
+pub(super) fn own_data_refusal(
+    definition: &Definition,
+    settings: &CommandSettings,
+    reach: &Reach,
+    workspace: Option<&Workspace>,
+) -> Option<ToolError> {
+    let workspace = workspace?;
+    let name = &definition.name;
+    let reading = reach.read.iter().map(|beyond| (beyond, Access::Read));
+    let writing = reach.write.iter().map(|beyond| (beyond, Access::Write));
+    for (beyond, access) in reading.chain(writing) {
+        let Some(why) = reaches_own_data(&beyond.real, access, workspace) else {
+            continue;
+        };
+        let said = text::shorten(&beyond.said, 200);
+        return Some(ToolError::new(
+            ErrorCode::PermissionDenied,
+            format!("`{name}` cannot run: `{said}` of its `required-permissions` {why}"),
+        ));
+    }
+    let said = *reach.above_own_data(Some(workspace)).first()?;
+    if level(definition) == Level::None {
+        return None;
+    }
+    let support = settings.runner.support().ok()?;
+    let missing = support.check(Layer::MountNamespace).err()?;
+    Some(ToolError::new(
+        ErrorCode::SandboxUnavailable,
+        format!(
+            "`{name}` may reach `{}`, which holds Toolcrib's own data, and that cannot be left out here: {missing}",
+            text::shorten(said, 200)
+        ),
     ))
 }
 

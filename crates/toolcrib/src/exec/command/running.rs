@@ -70,7 +70,7 @@ impl Running {
                 "what the tool reaches beyond the workspace changed while the call waited for approval; call again",
             ));
         }
-        let mut wall = reach::wall(definition, settings, &reach)?;
+        let mut wall = reach::wall(definition, settings, &reach, &workspace)?;
         let temp_path = temp.as_ref().map(Temp::path);
         let directory =
             surroundings::working_directory(definition, &values, &workspace, &reach, temp_path)?;

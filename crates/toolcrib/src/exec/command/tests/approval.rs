@@ -221,3 +221,79 @@ async fn the_calls_own_temporary_directory_may_be_removed() {
     let outcome = scene.call("a", json!({})).await;
     assert_eq!(value(&outcome)["output"], "0");
 }
+
+#[tokio::test]
+async fn what_a_shell_reads_from_its_input_is_judged_like_the_command() {
+    for body in [
+        "bash: bash -s",
+        "run: bash",
+        "bash: 'env sh'",
+        "run: bash /dev/stdin",
+    ] {
+        let scene = Scene::new().approved().tool(&format!(
+            "{{name: a, description: d, tags: [read], {body}, input: 'echo fine; rm -rf /etc'}}"
+        ));
+        let outcome = scene.call("a", json!({})).await;
+        assert_eq!(error(&outcome).code(), ErrorCode::BlockedByRule, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_for_another_interpreter_in_the_input_asks_and_is_shown() {
+    let scene = Scene::new().tool(
+        "{name: a, description: d, tags: [read], run: python3 -, input: 'print(\"from the input\")'}",
+    );
+    let outcome = scene.call("a", json!({})).await;
+    assert_eq!(error(&outcome).code(), ErrorCode::ApprovalUnavailable);
+    let asked = scene.crib.asked();
+    assert!(
+        asked[0].effect.contains("print(\"from the input\")"),
+        "{}",
+        asked[0].effect
+    );
+    assert!(
+        asked[0].reason.contains("runs its input"),
+        "{}",
+        asked[0].reason
+    );
+}
+
+#[tokio::test]
+async fn an_input_that_is_data_asks_nobody() {
+    let scene = Scene::new()
+        .tool("{name: a, description: d, tags: [read], bash: 'sort | head -n 1', input: \"b\\nrm -rf /etc\\na\\n\"}");
+    assert_eq!(value(&scene.call("a", json!({})).await)["output"], "a");
+    assert!(scene.crib.asked().is_empty());
+}
+
+#[derive(Default, Clone)]
+struct SwitchesOffFirst(std::sync::Arc<std::sync::OnceLock<crate::registry::Registry>>);
+
+impl crate::approval::Approver for SwitchesOffFirst {
+    fn decide(
+        &self,
+        _request: crate::approval::ApprovalRequest,
+    ) -> crate::BoxFuture<'_, Result<crate::approval::ApprovalResponse, crate::approval::NoAnswer>>
+    {
+        self.0.get().unwrap().set_enabled("a", false).unwrap();
+        Box::pin(async { Ok(crate::approval::ApprovalResponse::approve("test")) })
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_was_switched_off_while_its_call_waited_does_not_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let approver = SwitchesOffFirst::default();
+    let registry = crate::registry::Registry::builder()
+        .workspace(crate::workspace::Workspace::open(directory.path()).unwrap())
+        .approver(approver.clone())
+        .build();
+    let scene = Scene::new();
+    let tool = scene.make("{name: a, description: d, tags: [git], bash: 'touch ran'}");
+    registry.register(tool.unwrap()).unwrap();
+    let _ = approver.0.set(registry.clone());
+    let call = crate::model::call::CallRequest::new("a");
+    let outcome = registry.execute(call).await;
+    assert_eq!(error(&outcome).code(), ErrorCode::ToolDisabled);
+    assert!(!directory.path().join("ran").exists());
+}
