@@ -53,7 +53,7 @@ pub(super) fn find(
     call.inner.follow();
     let entry = call.inner.find(&request.tool)?;
     trace.found(&entry);
-    ready(&entry)?;
+    ready(&entry, &request.tool)?;
     let limits = entry.limits().tightened(&request.limits.into());
     Ok(Found {
         entry,
@@ -70,32 +70,32 @@ pub(super) fn still_ready(entry: &Entry, call: &Call<'_>) -> Result<(), ToolErro
     let now = call.inner.find(&reference);
     // Where another tool goes by that reference, this one is asked itself.
     match now {
-        Ok(now) if now.spec().reference() == reference => ready(&now),
+        Ok(now) if now.spec().reference() == reference => ready(&now, &reference),
         Err(gone) if entry.id().is_some() => Err(gone),
-        _ => ready(entry),
+        _ => ready(entry, &reference),
     }
 }
 
-fn ready(entry: &Entry) -> Result<(), ToolError> {
+fn ready(entry: &Entry, asked_for: &str) -> Result<(), ToolError> {
     match entry.availability() {
         Availability::Ready => Ok(()),
         Availability::Disabled { reason, help } => {
             let help = help.map_or(String::new(), |help| format!("; {help}"));
-            let message = format!("`{}` is disabled: {reason}{help}", said(&request, &entry));
+            let message = format!("`{}` is disabled: {reason}{help}", said(asked_for, entry));
             Err(ToolError::new(ErrorCode::ToolDisabled, message).with_detail("reason", reason))
         }
         Availability::Unavailable { reason } => {
-            let message = format!("`{}` cannot run here: {reason}", said(&request, &entry));
+            let message = format!("`{}` cannot run here: {reason}", said(asked_for, entry));
             Err(ToolError::new(ErrorCode::ToolUnavailable, message).with_detail("reason", reason))
         }
     }
 }
 
 /// What to call a tool that was asked for: its name may be another version's.
-fn said(request: &CallRequest, entry: &Entry) -> String {
+fn said(asked_for: &str, entry: &Entry) -> String {
     let spec = entry.spec();
     match entry.source() {
-        Source::Store if request.tool != spec.name.as_str() => spec.reference(),
+        Source::Store if asked_for != spec.name.as_str() => spec.reference(),
         _ => spec.name.to_string(),
     }
 }
