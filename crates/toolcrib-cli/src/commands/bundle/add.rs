@@ -82,6 +82,7 @@ fn read(path: &Path) -> Result<File, CliError> {
     })?;
     let name = path.file_name().and_then(|name| name.to_str());
     let known = name.and_then(|name| FileKind::of(name).or_else(|| FileKind::misnamed(name)));
+    refuse_bundle(&bytes, &shown)?;
     // What `toolcrib show --json` printed.
     let bytes = source::without_computed(&bytes).unwrap_or(bytes);
     let (kind, stem) = match (known, name) {
@@ -96,6 +97,18 @@ fn read(path: &Path) -> Result<File, CliError> {
         kind,
         bytes,
     })
+}
+
+/// The file in which a bundle says what it is looks like a tool without most of it.
+fn refuse_bundle(bytes: &[u8], shown: &str) -> Result<(), CliError> {
+    let fields = toolcrib::manifest::as_json(bytes).unwrap_or_default();
+    let has = |key: &str| fields.get(key).is_some();
+    if !has("slug") || !has("bundleID") || has("impl") || has("type") || has("argSchema") {
+        return Ok(());
+    }
+    let message = format!("`{shown}` is what a bundle says about itself, and no tool");
+    Err(CliError::usage(message)
+        .with_hint("name the tools; `toolcrib bundle export` and `import` take a whole bundle"))
 }
 
 fn is_error(problem: &Problem) -> bool {
