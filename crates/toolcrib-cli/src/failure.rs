@@ -117,7 +117,9 @@ pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>
             ));
         }
     }
-    let line = match hint.or_else(|| remedy(error.code())) {
+    // What is damaged has the right name: the message says what to do.
+    let says = |_: &&str| !error.message().contains("`toolcrib doctor");
+    let line = match hint.or_else(|| remedy(error.code()).filter(says)) {
         Some(hint) => format!("{}: {hint}", error.code()),
         None => error.code().to_string(),
     };

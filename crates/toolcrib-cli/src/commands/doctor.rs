@@ -360,6 +360,8 @@ fn report(findings: &[Finding], output: &Output) {
         output.table(&["STATUS", "CHECK", "MESSAGE"], &rows);
         return;
     }
+    let checks = findings.iter().map(|finding| finding.check.len());
+    let width = checks.max().unwrap_or_default();
     for finding in findings {
         let mark = match finding.status {
             Status::Ok => output.good("ok  "),
@@ -367,12 +369,12 @@ fn report(findings: &[Finding], output: &Output) {
             Status::Broken => output.bad("FAIL"),
         };
         output.line(&format!(
-            "{mark}  {:<10} {}",
+            "{mark}  {:<width$}  {}",
             finding.check,
             toolcrib::model::text::visible(&finding.message)
         ));
         if let Some(fix) = finding.fix.as_ref().filter(|fix| !fix.is_empty()) {
-            output.line(&format!("      {:<10} {fix}", ""));
+            output.line(&format!("      {:<width$}  {fix}", ""));
         }
     }
 }

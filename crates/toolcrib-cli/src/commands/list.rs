@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use toolcrib::crib::BundleKind;
+use serde_json::{Value, json};
+use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::definition::Body;
 use toolcrib::model::ids::{BundleId, ToolId};
 use toolcrib::model::manifest::ToolKind;
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::source::{FileDefinition, Report, Standing, ToolFile};
-use toolcrib::store::StoredTool;
+use toolcrib::store::{Damage, StoredTool};
 use toolcrib::{Crib, Effects};
 
 use super::{Done, source, standing, stored, word};
@@ -228,9 +229,11 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         .iter()
         .filter(|entry| args.all || entry.availability() == Availability::Ready)
         .collect();
+    let damaged = damaged(args, crib);
     if output.json() {
-        let rows: Vec<Row<'_>> = shown.iter().map(|entry| listing.row(entry)).collect();
-        output.document(&rows);
+        let rows = shown.iter().map(|entry| json!(listing.row(entry)));
+        let lost = damaged.iter().map(|damage| damaged_json(damage, crib));
+        output.document(&rows.chain(lost).collect::<Vec<_>>());
         return Ok(ExitCode::SUCCESS);
     }
     // Programs count columns: with `--plain` they are the same whatever there is. A version that has not the name is told by its
@@ -240,10 +243,9 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         state: args.all,
         plain: output.plain(),
     };
-    let rows: Vec<Vec<String>> = shown
-        .iter()
-        .map(|entry| columns.cells(entry, &listing))
-        .collect();
+    let rows = shown.iter().map(|entry| columns.cells(entry, &listing));
+    let lost = damaged.iter().map(|damage| columns.damaged(damage, crib));
+    let rows: Vec<Vec<String>> = rows.chain(lost).collect();
     if !rows.is_empty() || output.plain() {
         output.table(&columns.headings(), &rows);
         Listing::explain_mark(&shown, output);
@@ -308,6 +310,55 @@ fn nothing(args: &ListArgs, crib: &Crib) -> Result<String, CliError> {
     })
 }
 
+/// Tools whose files are damaged, where all are asked for. What their tags were nobody knows.
+fn damaged(args: &ListArgs, crib: &Crib) -> Vec<Damage> {
+    if !args.all || !args.tags.is_empty() {
+        return Vec::new();
+    }
+    let asked = args.bundle.as_ref().map(|bundle| crib.bundle(bundle).ok());
+    let mut damage = crib.store().damage();
+    damage.retain(|one| {
+        let is_tool = one.file.ends_with(".json") && !one.file.ends_with("/bundle.json");
+        let is_there = |view: &BundleView| view.bundle.bundle_id == one.bundle;
+        is_tool
+            && asked
+                .as_ref()
+                .is_none_or(|view| view.as_ref().is_some_and(is_there))
+    });
+    damage
+}
+
+/// What a damaged file is listed as, and the bundle it is in.
+fn damaged_name(damage: &Damage, crib: &Crib) -> (String, String) {
+    let bundle = match crib.bundle(&damage.bundle.to_string()) {
+        Ok(view) => view.bundle.slug.to_string(),
+        Err(_) => damage.bundle.to_string(),
+    };
+    let name = match &damage.tool {
+        Some((slug, version)) => format!("{bundle}/{slug}@{version}"),
+        None => damage.file.clone(),
+    };
+    (name, bundle)
+}
+
+fn damaged_json(damage: &Damage, crib: &Crib) -> Value {
+    let (name, bundle) = damaged_name(damage, crib);
+    let reason = damage.reason.clone();
+    let mut row = json!({
+        "name": name,
+        "bundle": bundle,
+        "bundleID": damage.bundle,
+        "source": "store",
+        "availability": Availability::Unavailable { reason },
+        "file": damage.file,
+    });
+    if let (Some((slug, version)), Value::Object(fields)) = (&damage.tool, &mut row) {
+        fields.insert("slug".to_owned(), json!(slug));
+        fields.insert("version".to_owned(), json!(version));
+    }
+    row
+}
+
 /// What most of the tools that cannot run lack, as a workspace, and how many they are; `None` if no two of them lack the same.
 fn shared_lack(all: &[Arc<Entry>]) -> Option<(usize, String)> {
     let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
@@ -364,6 +415,21 @@ impl Columns {
         }
         headings.push("DESCRIPTION");
         headings
+    }
+
+    fn damaged(&self, damage: &Damage, crib: &Crib) -> Vec<String> {
+        let (name, bundle) = damaged_name(damage, crib);
+        let mut cells = vec![name];
+        if self.version {
+            let version = damage.tool.as_ref().map(|(_, version)| version.to_string());
+            cells.push(version.unwrap_or_else(|| "-".to_owned()));
+        }
+        cells.extend(["unknown".to_owned(), bundle]);
+        if self.state {
+            cells.push("damaged".to_owned());
+        }
+        cells.push(damage.reason.clone());
+        cells
     }
 
     fn cells(&self, entry: &Arc<Entry>, listing: &Listing<'_>) -> Vec<String> {

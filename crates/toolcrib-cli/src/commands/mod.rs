@@ -103,6 +103,7 @@ fn open(global: &Global, output: &Output) -> Result<Crib, CliError> {
 /// Opens the crib for who looks at tools.
 fn open_to_look(global: &Global, output: &Output) -> Result<Crib, CliError> {
     let crib = open(global, output)?;
+    warn_of_store(&crib, output);
     warn_of_files(&crib, output);
     Ok(crib)
 }
@@ -120,6 +121,14 @@ fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
 /// Says what is odd about the files of tools. For who looks at tools; who calls one is told what concerns it.
 fn warn_of_files(crib: &Crib, output: &Output) {
     for warning in crib.tool_files().warnings() {
+        let warning = text::visible(&warning);
+        output.say(&format!("{} {warning}", output.bold("warning:")));
+    }
+}
+
+/// Says what is wrong with the store as a whole: what is not listed may be there all the same.
+fn warn_of_store(crib: &Crib, output: &Output) {
+    for warning in crib.store_warnings() {
         let warning = text::visible(&warning);
         output.say(&format!("{} {warning}", output.bold("warning:")));
     }

@@ -250,3 +250,123 @@ fn the_bin_and_tools_that_lack_their_function_are_told() {
         "{findings:#}"
     );
 }
+
+/// The one problem with files that is broken.
+fn broken(test: &Test) -> String {
+    let findings = test.run(&["doctor", "--json"]).exits(1).json();
+    let is_broken = |finding: &&Value| finding["status"] == "broken";
+    let broken: Vec<&Value> = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_broken)
+        .collect();
+    assert_eq!(broken.len(), 1, "{findings:#}");
+    broken[0]["message"].as_str().unwrap().to_owned()
+}
+
+fn mkfifo(path: &std::path::Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
+#[test]
+fn a_pipe_in_the_place_of_any_file_stops_nobody() {
+    let (test, directory, tool) = with_a_bundle();
+    for file in [tool, directory.join("bundle.json")] {
+        std::fs::remove_file(&file).unwrap();
+        mkfifo(&file);
+        test.run(&["list"]).exits(0);
+        assert!(broken(&test).contains("it is a pipe"));
+        let fixed = test.run(&["doctor", "--fix"]).exits(0);
+        assert!(fixed.stdout.contains("moved to"), "{fixed:?}");
+        test.run(&["doctor"]).exits(0);
+    }
+}
+
+#[test]
+fn a_store_that_is_no_directory_or_has_no_lock_is_said_wherever_bundles_are_listed() {
+    let (test, _, _) = with_a_bundle();
+    let bundles = test.home().join("bundles");
+    let lock = bundles.join(".lock");
+    std::fs::remove_file(&lock).unwrap();
+    mkfifo(&lock);
+    for verb in [&["list"][..], &["bundle", "list"]] {
+        test.run(verb).exits(0).says("`bundles/.lock` is a pipe");
+    }
+    assert!(broken(&test).starts_with("bundles/.lock: it is a pipe"));
+    test.run(&["doctor", "--fix"]).exits(0);
+    test.run(&["bundle", "new", "one"]).exits(0);
+
+    std::fs::rename(&bundles, test.home().join("elsewhere")).unwrap();
+    std::fs::write(&bundles, "x").unwrap();
+    for verb in [&["list"][..], &["bundle", "list"]] {
+        test.run(verb).exits(0).says("are not loaded");
+    }
+    assert!(broken(&test).starts_with("bundles: it is a file, not a directory"));
+    test.run(&["doctor", "--fix"]).exits(0);
+    test.run(&["bundle", "new", "two"]).exits(0);
+    assert!(set_aside(&test).contains(&b"x".to_vec()));
+}
+
+#[test]
+fn with_state_that_is_no_directory_nothing_runs() {
+    let test = Test::new();
+    test.run(&["disable", "shell"]).exits(0);
+    std::fs::rename(test.home().join("state"), test.home().join("elsewhere")).unwrap();
+    std::fs::write(test.home().join("state"), "x").unwrap();
+    test.run(&["run", "shell", "command=true"]).exits(3);
+    test.run(&["run", "list_directory", "path=."]).exits(3);
+    assert!(broken(&test).starts_with("state: it is a file"));
+    let fixed = test.run(&["doctor", "--fix"]).exits(0);
+    assert!(fixed.stdout.contains("on again"), "{fixed:?}");
+    test.run(&["run", "list_directory", "path=."]).exits(0);
+}
+
+#[test]
+fn damaged_flags_are_said_once_and_with_one_remedy() {
+    let test = Test::new();
+    test.run(&["disable", "shell"]).exits(0);
+    std::fs::write(test.home().join("state/flags.json"), "{").unwrap();
+    let listed = test.run(&["bundle", "list"]).exits(0);
+    let said = listed
+        .stderr
+        .matches("which bundles are switched off")
+        .count();
+    assert_eq!(said, 1, "{listed:?}");
+    assert!(listed.stderr.contains("doctor --fix"), "{listed:?}");
+    let refused = test.run(&["disable", "read_file"]);
+    assert!(refused.stderr.contains("doctor --fix"), "{refused:?}");
+}
+
+#[test]
+fn what_is_not_the_stores_is_named_and_left_alone() {
+    let (test, _, tool) = with_a_bundle();
+    std::fs::write(tool.with_file_name("notes.txt"), "mine").unwrap();
+    std::fs::create_dir(test.home().join("bundles/not-a-uuid")).unwrap();
+    for args in [&["doctor", "--fix"][..], &["doctor"]] {
+        let ran = test.run(args).exits(0);
+        let line = ran.stdout.lines().find(|line| line.contains("left alone"));
+        let line = line.unwrap_or_else(|| panic!("{ran:?}"));
+        assert!(
+            line.starts_with("ok") && line.contains("notes.txt"),
+            "{line}"
+        );
+        assert!(line.contains("`bundles/not-a-uuid`"), "{line}");
+    }
+    assert!(tool.with_file_name("notes.txt").exists());
+}
+
+#[test]
+fn a_bundle_in_the_bin_whose_slug_is_taken_is_not_said_to_be_restorable() {
+    let (test, _, _) = with_a_bundle();
+    let slug = "acme";
+    test.run(&["bundle", "rm", slug, "--yes"]).exits(0);
+    let restore = format!("`toolcrib bundle restore {slug}` takes it out");
+    test.run(&["bundle", "new", "other"]).exits(0);
+    assert!(test.run(&["doctor"]).stdout.contains(&restore));
+    test.run(&["bundle", "new", slug]).exits(0);
+    let ran = test.run(&["doctor"]).exits(0);
+    assert!(!ran.stdout.contains(&restore), "{ran:?}");
+    assert!(ran.stdout.contains("has to go before"), "{ran:?}");
+}

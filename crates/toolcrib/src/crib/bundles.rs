@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::upkeep::{not_a_lock, stand_in};
 use super::{Crib, reaping};
 use crate::definition::{Definition, Problem};
 use crate::model::error::{ErrorCode, ToolError};
@@ -41,6 +42,8 @@ pub struct BundleView {
     pub tools: usize,
     /// What is wrong with it, if something is.
     pub problem: Option<String>,
+    /// Its own file cannot be used. It is called what that file still says, or else by its id; its tools are off.
+    pub is_damaged: bool,
 }
 
 /// Which of several bundles with one slug is meant.
@@ -64,6 +67,17 @@ impl Crib {
         let mut problems = self.sources.stored().problems();
         problems.extend(reaping::problem(&self.home));
         problems
+    }
+
+    /// What is wrong with the store as a whole, for everybody who looks at what is in it: it cannot be read, or not be written.
+    pub fn store_warnings(&self) -> Vec<String> {
+        let mut warnings = self.sources.stored().warnings();
+        warnings.extend(not_a_lock(&self.home.join("bundles")).map(|what| {
+            format!(
+                "nothing can be put into the store: `bundles/.lock` is {what}; `toolcrib doctor --fix` sets it aside"
+            )
+        }));
+        warnings
     }
 
     /// Every bundle: Toolcrib's own first, then those of the store by slug, those that are off or in the bin too; at the end those whose
@@ -259,9 +273,10 @@ impl Crib {
             problem: match is_enabled {
                 Some(_) => None,
                 None => Some(
-                    "which bundles are switched off cannot be read: remove `state/flags.json` from Toolcrib's home".to_owned(),
+                    "which bundles are switched off cannot be read: `toolcrib doctor --fix` puts it right".to_owned(),
                 ),
             },
+            is_damaged: false,
         }
     }
 
@@ -283,28 +298,39 @@ impl Crib {
                         "{more} of its files are damaged: `toolcrib doctor` says which"
                     )),
                 },
+                is_damaged: false,
             }
         };
         let mut views: Vec<BundleView> = self.store.bundles().into_iter().map(view).collect();
-        let mut damaged: Vec<BundleId> = damage.iter().map(|damage| damage.bundle).collect();
-        damaged.sort_unstable();
-        damaged.dedup();
-        damaged.retain(|id| !views.iter().any(|view| view.bundle.bundle_id == *id));
-        for id in damaged {
-            let problem = self.store.bundle_damage(id);
-            views.extend(problem.map(|problem| self.damaged_view(id, problem)));
+        for damage in damage.iter().filter(|damage| damage.tool.is_none()) {
+            if views
+                .iter()
+                .any(|view| view.bundle.bundle_id == damage.bundle)
+            {
+                continue;
+            }
+            if let Some(problem) = self.store.bundle_damage(damage.bundle) {
+                // Unless another one has the slug by now.
+                let is_free = |slug: &Slug| {
+                    let is_own = BundleId::OWN.iter().any(|(_, own)| *own == slug.as_str());
+                    !is_own && !views.iter().any(|view| view.bundle.slug == *slug)
+                };
+                let slug = damage.bundle_slug.clone().filter(is_free);
+                views.push(self.damaged_view(damage.bundle, slug, problem));
+            }
         }
         views
     }
 
-    /// A bundle whose own file cannot be read: its id is all that is known of it, and that there are tools.
-    fn damaged_view(&self, id: BundleId, problem: String) -> BundleView {
+    /// A bundle whose own file cannot be read: its id is all that is sure of it, and that there are tools.
+    fn damaged_view(&self, id: BundleId, slug: Option<Slug>, problem: String) -> BundleView {
+        let by_id = || Slug::parse(&id.to_string()).unwrap_or_else(|_| stand_in(id));
         let epoch = Timestamp::UNIX_EPOCH;
         BundleView {
             bundle: Bundle {
                 schema_version: SCHEMA_VERSION.to_owned(),
                 bundle_id: id,
-                slug: Slug::parse(&id.to_string()).expect("an id has the letters of a slug"),
+                slug: slug.unwrap_or_else(by_id),
                 display_name: String::new(),
                 description: String::new(),
                 is_enabled: false,
@@ -317,8 +343,9 @@ impl Crib {
             kind: BundleKind::Store,
             tools: self.store.tools(id).len(),
             problem: Some(format!(
-                "its `bundle.json` cannot be used: {problem}; `toolcrib doctor --fix` sets it aside"
+                "it is damaged ({problem}); `toolcrib doctor --fix` puts it right"
             )),
+            is_damaged: true,
         }
     }
 
@@ -510,6 +537,15 @@ fn bundle_not_found(reference: &str, views: &[BundleView]) -> ToolError {
             "bundle not found: `{shown}`; did you mean {}?",
             text::or_list(near)
         ),
+    };
+    // One that nobody can name any more may be meant.
+    let is_nameless = |view: &&BundleView| {
+        view.is_damaged && view.bundle.slug.as_str() == view.bundle.bundle_id.to_string()
+    };
+    let message = match views.iter().filter(is_nameless).count() {
+        0 => message,
+        1 => format!("{message} (the file of one cannot be read: `toolcrib doctor`)"),
+        more => format!("{message} (the files of {more} cannot be read: `toolcrib doctor`)"),
     };
     ToolError::new(ErrorCode::BundleNotFound, message).with_detail("near", near)
 }

@@ -421,7 +421,7 @@ impl Crib {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.setting_warnings();
         warnings.extend(self.sources.report().warnings());
-        warnings.extend(self.sources.stored().warnings());
+        warnings.extend(self.store_warnings());
         warnings
     }
 
@@ -601,7 +601,7 @@ impl Crib {
 
     /// How often a tool was called, and when last, by every process of this home. Cheap enough for lists.
     pub fn usage(&self, entry: &Entry) -> Usage {
-        self.usage.of(entry.spec())
+        self.usage.of(entry.spec(), entry.stored_id())
     }
 
     /// The counts of calls, for whoever mends them.

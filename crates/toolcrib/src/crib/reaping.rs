@@ -155,7 +155,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let reaper = Reaper::new(home.path(), &store(home.path(), Timestamp::now()));
         let turns = [0, 1, DAY - 1, DAY, DAY + 1, 2 * DAY - 1, 2 * DAY, 9 * DAY];
-        let due: Vec<u64> = turns.into_iter().filter(|now| reaper.is_due(*now)).collect();
+        let due: Vec<u64> = turns
+            .into_iter()
+            .filter(|now| reaper.is_due(*now))
+            .collect();
         assert_eq!(due, [DAY, 2 * DAY, 9 * DAY]);
     }
 

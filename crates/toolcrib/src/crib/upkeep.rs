@@ -4,8 +4,7 @@
 //! done again and again; what is in order is left alone.
 
 use std::fs;
-use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,7 +14,7 @@ use super::Crib;
 use crate::model::error::ToolError;
 use crate::model::ids::BundleId;
 use crate::model::names::Slug;
-use crate::storage::{DurableDir, StorageError, is_leftover, set_aside};
+use crate::storage::{DurableDir, StorageError, is_leftover, set_aside, set_aside_unguarded};
 use crate::store::Damage;
 
 /// The directory of the home that the store is in.
@@ -24,6 +23,8 @@ const BUNDLES: &str = "bundles";
 const FLAGS: &str = "flags.json";
 /// The directory it is in.
 const STATE: &str = "state";
+/// The file in each directory whose lock guards it.
+const LOCK: &str = ".lock";
 /// The directories of a home that Toolcrib alone writes to. `config.toml` and `rules` are the user's own.
 const OWN: [&str; 8] = [
     BUNDLES,
@@ -37,8 +38,6 @@ const OWN: [&str; 8] = [
 ];
 /// How deep they are looked through.
 const MAX_DEPTH: usize = 3;
-/// How much of a damaged file is looked through for its slug.
-const MAX_SALVAGE: u64 = 64 * 1024;
 /// A temporary file that is older was left by somebody who died.
 const LEFT: Duration = Duration::from_secs(60);
 
@@ -59,13 +58,15 @@ enum Kind {
     Counts,
     Leftovers,
     OpenToOthers(Vec<PathBuf>),
+    /// Something stands where a directory (empty for the home) should have a directory or lock file of this name.
+    InTheWay(&'static str, &'static str),
 }
 
 impl HomeProblem {
     /// Whether something does not work because of it; otherwise it is only untidy.
     pub fn is_damage(&self) -> bool {
         match self.kind {
-            Kind::Record(_) | Kind::Flags | Kind::Counts => true,
+            Kind::Record(_) | Kind::Flags | Kind::Counts | Kind::InTheWay(..) => true,
             Kind::Leftovers | Kind::OpenToOthers(_) => false,
         }
     }
@@ -74,7 +75,11 @@ impl HomeProblem {
     pub fn record(&self) -> Option<&Damage> {
         match &self.kind {
             Kind::Record(damage) => Some(damage),
-            Kind::Flags | Kind::Counts | Kind::Leftovers | Kind::OpenToOthers(_) => None,
+            Kind::Flags
+            | Kind::Counts
+            | Kind::Leftovers
+            | Kind::OpenToOthers(_)
+            | Kind::InTheWay(..) => None,
         }
     }
 }
@@ -83,22 +88,24 @@ impl Crib {
     /// What is wrong with the files that Toolcrib keeps in the home: records of the store, state, what dead writers left, and modes that
     /// let others in.
     pub fn home_problems(&self) -> Vec<HomeProblem> {
-        let mut problems = Vec::new();
+        let mut problems = in_the_way(&self.home);
+        let is_state_there = !problems.iter().any(|problem| problem.file == STATE);
         self.reload();
         problems.extend(self.store.damage().into_iter().map(|damage| HomeProblem {
             file: damage.file.clone(),
             reason: damage.reason.clone(),
             kind: Kind::Record(damage),
         }));
-        problems.extend(self.sources.flags_problem().map(|reason| HomeProblem {
+        let flags = self.sources.flags_problem().filter(|_| is_state_there);
+        problems.extend(flags.map(|reason| HomeProblem {
             file: format!("{STATE}/{FLAGS}"),
             reason: format!("which tools are switched off cannot be read: {reason}"),
             kind: Kind::Flags,
         }));
+        let counts = self.usage.problems().into_iter();
         problems.extend(
-            self.usage
-                .problems()
-                .into_iter()
+            counts
+                .filter(|_| is_state_there)
                 .map(|problem| HomeProblem {
                     file: problem.file,
                     reason: problem.reason,
@@ -107,6 +114,12 @@ impl Crib {
         );
         problems.extend(untidy(&self.home));
         problems
+    }
+
+    /// What is in the directories of the store and is not Toolcrib's, relative to the home: it is left alone, and harms nobody.
+    pub fn foreign_files(&self) -> Vec<String> {
+        // Why they cannot be listed is said by those who look for damage.
+        self.store.foreign_files().unwrap_or_default()
     }
 
     /// Puts a problem right, and says what was done.
@@ -132,12 +145,30 @@ impl Crib {
                 let moved = self.usage.mend()?;
                 let places: Vec<String> = moved
                     .iter()
-                    .map(|(file, place)| format!("{file} moved to {}", place.display()))
+                    .map(|(file, place)| {
+                        let which = match *file == problem.file {
+                            true => String::new(),
+                            false => format!("{file} "),
+                        };
+                        format!("{which}moved to {}", place.display())
+                    })
                     .collect();
                 Ok(match places.is_empty() {
                     true => "damaged lines left out".to_owned(),
                     false => format!("{}; calls are counted anew", places.join(", ")),
                 })
+            }
+            Kind::InTheWay(directory, name) => {
+                let now = Timestamp::now();
+                let place = set_aside_unguarded(&self.home, directory, name, now)?;
+                self.reload();
+                let lost = match (*directory, *name) {
+                    ("", STATE) => {
+                        "; tools that were switched off are on again: `toolcrib disable` those that are to be off"
+                    }
+                    _ => "",
+                };
+                Ok(format!("moved to {}{lost}", place.display()))
             }
             Kind::Leftovers if problem.file == BUNDLES => {
                 self.store.reap()?;
@@ -160,15 +191,17 @@ impl Crib {
         }
     }
 
-    /// Sets a damaged record aside. A bundle that has lost its file that way, or by other hands, gets a new one, so that its tools can be had.
+    /// Sets a damaged record aside. Where only the slug of a bundle is another's, the bundle gets another one. A bundle that has lost its file that way, or by other hands, gets a new one, so that its tools can be had.
     fn put_record_right(&self, damage: &Damage) -> Result<String, ToolError> {
         let is_bundle = damage.file.ends_with("/bundle.json");
+        if is_bundle && self.store.has_clash(damage.bundle) {
+            let slug = self.store.rename_apart(damage.bundle)?.slug;
+            return Ok(format!("it is `{slug}` now"));
+        }
         let is_there = self.home.join(&damage.file).symlink_metadata().is_ok();
         let mut done = Vec::new();
-        let mut slug = None;
         if is_there || !is_bundle {
             let place = self.store.set_aside(damage)?;
-            slug = is_bundle.then(|| slug_in(&place)).flatten();
             done.push(format!("moved to {}", place.display()));
         }
         let is_headless = || {
@@ -180,6 +213,7 @@ impl Crib {
         if is_bundle && is_headless() {
             let recover = |slug: Slug| self.store.recover_bundle(damage.bundle, slug);
             // Another bundle may have the slug by now.
+            let slug = damage.bundle_slug.clone();
             let recovered = match slug.and_then(|slug| recover(slug).ok()) {
                 Some(recovered) => recovered,
                 None => recover(stand_in(damage.bundle))?,
@@ -193,26 +227,78 @@ impl Crib {
     }
 }
 
-/// The slug that the damaged file of a bundle still shows.
-fn slug_in(place: &Path) -> Option<Slug> {
-    let file = open_plainly(place).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_SALVAGE).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let (_, rest) = text.split_once("\"slug\"")?;
-    let value = rest.trim_start().strip_prefix(':')?.trim_start();
-    let (slug, _) = value.strip_prefix('"')?.split_once('"')?;
-    Slug::parse(slug).ok()
-}
-
 /// A slug for a bundle whose own cannot be had: the end of its id is what tells it from others.
-fn stand_in(id: BundleId) -> Slug {
+pub(super) fn stand_in(id: BundleId) -> Slug {
     let id = id.to_string();
     let end = &id[id.len().saturating_sub(12)..];
     Slug::parse(&format!("recovered-{end}")).expect("letters, digits and a dash")
+}
+
+/// What stands where the home has its directories, and where these have their locks.
+fn in_the_way(home: &Path) -> Vec<HomeProblem> {
+    let mut problems = Vec::new();
+    let mut found = |directory: &'static str, name: &'static str, reason: String| {
+        problems.push(HomeProblem {
+            file: Path::new(directory).join(name).display().to_string(),
+            reason,
+            kind: Kind::InTheWay(directory, name),
+        });
+    };
+    for name in OWN {
+        if let Some(what) = not_a_directory(&home.join(name)) {
+            let lost = match name {
+                STATE => ", so that nobody knows what is switched off, and every tool is",
+                BUNDLES => ", so that the store has no bundles",
+                _ => "",
+            };
+            found("", name, format!("it is {what}, not a directory{lost}"));
+        }
+    }
+    for directory in [""].into_iter().chain(OWN) {
+        if let Some(what) = not_a_lock(&home.join(directory)) {
+            let reason = format!("it is {what}, not a file, so that nothing can be written there");
+            found(directory, LOCK, reason);
+        }
+    }
+    problems
+}
+
+/// What there is in the place of a directory, if something else is.
+fn not_a_directory(path: &Path) -> Option<&'static str> {
+    let itself = fs::symlink_metadata(path).ok()?.file_type();
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => None,
+        Ok(found) => Some(kind_of(found.file_type())),
+        Err(_) if itself.is_symlink() => Some(kind_of(itself)),
+        // Whoever cannot look says so elsewhere.
+        Err(_) => None,
+    }
+}
+
+/// What there is in the place of a directory's lock file, if something else is.
+pub(super) fn not_a_lock(directory: &Path) -> Option<&'static str> {
+    let found = fs::symlink_metadata(directory.join(LOCK)).ok()?.file_type();
+    match (found.is_file(), found.is_symlink()) {
+        (true, _) => None,
+        (false, true) => Some("a link"),
+        (false, false) => Some(kind_of(found)),
+    }
+}
+
+fn kind_of(found: fs::FileType) -> &'static str {
+    if found.is_file() {
+        "a file"
+    } else if found.is_dir() {
+        "a directory"
+    } else if found.is_symlink() {
+        "a link that leads nowhere"
+    } else if found.is_fifo() {
+        "a pipe"
+    } else if found.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
 }
 
 /// What dead writers left, and what others can read.
@@ -242,6 +328,7 @@ fn untidy(home: &Path) -> Vec<HomeProblem> {
 fn open_to_others(file: String, paths: Vec<PathBuf>) -> Option<HomeProblem> {
     let first = paths.first()?.file_name()?.to_string_lossy().into_owned();
     let reason = match paths.len() {
+        _ if file.is_empty() => "other users may read or change it".to_owned(),
         1 => format!("other users may read or change `{first}`"),
         more => format!("other users may read or change {more} files, `{first}` among them"),
     };
@@ -293,17 +380,12 @@ fn is_open(found: &fs::Metadata) -> bool {
     found.mode() & 0o077 != 0
 }
 
-/// Opens what is there itself: follows no link, and waits for nobody at a pipe.
-fn open_plainly(path: &Path) -> rustix::io::Result<fs::File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    rustix::fs::open(path, flags, Mode::empty()).map(fs::File::from)
-}
-
 /// Takes everything from others, and nothing from the owner. By an open file, which a link put there meanwhile cannot redirect.
 fn close(path: &Path) -> std::io::Result<()> {
-    let file = match open_plainly(path) {
-        Ok(file) => file,
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => fs::File::from(file),
         Err(rustix::io::Errno::NOENT) => return Ok(()),
         Err(error) => return Err(error.into()),
     };

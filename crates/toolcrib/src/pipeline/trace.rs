@@ -15,7 +15,7 @@ use crate::model::call::{CallRequest, Caller};
 use crate::model::context::Notes;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::{EventKind, EventLog};
-use crate::model::ids::CallId;
+use crate::model::ids::{CallId, ToolId};
 use crate::model::names::Slug;
 use crate::model::outcome::{
     ApprovalTrail, Origin, Outcome, SandboxUse, Timing, ToolOutput, milliseconds,
@@ -38,6 +38,7 @@ pub(super) struct Trace<'a> {
     parent: Option<CallId>,
     tool: String,
     slug: Option<Slug>,
+    tool_id: Option<ToolId>,
     origin: Option<Origin>,
     parameters: JsonObject,
     approval: Option<ApprovalTrail>,
@@ -81,6 +82,7 @@ impl<'a> Trace<'a> {
             // Nobody has vouched for this text yet.
             tool: text::shorten(&request.tool, 128),
             slug: None,
+            tool_id: None,
             origin: None,
             parameters: JsonObject::new(),
             approval: None,
@@ -98,6 +100,7 @@ impl<'a> Trace<'a> {
         let spec = entry.spec();
         self.tool = spec.name.to_string();
         self.slug = Some(spec.slug.clone());
+        self.tool_id = entry.stored_id();
         self.origin = Some(Origin {
             bundle: spec.bundle.clone(),
             version: spec.version.clone(),
@@ -223,6 +226,7 @@ impl<'a> Trace<'a> {
             bundle: self.origin.as_ref().map(|origin| origin.bundle.clone()),
             slug: self.slug.take(),
             version: self.origin.as_ref().map(|origin| origin.version.clone()),
+            tool_id: self.tool_id,
             reached: self.ran(),
             caller: self.caller.clone(),
             parent: self.parent.clone(),

@@ -15,7 +15,7 @@ use crate::egress::Exchange;
 use crate::model::JsonObject;
 use crate::model::call::Caller;
 use crate::model::error::ErrorCode;
-use crate::model::ids::CallId;
+use crate::model::ids::{CallId, ToolId};
 use crate::model::names::{Slug, Version};
 use crate::model::outcome::ApprovalTrail;
 
@@ -53,6 +53,9 @@ pub struct CallRecord {
     /// Its version, when it was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
+    /// Its id, when it is a tool of the store: its bundle may be renamed, and another tool get its name.
+    #[serde(default, rename = "toolID", skip_serializing_if = "Option::is_none")]
+    pub tool_id: Option<ToolId>,
     /// Whether the tool itself ran, however that went; not of a call that was refused before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reached: bool,

@@ -224,6 +224,11 @@ impl Entry {
         self.id
     }
 
+    /// The id by which its calls are counted: that of a tool of the store.
+    pub(crate) fn stored_id(&self) -> Option<ToolId> {
+        self.id.filter(|_| self.source == Source::Store)
+    }
+
     /// The id of its bundle; none for the tools of a program.
     pub fn bundle_id(&self) -> Option<BundleId> {
         self.bundle_id

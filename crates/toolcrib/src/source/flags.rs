@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::model::spec::ToolSpec;
 use crate::storage::{DurableDir, Stamp, StorageError};
 
+const STATE: &str = "state";
 const FILE: &str = "flags.json";
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// The most flags; beyond it a new one is refused.
@@ -101,41 +102,46 @@ fn name_of(spec: &ToolSpec) -> String {
     format!("{}/{}", spec.bundle, spec.slug)
 }
 
-/// Opens a directory of the home if there is one. Where the home is a file, there is none; whoever writes to it will say so.
-pub(super) fn open_if_there(path: &Path) -> Result<Option<DurableDir>, StorageError> {
-    match DurableDir::open(path) {
-        Err(StorageError::Io { cause, .. })
-            if cause.kind() == std::io::ErrorKind::NotADirectory =>
-        {
-            Ok(None)
-        }
-        opened => opened,
-    }
+/// What is wrong with the flags, and what to do, for who would change them.
+fn in_words(error: &serde_json::Error) -> std::io::Error {
+    std::io::Error::other(format!("{error}; `toolcrib doctor --fix` sets it aside"))
 }
 
 /// Where the flags are kept.
 #[derive(Debug, Clone)]
-pub(super) struct FlagStore(PathBuf);
+pub(super) struct FlagStore {
+    home: PathBuf,
+}
 
 impl FlagStore {
     pub(super) fn at(home: &Path) -> Self {
-        FlagStore(home.join("state"))
+        FlagStore {
+            home: home.to_owned(),
+        }
     }
 
-    /// When they were last written.
+    fn directory(&self) -> PathBuf {
+        self.home.join(STATE)
+    }
+
+    /// When they were last written. What stands in the place of their directory counts, too.
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        let stat = rustix::fs::stat(self.path()).ok()?;
+        let stat = match rustix::fs::stat(self.path()) {
+            Ok(stat) => stat,
+            Err(_) if self.directory().is_dir() => return None,
+            Err(_) => rustix::fs::lstat(self.directory()).ok()?,
+        };
         Some(Stamp::of(&stat))
     }
 
     /// Where they are.
     pub(super) fn path(&self) -> PathBuf {
-        self.0.join(FILE)
+        self.directory().join(FILE)
     }
 
     /// The flags; the error is what is wrong with them.
     pub(super) fn read(&self) -> Result<Flags, String> {
-        let dir = open_if_there(&self.0).map_err(|error| error.to_string())?;
+        let dir = DurableDir::open_in_home(&self.home, STATE).map_err(|error| error.to_string())?;
         let bytes = dir.map_or(Ok(None), |dir| dir.read(FILE, MAX_BYTES));
         let bytes = bytes.map_err(|error| error.to_string())?;
         match bytes {
@@ -171,11 +177,11 @@ impl FlagStore {
     }
 
     fn change(&self, enabled: bool, change: impl FnOnce(&mut Flags)) -> Result<(), StorageError> {
-        let dir = DurableDir::create(&self.0)?;
+        let dir = DurableDir::create(self.directory())?;
         let lock = dir.lock()?;
         let mut flags: Flags = match dir.read(FILE, MAX_BYTES)? {
             Some(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| StorageError::io("read", FILE, error))?,
+                .map_err(|error| StorageError::io("read", FILE, in_words(&error)))?,
             None => Flags::default(),
         };
         let before = flags.clone();

@@ -319,7 +319,7 @@ impl Sources {
         let flags = self.flags.read();
         if let Err(why) = &flags {
             notes.push(format!(
-                "which tools are switched off cannot be read ({why}); so all of them are, until `toolcrib doctor --fix` has set `state/flags.json` aside"
+                "which tools are switched off cannot be read ({why}); so all of them are, until `toolcrib doctor --fix` has put `state/flags.json` right"
             ));
         }
         self.stored()

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::flags::open_if_there;
 use crate::model::names::hex;
 use crate::storage::{DirLock, DurableDir, Stamp, StorageError};
 
@@ -59,13 +58,20 @@ impl Pin {
     }
 }
 
+/// The directory in the home.
+const DIRECTORY: &str = "trust";
+
 /// The directory of pins.
 #[derive(Debug, Clone)]
-pub(super) struct PinStore(PathBuf);
+pub(super) struct PinStore {
+    home: PathBuf,
+}
 
 impl PinStore {
     pub(super) fn at(home: &Path) -> Self {
-        PinStore(home.join("trust"))
+        PinStore {
+            home: home.to_owned(),
+        }
     }
 
     /// When the pins of a workspace were last written.
@@ -76,12 +82,12 @@ impl PinStore {
 
     /// Where the pins of a workspace are.
     pub(super) fn path(&self, workspace: &Path) -> PathBuf {
-        self.0.join(file_name(workspace))
+        self.home.join(DIRECTORY).join(file_name(workspace))
     }
 
     /// The pins of a workspace; the error is what is wrong with them.
     pub(super) fn read(&self, workspace: &Path) -> Result<Pins, String> {
-        let found = open_if_there(&self.0)
+        let found = DurableDir::open_in_home(&self.home, DIRECTORY)
             .and_then(|dir| dir.map_or(Ok(None), |dir| read_from(&dir, &file_name(workspace))))
             .map_err(|error| error.to_string())?;
         match found {
@@ -98,7 +104,7 @@ impl PinStore {
         workspace: &Path,
         change: impl FnOnce(&mut Pins),
     ) -> Result<(), StorageError> {
-        let dir = DurableDir::create(&self.0)?;
+        let dir = DurableDir::create(self.home.join(DIRECTORY))?;
         let lock = dir.lock()?;
         let name = file_name(workspace);
         // What is damaged is written anew: nothing in it was trusted any more.

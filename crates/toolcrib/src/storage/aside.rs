@@ -27,6 +27,29 @@ pub(crate) fn set_aside(
     Ok(home.join(DAMAGED).join(moved))
 }
 
+/// Moves what stands where a home should have a directory or a lock file, and so makes locking impossible; `directory` is empty for the
+/// home itself. Returns where it is now.
+///
+/// What stands in the place of `damaged` itself gets another name beside it.
+pub(crate) fn set_aside_unguarded(
+    home: &Path,
+    directory: &str,
+    name: &str,
+    now: Timestamp,
+) -> Result<PathBuf, StorageError> {
+    let gone = || StorageError::io("move", name, rustix::io::Errno::NOENT);
+    let from = DurableDir::open(home.join(directory))?.ok_or_else(gone)?;
+    let time = now.strftime("%Y%m%dT%H%M%SZ");
+    if directory.is_empty() && name == DAMAGED {
+        let moved = from.rename_to(name, &from, &format!("{DAMAGED}-{time}"))?;
+        return Ok(home.join(moved));
+    }
+    let to = DurableDir::create(home.join(DAMAGED))?;
+    let wanted = format!("{time}-{}", name.trim_start_matches('.'));
+    let moved = from.rename_to(name, &to, &wanted)?;
+    Ok(home.join(DAMAGED).join(moved))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

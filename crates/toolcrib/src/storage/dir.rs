@@ -91,13 +91,19 @@ impl DurableDir {
             .ok_or_else(|| StorageError::io("create", &last_component(path), Errno::NOENT))
     }
 
-    /// Opens a directory if there is one. Creates nothing.
+    /// Opens a directory if there is one. Creates nothing. A link that leads nowhere is something, and an error.
     pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>, StorageError> {
         let path = path.as_ref();
         let name = last_component(path);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let file = match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
+            // Whoever put it there keeps the directory elsewhere: that nothing is in it is more than anybody knows.
+            Err(Errno::NOENT) if rustix::fs::lstat(path).is_ok() => {
+                let kind = io::ErrorKind::NotADirectory;
+                let error = io::Error::new(kind, "it is a link that leads nowhere");
+                return Err(StorageError::io("open", &name, error));
+            }
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(StorageError::io("open", &name, error)),
         };
@@ -107,6 +113,16 @@ impl DurableDir {
             handle,
             name: name.into(),
         }))
+    }
+
+    /// Opens a directory of a home if there is one. Where the home itself is a file, there is none; whoever writes to it will say so.
+    ///
+    /// Something else in the directory's place is an error: nobody can tell what it would say.
+    pub(crate) fn open_in_home(home: &Path, name: &str) -> Result<Option<Self>, StorageError> {
+        match Self::open(home.join(name)) {
+            Err(error) if error.is_not_a_directory() && !home.is_dir() => Ok(None),
+            opened => opened,
+        }
     }
 
     /// Opens a directory in this one that shares its lock, if there is one. Creates nothing.

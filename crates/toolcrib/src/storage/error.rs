@@ -84,9 +84,15 @@ impl StorageError {
         let StorageError::Io { cause, .. } = self else {
             return false;
         };
+        cause.kind() == io::ErrorKind::NotADirectory
+            || Errno::from_io_error(cause) == Some(Errno::LOOP)
+    }
+
+    /// Whether what is there can never be read as it is. Anything else may pass: it is no reason to put a file out of the way.
+    pub(crate) fn is_damage(&self) -> bool {
         matches!(
-            Errno::from_io_error(cause),
-            Some(Errno::NOTDIR | Errno::LOOP)
+            self,
+            StorageError::NotAFile { .. } | StorageError::TooLarge { .. }
         )
     }
 

@@ -18,7 +18,7 @@ mod stamp;
 mod tree;
 mod write;
 
-pub(crate) use aside::set_aside;
+pub(crate) use aside::{set_aside, set_aside_unguarded};
 pub(crate) use count::Generation;
 pub(crate) use name::is_temp as is_leftover;
 pub(crate) use stamp::{Entry, Stamp};

@@ -128,6 +128,16 @@ impl DurableDir {
     ) -> Result<String, StorageError> {
         self.assert_guarded_by(lock);
         check_name(name)?;
+        self.rename_to(name, to, wanted)
+    }
+
+    /// Moves something without a lock, for what no lock guards: that lock's own file, and what stands in the place of a directory.
+    pub(super) fn rename_to(
+        &self,
+        name: &str,
+        to: &DurableDir,
+        wanted: &str,
+    ) -> Result<String, StorageError> {
         check_name(wanted)?;
         let failed = |e: std::io::Error| StorageError::io("move", name, e);
         let (from, into) = (self.handle().file(), to.handle().file());

@@ -5,10 +5,10 @@ use super::files::{self, BUNDLE_FILE};
 use super::known::Content;
 use super::record::BundleDraft;
 use super::writing::{NoStore, Session};
-use super::{Put, Store, StoreError};
+use super::{Look, Put, Store, StoreError};
 use crate::model::ids::BundleId;
 use crate::model::manifest::{Bundle, SCHEMA_VERSION};
-use crate::model::names::Slug;
+use crate::model::names::{MAX_RUNES, Slug};
 
 impl Store {
     /// Makes a bundle, or replaces what it says about itself.
@@ -100,6 +100,37 @@ impl Store {
         })
     }
 
+    /// Whether an older bundle has the slug of this one, which is all that is wrong with it.
+    pub(crate) fn has_clash(&self, id: BundleId) -> bool {
+        let known = self.known();
+        known.shelf(id).is_some_and(|shelf| shelf.clash.is_some())
+    }
+
+    /// Gives a bundle whose slug an older one has another one, `acme-2`; nothing else of it changes.
+    pub(crate) fn rename_apart(&self, id: BundleId) -> Result<Bundle, StoreError> {
+        self.write(id, NoStore::Refuse, |session| {
+            self.look_now(Some(&session.dir), Look::Thorough)?;
+            let clashing = {
+                let known = self.known();
+                let shelf = known.shelf(id).filter(|shelf| shelf.clash.is_some());
+                shelf.and_then(|shelf| shelf.bundle().cloned())
+            };
+            let Some(mut bundle) = clashing else {
+                let message = format!("no other bundle has the slug of {id} now");
+                return Err(StoreError::Invalid(message));
+            };
+            let is_free = |slug: &Slug| session.refuse_taken(slug, id).is_ok();
+            let mut names = (2_u32..).filter_map(|number| numbered(&bundle.slug, number));
+            if let Some(slug) = names.find(is_free) {
+                bundle.slug = slug;
+            }
+            let now = (self.inner.options.clock)();
+            bundle.modified_at = now.max(bundle.modified_at);
+            session.replace_bundle(&bundle)?;
+            Ok(bundle)
+        })
+    }
+
     /// Switches a bundle on or off, which is no structural change: `modifiedAt` stays.
     pub fn set_bundle_enabled(&self, id: BundleId, enabled: bool) -> Result<Bundle, StoreError> {
         self.write(id, NoStore::Refuse, |session| {
@@ -136,6 +167,14 @@ impl Store {
             Ok(bundle)
         })
     }
+}
+
+/// A slug with a number behind it; of a long one the end gives way.
+fn numbered(slug: &Slug, number: u32) -> Option<Slug> {
+    let end = format!("-{number}");
+    let room = MAX_RUNES.saturating_sub(end.len());
+    let start: String = slug.as_str().chars().take(room).collect();
+    Slug::parse(&format!("{start}{end}")).ok()
 }
 
 /// Refuses the slugs of Toolcrib's own bundles.

@@ -175,7 +175,11 @@ impl Catalogue {
                 shelf.stamp = stamp;
                 None
             }
-            Err(flaw) => Some(flaw),
+            Err(flaw) => {
+                // What was known of it proves nothing any more: a glance has to open it again.
+                shelf.stamp = Known::No;
+                Some(flaw)
+            }
         };
         if shelf.flaw != flaw {
             shelf.flaw = flaw;
@@ -250,6 +254,7 @@ impl Catalogue {
                     file: self.bundle_file(id, shelf),
                     bundle: id,
                     tool: None,
+                    bundle_slug: shelf.likely_slug(),
                     reason,
                 });
             }
@@ -268,6 +273,7 @@ impl Catalogue {
                             Content::Flawed(flaw) => flaw.tool.clone(),
                             Content::Bundle(_) => None,
                         },
+                        bundle_slug: None,
                         reason,
                     });
                 }

@@ -8,10 +8,13 @@ use super::writing::NoStore;
 use super::{Look, Store, StoreError};
 use crate::model::ids::BundleId;
 use crate::model::names::{Slug, Version};
-use crate::storage;
+use crate::storage::{self, DurableDir};
 
 /// How many versions a damaged record may be of when nobody says which.
 const GUESSES: u32 = 20;
+
+/// More files that are not the store's are not looked for.
+const MAX_FOREIGN: usize = 1000;
 
 impl Store {
     /// Moves a file that cannot be read out of the way, into `damaged/` of the home. Returns where it is now.
@@ -45,10 +48,9 @@ impl Store {
                 }
             }
             if from.stamp_of(name)?.is_none() {
-                let id = damage.bundle;
-                return Err(refused(&format!(
-                    "is missing, so that there is nothing to set aside; make a bundle of the id {id}, or move its directory away"
-                )));
+                return Err(refused(
+                    "is missing, so that there is nothing to set aside; `toolcrib doctor --fix` makes it anew",
+                ));
             }
             let now = (self.inner.options.clock)();
             let moved = storage::set_aside(&self.inner.home, &from, &session.lock, name, now)?;
@@ -66,6 +68,36 @@ impl Store {
 }
 
 impl Store {
+    /// What is in the directories of the store and is not the store's, relative to the home. Nobody reads or removes it.
+    pub(crate) fn foreign_files(&self) -> Result<Vec<String>, StoreError> {
+        let mut found = Vec::new();
+        let Some(dir) = DurableDir::open(&self.inner.directory)? else {
+            return Ok(found);
+        };
+        let mut shelves = Vec::new();
+        let mut note = |place: &str, name: &[u8], is_known: &dyn Fn(&str) -> bool| {
+            let name = String::from_utf8_lossy(name);
+            if !is_known(&name) && !storage::is_leftover(&name) && found.len() < MAX_FOREIGN {
+                found.push(format!("{place}/{name}"));
+            }
+        };
+        dir.visit_entries(|name, _| {
+            let id = std::str::from_utf8(name).ok();
+            match id.and_then(files::bundle_of_directory) {
+                Some(id) => shelves.push(id),
+                None => note(files::DIRECTORY, name, &|name| name == ".lock"),
+            }
+        })?;
+        for id in shelves {
+            let place = format!("{}/{id}", files::DIRECTORY);
+            if let Ok(Some(shelf)) = dir.subdir(&id.to_string()) {
+                shelf.visit_entries(|name, _| note(&place, name, &files::is_ours))?;
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
     /// The damaged record of a tool, as of the last look: by what can still be read of it, or by the name of its file. Without a version
     /// only `v1` and what follows it are known by name.
     pub(crate) fn damage_of(

@@ -23,6 +23,8 @@ pub(super) const MAX_BYTES: usize = ToolManifest::MAX_BYTES;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Flaw {
     pub(super) tool: Option<(Slug, Version)>,
+    /// What a bundle is called.
+    pub(super) slug: Option<Slug>,
     pub(super) reason: String,
 }
 
@@ -30,6 +32,7 @@ impl Flaw {
     pub(super) fn new(reason: impl Into<String>) -> Self {
         Flaw {
             tool: None,
+            slug: None,
             reason: reason.into(),
         }
     }
@@ -86,7 +89,11 @@ pub(super) fn render(value: &impl serde::Serialize) -> Result<Vec<u8>, StoreErro
 
 /// Reads a bundle's file, found in the directory of `id`.
 pub(super) fn read_bundle(id: BundleId, bytes: &[u8]) -> Result<Bundle, Flaw> {
-    let bundle: Bundle = serde_json::from_slice(bytes).map_err(|e| Flaw::new(in_words(&e)))?;
+    let bundle: Bundle = serde_json::from_slice(bytes).map_err(|e| Flaw {
+        tool: None,
+        slug: said(&String::from_utf8_lossy(bytes), "slug").and_then(|slug| Slug::parse(slug).ok()),
+        reason: in_words(&e),
+    })?;
     if bundle.bundle_id != id {
         return Err(Flaw::new(format!(
             "it is the file of another bundle, {}; somebody copied or renamed it",
@@ -114,10 +121,12 @@ pub(super) fn read_tool(
         head,
     } = head::read(bytes.as_ref()).map_err(|e| Flaw {
         tool: likely_tool(name, bytes.as_ref()),
+        slug: None,
         reason: in_words(&e),
     })?;
     let flaw = |reason: String| Flaw {
         tool: Some((slug.clone(), version.clone())),
+        slug: None,
         reason,
     };
     if said != bundle {
@@ -144,14 +153,17 @@ pub(super) fn read_tool(
 /// Whose record a damaged file is, by what it still says; the file's name, which is a digest of it, has to agree.
 fn likely_tool(name: &str, bytes: &[u8]) -> Option<(Slug, Version)> {
     let text = String::from_utf8_lossy(bytes);
-    let said = |key: &str| {
-        let after = text.split(&format!("\"{key}\"")).nth(1)?.trim_start();
-        let value = after.strip_prefix(':')?.trim_start().strip_prefix('"')?;
-        value.split('"').next().map(str::to_owned)
-    };
-    let slug = Slug::parse(&said("slug")?).ok()?;
-    let version = Version::parse(&said("version")?).ok()?;
+    let slug = Slug::parse(said(&text, "slug")?).ok()?;
+    let version = Version::parse(said(&text, "version")?).ok()?;
     (file_name(&slug, &version) == name).then_some((slug, version))
+}
+
+/// The text of a field, in what need not be JSON.
+fn said<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let (_, after) = text.split_once(&format!("\"{key}\""))?;
+    let value = after.trim_start().strip_prefix(':')?.trim_start();
+    let (value, _) = value.strip_prefix('"')?.split_once('"')?;
+    Some(value)
 }
 
 /// The name of the bundle of Toolcrib's own that has the id or the slug.

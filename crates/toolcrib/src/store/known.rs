@@ -7,6 +7,7 @@ use super::files::{BUNDLE_FILE, Flaw};
 use super::record::{StoredBundle, StoredTool};
 use crate::model::ids::BundleId;
 use crate::model::manifest::Bundle;
+use crate::model::names::Slug;
 use crate::storage::Stamp;
 
 /// What was read from a file.
@@ -111,6 +112,14 @@ impl Shelf {
     pub(super) fn bundle(&self) -> Option<&Bundle> {
         match self.files.get(BUNDLE_FILE).map(|file| &file.content) {
             Some(Content::Bundle(bundle)) => Some(bundle),
+            _ => None,
+        }
+    }
+
+    /// What the bundle is called as far as its damaged file still says.
+    pub(super) fn likely_slug(&self) -> Option<Slug> {
+        match self.files.get(BUNDLE_FILE).map(|file| &file.content) {
+            Some(Content::Flawed(flaw)) => flaw.slug.clone(),
             _ => None,
         }
     }

@@ -100,6 +100,8 @@ pub struct Damage {
     pub bundle: BundleId,
     /// Whose record it is, where that can still be read.
     pub tool: Option<(Slug, Version)>,
+    /// What the bundle is called, of a bundle's own file that is damaged, where that can still be read.
+    pub bundle_slug: Option<Slug>,
     /// What is wrong with it.
     pub reason: String,
 }

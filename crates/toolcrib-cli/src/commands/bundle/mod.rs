@@ -14,14 +14,11 @@ mod rm;
 mod show;
 mod switch;
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value, json};
 use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::model::manifest::Bundle;
 use toolcrib::model::text::visible;
 use toolcrib::store::archive::IMPORTED_AT;
-use toolcrib::store::{Damage, StoreError};
 use toolcrib::{Crib, ErrorCode, Slug, ToolError};
 
 use super::{Done, word};
@@ -49,38 +46,22 @@ pub(super) fn bundle(command: &BundleCommand, global: &Global, output: &Output) 
 /// How a bundle stands, in one word.
 fn state(view: &BundleView) -> &'static str {
     match &view.bundle {
+        _ if view.is_damaged => "damaged",
         bundle if bundle.soft_deleted_at.is_some() => "bin",
         bundle if bundle.is_enabled => "on",
         _ => "off",
     }
 }
 
-/// Bundles of which nobody can say more than their id, since `bundle.json` is damaged; each with what is wrong.
-fn damaged(crib: &Crib) -> Vec<Damage> {
-    let known = crib.store().bundles();
-    let mut seen = BTreeSet::new();
-    let mut damage = crib.store().damage();
-    damage.retain(|one| {
-        let is_known = known
-            .iter()
-            .any(|stored| stored.bundle.bundle_id == one.bundle);
-        !is_known && one.tool.is_none() && seen.insert(one.bundle)
-    });
-    damage
-}
-
 /// A bundle by slug or id; of one that is damaged the error says so.
 fn find(reference: &str, crib: &Crib) -> Result<BundleView, CliError> {
-    crib.bundle(reference).map_err(|error| {
-        let damage = damaged(crib).into_iter();
-        let mut damage = damage.filter(|one| one.bundle.to_string() == reference);
-        match damage.next() {
-            Some(Damage { file, reason, .. }) => {
-                ToolError::from(StoreError::Damaged { file, reason }).into()
-            }
-            None => error.into(),
-        }
-    })
+    let view = crib.bundle(reference)?;
+    if view.is_damaged {
+        crib.store()
+            .bundle(view.bundle.bundle_id)
+            .map_err(ToolError::from)?;
+    }
+    Ok(view)
 }
 
 /// Where the tools of a bundle come from, in one word.
@@ -97,6 +78,11 @@ fn as_json(view: &BundleView) -> Map<String, Value> {
     let mut fields = bundle_json(&view.bundle);
     fields.insert("kind".to_owned(), json!(view.kind));
     fields.insert("tools".to_owned(), json!(view.tools));
+    if view.is_damaged {
+        // Nobody knows them.
+        fields.shift_remove("createdAt");
+        fields.shift_remove("modifiedAt");
+    }
     match &view.problem {
         Some(problem) => fields.insert("problem".to_owned(), json!(problem)),
         None => fields.remove("problem"),

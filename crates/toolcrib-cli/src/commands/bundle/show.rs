@@ -12,11 +12,12 @@ use toolcrib::registry::Entry;
 use super::{as_json, find, from, imported_at, state};
 use crate::args::{BundleArgs, Global};
 use crate::commands::list::{Listing, Row};
-use crate::commands::{Done, open, standing};
+use crate::commands::{Done, open, standing, warn_of_store};
 use crate::output::Output;
 
 pub(super) fn show(args: &BundleArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
+    warn_of_store(&crib, output);
     let view = find(&args.bundle, &crib)?;
     let entries = crib.bundle_tools(view.bundle.bundle_id);
     let listing = Listing::of(&crib);

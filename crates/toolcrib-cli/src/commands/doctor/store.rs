@@ -7,6 +7,7 @@ use toolcrib::model::text::visible;
 use toolcrib::registry::{Availability, Source};
 
 use super::Finding;
+use crate::commands::word;
 
 /// More of one kind are counted, not shown.
 const MAX_SHOWN: usize = 20;
@@ -35,16 +36,43 @@ pub(super) fn look(crib: &Crib, findings: &mut Vec<Finding>) {
         findings.push(Finding::ok("store", message));
     }
     for view in &bundles {
-        findings.extend(in_the_bin(view));
+        findings.extend(in_the_bin(view, &bundles));
     }
     for problem in &problems {
         findings.extend(wrong(problem, crib));
     }
+    // What stands in the way of the whole store is among those already.
+    let is_said = |problem: &HomeProblem| ["bundles", "bundles/.lock"].contains(&&*problem.file);
+    if !problems
+        .iter()
+        .any(|problem| problem.is_damage() && is_said(problem))
+    {
+        for why in crib.store_warnings() {
+            let fix = "check owner and modes of the home; `toolcrib config show` says what the limits are";
+            findings.push(Finding::broken("store", visible(&why), fix));
+        }
+    }
+    findings.extend(foreign(&crib.foreign_files()));
     cannot_run(crib, findings);
 }
 
+/// What is in the store's directories and is not the store's. It harms nobody, but that a bundle with such a file is never reaped.
+fn foreign(files: &[String]) -> Option<Finding> {
+    let shown: Vec<String> = files
+        .iter()
+        .take(MAX_SHOWN)
+        .map(|file| format!("`{}`", visible(file)))
+        .collect();
+    let more = match files.len().saturating_sub(MAX_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!("not Toolcrib's, and left alone: {}{more}", shown.join(", "));
+    (!files.is_empty()).then(|| Finding::ok("files", message))
+}
+
 /// A bundle in the bin, and until when it is there.
-fn in_the_bin(view: &BundleView) -> Option<Finding> {
+fn in_the_bin(view: &BundleView, all: &[BundleView]) -> Option<Finding> {
     let deleted = view.bundle.soft_deleted_at?;
     let slug = &view.bundle.slug;
     let message = match view.tools {
@@ -58,7 +86,19 @@ fn in_the_bin(view: &BundleView) -> Option<Finding> {
         ),
     };
     let mut finding = Finding::ok("bin", message);
-    finding.fix = Some(format!("`toolcrib bundle restore {slug}` takes it out"));
+    let others = || all.iter().filter(|other| other.bundle.slug == *slug);
+    let is_taken = others().any(|other| other.bundle.soft_deleted_at.is_none());
+    let id = view.bundle.bundle_id;
+    finding.fix = Some(match (is_taken, others().count()) {
+        (true, _) => format!(
+            "another `{slug}` is there, and has to go before `toolcrib bundle restore {id}` can take this one out"
+        ),
+        (false, 1) => format!(
+            "`toolcrib bundle restore {}` takes it out",
+            word(slug.as_str())
+        ),
+        (false, _) => format!("`toolcrib bundle restore {id}` takes it out"),
+    });
     Some(finding)
 }
 

@@ -157,6 +157,7 @@ mod tests {
             bundle: None,
             slug: None,
             version: None,
+            tool_id: None,
             reached: true,
             caller: Caller::Library,
             parent: None,

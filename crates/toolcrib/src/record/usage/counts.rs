@@ -30,7 +30,7 @@ impl Row {
     }
 }
 
-/// The rows of tools, by their reference (`bundle/slug@version`).
+/// The rows of tools, by their reference (`bundle/slug@version`) or, in the store, their id.
 type Rows = BTreeMap<String, Row>;
 
 /// Counts of calls. Tools of a workspace's files are counted by workspace.
@@ -191,7 +191,7 @@ fn read_line(line: &[u8]) -> Option<Line<'_>> {
         Ok(ToolRef::InBundle {
             version: Some(_),
             ..
-        })
+        }) | Ok(ToolRef::Id(_))
     );
     is_exact.then_some(line)
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
-use crate::storage::{self, DurableDir, StorageError, set_aside};
+use crate::storage::{self, DirLock, DurableDir, StorageError, set_aside};
 
 /// Where the lines are.
 pub(super) const LINES: &str = "usage.jsonl";
@@ -21,6 +21,8 @@ pub(super) const LINES: &str = "usage.jsonl";
 pub(super) const FOLDED: &str = "usage.json";
 /// The directory of the home.
 const STATE: &str = "state";
+/// What cannot be done with a file whose content is damaged.
+const UNDERSTAND: &str = "understand";
 
 /// Lines of this size are folded, or of a quarter of what they are folded into, if that is more.
 const FOLD_BYTES: u64 = 64 * 1024;
@@ -133,41 +135,63 @@ impl UsageFiles {
         )))
     }
 
-    /// Adds the lines to `usage.json`, if nobody is at it already. A damaged `usage.json` is set aside first, as are lines that are no
-    /// file; returns what was, with where it is now.
-    pub(super) fn fold(&self, now: Timestamp) -> Result<Vec<(String, PathBuf)>, StorageError> {
-        let Some(dir) = open_if_there(&self.state)? else {
+    /// Adds the lines to `usage.json`, if nobody is at it already. Where a file cannot be read, all stay as they are.
+    pub(super) fn fold(&self, now: Timestamp) -> Result<(), StorageError> {
+        let Some(dir) = DurableDir::open_in_home(&self.home, STATE)? else {
+            return Ok(());
+        };
+        match dir.try_lock()? {
+            Some(lock) => self.fold_under(&dir, &lock, now, |_, error| Err(error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the lines to `usage.json`. Files that are damaged are set aside first; returns those, with where they are now. One that
+    /// cannot be read for another reason is not: it may be in order.
+    pub(super) fn mend(&self, now: Timestamp) -> Result<Vec<(String, PathBuf)>, StorageError> {
+        let Some(dir) = DurableDir::open_in_home(&self.home, STATE)? else {
             return Ok(Vec::new());
         };
-        let Some(lock) = dir.try_lock()? else {
-            return Ok(Vec::new());
-        };
+        let lock = dir.lock()?;
         let mut moved = Vec::new();
-        let mut put_away = |name: &str| -> Result<(), StorageError> {
+        self.fold_under(&dir, &lock, now, |name, error| {
+            if !is_damage(&error) {
+                return Err(error);
+            }
             let place = set_aside(&self.home, &dir, &lock, name, now)?;
             moved.push((format!("{STATE}/{name}"), place));
             Ok(())
-        };
-        let mut folded = match read_folded(&dir) {
+        })?;
+        Ok(moved)
+    }
+
+    /// `unreadable` says whether to go on without a file.
+    fn fold_under(
+        &self,
+        dir: &DurableDir,
+        lock: &DirLock,
+        now: Timestamp,
+        mut unreadable: impl FnMut(&str, StorageError) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let mut folded = match read_folded(dir) {
             Ok(folded) => folded,
-            Err(_) => {
-                put_away(FOLDED)?;
+            Err(error) => {
+                unreadable(FOLDED, error)?;
                 Folded::default()
             }
         };
         let before = folded.folded;
-        let mut numbers = numbered(&dir)?;
+        let mut numbers = numbered(dir)?;
         let next = numbers.last().copied().unwrap_or(0).max(before) + 1;
         match dir.open_file(LINES) {
             Ok(Some(file)) => {
-                if file.try_lock().is_ok() && is_current(&dir, &file)? {
-                    dir.rename(&lock, LINES, &numbered_name(next))?;
+                if file.try_lock().is_ok() && is_current(dir, &file)? {
+                    dir.rename(lock, LINES, &numbered_name(next))?;
                     numbers.push(next);
                 }
             }
             Ok(None) => {}
-            Err(StorageError::NotAFile { .. }) => put_away(LINES)?,
-            Err(error) => return Err(error),
+            Err(error) => unreadable(LINES, error)?,
         }
         let fresh: Vec<u64> = numbers.iter().copied().filter(|n| *n > before).collect();
         if let Some(last) = fresh.last() {
@@ -177,17 +201,17 @@ impl UsageFiles {
                     Ok(bytes) => {
                         folded.counts.add_lines(&bytes.unwrap_or_default());
                     }
-                    Err(_) => put_away(&name)?,
+                    Err(error) => unreadable(&name, error)?,
                 }
             }
             folded.folded = *last;
             folded.counts.forget(now);
-            dir.write(&lock, FOLDED, &to_bytes(&mut folded)?)?;
+            dir.write(lock, FOLDED, &to_bytes(&mut folded)?)?;
         }
         for number in numbers {
-            dir.remove(&lock, &numbered_name(number))?;
+            dir.remove(lock, &numbered_name(number))?;
         }
-        Ok(moved)
+        Ok(())
     }
 
     /// What all files say together.
@@ -206,7 +230,7 @@ impl UsageFiles {
 
     fn read_once(&self) -> Read {
         let mut read = Read::default();
-        let dir = match open_if_there(&self.state) {
+        let dir = match DurableDir::open_in_home(&self.home, STATE) {
             Ok(Some(dir)) => dir,
             Ok(None) => return read,
             Err(error) => {
@@ -217,8 +241,8 @@ impl UsageFiles {
         let mut trouble = |name: &str, why: String| {
             read.problems.push((format!("{STATE}/{name}"), why));
         };
-        let folded = read_folded(&dir).unwrap_or_else(|why| {
-            trouble(FOLDED, why);
+        let folded = read_folded(&dir).unwrap_or_else(|error| {
+            trouble(FOLDED, error.to_string());
             Folded::default()
         });
         read.counts = folded.counts;
@@ -242,16 +266,6 @@ impl UsageFiles {
             let stat = rustix::fs::lstat(self.state.join(name)).ok()?;
             Some(storage::Stamp::of(&stat))
         }))
-    }
-}
-
-/// Opens a directory if there is one. Where the home is a file, there is none.
-fn open_if_there(path: &Path) -> Result<Option<DurableDir>, StorageError> {
-    match DurableDir::open(path) {
-        Err(StorageError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotADirectory => {
-            Ok(None)
-        }
-        opened => opened,
     }
 }
 
@@ -292,19 +306,27 @@ fn numbered_name(number: u64) -> String {
     format!("usage.{number}.jsonl")
 }
 
-/// What was folded; the error says what is wrong with it.
-fn read_folded(dir: &DurableDir) -> Result<Folded, String> {
-    let bytes = dir
-        .read(FOLDED, MAX_FOLDED_BYTES as u64 * 2)
-        .map_err(|error| error.to_string())?;
-    let Some(bytes) = bytes else {
+/// What was folded.
+fn read_folded(dir: &DurableDir) -> Result<Folded, StorageError> {
+    let senseless = |error: io::Error| StorageError::io(UNDERSTAND, FOLDED, error);
+    let Some(bytes) = dir.read(FOLDED, MAX_FOLDED_BYTES as u64 * 2)? else {
         return Ok(Folded::default());
     };
-    let folded: Folded = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    let folded: Folded = serde_json::from_slice(&bytes)
+        .map_err(|error| senseless(io::Error::new(io::ErrorKind::InvalidData, error)))?;
     match folded.folded < u64::MAX / 2 {
         true => Ok(folded),
-        false => Err("`folded` is no number of a file".to_owned()),
+        false => Err(senseless(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "`folded` is no number of a file",
+        ))),
     }
+}
+
+/// Whether a file will never be read as it is; everything else may pass, as want of descriptors does.
+pub(super) fn is_damage(error: &StorageError) -> bool {
+    let is_senseless = matches!(error, StorageError::Io { doing, .. } if *doing == UNDERSTAND);
+    is_senseless || error.is_damage()
 }
 
 /// As the file has it. Where that is too much, only the tools that were called last are kept.

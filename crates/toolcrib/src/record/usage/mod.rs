@@ -5,6 +5,8 @@
 //! state/usage.json        what all lines before added up to
 //! ```
 //!
+//! A tool of the store goes by its id, so that its counts stay with it when its bundle is renamed; others go by their reference.
+//!
 //! A call counts when it reached its tool, whatever came of it ([`CallRecord::reached`]): one that was refused, by rules or by a
 //! person or for its arguments, does not, nor does an outcome that was given again. Nothing of this is written into a tool's definition.
 //!
@@ -25,6 +27,7 @@ use serde::Serialize;
 use self::counts::{Counts, Row};
 use self::files::{Read, Stamp, UsageFiles};
 use super::CallRecord;
+use crate::model::ids::ToolId;
 use crate::model::spec::ToolSpec;
 use crate::storage::StorageError;
 
@@ -87,13 +90,17 @@ impl UsageLog {
         }
     }
 
-    /// How much a tool was used, by this process and others.
+    /// How much a tool was used, by this process and others. `id` is that of a tool of the store, which is counted by it: such tools
+    /// can be renamed, and others get their names.
     ///
     /// The files are read when they have changed, which is looked for 50 times a second at most.
-    pub fn of(&self, spec: &ToolSpec) -> Usage {
+    pub fn of(&self, spec: &ToolSpec, id: Option<ToolId>) -> Usage {
         let mut state = self.lock();
         self.refresh(&mut state);
-        let (workspace, tool) = (self.place(spec.bundle.as_str()), spec.reference());
+        let (workspace, tool) = match id {
+            Some(id) => (None, id.to_string()),
+            None => (self.place(spec.bundle.as_str()), spec.reference()),
+        };
         let kept = state.known.counts.get(workspace, &tool);
         let waiting = state.waiting.get(workspace, &tool);
         Usage {
@@ -129,7 +136,7 @@ impl UsageLog {
     /// Puts everything into one file, leaving damaged lines out. Files that cannot be read are moved to `damaged/` of the home;
     /// returns those, with where they are now.
     pub fn mend(&self) -> Result<Vec<(String, PathBuf)>, StorageError> {
-        let moved = self.files.fold(Timestamp::now());
+        let moved = self.files.mend(Timestamp::now());
         self.lock().stamp = None;
         moved
     }
@@ -146,12 +153,18 @@ impl UsageLog {
         };
         let mut state = self.lock();
         if state.waiting.len() < MAX_WAITING {
-            let tool = format!("{bundle}/{slug}@{version}");
+            let (workspace, tool) = match record.tool_id {
+                Some(id) => (None, id.to_string()),
+                None => (
+                    self.place(bundle.as_str()),
+                    format!("{bundle}/{slug}@{version}"),
+                ),
+            };
             let row = Row {
                 call_count: 1,
                 last_called_at: record.start_time,
             };
-            state.waiting.add(self.place(bundle.as_str()), &tool, row);
+            state.waiting.add(workspace, &tool, row);
         }
     }
 

@@ -17,6 +17,7 @@ fn call(bundle: &str, slug: &str) -> CallRecord {
         bundle: Some(Slug::parse(bundle).unwrap()),
         slug: Some(Slug::parse(slug).unwrap()),
         version: Some(Version::v1()),
+        tool_id: None,
         reached: true,
         caller: Caller::Library,
         parent: None,
@@ -76,7 +77,7 @@ fn usage_of(log: &UsageLog, bundle: &str, slug: &str) -> Usage {
     );
     spec.bundle = Slug::parse(bundle).unwrap();
     spec.slug = Slug::parse(slug).unwrap();
-    log.of(&spec)
+    log.of(&spec, None)
 }
 
 #[test]
@@ -384,4 +385,79 @@ fn counts_wait_while_a_stopped_process_is_folding() {
     drop(folding);
     log.settle(true);
     assert_eq!(home.count("core", "a"), 2);
+}
+
+#[test]
+fn a_damaged_file_is_put_away_by_nobody_but_who_mends() {
+    let home = Home::new();
+    std::fs::create_dir(home.path().join("state")).unwrap();
+    std::fs::write(home.file("usage.json"), "{").unwrap();
+    let log = home.log();
+    log.count(&call("core", "a"));
+    log.settle(true);
+    assert!(log.files.fold(Timestamp::now()).is_err());
+    assert_eq!(std::fs::read(home.file("usage.json")).unwrap(), b"{");
+    assert!(!home.path().join("damaged").exists());
+    assert_eq!(home.count("core", "a"), 1);
+    assert_eq!(log.mend().unwrap().len(), 1);
+    assert_eq!(home.count("core", "a"), 1);
+}
+
+#[test]
+fn what_the_system_refuses_for_a_while_is_no_damage() {
+    use rustix::io::Errno;
+    for errno in [Errno::MFILE, Errno::IO, Errno::ACCESS, Errno::NOMEM] {
+        let error = StorageError::io("read", "usage.json", errno);
+        assert!(!files::is_damage(&error), "{error}");
+    }
+    let name = || "usage.json".to_owned();
+    let limit = 1;
+    assert!(files::is_damage(&StorageError::NotAFile { name: name() }));
+    assert!(files::is_damage(&StorageError::TooLarge {
+        name: name(),
+        limit
+    }));
+}
+
+/// The file that held those counts is gone with them, so what is left of its lines is counted once.
+#[test]
+fn lines_that_were_folded_into_a_file_that_is_set_aside_are_not_counted_twice() {
+    let home = Home::new();
+    let log = home.log();
+    log.count(&call("core", "a"));
+    log.settle(true);
+    let lines = std::fs::read(home.file("usage.jsonl")).unwrap();
+    log.mend().unwrap();
+    // Whoever folded died before it could remove them; then the file was damaged.
+    std::fs::write(home.file("usage.1.jsonl"), lines).unwrap();
+    assert_eq!(home.count("core", "a"), 1);
+    std::fs::write(home.file("usage.json"), "{").unwrap();
+    assert_eq!(log.mend().unwrap().len(), 1);
+    assert_eq!(home.count("core", "a"), 1);
+}
+
+#[test]
+fn a_stored_tool_is_counted_by_its_id_whatever_it_is_called() {
+    let home = Home::new();
+    let log = home.log();
+    let id = ToolId::generate();
+    for bundle in ["old", "new"] {
+        let record = CallRecord {
+            tool_id: Some(id),
+            ..call(bundle, "a")
+        };
+        log.count(&record);
+    }
+    log.settle(true);
+    let mut spec = ToolSpec::new(
+        crate::model::names::WireName::parse("x").unwrap(),
+        "x",
+        crate::schema::Schema::object().build().unwrap(),
+    );
+    spec.bundle = Slug::parse("newest").unwrap();
+    assert_eq!(home.log().of(&spec, Some(id)).call_count, 2);
+    assert_eq!(home.log().of(&spec, Some(ToolId::generate())).call_count, 0);
+    for bundle in ["old", "new"] {
+        assert_eq!(home.count(bundle, "a"), 0);
+    }
 }

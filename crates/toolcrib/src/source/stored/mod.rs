@@ -169,5 +169,5 @@ impl StoredTools {
 }
 
 fn unreadable(error: &StoreError) -> String {
-    format!("the bundles of the store are not loaded: {error}")
+    format!("the bundles of the store are not loaded: {error}; `toolcrib doctor` says more")
 }

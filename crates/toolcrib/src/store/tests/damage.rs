@@ -271,6 +271,16 @@ fn of_two_bundles_with_one_slug_the_older_one_has_it() {
 }
 
 #[test]
+fn a_directory_that_could_not_be_opened_is_opened_again_at_the_next_glance() {
+    let (_place, store, id, _, _) = two_tools();
+    let stamp = store.known().shelf(id).unwrap().stamp;
+    assert!(!matches!(stamp, known::Known::No));
+    let flaw = files::Flaw::new("the disk reports an input/output error");
+    store.known_mut().set_directory(id, Err(flaw));
+    assert_eq!(store.known().shelf(id).unwrap().stamp, known::Known::No);
+}
+
+#[test]
 fn a_tool_written_by_hand_without_an_id_has_always_the_same() {
     let (place, store, id, _, _) = two_tools();
     let key = key(id, "by-hand", "v1");
@@ -304,6 +314,7 @@ fn a_damage_that_names_another_place_is_refused() {
             file,
             bundle: id,
             tool: None,
+            bundle_slug: None,
             reason: String::new(),
         };
         assert!(matches!(

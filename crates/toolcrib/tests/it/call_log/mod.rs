@@ -24,6 +24,7 @@ fn record(id: &str) -> CallRecord {
         bundle: Some(Slug::parse("core").unwrap()),
         slug: Some(Slug::parse("read-file").unwrap()),
         version: Some(Version::v1()),
+        tool_id: None,
         reached: true,
         caller: Caller::Library,
         parent: None,

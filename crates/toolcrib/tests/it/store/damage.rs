@@ -216,13 +216,13 @@ fn link(path: &Path, target: &Path) {
 
 /// A file of the ground and what is out when it is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+pub(super) enum Which {
     Tool,
     Bundle,
 }
 
 impl Which {
-    fn file(self, home: &Home) -> PathBuf {
+    pub(super) fn file(self, home: &Home) -> PathBuf {
         match self {
             Which::Tool => home.tool_file(acme(), "x", "v1"),
             Which::Bundle => home.bundle_file(acme()),

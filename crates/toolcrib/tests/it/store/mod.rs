@@ -7,6 +7,7 @@ mod damage;
 mod disk;
 mod follow;
 mod ground;
+mod homes;
 mod model;
 mod operation;
 mod races;

@@ -25,7 +25,7 @@ const WAYS: [&str; 9] = [
     "a pipe",
 ];
 
-fn open(home: &Home) -> Crib {
+pub(super) fn open(home: &Home) -> Crib {
     let work = home.path.with_extension("work");
     fs::create_dir_all(&work).unwrap();
     let text = home.path.to_str().unwrap();
@@ -37,7 +37,7 @@ fn open(home: &Home) -> Crib {
 }
 
 /// Lists the workspace: a call that needs nothing of a store.
-fn call(crib: &Crib) -> Result<(), ErrorCode> {
+pub(super) fn call(crib: &Crib) -> Result<(), ErrorCode> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
