@@ -75,7 +75,7 @@ struct File {
 fn read(path: &Path) -> Result<File, CliError> {
     let shown = visible(&path.display().to_string()).into_owned();
     let bytes = source::read_file(path).map_err(|why| {
-        let (shown, why) = (text::shorten(&shown, 200), why.to_string());
+        let shown = text::shorten(&shown, 200);
         let why = why.trim_start_matches("it cannot be read: ");
         CliError::usage(format!("cannot read `{shown}`: {why}"))
             .with_hint("name `.json` or `.yaml` files of tools")
