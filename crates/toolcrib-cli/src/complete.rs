@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::sync::Arc;
 
 use clap::CommandFactory as _;
 use clap_complete::engine::CompletionCandidate;
@@ -14,6 +15,7 @@ use toolcrib::definition::CODES;
 use toolcrib::definition::fields::FIELDS;
 use toolcrib::manifest::fields::HTTP_FIELDS;
 use toolcrib::model::text;
+use toolcrib::registry::Availability;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
 use crate::args::Cli;
@@ -24,6 +26,15 @@ pub(crate) fn command() -> clap::Command {
     Cli::command()
 }
 
+/// The tools on offer, by what is known without making them: who presses a key does not wait for that.
+fn offered(crib: &Crib) -> Vec<Arc<ToolSpec>> {
+    let entries = crib.registry().entries().into_iter();
+    entries
+        .filter(|entry| entry.availability_at_a_glance() == Availability::Ready)
+        .map(|entry| Arc::clone(entry.spec()))
+        .collect()
+}
+
 /// Tool names.
 pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else {
@@ -32,7 +43,7 @@ pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
     let Ok(crib) = Crib::open() else {
         return Vec::new();
     };
-    let specs = crib.registry().list();
+    let specs = offered(&crib);
     let all = specs.iter().filter_map(|spec| named(spec, current));
     all.collect()
 }
@@ -174,7 +185,7 @@ pub(crate) fn tags(current: &OsStr) -> Vec<CompletionCandidate> {
     let Ok(crib) = Crib::open() else {
         return Vec::new();
     };
-    let specs = crib.registry().list();
+    let specs = offered(&crib);
     let tags: BTreeSet<&str> = specs
         .iter()
         .flat_map(|spec| spec.tags.iter().map(String::as_str))

@@ -8,7 +8,7 @@ use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
-use super::list::state;
+use super::list::{Behind, Listing};
 use super::outbound::{hosts, secrets};
 use super::{Done, format, in_words, open_to_look, source, standing};
 use crate::args::{ExplainArgs, Global};
@@ -90,13 +90,15 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     let spec = entry.spec();
     let files = crib.tool_files();
     let file = files.file_of(entry);
-    let (_, reason) = standing(entry);
-    let obstacles: Vec<String> = entry.obstacles().iter().filter_map(in_a_sentence).collect();
+    let behind = Behind::of(entry, crib).map(|behind| behind.in_words(entry));
+    let reason = standing(entry).1.or_else(|| behind.clone());
+    let mut obstacles: Vec<String> = entry.obstacles().iter().filter_map(in_a_sentence).collect();
+    obstacles.extend(behind.clone());
     let usage = crib.usage(entry);
-    let state = state(entry, file);
+    let state = Listing::of(crib).state(entry);
     let workspace = crib.registry().workspace().map(AsRef::as_ref);
     let plan = entry.tool().sandbox_plan(&JsonObject::new(), workspace);
-    let name = names(entry, crib);
+    let name = behind.clone().unwrap_or_else(|| names(entry, crib));
     let approval = match &spec.asks {
         Some(asks) => format!("asks {}", text::visible(asks)),
         None if spec.effects.is_unknown() => {
@@ -131,11 +133,17 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
         "{}  {offered}",
         output.heading(spec.name.as_str())
     ));
-    for also in obstacles.iter().skip(1) {
+    let others = obstacles.iter().skip(1);
+    for also in others.filter(|also| Some(*also) != behind.as_ref()) {
         output.line(&format!("also      {}", text::visible(also)));
     }
+    // What the headline says is not said again.
+    let name = match behind {
+        Some(_) if obstacles.len() == 1 => String::new(),
+        _ => format!("; {name}"),
+    };
     output.line(&format!(
-        "from      {} ({}); {name}",
+        "from      {} ({}){name}",
         spec.reference(),
         source(entry)
     ));
@@ -185,35 +193,26 @@ fn in_a_sentence(obstacle: &Availability) -> Option<String> {
     }
 }
 
-/// Who has the name, and who wants it.
+/// Who else wants the name of a tool that has it.
 fn names(entry: &Arc<Entry>, crib: &Crib) -> String {
-    let shadowed = crib.registry().shadowed();
-    let spec = entry.spec();
-    let is_below = |(below, _): &&(Arc<Entry>, Arc<Entry>)| Arc::ptr_eq(below, entry);
-    let by = shadowed.iter().find(is_below).map(|(_, by)| Arc::clone(by));
-    // Versions of one tool share its name without one being in the other's way.
-    let by = by.or_else(|| crib.registry().find(spec.name.as_str()).ok());
-    if let Some(by) = by.filter(|by| !Arc::ptr_eq(by, entry)) {
-        let (name, holder) = (&spec.name, by.spec());
-        let other = match (&holder.bundle, &holder.slug) == (&spec.bundle, &spec.slug) {
-            true => format!("is its version `{}`", holder.version),
-            false => format!("is `{}`, which shadows it", holder.reference()),
-        };
-        // Two files of one name differ in nothing that could be typed.
-        let call = match holder.reference() == spec.reference() {
-            true => String::new(),
-            false => format!("; this one is called as `{}`", spec.reference()),
-        };
-        return format!("`{name}` {other}{call}");
-    }
-    let below: Vec<String> = shadowed
-        .iter()
-        .filter(|(_, by)| Arc::ptr_eq(by, entry))
-        .map(|(below, _)| below.spec().reference())
-        .collect();
-    match (below.as_slice(), entry.source()) {
-        ([], Source::BuiltIn | Source::App) => "nothing can take its name".to_owned(),
-        ([], _) => "nothing else has its name".to_owned(),
-        (below, _) => format!("it shadows {}", below.join(", ")),
+    let registry = crib.registry();
+    let behind = |pairs: Vec<(Arc<Entry>, Arc<Entry>)>| -> Vec<String> {
+        let behind = pairs.into_iter().filter(|(_, by)| Arc::ptr_eq(by, entry));
+        behind.map(|(below, _)| below.spec().reference()).collect()
+    };
+    let (below, versions) = (
+        behind(registry.shadowed()),
+        behind(registry.other_versions()),
+    );
+    let shadows = (!below.is_empty()).then(|| format!("it shadows {}", below.join(", ")));
+    let first = (!versions.is_empty())
+        .then(|| format!("it comes before its version {}", versions.join(", ")));
+    match (shadows, first, entry.source()) {
+        (None, None, Source::BuiltIn | Source::App) => "nothing can take its name".to_owned(),
+        (None, None, _) => "nothing else has its name".to_owned(),
+        (shadows, first, _) => {
+            let both: Vec<String> = first.into_iter().chain(shadows).collect();
+            both.join("; ")
+        }
     }
 }

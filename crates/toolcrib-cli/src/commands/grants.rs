@@ -273,7 +273,7 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
     for line in facts(&fields, page(output.columns(), Paint(false))) {
         output.say(&line);
     }
-    if spec.effects.is_read_only() {
+    if spec.effects.is_read_only() && spec.asks.is_none() {
         output.say(&format!(
             "{} `{}` only reads: it asks nobody, unless a rule of yours says so",
             output.bold("note:"),

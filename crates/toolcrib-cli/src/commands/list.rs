@@ -160,17 +160,12 @@ impl<'c> Listing<'c> {
         }
     }
 
-    /// How a tool stands, in one word. A version behind another one of the same tool has nothing in its way.
+    /// How a tool stands, in one word: `behind` is a version of a tool of which another has the name.
     pub(super) fn state(&self, entry: &Arc<Entry>) -> &'static str {
         let word = state(entry, self.files.file_of(entry));
-        let by = self.crib.registry().shadower(entry);
-        let is_same = |by: &Entry| {
-            let (one, other) = (entry.spec(), by.spec());
-            by.source() == entry.source()
-                && (&one.bundle, &one.slug) == (&other.bundle, &other.slug)
-        };
-        match by {
-            Some(by) if word == "ready" && !is_same(&by) => "shadowed",
+        match Behind::of(entry, self.crib) {
+            Some(behind) if word == "ready" && behind.is_version => "behind",
+            Some(_) if word == "ready" => "shadowed",
             _ => word,
         }
     }
@@ -201,6 +196,62 @@ impl<'c> Listing<'c> {
             output.say(&output.dim(&format!(
                 "(!) it may not be what it looks like: toolcrib show {reference}"
             )));
+        }
+    }
+}
+
+/// The tool that has another one's name.
+pub(super) struct Behind {
+    by: Arc<Entry>,
+    /// Whether it is another version of the same tool.
+    pub(super) is_version: bool,
+}
+
+impl Behind {
+    /// What a tool stands behind, if anything: then no call by its name reaches it.
+    pub(super) fn of(entry: &Entry, crib: &Crib) -> Option<Self> {
+        let by = crib.registry().shadower(entry)?;
+        let (one, other) = (entry.spec(), by.spec());
+        let is_version = by.source() == entry.source()
+            && (&one.bundle, &one.slug) == (&other.bundle, &other.slug)
+            && one.version != other.version;
+        Some(Behind { by, is_version })
+    }
+
+    /// Who has the name, and how the one behind is called.
+    pub(super) fn in_words(&self, entry: &Entry) -> String {
+        let (spec, holder) = (entry.spec(), self.by.spec());
+        let name = &spec.name;
+        let other = match self.is_version {
+            true => format!("is its version `{}`", holder.version),
+            false => format!("is `{}`, which shadows it", holder.reference()),
+        };
+        // Two files of one name differ in nothing that could be typed.
+        let call = match holder.reference() == spec.reference() {
+            true => String::new(),
+            false => format!("; this one is called as `{}`", spec.reference()),
+        };
+        format!("`{name}` {other}{call}")
+    }
+}
+
+/// Says which tools could be called if one that cannot did not have their name.
+fn say_whose_name_is_taken(crib: &Crib, output: &Output) {
+    const MOST: usize = 5;
+    let mut names = BTreeSet::new();
+    for (below, by) in crib.registry().shadowed() {
+        // Files that lose their names are warned of anyway.
+        let is_wanted = below.source() == Source::Store
+            && below.availability() == Availability::Ready
+            && by.availability() != Availability::Ready
+            && names.insert(below.spec().name.clone());
+        if is_wanted && names.len() <= MOST {
+            let (name, this) = (&by.spec().name, by.spec().reference());
+            let yours = below.spec().reference();
+            output.say(&format!(
+                "`{name}` is `{this}`, which cannot be called now; the next of this name is `{yours}`: toolcrib run {}",
+                word(&yours)
+            ));
         }
     }
 }
@@ -284,6 +335,9 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         }
         _ => {}
     }
+    if !args.all && !is_filtered {
+        say_whose_name_is_taken(crib, output);
+    }
     match untrusted {
         0 => {}
         1 => output.say("1 tool of this project is not trusted yet: toolcrib trust"),
@@ -292,22 +346,6 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         )),
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Why there is nothing to list where somebody asked for a bundle or for tags.
-fn nothing(args: &ListArgs, crib: &Crib) -> Result<String, CliError> {
-    let Some(bundle) = &args.bundle else {
-        return Ok("no tool has these tags".to_owned());
-    };
-    let view = crib.bundle(bundle)?;
-    let slug = word(view.bundle.slug.as_str());
-    Ok(match (view.tools, view.kind) {
-        (0, BundleKind::Store) => {
-            format!("there is no tool in it: `toolcrib bundle add {slug} FILE` puts one there")
-        }
-        (0, _) => "there is no tool in it".to_owned(),
-        _ => "none of its tools has these tags".to_owned(),
-    })
 }
 
 /// Tools whose files are damaged, where all are asked for. What their tags were nobody knows.
@@ -357,6 +395,22 @@ fn damaged_json(damage: &Damage, crib: &Crib) -> Value {
         fields.insert("version".to_owned(), json!(version));
     }
     row
+}
+
+/// Why there is nothing to list where somebody asked for a bundle or for tags.
+fn nothing(args: &ListArgs, crib: &Crib) -> Result<String, CliError> {
+    let Some(bundle) = &args.bundle else {
+        return Ok("no tool has these tags".to_owned());
+    };
+    let view = crib.bundle(bundle)?;
+    let slug = word(view.bundle.slug.as_str());
+    Ok(match (view.tools, view.kind) {
+        (0, BundleKind::Store) => {
+            format!("there is no tool in it: `toolcrib bundle add {slug} FILE` puts one there")
+        }
+        (0, _) => "there is no tool in it".to_owned(),
+        _ => "none of its tools has these tags".to_owned(),
+    })
 }
 
 /// What most of the tools that cannot run lack, as a workspace, and how many they are; `None` if no two of them lack the same.

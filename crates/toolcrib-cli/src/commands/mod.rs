@@ -14,6 +14,7 @@ mod explain;
 mod format;
 mod grants;
 mod list;
+mod names;
 mod new;
 mod outbound;
 mod rm;

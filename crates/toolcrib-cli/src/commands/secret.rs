@@ -3,11 +3,13 @@
 //! A value comes from a prompt that does not show it, from standard input or from a variable; never from the command line, where
 //! the shell's history and every process of the machine would have it.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use toolcrib::model::ids::BundleId;
 use toolcrib::model::text;
 use toolcrib::secret::{Binding, SecretEntry, SecretError, SecretName};
 use toolcrib::source::{FileDefinition, ToolFile};
@@ -76,10 +78,11 @@ fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), Cli
         Some(variable) => of_variable(variable)?,
         None => given(&name, global, output)?,
     };
+    let ids = ids_of(&bundles, &crib);
     let is_new = !crib.secrets().contains(&name)?;
-    let binding = crib
-        .secrets()
-        .set_with(&name, &value, |before| binding_from(args, bundles, before))?;
+    let binding = crib.secrets().set_with(&name, &value, |before| {
+        binding_from(args, bundles, &ids, before)
+    })?;
     let entry = crib.secrets().list()?.into_iter().find(|e| e.name == name);
     if output.json() {
         output.document(&entry.as_ref().map(as_json));
@@ -98,17 +101,32 @@ fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), Cli
 fn binding_from(
     args: &SecretSetArgs,
     bundles: Vec<Slug>,
+    ids: &BTreeMap<Slug, BundleId>,
     before: Option<&Binding>,
 ) -> Result<Binding, SecretError> {
     let hosts = match before {
         Some(before) if args.hosts.is_empty() && !args.any_host => before.hosts(),
         _ => &args.hosts,
     };
-    let bundles = match before {
-        Some(before) if bundles.is_empty() && !args.any_bundle => before.bundles().to_vec(),
-        _ => bundles,
+    let (bundles, ids) = match before {
+        Some(before) if bundles.is_empty() && !args.any_bundle => {
+            (before.bundles().to_vec(), before.ids())
+        }
+        _ => (bundles, ids),
     };
-    Binding::new(hosts.iter().map(String::as_str), bundles)
+    let binding = Binding::new(hosts.iter().map(String::as_str), bundles)?;
+    Ok(binding.with_ids(ids.clone()))
+}
+
+/// The ids of those that are bundles of the store: these ones are meant, not whoever has their slugs later.
+fn ids_of(bundles: &[Slug], crib: &Crib) -> BTreeMap<Slug, BundleId> {
+    let stored = crib.store().bundles();
+    let stored = stored.iter().map(|stored| &stored.bundle);
+    let there = stored.filter(|bundle| bundle.soft_deleted_at.is_none());
+    there
+        .filter(|bundle| bundles.contains(&bundle.slug))
+        .map(|bundle| (bundle.slug.clone(), bundle.bundle_id))
+        .collect()
 }
 
 /// An HTTP tool whose arguments have one of this name.
@@ -287,6 +305,7 @@ fn as_json(entry: &SecretEntry) -> Value {
         "hash": entry.fingerprint,
         "hosts": entry.binding.hosts(),
         "bundles": entry.binding.bundles(),
+        "bundleIDs": entry.binding.ids(),
         "createdAt": entry.created_at,
         "modifiedAt": entry.modified_at,
     })

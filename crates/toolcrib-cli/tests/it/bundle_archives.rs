@@ -38,7 +38,7 @@ fn elsewhere() -> Test {
 }
 
 /// What python packs of these files.
-fn packed(files: &[(&str, String)]) -> Vec<u8> {
+pub(crate) fn packed(files: &[(&str, String)]) -> Vec<u8> {
     let script = "import io,json,sys,zipfile\nt=io.BytesIO()\nwith zipfile.ZipFile(t,'w',zipfile.ZIP_DEFLATED) as z:\n  for n,c in json.load(sys.stdin): z.writestr(n,c)\nsys.stdout.buffer.write(t.getvalue())";
     let mut child = Command::new("python3")
         .args(["-c", script])

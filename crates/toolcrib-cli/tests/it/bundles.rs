@@ -379,6 +379,76 @@ fn a_damaged_bundle_is_said_and_costs_no_other() {
 }
 
 #[test]
+fn a_damaged_bundle_is_known_by_the_slug_that_its_file_still_says() {
+    let test = acme();
+    let id = test.run(&["bundle", "show", "acme", "--json"]).json()["bundleID"].clone();
+    let file = test
+        .home()
+        .join(format!("bundles/{}/bundle.json", id.as_str().unwrap()));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &text[..text.len() - 4]).unwrap();
+    for verb in ["show", "enable", "rm"] {
+        let yes = if verb == "show" { &[][..] } else { &["--yes"] };
+        let args: Vec<&str> = ["bundle", verb, "acme"]
+            .into_iter()
+            .chain(yes.iter().copied())
+            .collect();
+        test.run(&args).exits(9).says("toolcrib doctor --fix");
+    }
+    let listed = test.run(&["--plain", "bundle", "list", "--all"]).exits(0);
+    assert!(listed.stdout.contains("\nacme\tdamaged\t"), "{listed:?}");
+    assert_eq!(
+        listed.stderr.matches("it is damaged").count(),
+        1,
+        "{listed:?}"
+    );
+    assert!(!listed.stderr.contains("more bundle"), "{listed:?}");
+}
+
+#[test]
+fn a_damaged_tool_is_listed_with_its_reason() {
+    let test = acme();
+    let row = test.run(&["show", "acme/greet", "--json"]).json();
+    let dir = test
+        .home()
+        .join(format!("bundles/{}", row["bundleID"].as_str().unwrap()));
+    let mut files = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let file = files.find(|file| !file.ends_with("bundle.json"));
+    let file = file.unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &text[..text.len() - 4]).unwrap();
+    let without = test.run(&["list"]).exits(0);
+    assert!(!without.stdout.contains("greet"), "{without:?}");
+    let all = test.run(&["list", "--all"]).exits(0);
+    let line = all
+        .stdout
+        .lines()
+        .find(|line| line.contains("acme/greet@v1"));
+    assert!(line.is_some_and(|line| line.contains("damaged")), "{all:?}");
+    let rows = test.run(&["list", "--all", "--json"]).exits(0).json();
+    let row = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["slug"] == "greet");
+    assert_eq!(
+        row.unwrap()["availability"]["state"],
+        "unavailable",
+        "{row:?}"
+    );
+    assert!(
+        test.run(&["list", "--all", "--bundle", "acme"])
+            .stdout
+            .contains("acme/greet@v1")
+    );
+    let ran = test.run(&["run", "acme/greet@v1"]).exits(3);
+    assert!(ran.stderr.contains("doctor --fix"), "{ran:?}");
+    assert!(!ran.stderr.contains("Look for the right name"), "{ran:?}");
+}
+
+#[test]
 fn what_a_bundle_says_about_itself_can_be_changed_and_the_rest_stays() {
     let test = acme();
     let before = test.run(&["bundle", "show", "acme", "--json"]).json();
@@ -493,74 +563,4 @@ fn a_slug_that_begins_with_a_dash_is_said_as_it_is() {
     );
     let ran = test.run(&["bundle", "rm", "--yes", "--", "-rf"]).exits(0);
     assert!(ran.stdout.starts_with("-rf is in the bin"), "{ran:?}");
-}
-
-#[test]
-fn a_damaged_bundle_is_known_by_the_slug_that_its_file_still_says() {
-    let test = acme();
-    let id = test.run(&["bundle", "show", "acme", "--json"]).json()["bundleID"].clone();
-    let file = test
-        .home()
-        .join(format!("bundles/{}/bundle.json", id.as_str().unwrap()));
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, &text[..text.len() - 4]).unwrap();
-    for verb in ["show", "enable", "rm"] {
-        let yes = if verb == "show" { &[][..] } else { &["--yes"] };
-        let args: Vec<&str> = ["bundle", verb, "acme"]
-            .into_iter()
-            .chain(yes.iter().copied())
-            .collect();
-        test.run(&args).exits(9).says("toolcrib doctor --fix");
-    }
-    let listed = test.run(&["--plain", "bundle", "list", "--all"]).exits(0);
-    assert!(listed.stdout.contains("\nacme\tdamaged\t"), "{listed:?}");
-    assert_eq!(
-        listed.stderr.matches("it is damaged").count(),
-        1,
-        "{listed:?}"
-    );
-    assert!(!listed.stderr.contains("more bundle"), "{listed:?}");
-}
-
-#[test]
-fn a_damaged_tool_is_listed_with_its_reason() {
-    let test = acme();
-    let row = test.run(&["show", "acme/greet", "--json"]).json();
-    let dir = test
-        .home()
-        .join(format!("bundles/{}", row["bundleID"].as_str().unwrap()));
-    let mut files = std::fs::read_dir(dir)
-        .unwrap()
-        .map(|file| file.unwrap().path());
-    let file = files.find(|file| !file.ends_with("bundle.json"));
-    let file = file.unwrap();
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, &text[..text.len() - 4]).unwrap();
-    let without = test.run(&["list"]).exits(0);
-    assert!(!without.stdout.contains("greet"), "{without:?}");
-    let all = test.run(&["list", "--all"]).exits(0);
-    let line = all
-        .stdout
-        .lines()
-        .find(|line| line.contains("acme/greet@v1"));
-    assert!(line.is_some_and(|line| line.contains("damaged")), "{all:?}");
-    let rows = test.run(&["list", "--all", "--json"]).exits(0).json();
-    let row = rows
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|row| row["slug"] == "greet");
-    assert_eq!(
-        row.unwrap()["availability"]["state"],
-        "unavailable",
-        "{row:?}"
-    );
-    assert!(
-        test.run(&["list", "--all", "--bundle", "acme"])
-            .stdout
-            .contains("acme/greet@v1")
-    );
-    let ran = test.run(&["run", "acme/greet@v1"]).exits(3);
-    assert!(ran.stderr.contains("doctor --fix"), "{ran:?}");
-    assert!(!ran.stderr.contains("Look for the right name"), "{ran:?}");
 }

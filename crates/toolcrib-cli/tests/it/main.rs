@@ -6,6 +6,7 @@ mod approvals;
 mod attacks;
 mod authoring;
 mod bundle_archives;
+mod bundle_trust;
 mod bundles;
 mod calls;
 mod check;

@@ -65,6 +65,61 @@ fn a_list_has_one_version_of_each_tool_and_with_all_every_one() {
 }
 
 #[test]
+fn a_tool_without_its_name_is_not_on_offer_and_it_is_said_who_has_it() {
+    let test = two_versions();
+    let explained = test.run(&["explain", "greet"]).exits(0).stdout;
+    assert!(
+        explained.contains("greet  on offer")
+            && explained.contains("it comes before its version acme/greet@v1"),
+        "{explained}"
+    );
+    let explained = |tool: &str| test.run(&["explain", tool, "--json"]).exits(0).json();
+    let behind = explained("acme/greet@v1");
+    assert_eq!(
+        (&behind["offered"], &behind["state"]),
+        (&json!(false), &json!("behind"))
+    );
+    let why = "`greet` is its version `v2`; this one is called as `acme/greet@v1`";
+    assert_eq!(behind["reasons"], json!([why]));
+    test.run(&["bundle", "show", "acme"]).exits(0).says(why);
+    let all = test.run(&["list", "--all", "--plain"]).exits(0).stdout;
+    let mut rows = all.lines();
+    let row = rows.find(|row| row.starts_with("acme/greet@v1\t")).unwrap();
+    assert!(row.contains("\tbehind\t"), "{all}");
+
+    // A file of the user's has the name.
+    let test = test.file(
+        "../.toolcrib/tools/greet.yaml",
+        "description: Mine\nbash: echo mine\ntags: [read]\n",
+    );
+    let explained = |tool: &str| test.run(&["explain", tool, "--json"]).exits(0).json();
+    let shadowed = explained("acme/greet@v2");
+    assert_eq!(
+        (&shadowed["offered"], &shadowed["state"]),
+        (&json!(false), &json!("shadowed"))
+    );
+    let reason = shadowed["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("`user/greet@v1`, which shadows it"),
+        "{reason}"
+    );
+    let found = test.run(&["search", "greets", "--plain"]).exits(0).stdout;
+    assert!(found.contains("acme/greet@v2\tacme"), "{found}");
+}
+
+#[test]
+fn a_tool_of_a_project_that_takes_a_name_is_said_with_what_it_hides() {
+    let test = two_versions().file(
+        ".toolcrib/tools/greet.yaml",
+        "description: Theirs\nbash: echo theirs\ntags: [read]\n",
+    );
+    test.run(&["list"])
+        .exits(0)
+        .says("`greet` is `local/greet@v1`, which cannot be called now")
+        .says("toolcrib run acme/greet@v2");
+}
+
+#[test]
 fn show_says_which_record_it_is_and_how_it_was_used() {
     let test = two_versions();
     test.run(&["run", "acme/greet@v1"]).exits(0);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::upkeep::{not_a_lock, stand_in};
+use super::upkeep::not_a_lock;
 use super::{Crib, reaping};
 use crate::definition::{Definition, Problem};
 use crate::model::error::{ErrorCode, ToolError};
@@ -17,7 +17,9 @@ use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::{Entry, Source};
 use crate::source::{Checked, check_record, command_of_record, refusal_of_record};
-use crate::store::{BundleDraft, Look, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey};
+use crate::store::{
+    BundleDigest, BundleDraft, Look, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey,
+};
 
 /// What kind of bundle it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -131,6 +133,17 @@ impl Crib {
         self.resolve(&id.to_string(), Prefer::There)
     }
 
+    /// Switches a bundle of the store on that is still what somebody was shown: [`Store::whole`] gives both what to show and its digest.
+    pub fn enable_as_shown(
+        &self,
+        id: BundleId,
+        shown: BundleDigest,
+    ) -> Result<BundleView, ToolError> {
+        self.store.enable_as_shown(id, shown)?;
+        self.catch_up();
+        self.resolve(&id.to_string(), Prefer::There)
+    }
+
     /// Puts a bundle in the bin.
     pub fn delete_bundle(&self, reference: &str) -> Result<Bundle, ToolError> {
         let view = self.resolve(reference, Prefer::There)?;
@@ -221,11 +234,39 @@ impl Crib {
         if !bundle.is_enabled {
             return Err(StoreError::BundleOff { slug: slug() }.into());
         }
+        self.refuse_secrets(manifest, &bundle.slug)?;
         let checked = self.checked(manifest);
         match refusal_of_record(manifest, &checked.problems) {
             Some(refusal) => Err(refusal),
             None => Ok(checked.manifest),
         }
+    }
+
+    /// Refuses a definition with the value of a secret in it: it would be in a file that everybody may read, show and pass on.
+    fn refuse_secrets(&self, manifest: &ToolManifest, bundle: &Slug) -> Result<(), ToolError> {
+        let masker = self.secrets.masker();
+        if masker.is_empty() {
+            return Ok(());
+        }
+        let value = serde_json::to_value(manifest).unwrap_or_default();
+        let text = value.to_string();
+        if !masker.finds_in(&value) && !masker.finds(&text) {
+            return Ok(());
+        }
+        let names = self.secrets.names_in(&value, &text).unwrap_or_default();
+        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        let (slug, version) = (&manifest.slug, &manifest.version);
+        let message = match names.as_slice() {
+            [] => format!(
+                "`{bundle}/{slug}@{version}` cannot be saved: a token that a server gave stands in it"
+            ),
+            [first, ..] => format!(
+                "`{bundle}/{slug}@{version}` cannot be saved: the value of the secret {} stands in it; write `${{{first}}}` in its place",
+                text::or_list(&names)
+            ),
+        };
+        let error = ToolError::new(ErrorCode::InvalidArguments, message);
+        Err(error.with_detail("secrets", names))
     }
 
     fn checked(&self, manifest: &ToolManifest) -> Checked {
@@ -324,13 +365,12 @@ impl Crib {
 
     /// A bundle whose own file cannot be read: its id is all that is sure of it, and that there are tools.
     fn damaged_view(&self, id: BundleId, slug: Option<Slug>, problem: String) -> BundleView {
-        let by_id = || Slug::parse(&id.to_string()).unwrap_or_else(|_| stand_in(id));
         let epoch = Timestamp::UNIX_EPOCH;
         BundleView {
             bundle: Bundle {
                 schema_version: SCHEMA_VERSION.to_owned(),
                 bundle_id: id,
-                slug: slug.unwrap_or_else(by_id),
+                slug: slug.unwrap_or_else(|| Slug::standing_for(id)),
                 display_name: String::new(),
                 description: String::new(),
                 is_enabled: false,

@@ -3,6 +3,7 @@
 //! Every entry is in it, whoever has its name and whether it can run or not: each version of a tool is a row. It is made at the first search, since most
 //! programs never search, and from then on it hears of each change of the registry.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -94,11 +95,21 @@ fn position(token: &str, query: &str) -> Result<Position, ToolError> {
     }
 }
 
-fn can_run(entry: &Entry) -> bool {
-    // What is cheap to know first: the last question may have to make the tool.
-    !entry.is_off()
-        && entry.availability_at_a_glance() == Availability::Ready
-        && entry.availability() == Availability::Ready
+/// How many tools one search makes at most to learn whether they can run. What it has not made then, it takes by what is known of it.
+const MAX_MADE: usize = 200;
+
+/// Whether a tool can run. What is cheap to know comes first: the last question may have to make the tool, of which `made` counts.
+fn can_run(entry: &Entry, made: &Cell<usize>) -> bool {
+    if entry.is_off() || entry.availability_at_a_glance() != Availability::Ready {
+        return false;
+    }
+    if !entry.is_made() {
+        if made.get() >= MAX_MADE {
+            return true;
+        }
+        made.set(made.get() + 1);
+    }
+    entry.availability() == Availability::Ready
 }
 
 /// The index of a crib, once somebody has searched.
@@ -143,9 +154,10 @@ impl Followed {
         limit: usize,
     ) -> SearchPage {
         let entries = self.entries.load_full();
+        let made = Cell::new(0);
         let is_wanted = |id: u64| {
             let entry = entries.get(&id);
-            entry.is_some_and(|entry| request.include_disabled || can_run(entry))
+            entry.is_some_and(|entry| request.include_disabled || can_run(entry, &made))
         };
         let page = self.index.search(&request.query, after, limit, is_wanted);
         let found = page.hits.iter().filter_map(|hit| {

@@ -1,6 +1,7 @@
 //! The whole product in one value: [`Crib`], a registry with a home on disk.
 
 mod bundles;
+mod contests;
 mod finder;
 mod reaping;
 mod upkeep;
@@ -38,6 +39,7 @@ use crate::tool::Tool;
 use crate::workspace::{Workspace, WorkspaceError};
 
 pub use bundles::{BundleKind, BundleView};
+pub use contests::{Candidate, Contest};
 pub use finder::{Found, SearchPage, SearchRequest};
 pub use upkeep::HomeProblem;
 
@@ -261,7 +263,7 @@ impl CribOptions {
             disabled: config.disabled_tools(),
             settings,
             http,
-            stored: StoredTools::new(store.clone(), workshop, disabled, max_tools),
+            stored: StoredTools::new(&store, workshop, disabled, max_tools),
             secrets: secrets.clone(),
             now_and_then: {
                 let reaper = Arc::clone(&reaper);

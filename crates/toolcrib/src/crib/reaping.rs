@@ -176,6 +176,24 @@ mod tests {
     }
 
     #[test]
+    fn who_uses_the_tools_has_a_thread_reap_when_it_is_due() {
+        let home = tempfile::tempdir().unwrap();
+        let old = binned(home.path());
+        let place = home.path().join("bundles").join(old.to_string());
+        let store = store(home.path(), Timestamp::now());
+        let reaper = Arc::new(Reaper::new(home.path(), &store));
+        reaper.follow();
+        assert!(place.exists(), "not within the first day");
+        reaper.next.store(0, Ordering::Relaxed);
+        reaper.follow();
+        let start = Instant::now();
+        while place.exists() && start.elapsed().as_secs() < 20 {
+            std::thread::yield_now();
+        }
+        assert!(!place.exists());
+    }
+
+    #[test]
     fn nothing_is_written_where_nothing_is_in_the_bin() {
         let home = tempfile::tempdir().unwrap();
         Reaper::new(home.path(), &store(home.path(), Timestamp::now())).reap_at_times();

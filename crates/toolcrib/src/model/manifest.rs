@@ -3,11 +3,13 @@
 //! Reading is forward-compatible: fields this version does not know are kept and written back, and
 //! so is the spelling of `type`. Whether a tool can run is never written here; it is computed.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::JsonObject;
@@ -21,6 +23,15 @@ use crate::schema::{Schema, SchemaPool};
 
 /// The version of the on-disk format this build writes.
 pub const SCHEMA_VERSION: &str = "1";
+
+/// How many fields a definition may have beside those that every one has. Other versions have a few more, none has thousands: each costs
+/// memory in every process that opens the store.
+pub(crate) const MAX_UNKNOWN_FIELDS: usize = 1000;
+
+/// What to say of a definition that has more.
+pub(crate) fn too_many_unknown_fields() -> String {
+    format!("it has more than {MAX_UNKNOWN_FIELDS} fields that no definition has")
+}
 
 /// A named container of tools with one switch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -181,8 +192,13 @@ impl<'de> Visitor<'de> for ManifestVisitor {
                             let key = super::text::shorten(&key, 64);
                             return Err(M::Error::custom(format!("duplicate field `{key}`")));
                         }
+                        _ if $extra.len() >= MAX_UNKNOWN_FIELDS => {
+                            return Err(M::Error::custom(too_many_unknown_fields()));
+                        }
                         _ => {
-                            $extra.insert(key, map.next_value()?);
+                            let value = map.next_value::<Box<RawValue>>()?;
+                            let value = any_value(value.get()).map_err(M::Error::custom)?;
+                            $extra.insert(key, value);
                         }
                     }
                 }
@@ -218,6 +234,65 @@ impl<'de> Visitor<'de> for ManifestVisitor {
             modified_at: modified_at.ok_or_else(|| missing("modifiedAt"))?,
             extra,
         })
+    }
+}
+
+/// The fields of a JSON object as they are written.
+pub(crate) struct Fields<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FieldsVisitor;
+        impl<'de> Visitor<'de> for FieldsVisitor {
+            type Value = Fields<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Fields<'de>, M::Error> {
+                let mut fields = Vec::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    fields.push((Cow::Owned(key), map.next_value()?));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+/// How deep a number may stand that is larger than any that is counted with.
+const MAX_WIDE_DEPTH: usize = 8;
+
+/// Reads the value of a field that this version does not know. A number that is too large to be one here is its text: it is nobody's
+/// business what another version counts.
+pub(crate) fn any_value(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| wide(text, 0).ok_or(error))
+}
+
+fn wide(text: &str, depth: usize) -> Option<Value> {
+    if depth > MAX_WIDE_DEPTH {
+        return None;
+    }
+    match text.trim_start().bytes().next()? {
+        b'{' => {
+            let Fields(fields) = serde_json::from_str(text).ok()?;
+            let fields = fields.into_iter();
+            let values =
+                fields.map(|(key, raw)| Some((key.into_owned(), wide(raw.get(), depth + 1)?)));
+            Some(Value::Object(values.collect::<Option<JsonObject>>()?))
+        }
+        b'[' => {
+            let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+            let items = items.into_iter().map(|raw| wide(raw.get(), depth + 1));
+            Some(Value::Array(items.collect::<Option<Vec<Value>>>()?))
+        }
+        b'-' | b'0'..=b'9' => {
+            // It is a number by its looks, which is checked.
+            let raw: &RawValue = serde_json::from_str(text).ok()?;
+            let value = serde_json::from_str(raw.get()).ok();
+            value.or_else(|| Some(Value::String(raw.get().to_owned())))
+        }
+        _ => serde_json::from_str(text).ok(),
     }
 }
 
@@ -347,6 +422,21 @@ mod tests {
                 .replacen('{', &format!("{{{twice},"), 1);
             let error = ToolManifest::from_json(json.as_bytes()).unwrap_err();
             assert!(error.to_string().contains("duplicate field"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_thousand_unknown_fields_are_kept_and_one_more_is_refused() {
+        for (count, is_read) in [(MAX_UNKNOWN_FIELDS, true), (MAX_UNKNOWN_FIELDS + 1, false)] {
+            let mut json = weather();
+            let fields = json.as_object_mut().unwrap();
+            fields.remove("fromTheFuture");
+            fields.extend((0..count).map(|number| (format!("x{number}"), json!(number))));
+            let read = ToolManifest::from_json(json.to_string().as_bytes());
+            assert_eq!(read.is_ok(), is_read);
+            if let Err(error) = read {
+                assert!(error.to_string().contains("more than 1000"), "{error}");
+            }
         }
     }
 

@@ -16,6 +16,8 @@ use sha2::{Digest, Sha256};
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::is_nfc;
 
+use super::ids::BundleId;
+
 /// The longest slug, version or wire name, in runes.
 pub const MAX_RUNES: usize = 64;
 
@@ -66,12 +68,27 @@ pub enum NameError {
         /// The name as given.
         text: String,
     },
+    /// A name that reads as an id, and would take references by id away from whoever has it.
+    #[error("{what} must not look like an id (UUID)")]
+    LooksLikeId {
+        /// The kind of name.
+        what: &'static str,
+    },
     /// An id that is not a UUIDv7.
     #[error("{what} must be a UUID of version 7")]
     NotUuidV7 {
         /// The kind of id.
         what: &'static str,
     },
+}
+
+/// Refuses what reads as an id, of any version and with `_` for `-`, which slugs and names stand for each other with.
+fn refuse_id(what: &'static str, text: &str) -> Result<(), NameError> {
+    let is_id = text.len() == 36 && uuid::Uuid::try_parse(&text.replace('_', "-")).is_ok();
+    match is_id {
+        true => Err(NameError::LooksLikeId { what }),
+        false => Ok(()),
+    }
 }
 
 fn check(
@@ -139,6 +156,11 @@ fn is_letter_or_digit(c: char) -> bool {
             ))
 }
 
+/// What is less than every name and no name itself: where a range of names begins.
+pub(crate) trait Below {
+    fn below_all() -> Self;
+}
+
 macro_rules! text_name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -150,6 +172,12 @@ macro_rules! text_name {
             /// The name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        impl Below for $name {
+            fn below_all() -> Self {
+                $name("".into())
             }
         }
 
@@ -212,7 +240,13 @@ impl Slug {
         check("a slug", "letters, digits and `-`", text, |c| {
             c == '-' || is_letter_or_digit(c)
         })?;
+        refuse_id("a slug", text)?;
         Ok(Slug(text.into()))
+    }
+
+    /// What stands for the slug of a bundle of which nothing can be read but its id. No bundle can have it as its own.
+    pub(crate) fn standing_for(id: BundleId) -> Self {
+        Slug(id.to_string().into())
     }
 
     /// Derives a slug from a wire name: `_` becomes `-`.
@@ -268,6 +302,7 @@ impl WireName {
         check("a tool name", "A-Z, a-z, 0-9, `_` and `-`", text, |c| {
             c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
         })?;
+        refuse_id("a tool name", text)?;
         Ok(WireName(text.into()))
     }
 
@@ -324,6 +359,29 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_named_like_an_id() {
+        for id in [
+            "018faf50-b7b6-7a01-9a05-a22a6e0af101",
+            "018FAF50-B7B6-7A01-9A05-A22A6E0AF101",
+            "c56a4180-65aa-42ec-a945-5fd21dec0538",
+        ] {
+            assert!(matches!(
+                Slug::parse(id),
+                Err(NameError::LooksLikeId { .. })
+            ));
+            for name in [id.to_owned(), id.replace('-', "_")] {
+                let parsed = WireName::parse(&name);
+                assert!(
+                    matches!(parsed, Err(NameError::LooksLikeId { .. })),
+                    "{name}"
+                );
+            }
+        }
+        // Digits that are no id to anybody.
+        assert!(Slug::parse("018faf50b7b67a019a05a22a6e0af101").is_ok());
+    }
 
     #[test]
     fn long_names_are_shortened_in_the_middle_and_stay_distinct() {

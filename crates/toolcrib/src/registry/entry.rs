@@ -90,6 +90,7 @@ pub struct Entry {
     id: Option<ToolId>,
     bundle_id: Option<BundleId>,
     modified: Option<Timestamp>,
+    imported: bool,
     /// Where it stands among others of its source that are files: the number of the directory, and the file's name in it.
     order: (usize, Box<str>),
     store: StoreSwitches,
@@ -108,6 +109,8 @@ pub struct Registration {
     pub bundle_id: Option<BundleId>,
     /// When it was last changed: what is newer is found first.
     pub modified: Option<Timestamp>,
+    /// Whether its bundle came from elsewhere: then it comes after the user's own stored tools, however new it is.
+    pub imported: bool,
     /// Registers it switched off.
     pub disabled: bool,
     /// Registers it although it cannot run, saying what is missing.
@@ -172,6 +175,7 @@ impl Entry {
             id: registration.id,
             bundle_id: registration.bundle_id.or(source.bundle_id()),
             modified: registration.modified,
+            imported: registration.imported,
             order: (0, "".into()),
             store,
             off: AtomicU8::new(off),
@@ -200,8 +204,13 @@ impl Entry {
     }
 
     /// What the tool is found by: never changes while it is registered.
-    pub(super) fn head(&self) -> &ToolSpec {
+    pub(crate) fn head(&self) -> &ToolSpec {
         self.body.head()
+    }
+
+    /// Whether the tool has been made: then all that can be asked about it costs nothing.
+    pub(crate) fn is_made(&self) -> bool {
+        self.body.made().is_some()
     }
 
     /// Makes the tool, if that has not been done.
@@ -263,9 +272,12 @@ impl Entry {
             .then_with(|| self.number.cmp(&other.number))
     }
 
-    /// What is on comes before what is off, then the newest.
+    /// What is on comes before what is off, the user's own before what was imported, then the newest.
     fn rank_in_store(&self, other: &Entry) -> Ordering {
-        let by_time = |entry: &Entry| (entry.store.are_off(), Reverse(entry.modified));
+        let by_time = |entry: &Entry| {
+            let off = entry.store.are_off();
+            (off, entry.imported, Reverse(entry.modified))
+        };
         let (own, others) = (self.head(), other.head());
         by_time(self)
             .cmp(&by_time(other))
@@ -308,8 +320,13 @@ impl Entry {
         self.switches().are_off()
     }
 
+    /// Whether its bundle came from elsewhere.
+    pub(crate) fn is_imported(&self) -> bool {
+        self.imported
+    }
+
     /// Whether the store says it is off.
-    pub(super) fn is_off_in_store(&self) -> bool {
+    pub(crate) fn is_off_in_store(&self) -> bool {
         self.store.are_off()
     }
 
@@ -340,8 +357,9 @@ impl Entry {
 
     /// A digest of what the tool is, to which approvals are bound.
     pub fn digest(&self) -> &str {
-        self.body.digest.get_or_init(|| {
-            let spec = &self.body.whole().spec;
+        let whole = self.body.whole();
+        whole.digest.get_or_init(|| {
+            let spec = &whole.spec;
             let digest = Digester::default()
                 .text(&spec.reference())
                 .text(spec.name.as_str())

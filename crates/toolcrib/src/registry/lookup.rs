@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::group::Group;
+use super::snapshot::folded_hash;
 use super::{Entry, Inner, Snapshot, not_found};
 use crate::model::error::ToolError;
+use crate::model::ids::ToolId;
 use crate::model::reference::{BundleRef, ToolRef, ToolRefError};
 use crate::model::text;
 
@@ -17,6 +19,14 @@ impl Inner {
             .map_err(|error| self.why_absent(&tools, reference, error))?;
         entry.make();
         Ok(entry)
+    }
+
+    /// The same for those who need no words where there is none, and at no more cost than a look.
+    pub(crate) fn look_up(&self, reference: &str) -> Option<Arc<Entry>> {
+        let tools = self.tools.load();
+        let entry = tools.look_up(reference).ok().flatten().cloned()?;
+        entry.make();
+        Some(entry)
     }
 
     /// Adds to an error why the tool is not there, if whoever keeps the tools knows.
@@ -64,6 +74,10 @@ impl Snapshot {
 
     /// The entry a reference points at, if there is one.
     pub(super) fn look_up(&self, reference: &str) -> Result<Option<&Arc<Entry>>, ToolRefError> {
+        // An id means exactly one tool, whatever others are called.
+        if let Ok(id) = ToolId::parse(reference) {
+            return Ok(self.resolve(&ToolRef::Id(id)));
+        }
         // Most calls come from models, which use the published name.
         if let Some(entry) = self.names.get(reference) {
             return Ok(Some(entry));
@@ -115,9 +129,10 @@ impl Snapshot {
     /// S4 writes `+readfile`: a slug without its dashes is enough when only one tool answers to it.
     fn by_folded_slug(&self, slug: &str) -> Option<&Arc<Entry>> {
         let wanted = text::fold(slug);
-        let mut found = self
-            .published()
-            .filter(|entry| text::fold(entry.head().slug.as_str()) == wanted);
+        let group = self.by_folded_slug.get(&folded_hash(&wanted))?;
+        let mut found = group.iter().filter(|entry| {
+            !self.is_shadowed(entry) && text::fold(entry.head().slug.as_str()) == wanted
+        });
         match (found.next(), found.next()) {
             (Some(only), None) => Some(only),
             _ => None,

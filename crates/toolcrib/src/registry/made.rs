@@ -20,8 +20,8 @@ use crate::model::outcome::ToolOutput;
 use crate::model::spec::ToolSpec;
 use crate::tool::Tool;
 
-/// How many tools may be made for the sake of one another. Calls do not nest nearly as deep.
-const MAX_MAKING: usize = 32;
+/// How many tools may be built on one another in a row. Calls do not nest nearly as deep.
+const MAX_HEIGHT: usize = 32;
 
 /// What becomes of a head.
 pub(crate) struct MadeTool {
@@ -50,7 +50,8 @@ pub(super) struct Body {
     /// The limits of the registry.
     operator: LimitsPatch,
     whole: OnceLock<Whole>,
-    pub(super) digest: OnceLock<String>,
+    /// What stands for it while others are made that are made anew anyway.
+    stand_in: OnceLock<Whole>,
 }
 
 /// A tool that has been made.
@@ -60,22 +61,43 @@ pub(super) struct Whole {
     pub(super) limits: Limits,
     pub(super) meter: Meter,
     pub(super) unavailable: Option<String>,
+    pub(super) digest: OnceLock<String>,
+    /// How many tools in a row it is the last of, itself counted.
+    height: usize,
+}
+
+/// The tools that a thread is making, each for the sake of the one before it.
+///
+/// What is found out about a tool must not depend on which other tool it was made for, since it is kept. A tool that comes too deep in
+/// this row may be fine by itself: then the whole row is given up, that tool is made first, and then the row from its beginning.
+#[derive(Default)]
+struct Making {
+    row: Vec<Step>,
+    /// Why the row is given up: the tool that has to be made first.
+    first: Option<Arc<Body>>,
+}
+
+struct Step {
+    /// The address of the body.
+    body: *const Body,
+    /// The height of what it is built on.
+    below: usize,
+    is_in_circle: bool,
 }
 
 thread_local! {
-    /// The bodies this thread is making, by address.
-    static MAKING: RefCell<Vec<*const Body>> = const { RefCell::new(Vec::new()) };
+    static MAKING: RefCell<Making> = RefCell::default();
 }
 
 impl Body {
     pub(super) fn of(tool: Arc<dyn Tool>, operator: &LimitsPatch) -> Self {
-        let whole = Whole::new(tool.into(), operator);
+        let whole = Whole::new(tool.into(), operator, 1);
         Body {
             head: Arc::clone(&whole.spec),
             make: None,
             operator: *operator,
             whole: OnceLock::from(whole),
-            digest: OnceLock::new(),
+            stand_in: OnceLock::new(),
         }
     }
 
@@ -85,7 +107,7 @@ impl Body {
             make: Some(make),
             operator: *operator,
             whole: OnceLock::new(),
-            digest: OnceLock::new(),
+            stand_in: OnceLock::new(),
         }
     }
 
@@ -100,67 +122,139 @@ impl Body {
     }
 
     /// The made tool, which is made now if need be. Never fails: what cannot be made is a tool that says so.
-    pub(super) fn whole(&self) -> &Whole {
-        if let Some(whole) = self.whole.get() {
-            return whole;
+    pub(super) fn whole(self: &Arc<Self>) -> &Whole {
+        if self.whole.get().is_none() {
+            match MAKING.with_borrow(|making| making.row.is_empty()) {
+                true => self.make_first(),
+                false => self.make_within(),
+            }
         }
-        let whole = self.make_now();
-        // Not made inside of the lock: two tools that need one another, made by two threads, would wait for each other. Who is first
-        // has made it.
-        self.whole.get_or_init(|| whole)
+        let Some(whole) = self.whole.get() else {
+            // Only for those that are made just now, and made anew after this one.
+            let reason = "the tools that it is part of are not made yet".to_owned();
+            return self.stand_in.get_or_init(|| self.faulty(reason, 1));
+        };
+        MAKING.with_borrow_mut(|making| {
+            if let Some(step) = making.row.last_mut() {
+                step.below = step.below.max(whole.height);
+            }
+        });
+        whole
     }
 
-    fn make_now(&self) -> Whole {
+    /// Makes a tool for its own sake, and before it those that come too deep in its row.
+    fn make_first(self: &Arc<Self>) {
+        let mut todo = vec![Arc::clone(self)];
+        while let Some(next) = todo.last().cloned() {
+            next.make_now();
+            let first = MAKING.with_borrow_mut(|making| making.first.take());
+            match first {
+                None => {
+                    todo.pop();
+                }
+                // It leads to one that leads to it, in a circle that is longer than a row may be.
+                Some(first) if todo.iter().any(|one| Arc::ptr_eq(one, &first)) => {
+                    first.keep(first.in_circle(MAX_HEIGHT + 1));
+                }
+                Some(first) => todo.push(first),
+            }
+        }
+    }
+
+    /// Makes a tool for the sake of another, unless the row is given up.
+    fn make_within(self: &Arc<Self>) {
+        let own: *const Body = Arc::as_ptr(self);
+        let is_to_make = MAKING.with_borrow_mut(|making| {
+            if making.first.is_some() {
+                return false;
+            }
+            if let Some(at) = making.row.iter().position(|step| step.body == own) {
+                let circle = making.row[at..].iter_mut();
+                circle.for_each(|step| step.is_in_circle = true);
+                return false;
+            }
+            if making.row.len() >= MAX_HEIGHT {
+                making.first = Some(Arc::clone(self));
+                return false;
+            }
+            true
+        });
+        if is_to_make {
+            self.make_now();
+        }
+    }
+
+    fn make_now(self: &Arc<Self>) {
+        if self.whole.get().is_some() {
+            return;
+        }
         let Some(make) = &self.make else {
             // A body without this has its tool from the start.
-            return self.faulty("a bug in Toolcrib: nothing makes it".to_owned());
+            return self.keep(self.faulty("a bug in Toolcrib: nothing makes it".to_owned(), 1));
         };
-        let own: *const Body = self;
-        let fault = MAKING.with_borrow_mut(|making| {
-            if making.contains(&own) {
-                return Some("it is built on itself, by way of the tools it uses".to_owned());
-            }
-            if making.len() >= MAX_MAKING {
-                return Some(format!(
-                    "the tools it is part of are built on each other more than {MAX_MAKING} deep"
-                ));
-            }
-            making.push(own);
-            None
+        MAKING.with_borrow_mut(|making| {
+            making.row.push(Step {
+                body: Arc::as_ptr(self),
+                below: 0,
+                is_in_circle: false,
+            });
         });
-        if let Some(fault) = fault {
-            return self.faulty(fault);
-        }
         let made = std::panic::catch_unwind(AssertUnwindSafe(make));
-        MAKING.with_borrow_mut(Vec::pop);
-        match made {
+        let (step, is_given_up) =
+            MAKING.with_borrow_mut(|making| (making.row.pop(), making.first.is_some()));
+        if is_given_up {
+            return;
+        }
+        let (below, is_in_circle) = step.map_or((0, false), |step| (step.below, step.is_in_circle));
+        let height = below.saturating_add(1).min(MAX_HEIGHT + 1);
+        self.keep(match made {
+            _ if is_in_circle => self.in_circle(1),
+            _ if height > MAX_HEIGHT => {
+                let reason =
+                    format!("the tools it is built on are more than {MAX_HEIGHT} in a row");
+                self.faulty(reason, height)
+            }
             Ok(Ok(made)) => {
-                let whole = Whole::new(made, &self.operator);
+                let whole = Whole::new(made, &self.operator, height);
                 match is_same(&whole.spec, &self.head) {
                     true => whole,
-                    false => self.faulty(format!(
-                        "a bug in Toolcrib: it is made as `{}` (`{}`)",
-                        whole.spec.name,
-                        whole.spec.reference()
-                    )),
+                    false => {
+                        let reason = format!(
+                            "a bug in Toolcrib: it is made as `{}` (`{}`)",
+                            whole.spec.name,
+                            whole.spec.reference()
+                        );
+                        self.faulty(reason, height)
+                    }
                 }
             }
-            Ok(Err(fault)) => self.faulty(fault),
-            Err(_) => self.faulty("a bug in Toolcrib: making it failed".to_owned()),
-        }
+            Ok(Err(fault)) => self.faulty(fault, height),
+            Err(_) => self.faulty("a bug in Toolcrib: making it failed".to_owned(), height),
+        });
     }
 
-    fn faulty(&self, reason: String) -> Whole {
+    /// Not made inside of a lock: two tools that need one another, made by two threads, would wait for each other. Who is first has
+    /// made it.
+    fn keep(&self, whole: Whole) {
+        let _ = self.whole.set(whole);
+    }
+
+    fn in_circle(&self, height: usize) -> Whole {
+        let reason = "it is built on itself, by way of the tools it uses".to_owned();
+        self.faulty(reason, height)
+    }
+
+    fn faulty(&self, reason: String, height: usize) -> Whole {
         let stand_in = MadeTool {
             tool: Arc::new(Unmakeable(Arc::clone(&self.head), reason.clone())),
             unavailable: Some(reason),
         };
-        Whole::new(stand_in, &self.operator)
+        Whole::new(stand_in, &self.operator, height)
     }
 }
 
 impl Whole {
-    fn new(made: MadeTool, operator: &LimitsPatch) -> Self {
+    fn new(made: MadeTool, operator: &LimitsPatch, height: usize) -> Self {
         let spec = made.tool.spec();
         // The operator's limits widen the default, and are the widest a tool can have.
         let limits = Limits::default()
@@ -173,6 +267,8 @@ impl Whole {
             spec,
             tool: made.tool,
             unavailable: made.unavailable,
+            digest: OnceLock::new(),
+            height,
         }
     }
 }

@@ -443,6 +443,11 @@ impl Registry {
             .flatten()
     }
 
+    /// Who has a name, as its own or as another that finds it. Makes nothing.
+    pub(crate) fn holder(&self, name: &str) -> Option<Arc<Entry>> {
+        self.0.tools.load().names.get(name).cloned()
+    }
+
     fn shadowed_where(
         &self,
         is_wanted: impl Fn(&Entry, &Entry) -> bool,
@@ -479,9 +484,9 @@ impl Registry {
         self.0.find(reference)
     }
 
-    /// Every tool that can be offered, by name.
+    /// Every tool that can be offered, by name, as calls of it are judged: each is made, which costs once.
     pub fn list(&self) -> Vec<Arc<ToolSpec>> {
-        let ready = |entry: &Arc<Entry>| entry.availability_at_a_glance() == Availability::Ready;
+        let ready = |entry: &Arc<Entry>| entry.availability() == Availability::Ready;
         self.entries()
             .into_iter()
             .filter(ready)

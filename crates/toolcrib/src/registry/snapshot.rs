@@ -9,7 +9,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, LazyLock};
 
 use rpds::HashTrieMapSync;
 
@@ -18,6 +19,7 @@ use super::{Entry, RegisterError, Source};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::names::{Slug, Version, WireName};
 use crate::model::spec::ToolSpec;
+use crate::model::text;
 
 /// Tools by their number.
 type Numbered = HashTrieMapSync<u64, Arc<Entry>>;
@@ -49,6 +51,8 @@ pub(super) struct Snapshot {
     /// All tools, in several ways.
     pub(super) by_slug: HashTrieMapSync<Slug, Group>,
     pub(super) by_id: HashTrieMapSync<ToolId, Group>,
+    /// By the hash of the slug without dashes: no text is kept for what hardly anybody asks.
+    pub(super) by_folded_slug: HashTrieMapSync<u64, Group>,
     by_source: [Numbered; Source::ALL.len()],
     by_bundle: HashTrieMapSync<BundleId, Numbered>,
 }
@@ -189,6 +193,7 @@ impl Snapshot {
         }
         of_source.insert_mut(entry.number(), Arc::clone(entry));
         join(&mut self.by_slug, &entry.head().slug, entry);
+        join(&mut self.by_folded_slug, &folded(entry), entry);
         if let Some(id) = entry.id() {
             join(&mut self.by_id, &id, entry);
         }
@@ -209,6 +214,7 @@ impl Snapshot {
             return false;
         }
         part(&mut self.by_slug, &entry.head().slug, entry);
+        part(&mut self.by_folded_slug, &folded(entry), entry);
         if let Some(id) = entry.id() {
             part(&mut self.by_id, &id, entry);
         }
@@ -306,7 +312,8 @@ impl Snapshot {
     pub(super) fn is_blank(&self) -> bool {
         let shadowed = self.shadowed.is_empty() && self.waiting.is_empty();
         let named = self.names.is_empty() && self.references.is_empty();
-        let listed = self.by_slug.is_empty() && self.by_id.is_empty();
+        let by_slug = self.by_slug.is_empty() && self.by_folded_slug.is_empty();
+        let listed = by_slug && self.by_id.is_empty();
         let sources = self.by_source.iter().all(Numbered::is_empty);
         shadowed && named && listed && sources && self.by_bundle.is_empty()
     }
@@ -317,6 +324,17 @@ impl Snapshot {
             join(&mut self.waiting, claim, entry);
         }
     }
+}
+
+/// The hash of a slug that has been folded. Whoever looks by it compares the slugs, too.
+pub(super) fn folded_hash(slug: &str) -> u64 {
+    // One for all snapshots of the process, and none that others could know: a thousand slugs of one hash cannot be made up.
+    static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    HASHER.hash_one(slug)
+}
+
+fn folded(entry: &Entry) -> u64 {
+    folded_hash(&text::fold(entry.head().slug.as_str()))
 }
 
 /// What a tool must have to have its name.

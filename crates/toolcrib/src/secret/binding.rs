@@ -1,16 +1,51 @@
 //! Whom a secret may be told.
 
+use std::collections::BTreeMap;
+
 use super::error::SecretError;
 use super::name::SecretName;
 use crate::egress::{AllowedHosts, Target};
+use crate::model::ids::BundleId;
 use crate::model::names::Slug;
 
+/// Whose tool wants a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asker {
+    /// The slug of its bundle.
+    pub bundle: Slug,
+    /// The id of its bundle, if that is one of the store.
+    pub id: Option<BundleId>,
+    /// Whether that came from elsewhere.
+    pub is_imported: bool,
+}
+
+/// A tool of a bundle that is not of the store: the program's own, or a file's.
+impl From<&Slug> for Asker {
+    fn from(bundle: &Slug) -> Self {
+        Asker {
+            bundle: bundle.clone(),
+            id: None,
+            is_imported: false,
+        }
+    }
+}
+
+impl From<&Asker> for Asker {
+    fn from(asker: &Asker) -> Self {
+        asker.clone()
+    }
+}
+
 /// Whom a secret may be told. No hosts means any host that `allowedHosts` names, no bundles any bundle.
+///
+/// A bundle of the store is meant by its id, where that is known: another one that takes its slug later is another bundle. A slug without an id
+/// stands for a bundle of the user's own, never for one that was imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Binding {
     entries: Vec<String>,
     hosts: AllowedHosts,
     bundles: Vec<Slug>,
+    ids: BTreeMap<Slug, BundleId>,
 }
 
 impl Binding {
@@ -34,7 +69,37 @@ impl Binding {
             entries,
             hosts,
             bundles,
+            ids: BTreeMap::new(),
         })
+    }
+
+    /// The same, with the ids of those of its bundles that are of the store.
+    #[must_use]
+    pub fn with_ids(mut self, ids: impl IntoIterator<Item = (Slug, BundleId)>) -> Self {
+        let known = |(slug, _): &(Slug, BundleId)| self.bundles.contains(slug);
+        self.ids = ids.into_iter().filter(known).collect();
+        self
+    }
+
+    /// The ids of those of its bundles that are of the store, by the slugs they had when it was made.
+    pub fn ids(&self) -> &BTreeMap<Slug, BundleId> {
+        &self.ids
+    }
+
+    /// Whether it is for tools of this bundle.
+    pub fn is_for(&self, asker: &Asker) -> bool {
+        if self.bundles.is_empty() {
+            return true;
+        }
+        let by_slug = self.bundles.contains(&asker.bundle);
+        match asker.id {
+            None => by_slug,
+            Some(id) => {
+                let is_unsaid = !self.ids.contains_key(&asker.bundle);
+                let by_id = self.ids.values().any(|bound| *bound == id);
+                by_id || (by_slug && is_unsaid && !asker.is_imported)
+            }
+        }
     }
 
     /// The hosts, as they were written; empty for any.
@@ -51,14 +116,19 @@ impl Binding {
     pub(super) fn check(
         &self,
         name: &SecretName,
-        bundle: &Slug,
+        asker: &Asker,
         target: &Target,
     ) -> Result<(), SecretError> {
         let anew = "with everything else it is for";
-        if !self.bundles.is_empty() && !self.bundles.contains(bundle) {
+        if !self.is_for(asker) {
+            let bundle = &asker.bundle;
             let bundles: Vec<&str> = self.bundles.iter().map(Slug::as_str).collect();
+            let this = match self.bundles.contains(bundle) {
+                true => " that is here now, which is another one",
+                false => "",
+            };
             return Err(SecretError::NotBound(format!(
-                "the secret `{name}` is for tools of {}, not of `{bundle}`; `toolcrib secret set {name} --bundle {bundle}`, {anew}, binds it anew",
+                "the secret `{name}` is for tools of {}, not of `{bundle}`{this}; `toolcrib secret set {name} --bundle {bundle}`, {anew}, binds it anew",
                 in_words(&bundles),
             )));
         }

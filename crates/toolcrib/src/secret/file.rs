@@ -2,6 +2,7 @@
 //!
 //! The file's name is made from a digest of the secret's name: no name is too long, too odd or, in another case, the same.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 
 use jiff::Timestamp;
@@ -14,6 +15,7 @@ use super::forms::MIN_BYTES;
 use super::name::SecretName;
 use crate::model::JsonObject;
 use crate::model::digest::Digester;
+use crate::model::ids::BundleId;
 use crate::model::names::Slug;
 use crate::model::secret::Secret;
 
@@ -44,6 +46,13 @@ struct Content {
     hosts: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     bundles: Vec<String>,
+    /// Of those that are of the store, by slug.
+    #[serde(
+        default,
+        rename = "bundleIDs",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    bundle_ids: BTreeMap<Slug, BundleId>,
     created_at: Timestamp,
     modified_at: Timestamp,
     #[serde(flatten)]
@@ -83,7 +92,8 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Stored, String> {
         .collect::<Result<_, _>>()
         .map_err(|error| error.to_string())?;
     let binding = Binding::new(content.hosts.iter().map(String::as_str), bundles)
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| error.to_string())?
+        .with_ids(content.bundle_ids);
     Ok(Stored {
         name,
         value,
@@ -106,6 +116,7 @@ pub(super) fn render(stored: &Stored) -> Result<Vec<u8>, SecretError> {
             .iter()
             .map(ToString::to_string)
             .collect(),
+        bundle_ids: stored.binding.ids().clone(),
         created_at: stored.created_at,
         modified_at: stored.modified_at,
         unknown: stored.unknown.clone(),

@@ -18,7 +18,7 @@ mod reading;
 mod store;
 mod stream;
 
-pub use binding::Binding;
+pub use binding::{Asker, Binding};
 pub use error::SecretError;
 pub(crate) use events::EventMask;
 pub(crate) use excerpt::excerpt;

@@ -13,14 +13,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::binding::Binding;
+use super::binding::{Asker, Binding};
 use super::error::SecretError;
 use super::file::{self, Stored};
 use super::mask::Masker;
 use super::name::SecretName;
 use super::reading::{Loaded, SecretProblem};
 use crate::egress::Target;
-use crate::model::names::{Slug, hex};
+use crate::model::names::hex;
 use crate::model::secret::Secret;
 use crate::storage::{DurableDir, StorageError};
 
@@ -177,12 +177,12 @@ impl SecretStore {
     pub fn reveal(
         &self,
         name: &SecretName,
-        bundle: &Slug,
+        bundle: impl Into<Asker>,
         target: &Target,
     ) -> Result<Secret, SecretError> {
         let loaded = self.loaded(&mut self.state())?;
         let stored = loaded.usable(name, target)?;
-        stored.binding.check(name, bundle, target)?;
+        stored.binding.check(name, &bundle.into(), target)?;
         Ok(stored.value.clone())
     }
 
@@ -191,7 +191,7 @@ impl SecretStore {
     pub(crate) fn check_passing_on(
         &self,
         value: &Value,
-        bundle: &Slug,
+        asker: &Asker,
         target: &Target,
     ) -> Result<(), SecretError> {
         if !self.masker().finds_in(value) {
@@ -199,7 +199,7 @@ impl SecretStore {
         }
         let loaded = self.loaded(&mut self.state())?;
         for stored in loaded.stored() {
-            if let Err(error) = stored.binding.check(&stored.name, bundle, target)
+            if let Err(error) = stored.binding.check(&stored.name, asker, target)
                 && Masker::of([&stored.value]).finds_in(value)
             {
                 return Err(error);

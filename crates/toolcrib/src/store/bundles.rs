@@ -1,17 +1,19 @@
 //! Bundles: made, replaced, switched, put in the bin and taken out again.
 
 use super::archive::IMPORTED_AT;
+use super::exact;
 use super::files::{self, BUNDLE_FILE};
 use super::known::Content;
 use super::record::BundleDraft;
 use super::writing::{NoStore, Session};
-use super::{Look, Put, Store, StoreError};
+use super::{BundleDigest, Look, Put, Store, StoreError};
 use crate::model::ids::BundleId;
 use crate::model::manifest::{Bundle, SCHEMA_VERSION};
 use crate::model::names::{MAX_RUNES, Slug};
 
 impl Store {
-    /// Makes a bundle, or replaces what it says about itself.
+    /// Makes a bundle, or replaces what it says about itself. Where there are tools of the id whose bundle's file is gone, it takes them in as
+    /// [`recover_bundle`](Self::recover_bundle) does: off, and imported.
     pub fn put_bundle(&self, id: BundleId, draft: BundleDraft) -> Result<Put, StoreError> {
         refuse_own_slug(&draft.slug)?;
         self.write(id, NoStore::Create, |session| {
@@ -45,7 +47,7 @@ impl Store {
                     Ok(Put::Replaced(bundle))
                 }
                 None => {
-                    let bundle = Bundle {
+                    let mut bundle = Bundle {
                         schema_version: SCHEMA_VERSION.to_owned(),
                         bundle_id: id,
                         slug: draft.slug,
@@ -58,6 +60,12 @@ impl Store {
                         soft_deleted_at: None,
                         extra: Default::default(),
                     };
+                    // Nobody knows any more where its tools came from.
+                    if session.has_files(id) {
+                        bundle.is_enabled = false;
+                        let now = now.to_string().into();
+                        bundle.extra.insert(IMPORTED_AT.to_owned(), now);
+                    }
                     session.create_bundle(&bundle)?;
                     Ok(Put::Created(bundle))
                 }
@@ -134,13 +142,14 @@ impl Store {
     /// Switches a bundle on or off, which is no structural change: `modifiedAt` stays.
     pub fn set_bundle_enabled(&self, id: BundleId, enabled: bool) -> Result<Bundle, StoreError> {
         self.write(id, NoStore::Refuse, |session| {
-            let mut bundle = session.bundle(id)?;
-            if bundle.soft_deleted_at.is_some() {
-                return Err(StoreError::BundleDeleted { slug: bundle.slug });
-            }
-            bundle.is_enabled = enabled;
-            session.replace_bundle(&bundle)?;
-            Ok(bundle)
+            session.switch_bundle(id, enabled, None)
+        })
+    }
+
+    /// Switches a bundle on that is still what somebody was shown ([`Store::whole`]): every record of it, to the byte.
+    pub fn enable_as_shown(&self, id: BundleId, shown: BundleDigest) -> Result<Bundle, StoreError> {
+        self.write(id, NoStore::Refuse, |session| {
+            session.switch_bundle(id, true, Some(shown))
         })
     }
 
@@ -191,6 +200,24 @@ pub(super) fn refuse_own_slug(slug: &Slug) -> Result<(), StoreError> {
 }
 
 impl Session<'_> {
+    fn switch_bundle(
+        &self,
+        id: BundleId,
+        enabled: bool,
+        shown: Option<BundleDigest>,
+    ) -> Result<Bundle, StoreError> {
+        let mut bundle = self.bundle(id)?;
+        if bundle.soft_deleted_at.is_some() {
+            return Err(StoreError::BundleDeleted { slug: bundle.slug });
+        }
+        if let Some(shown) = shown {
+            self.refuse_changed(id, shown)?;
+        }
+        bundle.is_enabled = enabled;
+        self.replace_bundle(&bundle)?;
+        Ok(bundle)
+    }
+
     /// Refuses a slug that another bundle has.
     pub(super) fn refuse_taken(&self, slug: &Slug, id: BundleId) -> Result<(), StoreError> {
         match self.store.known().holder_of(slug).filter(|by| *by != id) {
@@ -207,6 +234,12 @@ impl Session<'_> {
         let known = self.store.known();
         let shelf = known.shelf(id);
         shelf.is_some_and(|shelf| !shelf.files.contains_key(BUNDLE_FILE) && shelf.is_a_directory())
+    }
+
+    /// Whether there is a directory of the bundle with something in it.
+    fn has_files(&self, id: BundleId) -> bool {
+        let known = self.store.known();
+        known.shelf(id).is_some_and(|shelf| !shelf.files.is_empty())
     }
 
     /// Makes a bundle: its directory appears with its file in it, or not at all.
@@ -233,8 +266,15 @@ impl Session<'_> {
     /// Writes a bundle that is there.
     fn replace_bundle(&self, bundle: &Bundle) -> Result<(), StoreError> {
         let id = bundle.bundle_id;
-        let bytes = files::render(bundle)?;
         let shelf = self.shelf(id)?;
+        let old = match bundle.extra.is_empty() {
+            true => None,
+            false => shelf.read(BUNDLE_FILE, files::MAX_BYTES as u64)?,
+        };
+        let bytes = match old {
+            Some(old) => exact::render(bundle, &old, |field| bundle.extra.contains_key(field))?,
+            None => files::render(bundle)?,
+        };
         shelf.replace(&self.lock, BUNDLE_FILE, &bytes)?;
         let content = Content::Bundle(Box::new(bundle.clone()));
         self.wrote(&shelf, id, BUNDLE_FILE, content);

@@ -94,6 +94,15 @@ pub enum StoreError {
         /// The version.
         version: Version,
     },
+    /// A bundle is not what somebody was shown.
+    #[error("the bundle `{slug}` changed while you looked; look at it again")]
+    BundleChanged {
+        /// The bundle's slug.
+        slug: Slug,
+    },
+    /// What has changed is told to the registry of the crib that the store is part of.
+    #[error("what changes in the store of a crib is told to its registry only; ask that")]
+    Followed,
     /// There are as many tools as there may be.
     #[error("there are {limit} tools already, as many as `limits.maxTools` allows")]
     Full {
@@ -129,6 +138,8 @@ impl From<StoreError> for ToolError {
             | StoreError::BundleDeleted { .. }
             | StoreError::NotDeleted { .. }
             | StoreError::Changed { .. }
+            | StoreError::BundleChanged { .. }
+            | StoreError::Followed
             | StoreError::Full { .. } => ErrorCode::Conflict,
             StoreError::ReadOnly { .. } => ErrorCode::ReadOnly,
             StoreError::Invalid(_) => ErrorCode::InvalidArguments,

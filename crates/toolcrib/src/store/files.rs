@@ -6,7 +6,7 @@ use super::StoreError;
 use super::head::{self, Named};
 use super::record::{StoredTool, ToolKey};
 use crate::model::ids::{BundleId, ToolId};
-use crate::model::manifest::{Bundle, ToolManifest};
+use crate::model::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 use crate::model::names::{Slug, Version, hex};
 use crate::model::text;
 
@@ -78,13 +78,18 @@ pub(super) fn render(value: &impl serde::Serialize) -> Result<Vec<u8>, StoreErro
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|e| StoreError::Invalid(format!("this cannot be written as JSON: {e}")))?;
     bytes.push(b'\n');
-    if bytes.len() > MAX_BYTES {
-        return Err(StoreError::Invalid(format!(
-            "a record of {} bytes is over the limit of 4 MB",
-            bytes.len()
-        )));
-    }
+    refuse_too_large(bytes.len())?;
     Ok(bytes)
+}
+
+/// Refuses a file that could not be read again.
+pub(super) fn refuse_too_large(bytes: usize) -> Result<(), StoreError> {
+    match bytes > MAX_BYTES {
+        true => Err(StoreError::Invalid(format!(
+            "a record of {bytes} bytes is over the limit of 4 MB"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Reads a bundle's file, found in the directory of `id`.
@@ -94,6 +99,9 @@ pub(super) fn read_bundle(id: BundleId, bytes: &[u8]) -> Result<Bundle, Flaw> {
         slug: said(&String::from_utf8_lossy(bytes), "slug").and_then(|slug| Slug::parse(slug).ok()),
         reason: in_words(&e),
     })?;
+    if bundle.extra.len() > MAX_UNKNOWN_FIELDS {
+        return Err(Flaw::new(too_many_unknown_fields()));
+    }
     if bundle.bundle_id != id {
         return Err(Flaw::new(format!(
             "it is the file of another bundle, {}; somebody copied or renamed it",

@@ -4,16 +4,21 @@
 //! can be read from it. Only no tree of it is built, which is what makes thousands of tools open quickly.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
 };
 
+use serde_json::value::RawValue;
+
 use super::files;
 use super::record::ToolHead;
 use crate::model::ids::BundleId;
-use crate::model::manifest::ManifestLimits;
+use crate::model::manifest::{
+    MAX_UNKNOWN_FIELDS, ManifestLimits, any_value, too_many_unknown_fields,
+};
 use crate::model::names::{Slug, Version};
 use crate::model::text;
 
@@ -55,7 +60,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
         macro_rules! fields {
             ($others:ident; $($local:ident $key:literal;)*) => {
                 $(let mut $local = None;)*
-                let mut $others: Vec<Cow<'de, str>> = Vec::new();
+                let mut $others: HashSet<Cow<'de, str>> = HashSet::new();
                 while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
                     match &*key {
                         $($key if $local.is_some() => return Err(M::Error::duplicate_field($key)),
@@ -64,9 +69,15 @@ impl<'de> Visitor<'de> for HeadVisitor {
                             let key = text::shorten(&key, 64);
                             return Err(M::Error::custom(format!("duplicate field `{key}`")));
                         }
+                        _ if $others.len() >= MAX_UNKNOWN_FIELDS => {
+                            return Err(M::Error::custom(too_many_unknown_fields()));
+                        }
                         _ => {
-                            $others.push(key);
-                            map.next_value::<Skipped>()?;
+                            $others.insert(key);
+                            let value: &RawValue = map.next_value()?;
+                            if serde_json::from_str::<Skipped>(value.get()).is_err() {
+                                any_value(value.get()).map_err(M::Error::custom)?;
+                            }
                         }
                     }
                 }

@@ -1,6 +1,6 @@
 //! Whole bundles in one step, as imports bring them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -14,12 +14,15 @@ use super::writing::{NoStore, Session};
 use super::{Install, Store, StoreError};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::manifest::{Bundle, ToolManifest};
+use crate::model::names::{Slug, Version};
+use crate::storage::DurableDir;
 
 impl Store {
     /// Adds a whole bundle in one step, as imports do: all of it or nothing. A crash at any moment leaves the old bundle or the new one.
     ///
     /// The times are the store's; a bundle or a version that was there keeps its `createdAt` and its id, and one that stays as it is its
-    /// `modifiedAt`, too. The ids of tools are kept where nobody else has them. Nothing that is installed is built in or in the bin.
+    /// `modifiedAt`, too. The ids of tools are kept where nobody else has them, and the switches of single tools as they are here. Nothing that
+    /// is installed is built in or in the bin.
     pub fn install(
         &self,
         bundle: Bundle,
@@ -73,13 +76,18 @@ impl Session<'_> {
     /// The bundle that is to be replaced, if there is one.
     fn installed(&self, id: BundleId, how: Install) -> Result<Option<Bundle>, StoreError> {
         match (self.bundle(id), how) {
+            (Err(error @ StoreError::BundleNotFound { .. }), Install::UpdateOf(_)) => Err(error),
             (Err(StoreError::BundleNotFound { .. }), _) => Ok(None),
             (Err(error), _) => Err(error),
-            (Ok(old), Install::New) => Err(StoreError::BundleTaken { id, slug: old.slug }),
-            (Ok(old), Install::Update) if old.soft_deleted_at.is_some() => {
+            (Ok(old), _) if old.soft_deleted_at.is_some() => {
                 Err(StoreError::BundleDeleted { slug: old.slug })
             }
+            (Ok(old), Install::New) => Err(StoreError::BundleTaken { id, slug: old.slug }),
             (Ok(old), Install::Update) => Ok(Some(old)),
+            (Ok(old), Install::UpdateOf(shown)) => {
+                self.refuse_changed(id, shown)?;
+                Ok(Some(old))
+            }
         }
     }
 
@@ -87,15 +95,7 @@ impl Session<'_> {
     fn replaceable(&self, old: &Bundle) -> Result<Vec<Arc<StoredTool>>, StoreError> {
         let id = old.bundle_id;
         let shelf = self.shelf(id)?;
-        let mut names = Vec::new();
-        let mut foreign = None;
-        shelf.visit_entries(|name, _| match std::str::from_utf8(name) {
-            Ok(name) if files::is_ours(name) => names.push(name.to_owned()),
-            _ => foreign = Some(String::from_utf8_lossy(name).into_owned()),
-        })?;
-        for name in &names {
-            self.refresh(&shelf, id, name)?;
-        }
+        let foreign = self.refresh_all(&shelf, id)?;
         // Sweeps what dead writers left, which would look foreign.
         if let Some(name) = foreign
             && (shelf.sweep(&self.lock)? == 0 || has_foreign(&shelf)?)
@@ -120,11 +120,39 @@ impl Session<'_> {
         Ok(known.tools_of(id).cloned().collect())
     }
 
+    /// Looks at every file of a bundle, for edits by hand; returns a name that is not the store's, if there is one.
+    pub(super) fn refresh_all(
+        &self,
+        shelf: &DurableDir,
+        id: BundleId,
+    ) -> Result<Option<String>, StoreError> {
+        // Also those that were there, and are gone.
+        let mut names: BTreeSet<String> = {
+            let known = self.store.known();
+            let files = known
+                .shelf(id)
+                .into_iter()
+                .flat_map(|shelf| shelf.files.keys());
+            files.map(ToString::to_string).collect()
+        };
+        let mut foreign = None;
+        shelf.visit_entries(|name, _| match std::str::from_utf8(name) {
+            Ok(name) if files::is_ours(name) => {
+                names.insert(name.to_owned());
+            }
+            _ => foreign = Some(String::from_utf8_lossy(name).into_owned()),
+        })?;
+        for name in &names {
+            self.refresh(shelf, id, name)?;
+        }
+        Ok(foreign)
+    }
+
     /// What is written: with the ids and times it is to have.
     fn prepare(
         &self,
         mut bundle: Bundle,
-        tools: Vec<ToolManifest>,
+        mut tools: Vec<ToolManifest>,
         old: Option<&Bundle>,
         old_tools: &[Arc<StoredTool>],
     ) -> Result<(Bundle, Vec<StoredTool>), StoreError> {
@@ -134,6 +162,12 @@ impl Session<'_> {
         bundle.soft_deleted_at = None;
         bundle.created_at = old.map_or(now, |old| old.created_at);
         bundle.modified_at = old.map_or(now, |old| now.max(old.created_at).max(old.modified_at));
+        keep_switches(
+            &mut tools,
+            old_tools
+                .iter()
+                .map(|old| (&old.key.slug, &old.key.version, old.head.is_enabled)),
+        );
 
         // Which version of a tool has its name goes by what was changed last: all at one time would make that another one than where it comes from.
         let mut order: Vec<Timestamp> = tools.iter().map(|manifest| manifest.modified_at).collect();
@@ -184,8 +218,30 @@ impl Session<'_> {
     }
 }
 
+/// Leaves the switches of single tools as whoever has the bundle set them, whatever the bundle that comes says: a version that is here keeps
+/// its own, and a new version of a tool whose versions are all off arrives off.
+pub(super) fn keep_switches<'a>(
+    tools: &mut [ToolManifest],
+    here: impl Iterator<Item = (&'a Slug, &'a Version, bool)>,
+) {
+    let mut versions: HashMap<&Slug, Vec<(&Version, bool)>> = HashMap::new();
+    for (slug, version, is_on) in here {
+        versions.entry(slug).or_default().push((version, is_on));
+    }
+    for tool in tools {
+        let Some(here) = versions.get(&tool.slug) else {
+            continue;
+        };
+        let same = here.iter().find(|(version, _)| **version == tool.version);
+        tool.is_enabled = match same {
+            Some((_, is_on)) => *is_on,
+            None => tool.is_enabled && here.iter().any(|(_, is_on)| *is_on),
+        };
+    }
+}
+
 /// Whether a directory has files that the store does not read.
-fn has_foreign(shelf: &crate::storage::DurableDir) -> Result<bool, StoreError> {
+fn has_foreign(shelf: &DurableDir) -> Result<bool, StoreError> {
     let mut found = false;
     shelf.visit_entries(|name, _| {
         found |= !std::str::from_utf8(name).is_ok_and(files::is_ours);

@@ -382,3 +382,58 @@ fn not_a_directory(file_type: FileType) -> Flaw {
         other => not_a_file(other),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// What a file system whose clock ticks slowly shows: a file is read, written again in the same tick, in place and with the same
+    /// size, and its stamp is the same. Kernels with fine stamps never show it, so the stamp of the second text is taken for the first.
+    #[test]
+    fn a_file_that_was_fresh_when_it_was_read_is_read_again_although_its_stamp_is_the_same() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = DurableDir::create(place.path()).unwrap();
+        let id = BundleId::generate();
+        let text = |name: &str| {
+            let bundle = serde_json::json!({
+                "schemaVersion": "1", "bundleID": id, "slug": name, "displayName": "", "description": "",
+                "isEnabled": true, "isBuiltIn": false, "createdAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z"
+            });
+            bundle.to_string().into_bytes()
+        };
+        std::fs::write(place.path().join(BUNDLE_FILE), text("b")).unwrap();
+        let stamp = dir.stamp_of(BUNDLE_FILE).unwrap().unwrap();
+        let written = std::fs::metadata(place.path().join(BUNDLE_FILE)).unwrap();
+        let written = written.modified().unwrap();
+        let look_again = |read_after: Duration| {
+            let first = Known::at(stamp, written + read_after);
+            let known = KnownFile::new(first, content(id, BUNDLE_FILE, text("a")));
+            let now = written + Duration::from_secs(60);
+            look_at(
+                &dir,
+                id,
+                BUNDLE_FILE,
+                FileType::RegularFile,
+                Some(&known),
+                now,
+            )
+            .unwrap()
+        };
+        let slug = |found: Found| match found {
+            Found::New(KnownFile {
+                content: Content::Bundle(bundle),
+                ..
+            }) => Some(bundle.slug.to_string()),
+            _ => None,
+        };
+        assert_eq!(slug(look_again(Duration::ZERO)).as_deref(), Some("b"));
+        assert_eq!(
+            slug(look_again(Duration::from_millis(4))).as_deref(),
+            Some("b")
+        );
+        // One that had been as it was for long is not read at all: that is what stamps are for.
+        assert!(matches!(look_again(Duration::from_secs(5)), Found::Same));
+    }
+}

@@ -17,6 +17,7 @@ mod bundles;
 mod catalogue;
 mod damage;
 mod error;
+mod exact;
 mod files;
 mod head;
 mod install;
@@ -28,6 +29,7 @@ mod rivals;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod whole;
 mod writing;
 
 use std::path::PathBuf;
@@ -38,6 +40,7 @@ use jiff::Timestamp;
 
 pub use error::StoreError;
 pub use record::{BundleDraft, Changes, Damage, StoredBundle, StoredTool, ToolHead, ToolKey};
+pub use whole::{BundleDigest, WholeBundle};
 
 use catalogue::Catalogue;
 
@@ -86,8 +89,10 @@ pub enum Put {
 pub enum Install {
     /// Nothing: it is refused.
     New,
-    /// The one that is there is replaced as a whole, in one step.
+    /// The one that is there is replaced as a whole, in one step, whatever is in it.
     Update,
+    /// The same, if it is still what somebody was shown ([`Store::whole`]).
+    UpdateOf(BundleDigest),
 }
 
 /// The store of a home. Cloning is cheap and shares everything. Nothing is created until there is something to write.
@@ -97,6 +102,8 @@ pub enum Install {
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
+    /// Whether this one is told what has changed, where somebody is told.
+    is_follower: bool,
 }
 
 struct Inner {
@@ -112,6 +119,8 @@ struct Inner {
     /// What the lock file said before the last look; `None` if it has to be looked again.
     seen: Mutex<Option<Generation>>,
     has_looked: AtomicBool,
+    /// Whether somebody has to be told of every change: then nobody else is, since each is told once.
+    has_follower: AtomicBool,
 }
 
 impl Store {
@@ -129,14 +138,29 @@ impl Store {
                 known: RwLock::default(),
                 seen: Mutex::default(),
                 has_looked: AtomicBool::new(false),
+                has_follower: AtomicBool::new(false),
             }),
+            is_follower: false,
         }
     }
 
-    /// What has changed since the last time somebody asked this, by this process or another; at first that is everything.
+    /// The same store for who has to be told of every change. From now on [`changes`](Self::changes) of all others is refused.
+    pub(crate) fn follower(&self) -> Store {
+        self.inner.has_follower.store(true, Ordering::Relaxed);
+        Store {
+            inner: Arc::clone(&self.inner),
+            is_follower: true,
+        }
+    }
+
+    /// What has changed since the last time somebody asked this, by this process or another; at first that is everything. Of the store
+    /// of a [`Crib`](crate::Crib) only its registry is told, since each change is told once: for others it is an error.
     ///
     /// On error nothing that is known changes, and what there was to tell is told the next time.
     pub fn changes(&self, look: Look) -> Result<Changes, StoreError> {
+        if !self.is_follower && self.inner.has_follower.load(Ordering::Relaxed) {
+            return Err(StoreError::Followed);
+        }
         let _looking = unpoisoned(self.inner.looking.lock());
         let mut generation = Generation::read(&self.inner.lock_file);
         let mut dir = None;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::exact;
 use super::files;
 use super::known::Content;
 use super::record::{StoredTool, ToolHead, ToolKey};
 use super::writing::{NoStore, Session};
 use super::{Store, StoreError};
-use crate::model::JsonObject;
 use crate::model::ids::ToolId;
 use crate::model::manifest::ToolManifest;
 use crate::storage::{DurableDir, StorageError};
@@ -71,7 +71,9 @@ impl Store {
             if !is_same_but_for_switch(&old, &manifest) {
                 manifest.modified_at = later((self.inner.options.clock)(), &old.head);
             }
-            session.rewrite(&shelf, &key, files::render(&manifest)?)
+            let is_unknown = |field: &str| manifest.extra.contains_key(field);
+            let bytes = exact::render(&manifest, &old.bytes, is_unknown)?;
+            session.rewrite(&shelf, &key, bytes)
         })
     }
 
@@ -85,10 +87,8 @@ impl Store {
             let shelf = session.shelf(key.bundle)?;
             let bundle = session.bundle_to_change(&shelf, key.bundle)?;
             let old = session.tool(&bundle, &shelf, key)?;
-            let mut fields: JsonObject = serde_json::from_slice(&old.bytes)
-                .map_err(|e| StoreError::Invalid(files::in_words(&e)))?;
-            fields.insert("isEnabled".to_owned(), enabled.into());
-            session.rewrite(&shelf, key, files::render(&fields)?)
+            let bytes = exact::with_field(&old.bytes, "isEnabled", &enabled.to_string())?;
+            session.rewrite(&shelf, key, bytes)
         })
     }
 

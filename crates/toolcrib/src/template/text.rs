@@ -42,6 +42,15 @@ impl Text {
         }
     }
 
+    /// The text for whoever is to read it, placeholders in braces.
+    pub(crate) fn shown(&self) -> String {
+        let piece = |piece: &Piece| match piece {
+            Piece::Literal(literal) => literal.clone(),
+            Piece::Placeholder { reference, .. } => format!("{{{reference}}}"),
+        };
+        self.pieces.iter().map(piece).collect()
+    }
+
     /// The text with every value in its place; what is absent is nothing.
     pub fn render(&self, values: &Values) -> String {
         let mut text = String::new();

@@ -32,3 +32,22 @@ mod tools;
 mod unicode;
 mod web;
 mod wire;
+
+use std::io::Write as _;
+
+/// The file in which a run collects what could not run.
+const SKIPPED: &str = "TOOLCRIB_TEST_SKIPPED";
+
+/// Says that the test that asks cannot run here, and why: in its output, and where `test.sh` tells it at the end.
+fn skipped(why: std::fmt::Arguments<'_>) {
+    let thread = std::thread::current();
+    let line = format!("{}: {why}\n", thread.name().unwrap_or("a test")).replace('\r', "");
+    eprint!("SKIPPED {line}");
+    if let Some(path) = std::env::var_os(SKIPPED) {
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path);
+        file.unwrap().write_all(line.as_bytes()).unwrap();
+    }
+}

@@ -74,9 +74,9 @@ impl Followed {
         ) {
             Ok(()) => {}
             Err(error @ (Errno::EPERM | Errno::ENOSYS)) => {
-                eprintln!(
-                    "SKIPPED: this machine does not let a test follow its child with ptrace ({error})"
-                );
+                crate::skipped(format_args!(
+                    "this machine does not let a test follow its child with ptrace ({error})"
+                ));
                 return None;
             }
             Err(error) => panic!("cannot follow the child: {error}"),

@@ -13,6 +13,7 @@ use toolcrib::source::{self, FileKind, draft};
 use toolcrib::{Crib, ErrorCode, ToolError, ToolManifest, Version};
 
 use crate::args::{BundleAddArgs, Global};
+use crate::commands::names::Before;
 use crate::commands::{Done, open, stored, tool_file};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -154,6 +155,8 @@ fn put(
     output: &Output,
 ) -> Done {
     let bundle = &view.bundle.slug;
+    let coming = tools.iter().map(|(_, tool)| tool);
+    let before = Before::of(view.bundle.bundle_id, coming, crib);
     let mut done: Vec<String> = Vec::new();
     for (shown, tool) in tools {
         let reference = format!("{bundle}/{}@{}", tool.slug, tool.version);
@@ -183,6 +186,7 @@ fn put(
     for reference in &done {
         output.line(&format!("put {}", visible(reference)));
     }
+    before.say(crib, output);
     if let [reference] = done.as_slice() {
         stored::say_next(reference, crib, output);
     } else {

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use toolcrib::Crib;
 use toolcrib::definition::{Problem, Severity};
+use toolcrib::model::manifest::Bundle;
+use toolcrib::model::names::Slug;
 use toolcrib::model::text::{self, visible};
-use toolcrib::secret::SecretName;
+use toolcrib::secret::Asker;
 use toolcrib::store::archive::{
     Comparison, Contents, FieldChange, Reach, ToolChange, ToolComparison, compare,
 };
 
-use super::{bundle_json, counted};
+use super::{bundle_json, counted, imported_at};
 use crate::commands::tool_file;
 use crate::commands::trust::labelled;
 use crate::output::Output;
@@ -62,6 +64,9 @@ fn entry(compared: &ToolComparison, output: &Output) -> Vec<String> {
     if slug.mixes_scripts() {
         let warning = "its slug mixes scripts and may look like another one";
         lines.extend(labelled("warning", warning));
+    }
+    if !compared.tool.is_enabled {
+        lines.extend(labelled("switch", "off, also when the bundle is on"));
     }
     for (what, text) in &compared.reach.runs {
         lines.extend(labelled(what, text));
@@ -123,14 +128,15 @@ fn in_words(change: &FieldChange) -> String {
     format!("was {}, is {}", value(&change.old), value(&change.new))
 }
 
+/// What the tools of the new bundle reach.
+pub(super) fn reaches(comparison: &Comparison) -> Vec<Reach> {
+    let tools = comparison.tools.iter();
+    let stay = tools.filter(|tool| tool.change != ToolChange::Removed);
+    stay.map(|tool| tool.reach.clone()).collect()
+}
+
 /// Where all tools of a bundle together would go, whom they would tell which secrets, and whether those are kept here.
-pub(super) fn reach_in_words(comparison: &Comparison, crib: &Crib) -> Vec<String> {
-    let reaches: Vec<&Reach> = comparison
-        .tools
-        .iter()
-        .filter(|tool| tool.change != ToolChange::Removed)
-        .map(|tool| &tool.reach)
-        .collect();
+pub(super) fn reach_in_words(reaches: &[Reach], bundle: &Bundle, crib: &Crib) -> Vec<String> {
     let hosts: BTreeSet<&str> = reaches
         .iter()
         .flat_map(|reach| reach.hosts.iter().map(String::as_str))
@@ -139,23 +145,45 @@ pub(super) fn reach_in_words(comparison: &Comparison, crib: &Crib) -> Vec<String
     for one in reaches.iter().flat_map(|reach| &reach.tells) {
         told.entry(&one.secret).or_default().insert(&one.host);
     }
+    let asker = Asker {
+        bundle: bundle.slug.clone(),
+        id: Some(bundle.bundle_id),
+        is_imported: imported_at(bundle).is_some(),
+    };
     let mut lines = Vec::new();
     if !hosts.is_empty() {
         let hosts: Vec<&str> = hosts.into_iter().collect();
         lines.extend(labelled("reaches", &hosts.join(", ")));
     }
     for (secret, hosts) in told {
-        let kept = SecretName::parse(secret)
-            .is_ok_and(|name| crib.secrets().contains(&name).unwrap_or(false));
         let hosts: Vec<&str> = hosts.into_iter().collect();
-        let kept = match kept {
-            true => "kept here, and bound as `toolcrib secret list` says",
-            false => "not kept here",
-        };
+        let kept = kept(secret, &asker, crib);
         let line = format!("{secret} would be told {} ({kept})", hosts.join(", "));
         lines.extend(labelled("secret", &line));
     }
     lines
+}
+
+/// Whether a secret is kept here, and whether tools of this bundle would get it.
+fn kept(secret: &str, asker: &Asker, crib: &Crib) -> String {
+    let secrets = crib.secrets().list().unwrap_or_default();
+    let Some(entry) = secrets.iter().find(|entry| entry.name.as_str() == secret) else {
+        return "not kept here".to_owned();
+    };
+    let bundles = entry.binding.bundles();
+    let names: Vec<&str> = bundles.iter().map(Slug::as_str).collect();
+    match (bundles, entry.binding.is_for(asker)) {
+        ([], _) => "kept here, for tools of any bundle".to_owned(),
+        (_, true) => "kept here, for tools of this bundle".to_owned(),
+        (bundles, false) if bundles.contains(&asker.bundle) => format!(
+            "kept here, for another bundle that was named `{}`: this one does not get it",
+            asker.bundle
+        ),
+        (_, false) => format!(
+            "kept here, for tools of {}: this one does not get it",
+            names.join(", ")
+        ),
+    }
 }
 
 /// How many tools come, go and change, in words.

@@ -60,6 +60,16 @@ pub(super) fn diff(args: &BundleDiffArgs, global: &Global, output: &Output) -> D
             "no bundle here has the id or the slug of `{slug}`: all of it is new"
         ));
     }
+    let id = |given: &Given| given.contents().bundle.bundle_id;
+    if let (None, Some(old)) = (&args.second, &old)
+        && id(old) != id(&new)
+    {
+        let slug = &old.contents().bundle.slug;
+        output.say(&format!(
+            "compared with `{}`, which has the slug and another id: `import --update` would not replace it, `import --slug NEW` puts it beside",
+            visible(slug.as_str())
+        ));
+    }
     if comparison.is_same() && old.is_some() {
         output.say("no differences");
         return Ok(ExitCode::SUCCESS);
@@ -68,7 +78,8 @@ pub(super) fn diff(args: &BundleDiffArgs, global: &Global, output: &Output) -> D
     let page = page.iter().skip_while(|line| line.is_empty());
     page.for_each(|line| output.line(line));
     output.say(&comparison::counts(&comparison));
-    for line in comparison::reach_in_words(&comparison, &crib) {
+    let reaches = comparison::reaches(&comparison);
+    for line in comparison::reach_in_words(&reaches, &new.contents().bundle, &crib) {
         output.say(&line);
     }
     Ok(ExitCode::SUCCESS)

@@ -3,15 +3,18 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use toolcrib::crib::Contest;
+use toolcrib::model::manifest::Bundle;
 use toolcrib::model::names::Slug;
 use toolcrib::model::text::{self, visible};
 use toolcrib::store::archive::{Archive, Comparison, Contents, contents};
-use toolcrib::store::{Install, StoreError};
+use toolcrib::store::{BundleDigest, Install, StoreError};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::{bundle_json, comparison, given};
+use super::{bundle_json, comparison, given, imported_at};
 use crate::args::{BundleImportArgs, Global};
 use crate::commands::confirm::confirmed;
+use crate::commands::names::{self, Before};
 use crate::commands::trust::labelled;
 use crate::commands::{Done, open, word};
 use crate::failure::CliError;
@@ -30,12 +33,25 @@ pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) 
         archive = archive.renamed(slug);
         old = None;
     }
-    let how = match args.update {
-        true => Install::Update,
-        false => Install::New,
+    if let (true, Some(old)) = (args.update, &old) {
+        archive = archive.with_switches_of(&old.contents);
+    }
+    // What is replaced is what is compared here.
+    let how = match (&old, args.update) {
+        (Some(old), true) => Install::UpdateOf(old.digest),
+        (None, _) | (_, false) => Install::New,
     };
-    let comparison = comparison::compared(old.as_ref(), &archive.contents, &crib);
-    let lines = page(&archive, old.as_ref(), &comparison, &crib, output);
+    let contests = names::of_manifests(&archive.contents.bundle, &archive.contents.tools, &crib);
+    let old = old.as_ref().map(|old| &old.contents);
+    let comparison = comparison::compared(old, &archive.contents, &crib);
+    let shown = Shown {
+        archive: &archive,
+        old,
+        is_update: args.update,
+        comparison: &comparison,
+        contests: &contests,
+    };
+    let lines = page(&shown, &crib, output);
     // Who is asked has to see what about.
     match output.json() {
         false => lines.iter().for_each(|line| output.line(line)),
@@ -43,13 +59,14 @@ pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) 
         true => {}
     }
     archive.check(crib.store(), how).map_err(refused)?;
-    let mut document = comparison::document(&comparison, old.as_ref(), &archive.contents);
+    let mut document = comparison::document(&comparison, old, &archive.contents);
+    document["names"] = json!(names::document(&contests));
     document["notes"] = json!(archive.notes);
     if args.dry_run {
         document["imported"] = json!(false);
         return Ok(dry(&document, output));
     }
-    let question = match &old {
+    let question = match old {
         Some(old) => format!(
             "replace the bundle `{}` by this one? [y/n] ",
             visible(old.bundle.slug.as_str())
@@ -60,7 +77,10 @@ pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) 
         let message = "nothing was imported";
         return Err(ToolError::new(ErrorCode::ApprovalDenied, message).into());
     }
+    let before = Before::of(archive.contents.bundle.bundle_id, [], &crib);
     let stored = archive.install(crib.store(), how).map_err(refused)?;
+    // Follows what was written.
+    crib.bundle(&stored.bundle.bundle_id.to_string())?;
     if output.json() {
         document["bundle"] = bundle_json(&stored.bundle).into();
         document["imported"] = json!(true);
@@ -72,6 +92,7 @@ pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) 
         "`{}` is imported and switched off; every call of its tools asks",
         visible(slug)
     ));
+    before.say(&crib, output);
     let what = output.dim("switch it on");
     output.say(&format!("  toolcrib bundle enable {}   {what}", word(slug)));
     Ok(ExitCode::SUCCESS)
@@ -85,24 +106,42 @@ fn dry(document: &Value, output: &Output) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// The bundle here that an archive would replace, and what that is known by.
+struct There {
+    contents: Contents,
+    digest: BundleDigest,
+}
+
 /// The bundle here that has the archive's id, in the bin or not.
-fn there(archive: &Archive, crib: &Crib) -> Result<Option<Contents>, CliError> {
+fn there(archive: &Archive, crib: &Crib) -> Result<Option<There>, CliError> {
     let id = archive.contents.bundle.bundle_id;
     let mut bundles = crib.store().bundles().into_iter();
-    match bundles.find(|stored| stored.bundle.bundle_id == id) {
-        Some(_) => Ok(Some(contents(crib.store(), id).map_err(ToolError::from)?)),
-        None => Ok(None),
+    if bundles.all(|stored| stored.bundle.bundle_id != id) {
+        return Ok(None);
     }
+    // First what it is known by: what changes in between is found out.
+    let digest = crib.store().whole(id).map_err(ToolError::from)?.digest();
+    let contents = contents(crib.store(), id).map_err(ToolError::from)?;
+    Ok(Some(There { contents, digest }))
+}
+
+/// What there is to see before somebody is asked.
+struct Shown<'a> {
+    archive: &'a Archive,
+    old: Option<&'a Contents>,
+    is_update: bool,
+    comparison: &'a Comparison,
+    contests: &'a [Contest],
 }
 
 /// What a person sees before they are asked.
-fn page(
-    archive: &Archive,
-    old: Option<&Contents>,
-    comparison: &Comparison,
-    crib: &Crib,
-    output: &Output,
-) -> Vec<String> {
+fn page(shown: &Shown<'_>, crib: &Crib, output: &Output) -> Vec<String> {
+    let Shown {
+        archive,
+        old,
+        comparison,
+        ..
+    } = shown;
     let bundle = &archive.contents.bundle;
     let mut lines = vec![output.heading(&visible(bundle.slug.as_str()))];
     if !bundle.description.is_empty() {
@@ -114,12 +153,16 @@ fn page(
     }
     lines.extend(labelled("id", &bundle.bundle_id.to_string()));
     if let Some(old) = old {
-        let bin = match old.bundle.soft_deleted_at {
-            Some(_) => ", in the bin",
-            None => "",
+        let slug = &old.bundle.slug;
+        let (what, line) = match (old.bundle.soft_deleted_at, shown.is_update) {
+            (Some(_), _) => ("here", format!("`{slug}`, in the bin")),
+            (None, true) => ("replaces", format!("`{slug}`, which is here already")),
+            (None, false) => ("here", format!("`{slug}`, which is left as it is")),
         };
-        let line = format!("`{}`{bin}, which is here already", old.bundle.slug);
-        lines.extend(labelled("replaces", &line));
+        lines.extend(labelled(what, &line));
+        if shown.is_update {
+            lines.extend(labelled("from then", &from_then_on(&old.bundle)));
+        }
     }
     for note in &archive.notes {
         lines.extend(labelled("note", note));
@@ -127,8 +170,22 @@ fn page(
     lines.extend(comparison::page(comparison, output));
     lines.push(String::new());
     lines.push(comparison::counts(comparison));
-    lines.extend(comparison::reach_in_words(comparison, crib));
+    lines.extend(names::lines(shown.contests));
+    let reaches = comparison::reaches(comparison);
+    lines.extend(comparison::reach_in_words(&reaches, bundle, crib));
     lines
+}
+
+/// What an update changes beside the content.
+fn from_then_on(old: &Bundle) -> String {
+    let off = match old.is_enabled {
+        true => "it is off, until somebody has looked at it and switches it on",
+        false => "it stays off",
+    };
+    match imported_at(old) {
+        Some(_) => off.to_owned(),
+        None => format!("{off}; it counts as imported, and every call of its tools asks"),
+    }
 }
 
 /// A refusal of the store, with what to type instead.

@@ -11,7 +11,7 @@ use toolcrib::registry::Entry;
 
 use super::{as_json, find, from, imported_at, state};
 use crate::args::{BundleArgs, Global};
-use crate::commands::list::{Listing, Row};
+use crate::commands::list::{Behind, Listing, Row};
 use crate::commands::{Done, open, standing, warn_of_store};
 use crate::output::Output;
 
@@ -60,7 +60,8 @@ pub(super) fn show(args: &BundleArgs, global: &Global, output: &Output) -> Done 
     // Each reason once: a bundle that is off has the same for all of its tools.
     let mut said = BTreeSet::new();
     for entry in &entries {
-        if let Some(why) = standing(entry).1
+        let behind = || Some(Behind::of(entry, &crib)?.in_words(entry));
+        if let Some(why) = standing(entry).1.or_else(behind)
             && said.insert(why.clone())
         {
             output.say(&output.dim(&visible(&reason(entry, &why))));

@@ -54,6 +54,7 @@ pub(super) fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     }
     findings.extend(foreign(&crib.foreign_files()));
     cannot_run(crib, findings);
+    behind(crib, findings);
 }
 
 /// What is in the store's directories and is not the store's. It harms nobody, but that a bundle with such a file is never reaped.
@@ -160,6 +161,30 @@ fn cannot_run(crib: &Crib, findings: &mut Vec<Finding>) {
         let message = format!("{more} more cannot run here");
         let fix = "`toolcrib list --all` lists them";
         findings.push(Finding::warning("stored", message, fix));
+    }
+}
+
+/// Tools of the store whose name another tool has: nothing is wrong, but nobody is to be surprised.
+fn behind(crib: &Crib, findings: &mut Vec<Finding>) {
+    let shadowed = crib.registry().shadowed();
+    let stored: Vec<_> = shadowed
+        .iter()
+        .filter(|(entry, _)| entry.source() == Source::Store)
+        .collect();
+    for (entry, by) in stored.iter().take(MAX_SHOWN) {
+        let (spec, holder) = (entry.spec(), by.spec().reference());
+        let name = &spec.name;
+        let message = format!("`{name}` is `{holder}`, not `{}`", spec.reference());
+        let fix = format!("`toolcrib explain {}` says more", spec.reference());
+        findings.push(Finding::warning("names", message, fix));
+    }
+    if let Some(more) = stored.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
+        let message = format!("{more} more stored tools have names that other tools have");
+        findings.push(Finding::warning(
+            "names",
+            message,
+            "`toolcrib list --all` lists them",
+        ));
     }
 }
 

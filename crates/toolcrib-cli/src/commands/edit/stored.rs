@@ -17,6 +17,7 @@ use toolcrib::{Crib, ErrorCode, ToolError, ToolManifest, Version};
 
 use super::{Copy, Desk, editor};
 use crate::args::{EditArgs, Global};
+use crate::commands::names::Before;
 use crate::commands::{Done, stored, tool_file, word};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -73,6 +74,7 @@ pub(super) fn edit(
             }
         }
     };
+    let before = Before::of(record.key.bundle, [&manifest], crib);
     let saved = match task.as_version {
         Some(_) => crib.put_tool(manifest),
         None => crib.replace_tool(manifest, &task.digest),
@@ -88,6 +90,7 @@ pub(super) fn edit(
     }
     let reference = entry.spec().reference();
     output.line(&format!("saved {}", visible(&reference)));
+    before.say(crib, output);
     stored::say_next(&reference, crib, output);
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use super::ApprovalQueue;
 use super::error::AnswerError;
-use super::files::{Files, Index, LoadError, StoredAnswer, StoredRequest, answer_name, index, load};
+use super::files::{
+    Files, Index, LoadError, StoredAnswer, StoredRequest, answer_name, index, load,
+};
 use super::wait::is_awaited;
 use crate::approval::millis;
 use crate::approval::request::ApprovalRequest;

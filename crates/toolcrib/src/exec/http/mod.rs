@@ -39,7 +39,7 @@ use crate::model::names::Slug;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::ToolSpec;
 use crate::schema::Fault;
-use crate::secret::SecretStore;
+use crate::secret::{Asker, SecretStore};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 use build::{Draft, too_long};
@@ -73,13 +73,23 @@ pub(crate) fn tool(
     bundle: Slug,
     settings: Arc<HttpSettings>,
 ) -> Result<Arc<dyn Tool>, ToolError> {
+    tool_of(definition, Asker::from(&bundle), settings)
+}
+
+/// The tool of a definition, in a bundle of the store, say.
+pub(crate) fn tool_of(
+    definition: Arc<HttpDefinition>,
+    asker: Asker,
+    settings: Arc<HttpSettings>,
+) -> Result<Arc<dyn Tool>, ToolError> {
     if definition.requests.is_empty() {
         let message = format!("`{}` has no request to send", definition.name);
         return Err(ToolError::new(ErrorCode::ToolUnavailable, message));
     }
-    let spec = Arc::new(spec_of(&definition, bundle));
+    let spec = Arc::new(spec_of(&definition, asker.bundle.clone()));
     Ok(Arc::new(HttpTool {
         definition,
+        asker,
         settings,
         spec,
     }))
@@ -125,6 +135,8 @@ fn own_time(definition: &HttpDefinition) -> Option<u64> {
 
 /// An HTTP tool.
 struct HttpTool {
+    /// Whose it is, when it wants a secret.
+    asker: Asker,
     definition: Arc<HttpDefinition>,
     settings: Arc<HttpSettings>,
     spec: Arc<ToolSpec>,

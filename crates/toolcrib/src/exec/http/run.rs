@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
     {
         Values {
             definition: &self.tool.definition,
-            bundle: &self.tool.spec.bundle,
+            asker: &self.tool.asker,
             args: self.args,
             secrets: self.tool.settings.secrets.as_ref(),
             target: &template.url.target,

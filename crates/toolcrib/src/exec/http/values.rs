@@ -8,11 +8,10 @@ use crate::egress::Target;
 use crate::manifest::{HttpDefinition, Part, Placeholder, Template};
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::names::Slug;
 use crate::model::secret::Secret;
 use crate::model::text;
 use crate::schema::{Fault, pointer_to};
-use crate::secret::SecretStore;
+use crate::secret::{Asker, SecretStore};
 
 /// Fills placeholders in.
 pub(super) trait Fill {
@@ -116,7 +115,7 @@ fn fill_argument(
 /// The values of one request: arguments, secrets, what the request before gave.
 pub(super) struct Values<'a> {
     pub(super) definition: &'a HttpDefinition,
-    pub(super) bundle: &'a Slug,
+    pub(super) asker: &'a Asker,
     pub(super) args: &'a JsonObject,
     pub(super) secrets: Option<&'a SecretStore>,
     /// Whom the request is for.
@@ -160,7 +159,7 @@ impl Values<'_> {
             }
             Placeholder::Previous => {
                 if let Some(store) = self.secrets {
-                    let passed = store.check_passing_on(self.previous, self.bundle, target);
+                    let passed = store.check_passing_on(self.previous, self.asker, target);
                     passed.map_err(|error| {
                         Unfit::Error(ToolError::new(
                             ErrorCode::ToolUnavailable,
@@ -180,7 +179,7 @@ impl Values<'_> {
                     ))
                 })?;
                 let secret = store
-                    .reveal(name, self.bundle, target)
+                    .reveal(name, self.asker, target)
                     .map_err(|error| Unfit::Error(error.into()))?;
                 encode_text(secret.expose(), position, out).map_err(misfit)?;
             }

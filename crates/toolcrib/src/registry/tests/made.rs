@@ -24,7 +24,7 @@ fn plain(spec: ToolSpec) -> Result<MadeTool, String> {
 }
 
 #[test]
-fn lists_make_nothing_and_finding_makes_one_once() {
+fn entries_make_nothing_and_finding_makes_one_once() {
     let registry = Registry::new();
     let made = Arc::new(AtomicUsize::new(0));
     let of = |number: i32| {
@@ -32,7 +32,6 @@ fn lists_make_nothing_and_finding_makes_one_once() {
         sketch.counted(&registry, &made)
     };
     registry.apply(&[], (0..20).map(of).collect());
-    assert_eq!(registry.list().len(), 20);
     assert_eq!(registry.entries().len(), 20);
     assert_eq!(registry.all_entries().len(), 20);
     for entry in registry.entries() {
@@ -46,6 +45,29 @@ fn lists_make_nothing_and_finding_makes_one_once() {
     registry.find("a/t3@v1").unwrap();
     registry.get("t3").unwrap();
     assert_eq!(made.load(Ordering::SeqCst), 1);
+    // What is offered to models is what calls are judged by.
+    assert_eq!(registry.list().len(), 20);
+    assert_eq!(registry.list().len(), 20);
+    assert_eq!(made.load(Ordering::SeqCst), 20);
+}
+
+#[test]
+fn what_cannot_run_is_not_offered_although_nobody_has_looked_before() {
+    let registry = Registry::new();
+    let broken = made_by(&registry, "broken", || Err("no".to_owned()));
+    let lacking = made_by(&registry, "lacking", || {
+        let mut made = plain(sketch("a", "lacking", "v1").spec)?;
+        made.unavailable = Some("`jq` is not installed".to_owned());
+        Ok(made)
+    });
+    let fine = sketch("a", "fine", "v1").stored(&registry);
+    registry.apply(&[], vec![broken, lacking, fine]);
+    let names: Vec<String> = registry
+        .list()
+        .iter()
+        .map(|spec| spec.name.to_string())
+        .collect();
+    assert_eq!(names, ["fine"]);
 }
 
 #[test]
@@ -132,29 +154,71 @@ fn tools_that_are_built_on_each_other_in_a_circle_are_unavailable() {
     assert!(is_unavailable("one") && is_unavailable("two"));
 }
 
-#[test]
-fn a_long_chain_of_tools_ends() {
-    let registry = Registry::new();
-    let chain = (0..2000).map(|number| {
-        let others = registry.clone();
-        let sketch = sketch("a", &format!("t{number}"), "v1");
+/// Tools that are each built on others, by their numbers.
+fn built_on(registry: &Registry, made: &Arc<AtomicUsize>, on: &[Vec<usize>]) {
+    let all = on.iter().enumerate().map(|(number, below)| {
+        let (others, below, made) = (registry.clone(), below.clone(), Arc::clone(made));
         let Sketch {
             spec,
             registration,
             store,
-        } = sketch;
+        } = sketch("a", &format!("t{number}"), "v1");
         let head = Arc::new(spec.clone());
         let make = move || {
-            let _ = others.find(&format!("t{}", number + 1));
+            made.fetch_add(1, Ordering::SeqCst);
+            for other in &below {
+                let _ = others.find(&format!("t{other}"));
+            }
             plain(spec.clone())
         };
         registry.entry_lazily(head, Source::Store, registration, store, make)
     });
-    registry.apply(&[], chain.collect());
-    assert_eq!(
-        registry.find("t0").unwrap().availability(),
-        Availability::Ready
-    );
+    registry.apply(&[], all.collect());
+}
+
+fn is_ready(registry: &Registry, number: usize) -> bool {
+    let found = registry.find(&format!("t{number}")).unwrap();
+    found.availability() == Availability::Ready
+}
+
+#[test]
+fn which_tools_of_a_long_chain_can_be_made_does_not_depend_on_who_asks_first() {
+    const LENGTH: usize = 300;
+    let chain: Vec<Vec<usize>> = (0..LENGTH).map(|number| vec![number + 1; 2]).collect();
+    for first in [0, LENGTH - 33, LENGTH - 1] {
+        let (registry, made) = (Registry::new(), Arc::new(AtomicUsize::new(0)));
+        built_on(&registry, &made, &chain);
+        is_ready(&registry, first);
+        for number in 0..LENGTH {
+            // The last 32 stand on no more than 32, themselves counted.
+            let is_low = number >= LENGTH - 32;
+            assert_eq!(
+                is_ready(&registry, number),
+                is_low,
+                "t{number} after t{first}"
+            );
+        }
+        let made = made.load(Ordering::SeqCst);
+        assert!(made <= 3 * LENGTH, "{made} were made");
+    }
+}
+
+#[test]
+fn all_tools_of_a_circle_are_unavailable_whoever_asks_first_and_those_beside_it_are_not() {
+    // 0 -> 1 -> 2 -> 1, and 3 is beside them; a circle that is longer than a chain may be.
+    let small = vec![vec![1], vec![2, 3], vec![1], vec![]];
+    let large: Vec<Vec<usize>> = (0..100).map(|number| vec![(number + 1) % 100]).collect();
+    for first in 0..4 {
+        let (registry, made) = (Registry::new(), Arc::new(AtomicUsize::new(0)));
+        built_on(&registry, &made, &small);
+        is_ready(&registry, first);
+        let ready: Vec<bool> = (0..4).map(|number| is_ready(&registry, number)).collect();
+        assert_eq!(ready, [true, false, false, true], "after t{first}");
+        let registry = Registry::new();
+        built_on(&registry, &made, &large);
+        is_ready(&registry, first);
+        assert!((0..100).all(|number| !is_ready(&registry, number)));
+    }
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use super::reading::{self, How, Implementation};
 use super::workshop::Lookup;
 use crate::definition::problem::Found;
@@ -87,9 +85,7 @@ fn fill_in(
         Err(error) => return Some(Found::error("bad-schema", place, error.message())),
     };
     let made = spec.input_schema.as_value();
-    // What a manifest that has none is read with.
-    let nothing = json!({"type": "object", "properties": {}});
-    if manifest.arg_schema != nothing && manifest.arg_schema != *made {
+    if reading::says_other_arguments(manifest, made) {
         let message = match manifest.kind {
             ToolKind::Alias => {
                 "`argSchema` of an alias is made from the tool behind it, and this is another one"

@@ -1,14 +1,16 @@
 //! Which records are registered, and how: [`Entries`], what was found last and the entries made of it.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::workshop::{self, Home, Workshop};
 use crate::model::ids::BundleId;
 use crate::model::manifest::{Bundle, ToolKind};
-use crate::model::names::{Slug, Version};
+use crate::model::names::{Below as _, Slug, Version};
 use crate::model::spec::ToolSpec;
+use crate::model::text::shorten;
 use crate::registry::{BundleState, Entry, Registration, Registry, Source, StoreSwitches, Switch};
 use crate::schema::SchemaPool;
 use crate::source::flags::Flags;
@@ -23,6 +25,8 @@ pub(super) struct Entries {
     linked: BTreeSet<ToolKey>,
     /// Records that are too many.
     left_out: BTreeSet<ToolKey>,
+    /// Those whose records are damaged, and some that are so no more.
+    damaged: BTreeSet<ToolKey>,
     pool: SchemaPool,
     /// The setting `disabledTools`.
     disabled: Vec<String>,
@@ -60,6 +64,25 @@ struct KnownBundle {
 #[derive(Default)]
 struct Links(Mutex<Vec<(String, Option<String>)>>);
 
+impl Links {
+    fn found(&self) -> MutexGuard<'_, Vec<(String, Option<String>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn clear(&self) {
+        self.found().clear();
+    }
+
+    fn note(&self, reference: &str, digest: Option<&str>) {
+        let mut found = self.found();
+        let digest = digest.map(str::to_owned);
+        match found.iter_mut().find(|(known, _)| known == reference) {
+            Some((_, known)) => *known = digest,
+            None => found.push((reference.to_owned(), digest)),
+        }
+    }
+}
+
 /// What the user's flags say.
 enum Flagged {
     Known {
@@ -77,6 +100,7 @@ impl Entries {
             bundles: HashMap::new(),
             linked: BTreeSet::new(),
             left_out: BTreeSet::new(),
+            damaged: BTreeSet::new(),
             pool: SchemaPool::default(),
             disabled,
             max_tools,
@@ -221,6 +245,7 @@ impl Entries {
             id: Some(record.head.tool_id),
             bundle_id: Some(record.key.bundle),
             modified: Some(record.head.modified_at),
+            imported: bundle.home.is_imported,
             ..Registration::default()
         };
         let switches = StoreSwitches {
@@ -239,7 +264,7 @@ impl Entries {
     ) -> Known {
         let home = self.bundle(record.key.bundle).home;
         let (mut registration, switches) = self.registration(&record);
-        let (spec, fault) = workshop::head_spec(&record, home.slug.clone(), &mut self.pool);
+        let (spec, fault) = workshop.head_spec(&record, home.slug.clone(), &mut self.pool);
         registration.unavailable.clone_from(&fault);
         let links = may_link(&record).then(Arc::<Links>::default);
         if links.is_some() {
@@ -252,22 +277,32 @@ impl Entries {
             let links = links.clone();
             move || {
                 let registry = registry.upgrade();
-                let mut found = Vec::new();
-                let found_by = Mutex::new(&mut found);
-                let lookup = |reference: &str| -> Option<Arc<ToolSpec>> {
-                    let entry = registry.as_ref()?.find(reference).ok();
-                    let digest = entry.as_ref().map(|entry| entry.digest().to_owned());
-                    let mut found = found_by.lock().unwrap_or_else(PoisonError::into_inner);
-                    if !found.iter().any(|(known, _)| known == reference) {
-                        found.push((reference.to_owned(), digest));
-                    }
-                    Some(Arc::clone(entry?.spec()))
-                };
-                let made = workshop.make(&record, &home, &lookup);
-                if let Some(links) = &links {
-                    *links.0.lock().unwrap_or_else(PoisonError::into_inner) = found;
+                let links = links.as_deref();
+                if let Some(links) = links {
+                    links.clear();
                 }
-                made
+                let missing = RefCell::new(None);
+                let lookup = |reference: &str| -> Option<Arc<ToolSpec>> {
+                    // Noted before the look: who changes that tool meanwhile finds it here, and has this one made anew.
+                    if let Some(links) = links {
+                        links.note(reference, None);
+                    }
+                    let entry = registry.as_ref()?.look_up(reference)?;
+                    if let Some(links) = links {
+                        links.note(reference, Some(entry.digest()));
+                    }
+                    if let Some(why) = entry.unavailable() {
+                        let reference = shorten(reference, 80);
+                        *missing.borrow_mut() = Some(format!("`{reference}` cannot run: {why}"));
+                    }
+                    Some(Arc::clone(entry.spec()))
+                };
+                let mut made = workshop.make(&record, &home, &lookup)?;
+                // Other tools may do without one that they use.
+                if record.head.kind == ToolKind::Alias {
+                    made.unavailable = made.unavailable.or(missing.into_inner());
+                }
+                Ok(made)
             }
         };
         let entry =
@@ -311,15 +346,16 @@ impl Entries {
                 damaged.entry(key).or_insert(one);
             }
         }
-        let before: Vec<ToolKey> = self
-            .tools
-            .iter()
-            .filter(|(_, known)| known.record.is_none())
-            .map(|(key, _)| key.clone())
-            .collect();
-        for key in before {
-            swap.gone
-                .extend(self.tools.remove(&key).map(|known| known.entry));
+        for key in std::mem::take(&mut self.damaged) {
+            // One that can be read now has taken the place.
+            if self
+                .tools
+                .get(&key)
+                .is_some_and(|known| known.record.is_none())
+            {
+                swap.gone
+                    .extend(self.tools.remove(&key).map(|known| known.entry));
+            }
         }
         for (key, damage) in damaged {
             // One that can be read has the name.
@@ -330,6 +366,7 @@ impl Entries {
             self.settle(&known.entry);
             swap.come.push(Arc::clone(&known.entry));
             changed.insert(key.clone());
+            self.damaged.insert(key.clone());
             self.tools.insert(key, known);
         }
     }
@@ -370,10 +407,9 @@ impl Entries {
         changed: &BTreeSet<ToolKey>,
         swap: &mut Swap,
     ) {
-        let keys: Vec<ToolKey> = self
-            .tools
-            .keys()
-            .filter(|key| touched.contains_key(&key.bundle) && !changed.contains(*key))
+        let of_bundles = touched.keys().flat_map(|id| self.keys_of(*id));
+        let keys: Vec<ToolKey> = of_bundles
+            .filter(|key| !changed.contains(*key))
             .cloned()
             .collect();
         for key in keys {
@@ -400,6 +436,17 @@ impl Entries {
         }
     }
 
+    /// The tools of one bundle. Costs by their number.
+    fn keys_of(&self, bundle: BundleId) -> impl Iterator<Item = &ToolKey> {
+        let from = ToolKey {
+            bundle,
+            slug: Slug::below_all(),
+            version: Version::below_all(),
+        };
+        let rest = self.tools.range(from..).map(|(key, _)| key);
+        rest.take_while(move |key| key.bundle == bundle)
+    }
+
     /// Registers records that were too many, as far as there is room now.
     fn fill_up(
         &mut self,
@@ -421,13 +468,9 @@ impl Entries {
     /// Makes tools anew that were made on others than there are now.
     pub(super) fn relink(&mut self, registry: &Registry, workshop: &Arc<Workshop>) {
         let is_stale = |links: &Links| {
-            let found = links
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone();
+            let found = links.found().clone();
             found.iter().any(|(reference, digest)| {
-                let now = registry.0.find(reference).ok();
+                let now = registry.0.look_up(reference);
                 now.as_ref().map(|entry| entry.digest()) != digest.as_deref()
             })
         };
@@ -507,9 +550,10 @@ struct Swap {
 
 /// A bundle of which nothing is known but its id.
 fn nameless(id: BundleId) -> KnownBundle {
-    let slug = Slug::parse(&id.to_string()).expect("an id has the letters of a slug");
+    let slug = Slug::standing_for(id);
     KnownBundle {
         home: Home {
+            id,
             slug,
             is_imported: false,
         },
@@ -520,6 +564,7 @@ fn nameless(id: BundleId) -> KnownBundle {
 
 fn home_of(bundle: &Bundle) -> Home {
     Home {
+        id: bundle.bundle_id,
         slug: bundle.slug.clone(),
         is_imported: bundle.extra.contains_key(IMPORTED_AT),
     }

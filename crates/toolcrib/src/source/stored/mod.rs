@@ -58,13 +58,13 @@ impl StoredTools {
 
     /// `disabled` is the setting `disabledTools`, `max_tools` is `limits.maxTools`.
     pub(crate) fn new(
-        store: Store,
+        store: &Store,
         workshop: Workshop,
         disabled: Vec<String>,
         max_tools: usize,
     ) -> Self {
         StoredTools {
-            store,
+            store: store.follower(),
             workshop: Arc::new(workshop),
             entries: Mutex::new(Entries::new(disabled, max_tools)),
             begun: Instant::now(),

@@ -226,14 +226,36 @@ fn function(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementatio
     (None, text.placed(vec![found]))
 }
 
-fn upstream(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation>, Vec<Problem>) {
+/// The function that an `impl` names, if it names one.
+pub(super) fn function_of(implementation: &Value) -> Option<&str> {
+    let mut names = ["goFunc", "function"]
+        .into_iter()
+        .filter_map(|key| implementation.get(key));
+    let name = names.next()?.as_str()?.trim();
+    let is_one = names.all(|other| other.as_str().map(str::trim) == Some(name));
+    (is_one && !name.is_empty()).then_some(name)
+}
+
+/// The server that an `impl` names, and the tool there.
+pub(super) fn upstream_of(implementation: &Value) -> Option<(String, String)> {
     let name = |key: &str| {
-        let name = manifest.implementation.get(key)?.as_str()?.trim();
+        let name = implementation.get(key)?.as_str()?.trim();
         (!name.is_empty()).then(|| name.to_owned())
     };
-    match (name("server"), name("tool")) {
-        (Some(server), Some(tool)) => (Some(Implementation::Upstream { server, tool }), Vec::new()),
-        _ => {
+    Some((name("server")?, name("tool")?))
+}
+
+/// Whether a record of a command says that it takes other arguments than those that it is made with. One that says nothing does not.
+pub(super) fn says_other_arguments(manifest: &ToolManifest, made: &Value) -> bool {
+    // What a manifest that has none is read with.
+    let nothing = json!({"type": "object", "properties": {}});
+    manifest.arg_schema != nothing && manifest.arg_schema != *made
+}
+
+fn upstream(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation>, Vec<Problem>) {
+    match upstream_of(&manifest.implementation) {
+        Some((server, tool)) => (Some(Implementation::Upstream { server, tool }), Vec::new()),
+        None => {
             let message = "`impl` of a tool of type `mcp` names a `server` and a `tool` there";
             let found = Found::error("missing-field", text.field("impl"), message)
                 .help("write `\"impl\": {\"server\": \"files\", \"tool\": \"read\"}`");

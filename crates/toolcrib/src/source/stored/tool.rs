@@ -71,7 +71,7 @@ impl StoredRun {
         if is_imported {
             spec.asks = Some(match spec.asks {
                 Some(asks) if asks.starts_with("every time") => asks,
-                Some(_) | None => format!("every time: {IMPORTED}"),
+                Some(_) | None => format!("before every call that no grant covers: {IMPORTED}"),
             });
         }
         StoredRun {

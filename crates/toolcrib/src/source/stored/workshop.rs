@@ -16,14 +16,15 @@ use crate::exec::FunctionRef;
 use crate::exec::command::{CommandSettings, CommandTool};
 use crate::exec::http::{self, HttpSettings};
 use crate::model::effects::Effects;
+use crate::model::ids::BundleId;
 use crate::model::limits::LimitsPatch;
-use crate::model::manifest::{ManifestLimits, ToolManifest};
+use crate::model::manifest::{ManifestLimits, ToolKind, ToolManifest};
 use crate::model::names::{Slug, WireName};
 use crate::model::spec::ToolSpec;
 use crate::model::text::shorten;
 use crate::registry::MadeTool;
 use crate::schema::{Schema, SchemaPool};
-use crate::secret::SecretStore;
+use crate::secret::{Asker, SecretStore};
 use crate::store::StoredTool;
 use crate::tool::Tool;
 
@@ -42,6 +43,7 @@ pub(crate) struct Workshop {
 /// What a tool needs to know of its bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Home {
+    pub(super) id: BundleId,
     pub(super) slug: Slug,
     /// Whether it came in an archive.
     pub(super) is_imported: bool,
@@ -98,7 +100,12 @@ impl Workshop {
                 let own = Names::new(Arc::clone(&definition), self.secrets.clone());
                 unavailable = own.clash();
                 names = Some(own);
-                let tool = http::tool(definition, bundle, Arc::clone(&self.http))
+                let asker = Asker {
+                    bundle,
+                    id: Some(home.id),
+                    is_imported: home.is_imported,
+                };
+                let tool = http::tool_of(definition, asker, Arc::clone(&self.http))
                     .map_err(|error| error.message().to_owned())?;
                 let spec = ToolSpec::clone(&tool.spec());
                 (tool, spec)
@@ -113,15 +120,22 @@ impl Workshop {
                 let settings = Arc::clone(&self.settings);
                 let tool = CommandTool::linked(definition, bundle, settings, lookup)
                     .map_err(|error| error.message().to_owned())?;
+                if reading::says_other_arguments(&manifest, tool.spec().input_schema.as_value()) {
+                    let made_of = match manifest.kind {
+                        ToolKind::Alias => "the tool behind it takes",
+                        _ => "its `impl.parameters` say",
+                    };
+                    return Err(format!(
+                        "its `argSchema` is not what {made_of}; `toolcrib edit {}/{}@{}` and leave `argSchema` out",
+                        home.slug, manifest.slug, manifest.version
+                    ));
+                }
                 let spec = of_command(ToolSpec::clone(&tool.spec()), &manifest)?;
                 (Arc::new(tool), spec)
             }
             Implementation::Function(name) => {
                 let Some(function) = self.functions.get(&name) else {
-                    return Err(format!(
-                        "the function `{}` is not in this program",
-                        shorten(&name, 120)
-                    ));
+                    return Err(not_registered(&name));
                 };
                 let digest = reading::content_digest(&manifest);
                 let keywords = keywords(manifest.extra.get("keywords"));
@@ -135,11 +149,7 @@ impl Workshop {
                 (tool, spec)
             }
             Implementation::Upstream { server, tool } => {
-                return Err(format!(
-                    "it is the tool `{}` of the MCP server `{}`, and no such server is connected",
-                    shorten(&tool, 80),
-                    shorten(&server, 80)
-                ));
+                return Err(not_connected(&server, &tool));
             }
         };
         let mut run = StoredRun::new(tool, spec, home.is_imported);
@@ -200,52 +210,94 @@ struct Face {
     keywords: Value,
 }
 
-/// What lists and search show of a record before its tool is made, with why it never can be, if so.
-pub(super) fn head_spec(
-    record: &StoredTool,
-    bundle: Slug,
-    pool: &mut SchemaPool,
-) -> (ToolSpec, Option<String>) {
-    let head = &record.head;
-    let mut fault = None;
-    let mut note = |why: String| {
-        fault.get_or_insert(why);
-    };
-    let face: Option<Face> = serde_json::from_slice(&record.bytes)
-        .map_err(|error| note(error.to_string()))
-        .ok();
-    let (arguments, output, limits, words) = match face {
-        Some(face) => (
-            face.arg_schema,
-            face.output_schema,
-            face.limits,
-            face.keywords,
-        ),
-        None => (None, None, None, Value::Null),
-    };
-    let arguments = arguments.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
-    let input = Schema::stored(arguments).unwrap_or_else(|error| {
-        note(format!("its `argSchema` cannot be used: {error}"));
-        Schema::object().build().expect("a valid schema")
-    });
-    let output = output.and_then(|output| {
-        Schema::output(output)
-            .map_err(|error| note(format!("its `outputSchema` cannot be used: {error}")))
-            .ok()
-    });
-    let name = head.name.clone();
-    let name = name.unwrap_or_else(|| WireName::derive(&record.key.slug));
-    let mut spec = ToolSpec::new(name, head.description.clone(), pool.share(input.into()));
-    spec.slug = record.key.slug.clone();
-    spec.bundle = bundle;
-    spec.version = record.key.version.clone();
-    spec.title = Some(head.display_name.clone()).filter(|title| !title.is_empty());
-    spec.output_schema = output.map(|schema| pool.share(schema.into()));
-    spec.effects = Effects::from_tags(head.tags.iter().map(String::as_str));
-    spec.tags.clone_from(&head.tags);
-    spec.limits = limits.map(|limits| limits.call).unwrap_or_default();
-    spec.keywords = keywords(Some(&words));
-    (spec, fault)
+impl Workshop {
+    /// What lists and search show of a record before its tool is made, with why it never can be, if so.
+    pub(super) fn head_spec(
+        &self,
+        record: &StoredTool,
+        bundle: Slug,
+        pool: &mut SchemaPool,
+    ) -> (ToolSpec, Option<String>) {
+        let head = &record.head;
+        let mut fault = self.cannot_run(record);
+        let mut note = |why: String| {
+            fault.get_or_insert(why);
+        };
+        let face: Option<Face> = serde_json::from_slice(&record.bytes)
+            .map_err(|error| note(error.to_string()))
+            .ok();
+        let (arguments, output, limits, words) = match face {
+            Some(face) => (
+                face.arg_schema,
+                face.output_schema,
+                face.limits,
+                face.keywords,
+            ),
+            None => (None, None, None, Value::Null),
+        };
+        let arguments = arguments.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+        let input = Schema::stored(arguments).unwrap_or_else(|error| {
+            note(format!("its `argSchema` cannot be used: {error}"));
+            Schema::object().build().expect("a valid schema")
+        });
+        let output = output.and_then(|output| {
+            Schema::output(output)
+                .map_err(|error| note(format!("its `outputSchema` cannot be used: {error}")))
+                .ok()
+        });
+        let name = head.name.clone();
+        let name = name.unwrap_or_else(|| WireName::derive(&record.key.slug));
+        let mut spec = ToolSpec::new(name, head.description.clone(), pool.share(input.into()));
+        spec.slug = record.key.slug.clone();
+        spec.bundle = bundle;
+        spec.version = record.key.version.clone();
+        spec.title = Some(head.display_name.clone()).filter(|title| !title.is_empty());
+        spec.output_schema = output.map(|schema| pool.share(schema.into()));
+        spec.effects = Effects::from_tags(head.tags.iter().map(String::as_str));
+        spec.tags.clone_from(&head.tags);
+        spec.limits = limits.map(|limits| limits.call).unwrap_or_default();
+        spec.keywords = keywords(Some(&words));
+        (spec, fault)
+    }
+
+    /// Why a record's tool cannot run, as far as that is known without making it: a look at its `impl`.
+    fn cannot_run(&self, record: &StoredTool) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Behind {
+            #[serde(rename = "impl", default)]
+            implementation: Value,
+        }
+        let of = |implementation: &Value| match record.head.kind {
+            ToolKind::Mcp => {
+                let (server, tool) = reading::upstream_of(implementation)?;
+                Some(not_connected(&server, &tool))
+            }
+            _ => {
+                let name = reading::function_of(implementation)?;
+                (!self.functions.contains_key(name)).then(|| not_registered(name))
+            }
+        };
+        match record.head.kind {
+            ToolKind::Go | ToolKind::Rust | ToolKind::Mcp => {
+                let behind: Behind = serde_json::from_slice(&record.bytes).ok()?;
+                of(&behind.implementation)
+            }
+            ToolKind::Http | ToolKind::Command | ToolKind::Alias => None,
+        }
+    }
+}
+
+fn not_registered(function: &str) -> String {
+    let function = shorten(function, 120);
+    format!("the function `{function}` is not in this program")
+}
+
+fn not_connected(server: &str, tool: &str) -> String {
+    format!(
+        "it is the tool `{}` of the MCP server `{}`, and no such server is connected",
+        shorten(tool, 80),
+        shorten(server, 80)
+    )
 }
 
 /// What stands for a record of which nothing but its name can be read.

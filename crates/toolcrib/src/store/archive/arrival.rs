@@ -12,9 +12,10 @@ use super::zip::{BUNDLE, Zip};
 use super::{ArchiveError, Contents, STATE};
 use crate::model::JsonObject;
 use crate::model::ids::{BundleId, ToolId};
-use crate::model::manifest::{Bundle, ToolManifest};
+use crate::model::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 use crate::model::names::Slug;
 use crate::model::text;
+use crate::store::install::keep_switches;
 use crate::store::{Install, Store, StoreError, StoredBundle};
 
 /// The field of a bundle that says when it came from elsewhere. Every call of its tools asks.
@@ -103,6 +104,18 @@ impl Archive {
         self
     }
 
+    /// The same with the switches of single tools as they are in `here`, which it is to replace: what [`install`](Self::install) does of itself,
+    /// for who shows what it would change.
+    #[must_use]
+    pub fn with_switches_of(mut self, here: &Contents) -> Archive {
+        let here = here.tools.iter();
+        keep_switches(
+            &mut self.contents.tools,
+            here.map(|tool| (&tool.slug, &tool.version, tool.is_enabled)),
+        );
+        self
+    }
+
     /// What [`install`](Self::install) would refuse now.
     pub fn check(&self, store: &Store, how: Install) -> Result<(), StoreError> {
         let bundle = &self.contents.bundle;
@@ -116,15 +129,15 @@ impl Archive {
         for other in store.bundles() {
             let other = &other.bundle;
             let is_it = other.bundle_id == bundle.bundle_id;
+            if is_it && other.soft_deleted_at.is_some() {
+                let slug = other.slug.clone();
+                return Err(StoreError::BundleDeleted { slug });
+            }
             if is_it && how == Install::New {
                 return Err(StoreError::BundleTaken {
                     id: other.bundle_id,
                     slug: other.slug.clone(),
                 });
-            }
-            if is_it && other.soft_deleted_at.is_some() {
-                let slug = other.slug.clone();
-                return Err(StoreError::BundleDeleted { slug });
             }
             if !is_it && other.slug == bundle.slug && other.soft_deleted_at.is_none() {
                 return Err(StoreError::SlugTaken {
@@ -172,6 +185,12 @@ impl Reader {
     fn bundle(&mut self, content: &[u8]) -> Result<Bundle, ArchiveError> {
         self.count(BUNDLE, content)?;
         let mut bundle: Bundle = self.parse(BUNDLE, content, None)?;
+        if bundle.extra.len() >= MAX_UNKNOWN_FIELDS {
+            return Err(ArchiveError::Entry {
+                entry: BUNDLE.to_owned(),
+                reason: too_many_unknown_fields(),
+            });
+        }
         if bundle.is_built_in {
             self.note("`bundle.json` says that it is built in: that is ignored");
         }

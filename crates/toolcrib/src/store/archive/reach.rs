@@ -133,8 +133,11 @@ impl Reach {
 
     fn programs(&mut self, definition: &Definition, implementation: &Value) {
         self.runs = definition::programs(definition);
-        if definition.security.isolation == Some(Level::None) {
-            let wall = "none: it runs outside the sandbox".to_owned();
+        if let Some(level) = definition.security.isolation {
+            let wall = match level {
+                Level::None => "none: it runs outside the sandbox".to_owned(),
+                level => level.to_string(),
+            };
             self.runs.push(("wall".to_owned(), wall));
         }
         let permissions = implementation.pointer("/security/required-permissions");

@@ -93,7 +93,7 @@ fn an_update_replaces_the_whole_and_keeps_what_stays() {
         store.tool(&key(id, "same", "v1")).unwrap().head.tool_id,
         first[0].tool_id
     );
-    assert_eq!(other.changes(Look::Glance).unwrap().tools.len(), 4);
+    assert_eq!(other.changes(Look::Glance).unwrap().tools.len(), 3);
     let changed = place.now();
     assert!(other.tool(&key(id, "going", "v1")).is_err());
     assert_eq!(other.tools(id).len(), 3);
@@ -214,7 +214,7 @@ fn an_update_destroys_nothing_that_it_does_not_know() {
     ));
     assert!(matches!(
         install(Install::New),
-        Err(StoreError::BundleTaken { .. })
+        Err(StoreError::BundleDeleted { .. })
     ));
 }
 

@@ -6,6 +6,7 @@ mod following;
 mod install;
 mod reaper;
 mod tools;
+mod whole;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -170,7 +170,10 @@ fn replacing_keeps_the_id_and_when_it_was_made() {
     place.pass(2 * 86_400);
     for is_enabled in [true, false] {
         let digest = store.tool(&key).unwrap().digest();
-        let same = ToolManifest { is_enabled, ..next.clone() };
+        let same = ToolManifest {
+            is_enabled,
+            ..next.clone()
+        };
         let same = store.replace_tool(same, &digest).unwrap();
         assert_eq!(same.head.is_enabled, is_enabled);
         assert_eq!(same.head.modified_at, second.head.modified_at);
@@ -235,6 +238,73 @@ fn there_are_no_more_tools_than_allowed() {
 }
 
 #[test]
+fn fields_of_other_versions_keep_their_text_when_a_record_is_written_again() {
+    const LATER: &str = r#""later": {"big": 123456789012345678901234567890, "huge": [1e400], "fine": 1.10, "again": 1.0E+2}"#;
+    let place = Place::new();
+    let store = place.store();
+    let id = put(&store, "acme");
+    let key = key(id, "one", "v1");
+    store.put_tool(manifest(&key)).unwrap();
+    let file = place.tool_file(&key);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replacen('{', &format!("{{\n  {LATER},"), 1);
+    std::fs::write(&file, &text).unwrap();
+    let is_kept = || std::fs::read_to_string(&file).unwrap().contains(LATER);
+
+    let off = store.set_tool_enabled(&key, false).unwrap();
+    assert!(!off.head.is_enabled && is_kept());
+    let expected = text.replace("\"isEnabled\": true", "\"isEnabled\": false");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), expected);
+    store.set_tool_enabled(&key, true).unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+
+    let stored = store.tool(&key).unwrap();
+    let mut changed = stored.manifest().unwrap();
+    changed.description = "Another".to_owned();
+    let stored = store.replace_tool(changed, &stored.digest()).unwrap();
+    assert!(stored.head.description == "Another" && is_kept());
+    let mut changed = stored.manifest().unwrap();
+    changed.extra.insert("later".to_owned(), json!(2));
+    store.replace_tool(changed, &stored.digest()).unwrap();
+    assert!(!is_kept());
+
+    let file = place.bundle_dir(id).join("bundle.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let big = r#""later": 123456789012345678901234567890"#;
+    std::fs::write(&file, text.replacen('{', &format!("{{{big},"), 1)).unwrap();
+    store.set_bundle_enabled(id, false).unwrap();
+    store.delete_bundle(id).unwrap();
+    store.restore_bundle(id).unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(big), "{text}");
+}
+
+#[test]
+fn a_record_that_does_not_say_whether_it_is_on_can_be_switched() {
+    let place = Place::new();
+    let store = place.store();
+    let id = put(&store, "acme");
+    let key = key(id, "one", "v1");
+    store.put_tool(manifest(&key)).unwrap();
+    let file = place.tool_file(&key);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"isEnabled\": true,", "")).unwrap();
+    assert!(!store.set_tool_enabled(&key, false).unwrap().head.is_enabled);
+    assert!(store.set_tool_enabled(&key, true).unwrap().head.is_enabled);
+}
+
+#[test]
+fn who_follows_a_store_is_the_only_one_who_is_told() {
+    let place = Place::new();
+    let store = place.store();
+    let follower = store.follower();
+    put(&store, "acme");
+    let error = store.changes(Look::Glance).unwrap_err();
+    assert!(matches!(error, StoreError::Followed), "{error:?}");
+    assert_eq!(follower.changes(Look::Glance).unwrap().bundles.len(), 1);
+}
+
+#[test]
 fn what_could_not_be_read_again_is_not_written() {
     let place = Place::new();
     let store = place.store();
@@ -296,6 +366,11 @@ fn a_head_is_read_if_and_only_if_the_manifest_is() {
         r#""tags": null"#,
         r#""tags": [1]"#,
         r#""later": 1"#,
+        r#""later": 1e400"#,
+        r#""later": [{"a": -1e400, "b": 123456789012345678901234567890}]"#,
+        r#""later": [1e400, 01]"#,
+        r#""later": "\ud800""#,
+        r#""later": [[[[[[[[[[1e400]]]]]]]]]]"#,
         r#""later": 1, "later": 2"#,
         r#""slug": "b""#,
         r#""impl": {}"#,
@@ -303,6 +378,10 @@ fn a_head_is_read_if_and_only_if_the_manifest_is() {
         r#""isEnabled": null"#,
     ] {
         texts.push(with(field));
+    }
+    for count in [1000, 1001, 100_000] {
+        let fields: Vec<String> = (0..count).map(|n| format!("\"x{n}\": 1")).collect();
+        texts.push(with(&fields.join(",")));
     }
     for at in (0..good.len())
         .step_by(7)

@@ -134,6 +134,23 @@ fn what_does_not_fit_together_is_refused() {
 }
 
 #[test]
+fn thousands_of_fields_that_nobody_knows_are_refused() {
+    let crowded = |mut value: Value| {
+        let fields = value.as_object_mut().unwrap();
+        fields.extend((0..1001).map(|number| (format!("x{number}"), json!(1))));
+        value
+    };
+    let a_tool = tool("a", "v1");
+    for bytes in [
+        zip(&bundle(), &[crowded(a_tool.clone())]),
+        zip(&crowded(bundle()), &[a_tool]),
+    ] {
+        let error = Archive::read(&bytes).unwrap_err().to_string();
+        assert!(error.contains("more than 1000 fields"), "{error}");
+    }
+}
+
+#[test]
 fn a_field_that_stands_twice_is_refused() {
     let twice = tool("a", "v1")
         .to_string()

@@ -101,13 +101,20 @@ fn several_processes_append_at_once() {
     let distinct: BTreeSet<_> = ids.iter().collect();
     assert_eq!((distinct.len(), ids.len(), unreadable), (4000, 4000, 0));
     // Each of them may have found room in the file, and then add all it has at hand.
-    let texts = place.files().into_iter().map(|file| fs::read_to_string(file).unwrap());
+    let texts = place
+        .files()
+        .into_iter()
+        .map(|file| fs::read_to_string(file).unwrap());
     let texts: Vec<String> = texts.collect();
     let lines = texts.iter().flat_map(|text| text.lines());
     let longest = lines.map(|line| line.len() + 1).max().unwrap();
     let most = MANY_FILES.max_file_bytes as usize + PROCESSES * BATCH * longest;
     for text in &texts {
-        assert!(text.len() < most, "{} bytes in a file, {most} at most", text.len());
+        assert!(
+            text.len() < most,
+            "{} bytes in a file, {most} at most",
+            text.len()
+        );
     }
 }
 

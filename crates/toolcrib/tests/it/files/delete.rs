@@ -223,9 +223,13 @@ async fn mount_points_are_refused_before_anything_is_deleted() {
                     told.contains("unshare: "),
                     "in a mount namespace of its own: {told}"
                 );
-                eprintln!("SKIPPED: this machine does not let a test mount ({told})");
+                crate::skipped(format_args!(
+                    "this machine does not let a test mount ({told})"
+                ));
             }
-            Err(error) => eprintln!("SKIPPED: mounting needs the program `unshare` ({error})"),
+            Err(error) => crate::skipped(format_args!(
+                "mounting needs the program `unshare` ({error})"
+            )),
         }
         return;
     }

@@ -285,7 +285,7 @@ async fn an_overwritten_file_keeps_its_mode_but_not_the_rights_of_its_owner() {
 #[tokio::test]
 async fn root_keeps_the_owner_of_an_overwritten_file() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: only root can give files away");
+        crate::skipped(format_args!("only root can give files away"));
         return;
     }
     for ground in grounds() {
@@ -304,7 +304,9 @@ async fn an_overwritten_file_keeps_its_attributes() {
         ground.file("f", "old");
         let set = setxattr(ground.path("f"), "user.note", b"kept", XattrFlags::empty());
         if let Err(error) = set {
-            eprintln!("SKIPPED: this file system has no extended attributes ({error})");
+            crate::skipped(format_args!(
+                "this file system has no extended attributes ({error})"
+            ));
             return;
         }
         ground.write("f", "new").await.unwrap();

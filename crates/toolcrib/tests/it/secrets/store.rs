@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib::egress::{Host, Target};
-use toolcrib::secret::{Binding, SecretError, SecretStore};
+use toolcrib::model::ids::BundleId;
+use toolcrib::secret::{Asker, Binding, SecretError, SecretStore};
 use toolcrib::{Secret, Slug};
 
 use super::{SENTINEL, name, store};
@@ -302,4 +303,40 @@ fn values_learned_at_run_time_are_masked_by_all_clones_and_bounded() {
     assert_eq!(masker.mask("token-of-a-server"), "token-of-a-server");
     assert_eq!(masker.mask("token-00199"), "[REDACTED]");
     assert_eq!(masker.mask(SENTINEL), "[REDACTED]");
+}
+
+#[test]
+fn a_secret_of_a_bundle_is_not_for_another_that_takes_its_slug() {
+    let (acme, other) = (BundleId::generate(), BundleId::generate());
+    let slug = Slug::parse("acme").unwrap();
+    let asker = |id: BundleId, is_imported: bool| Asker {
+        bundle: slug.clone(),
+        id: Some(id),
+        is_imported,
+    };
+    let by_slug = Binding::new([], [slug.clone()]).unwrap();
+    let by_id = by_slug.clone().with_ids([(slug.clone(), acme)]);
+    assert!(by_id.is_for(&asker(acme, false)) && by_id.is_for(&asker(acme, true)));
+    assert!(!by_id.is_for(&asker(other, false)) && !by_id.is_for(&asker(other, true)));
+    // By what it is now called, it is the same bundle.
+    let renamed = Asker {
+        bundle: Slug::parse("acme-2").unwrap(),
+        ..asker(acme, false)
+    };
+    assert!(by_id.is_for(&renamed) && !by_slug.is_for(&renamed));
+    // Before ids were kept: the user's own bundle of that slug, and none that came from elsewhere.
+    assert!(by_slug.is_for(&asker(other, false)) && !by_slug.is_for(&asker(other, true)));
+    assert!(by_slug.is_for(&Asker::from(&slug)));
+
+    let home = tempfile::tempdir().unwrap();
+    let store = SecretStore::at(home.path().join("secrets"));
+    store
+        .set(&name("KEY"), &Secret::new(SENTINEL), &by_id)
+        .unwrap();
+    let again = SecretStore::at(home.path().join("secrets"));
+    let to = target("api.example.test");
+    assert!(again.reveal(&name("KEY"), &asker(acme, true), &to).is_ok());
+    let error = again.reveal(&name("KEY"), &asker(other, false), &to);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("which is another one"), "{error}");
 }

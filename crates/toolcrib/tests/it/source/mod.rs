@@ -10,6 +10,7 @@ mod search;
 mod stored;
 mod stored_bundles;
 mod stored_follow;
+mod stored_offer;
 mod switches;
 mod trust;
 mod usage;

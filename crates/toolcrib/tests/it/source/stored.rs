@@ -1,5 +1,6 @@
 //! Records of the store as tools: each kind, its availability, and where what is wrong with one ends.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use toolcrib::approval::ApprovalResponse;
@@ -191,6 +192,46 @@ async fn a_function_runs_by_the_schemas_of_the_definition() {
         .execute(CallRequest::new("add").arg("n", 10))
         .await;
     assert_eq!(outcome.error().unwrap().code(), ErrorCode::InvalidOutput);
+}
+
+/// STO-018: what calls count is kept elsewhere.
+#[tokio::test]
+async fn calls_leave_the_record_as_it_is() {
+    let scene = Scene::new();
+    let options = scene.options();
+    let crib = options
+        .function("github.com/acme/agent/tools.Add", add_one())
+        .open()
+        .unwrap();
+    let acme = bundle(&crib, "acme");
+    let stored = put(&crib, adding(acme));
+    let file = file_of(&scene, &stored);
+    let bundle_file = file.with_file_name("bundle.json");
+    let look = || {
+        [&file, &bundle_file].map(|file| {
+            let metadata = std::fs::metadata(file).unwrap();
+            let times = (metadata.modified().unwrap(), metadata.ctime_nsec());
+            (std::fs::read(file).unwrap(), metadata.ino(), times)
+        })
+    };
+    let before = look();
+    for n in 0..3 {
+        let value = value_of(&crib, CallRequest::new("add").arg("n", n)).await;
+        assert_eq!(value, n + 1);
+    }
+    // One that fails is a call, too.
+    let outcome = crib
+        .registry()
+        .execute(CallRequest::new("add").arg("n", 10));
+    let outcome = outcome.await;
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::InvalidOutput);
+    crib.registry().flush();
+    crib.reload();
+    let entry = crib.registry().find("add").unwrap();
+    assert_eq!(crib.usage(&entry).call_count, 4);
+    assert_eq!(look(), before);
+    let now = crib.record_of(&entry).unwrap();
+    assert_eq!(now.head, stored.head, "`modifiedAt` among others");
 }
 
 #[tokio::test]

@@ -426,6 +426,35 @@ async fn an_argument_cannot_have_the_name_of_a_secret() {
 }
 
 #[test]
+fn a_definition_with_the_value_of_a_secret_in_it_is_refused_by_the_name_of_the_secret() {
+    let scene = Scene::new();
+    let crib = scene.open();
+    let acme = bundle(&crib, "acme");
+    let name = SecretName::parse("API_KEY").unwrap();
+    let value = "supersecretvalue1";
+    crib.secrets()
+        .set(&name, &Secret::new(value), &Binding::default())
+        .unwrap();
+    let asking = |url: &str, later: &str| {
+        let implementation = json!({"urlTemplate": url});
+        let fields = json!({"slug": "ask", "type": "http", "impl": implementation, "later": later});
+        manifest(acme, fields)
+    };
+    let leaking = format!("https://x.test/?k={value}");
+    for leak in [asking(&leaking, ""), asking("https://x.test/", value)] {
+        let error = crib.put_tool(leak).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidArguments);
+        assert!(error.message().contains("`API_KEY`"), "{error}");
+        assert!(!error.to_string().contains(value), "{error}");
+    }
+    let stored = put(&crib, asking("https://x.test/?k=${API_KEY}", ""));
+    let error = crib
+        .replace_tool(asking(&leaking, ""), &stored.digest())
+        .unwrap_err();
+    assert!(error.message().contains("${API_KEY}"), "{error}");
+}
+
+#[test]
 fn a_store_holds_no_more_tools_than_the_setting_says() {
     let scene = Scene::new();
     scene.write("home/config.toml", "[limits]\nmaxTools = 2\n");

@@ -232,18 +232,18 @@ fn days_ago(days: i64) -> String {
 }
 
 #[test]
-fn a_list_makes_no_tool() {
+fn a_list_of_a_bundle_makes_no_tool() {
     let scene = Scene::new();
     let crib = scene.open();
     let acme = bundle(&crib, "acme");
-    let broken = json!({"slug": "late", "type": "go", "impl": {"goFunc": "nowhere"}});
+    let broken = json!({"slug": "late", "impl": {"bash": "echo", "platforms": ["windows"]}});
     put(&crib, manifest(acme, broken));
     let other = scene.open();
     let entries = other.bundle_tools(acme);
     assert_eq!(
         entries[0].availability_at_a_glance(),
         Availability::Ready,
-        "nobody has looked for the function yet"
+        "nobody has looked at its platforms yet"
     );
     assert!(matches!(
         entries[0].availability(),

@@ -3,6 +3,7 @@
 use toolcrib::record::usage::Usage;
 use toolcrib::{CallRequest, Crib, ErrorCode};
 
+use super::stored::{bundle, draft, put, saying};
 use super::{LOCAL, Scene, call, says};
 
 fn usage(crib: &Crib, tool: &str) -> Usage {
@@ -110,4 +111,25 @@ async fn a_home_whose_counts_are_damaged_calls_as_ever() {
         .map(|problem| problem.file)
         .collect();
     assert_eq!(files, ["state/usage.json", "state/usage.jsonl"]);
+}
+
+#[tokio::test]
+async fn counts_stay_with_a_stored_tool_and_go_to_no_other_of_its_name() {
+    let scene = Scene::new();
+    let crib = scene.open();
+    let acme = bundle(&crib, "acme");
+    put(&crib, saying(acme, "hello", "v1", "one"));
+    assert!(call(&crib, "acme/hello").await.result.is_ok());
+    assert_eq!(usage(&crib, "acme/hello").call_count, 1);
+    crib.put_bundle(acme, draft("renamed")).unwrap();
+    assert_eq!(usage(&crib, "renamed/hello@v1").call_count, 1);
+    assert_eq!(usage(&scene.open(), "renamed/hello@v1").call_count, 1);
+    // Another bundle takes the name.
+    let other = bundle(&crib, "acme");
+    put(&crib, saying(other, "hello", "v1", "two"));
+    assert_eq!(usage(&crib, "acme/hello@v1"), Usage::default());
+    // And so does another tool.
+    crib.delete_tool("renamed/hello@v1").unwrap();
+    put(&crib, saying(acme, "hello", "v1", "three"));
+    assert_eq!(usage(&crib, "renamed/hello@v1"), Usage::default());
 }

@@ -37,14 +37,16 @@ impl Disk {
             Ok(output) if output.status.success() => Some(mounted(command)),
             Ok(output) => {
                 let reason = String::from_utf8_lossy(&output.stderr).into_owned();
-                eprintln!(
-                    "SKIPPED: this machine does not let a test mount a {self:?} disk ({})",
+                crate::skipped(format_args!(
+                    "this machine does not let a test mount a {self:?} disk ({})",
                     reason.trim()
-                );
+                ));
                 None
             }
             Err(error) => {
-                eprintln!("SKIPPED: a {self:?} disk needs the program `unshare` ({error})");
+                crate::skipped(format_args!(
+                    "a {self:?} disk needs the program `unshare` ({error})"
+                ));
                 None
             }
         }

@@ -94,6 +94,11 @@ impl Ground {
     }
 }
 
+/// Whether a file has the name of a bundle's directory.
+pub(super) fn is_in_place_of_a_bundle(file: &str) -> bool {
+    BundleId::parse(file).is_ok()
+}
+
 impl Home {
     /// A home in which nothing was ever stored.
     pub(super) fn empty() -> Self {
@@ -130,9 +135,10 @@ impl Home {
             let in_bundles = name.strip_prefix("bundles/").unwrap_or_default();
             let in_bundles = in_bundles.replace(&acme().to_string(), "ACME");
             Ground::FOREIGN.contains(&in_bundles.as_str())
-                || name.contains(".json") && !name.contains("/.")
+                || (name.contains(".json") || name.starts_with("damaged/")) && !name.contains("/.")
                 || name.ends_with("/.lock")
                 || ["bundles/", "damaged/"].contains(&name.as_str())
+                || is_in_place_of_a_bundle(&in_bundles)
         };
         files_below(&self.path)
             .into_iter()

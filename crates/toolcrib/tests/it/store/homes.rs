@@ -9,10 +9,11 @@ use std::time::Duration;
 use toolcrib::crib::HomeProblem;
 use toolcrib::{Crib, ErrorCode};
 
-use super::damage::{Damaging, SURE, Which, picture, within};
+use super::damage::Which;
 use super::ground::{Ground, Home, acme, beta};
 use super::state_files::{call, open};
 use super::view::View;
+use super::ways::{Damaging, SURE, picture, within};
 use super::{draft, files_below};
 
 const LIMIT: Duration = Duration::from_secs(30);

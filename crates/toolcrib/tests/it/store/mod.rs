@@ -1,6 +1,8 @@
 //! The promises of the store, against real files and real processes: killed, refused by the disk, raced, damaged, followed.
 //! Here is what these tests share: a home with a bit of everything in it, what a store shows of it, and the kinds of write.
 
+mod bin;
+mod books;
 mod cases;
 mod crash;
 mod damage;
@@ -8,12 +10,17 @@ mod disk;
 mod follow;
 mod ground;
 mod homes;
+mod kinds;
+mod map;
 mod model;
 mod operation;
+mod places;
 mod races;
 mod refused;
 mod state_files;
+mod state_writes;
 mod view;
+mod ways;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

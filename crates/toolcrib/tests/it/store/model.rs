@@ -8,8 +8,9 @@ use serde_json::Value;
 use toolcrib::store::{BundleDraft, Install, Look, Put, Store, ToolKey};
 use toolcrib::{Bundle, BundleId, ErrorCode, ToolError, ToolManifest};
 
-use super::cases::Clock;
+use super::bin::Clock;
 use super::ground::Home;
+use super::map::{Expected, Model, bundle_of, name_of};
 use super::view::View;
 use super::{bundle_id, key, manifest, scale, slug, tool_id};
 
@@ -121,110 +122,6 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (-30..60_i64).prop_map(|hours| Step::Wait { hours }),
         2 => any::<bool>().prop_map(|thorough| Step::Look { thorough }),
     ]
-}
-
-/// What there should be.
-#[derive(Debug, Clone, Default)]
-struct Model {
-    bundles: BTreeMap<BundleId, Bundle>,
-    tools: BTreeMap<ToolKey, ToolManifest>,
-}
-
-type Expected = Result<(), ErrorCode>;
-
-impl Model {
-    fn holder_of(&self, name: &str, except: BundleId) -> bool {
-        let mut others = self.bundles.values();
-        others.any(|other| {
-            other.bundle_id != except
-                && other.soft_deleted_at.is_none()
-                && other.slug.as_str() == name
-        })
-    }
-
-    fn bundle(&mut self, id: BundleId) -> Result<&mut Bundle, ErrorCode> {
-        self.bundles.get_mut(&id).ok_or(ErrorCode::BundleNotFound)
-    }
-
-    /// Whether something in a bundle can be changed.
-    fn writable(&mut self, id: BundleId) -> Expected {
-        let bundle = self.bundle(id)?;
-        if bundle.soft_deleted_at.is_some() || !bundle.is_enabled {
-            return Err(ErrorCode::Conflict);
-        }
-        Ok(())
-    }
-
-    fn tool(&mut self, key: &ToolKey) -> Result<&mut ToolManifest, ErrorCode> {
-        self.bundle(key.bundle)?;
-        self.tools.get_mut(key).ok_or(ErrorCode::ToolNotFound)
-    }
-
-    fn put_bundle(
-        &mut self,
-        id: BundleId,
-        draft: &BundleDraft,
-        clock: &Clock,
-    ) -> Result<bool, ErrorCode> {
-        if draft.slug.as_str() == "core" {
-            return Err(ErrorCode::ReadOnly);
-        }
-        let is_binned = |bundle: &Bundle| bundle.soft_deleted_at.is_some();
-        if self.bundles.get(&id).is_some_and(is_binned) || self.holder_of(draft.slug.as_str(), id) {
-            return Err(ErrorCode::Conflict);
-        }
-        let Some(old) = self.bundles.get_mut(&id) else {
-            let new = bundle_of(id, draft, clock);
-            self.bundles.insert(id, new);
-            return Ok(true);
-        };
-        let is_other = (&old.slug, &old.display_name, &old.description)
-            != (&draft.slug, &draft.display_name, &draft.description);
-        if is_other {
-            old.modified_at = clock.now().max(old.modified_at);
-        }
-        (old.slug, old.is_enabled) = (draft.slug.clone(), draft.is_enabled);
-        old.display_name.clone_from(&draft.display_name);
-        old.description.clone_from(&draft.description);
-        Ok(false)
-    }
-
-    fn view(&self) -> View {
-        let bundles = self.bundles.iter();
-        let tools = self.tools.iter();
-        View {
-            bundles: bundles
-                .map(|(id, bundle)| (id.to_string(), serde_json::to_value(bundle).unwrap()))
-                .collect(),
-            tools: tools
-                .map(|(key, tool)| (name_of(key), serde_json::to_value(tool).unwrap()))
-                .collect(),
-            damage: BTreeSet::new(),
-        }
-    }
-}
-
-/// When a version was modified that is replaced now. Switching is no structural change.
-fn modified(new: &ToolManifest, old: &ToolManifest, clock: &Clock) -> jiff::Timestamp {
-    let mut same = old.clone();
-    (same.is_enabled, same.modified_at) = (new.is_enabled, new.modified_at);
-    match same == *new {
-        true => old.modified_at,
-        false => clock.now().max(old.modified_at),
-    }
-}
-
-fn name_of(key: &ToolKey) -> String {
-    format!("{}/{}@{}", key.bundle, key.slug, key.version)
-}
-
-fn bundle_of(id: BundleId, draft: &BundleDraft, clock: &Clock) -> Bundle {
-    serde_json::from_value(serde_json::json!({
-        "schemaVersion": "1", "bundleID": id, "slug": draft.slug, "displayName": draft.display_name,
-        "description": draft.description, "isEnabled": draft.is_enabled, "isBuiltIn": false,
-        "createdAt": clock.now(), "modifiedAt": clock.now()
-    }))
-    .unwrap()
 }
 
 /// A store, and what it has told so far.
@@ -516,45 +413,6 @@ impl Trial {
             expected,
             "to one who starts now"
         );
-    }
-}
-
-impl Model {
-    fn install(
-        &mut self,
-        mut new: Bundle,
-        tools: Vec<ToolManifest>,
-        is_new: bool,
-        clock: &Clock,
-    ) -> Expected {
-        let id = new.bundle_id;
-        if is_new && self.bundles.contains_key(&id) || self.holder_of(new.slug.as_str(), id) {
-            return Err(ErrorCode::Conflict);
-        }
-        if let Some(old) = self.bundles.get(&id) {
-            if old.soft_deleted_at.is_some() {
-                return Err(ErrorCode::Conflict);
-            }
-            new.created_at = old.created_at;
-            new.modified_at = clock.now().max(old.modified_at);
-        }
-        let old: BTreeMap<ToolKey, ToolManifest> = std::mem::take(&mut self.tools);
-        self.tools = old
-            .iter()
-            .filter(|(key, _)| key.bundle != id)
-            .map(|(key, tool)| (key.clone(), tool.clone()))
-            .collect();
-        for mut tool in tools {
-            let key = key(id, tool.slug.as_str(), tool.version.as_str());
-            (tool.created_at, tool.modified_at) = (clock.now(), clock.now());
-            if let Some(old) = old.get(&key) {
-                (tool.tool_id, tool.created_at) = (old.tool_id, old.created_at);
-                tool.modified_at = modified(&tool, old, clock);
-            }
-            self.tools.insert(key, tool);
-        }
-        self.bundles.insert(id, new);
-        Ok(())
     }
 }
 

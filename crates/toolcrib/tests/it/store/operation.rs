@@ -7,7 +7,7 @@ use toolcrib::store::{Install, Store, StoreError};
 use toolcrib::{Bundle, ToolManifest};
 
 use super::ground::{Ground, Home, acme, beta, binned};
-use super::{NOW, bundle_id, draft, key, manifest, options, tool_id};
+use super::{NOW, bundle_id, draft, key, manifest, options, slug, tool_id};
 use crate::syscalls::test_in_child;
 
 /// One write of each kind, on a copy of [`Ground`].
@@ -17,6 +17,8 @@ pub(super) enum Operation {
     PutBundle,
     ReplaceBundle,
     SwitchBundle,
+    /// One that is off, if it is what was shown.
+    EnableShown,
     DeleteBundle,
     RestoreBundle,
     PutTool,
@@ -27,14 +29,22 @@ pub(super) enum Operation {
     InstallUpdate,
     Reap,
     SetAside,
+    /// A file that is a directory, with something in it.
+    SetAsideFull,
+    /// A bundle's directory that is none.
+    SetAsideBundle,
+    /// A bundle whose own file is missing is made anew by its id.
+    PutHeadless,
+    RecoverBundle,
 }
 
 impl Operation {
-    pub(super) const ALL: [Operation; 14] = [
+    pub(super) const ALL: [Operation; 19] = [
         Operation::FirstBundle,
         Operation::PutBundle,
         Operation::ReplaceBundle,
         Operation::SwitchBundle,
+        Operation::EnableShown,
         Operation::DeleteBundle,
         Operation::RestoreBundle,
         Operation::PutTool,
@@ -45,6 +55,10 @@ impl Operation {
         Operation::InstallUpdate,
         Operation::Reap,
         Operation::SetAside,
+        Operation::SetAsideFull,
+        Operation::SetAsideBundle,
+        Operation::PutHeadless,
+        Operation::RecoverBundle,
     ];
     const VARIABLE: &str = "TOOLCRIB_TEST_OPERATION";
     const HOME_VARIABLE: &str = "TOOLCRIB_TEST_STORE";
@@ -55,10 +69,70 @@ impl Operation {
             Operation::FirstBundle => Home::empty(),
             _ => ground.copy(),
         };
-        if self == Operation::SetAside {
-            std::fs::write(home.tool_file(acme(), "y", "v1"), "{\"slug\": \"y").unwrap();
+        match self {
+            Operation::SetAside => {
+                std::fs::write(home.tool_file(acme(), "y", "v1"), "{\"slug\": \"y").unwrap();
+            }
+            Operation::SetAsideFull => {
+                let file = home.tool_file(acme(), "y", "v1");
+                std::fs::remove_file(&file).unwrap();
+                std::fs::create_dir(&file).unwrap();
+                std::fs::write(file.join("mine.json"), "mine").unwrap();
+            }
+            Operation::SetAsideBundle => {
+                let dir = home.bundle_file(beta()).parent().unwrap().to_owned();
+                std::fs::remove_dir_all(&dir).unwrap();
+                std::fs::write(dir, "mine").unwrap();
+            }
+            Operation::EnableShown => {
+                let file = home.bundle_file(beta());
+                let text = std::fs::read_to_string(&file).unwrap();
+                let off = text.replace("\"isEnabled\": true", "\"isEnabled\": false");
+                assert_ne!(off, text);
+                std::fs::write(file, off).unwrap();
+            }
+            Operation::PutHeadless | Operation::RecoverBundle => {
+                std::fs::remove_file(home.bundle_file(beta())).unwrap();
+            }
+            _ => {}
         }
         home
+    }
+
+    /// Whether it is about something damaged, which [`Self::prepare`] makes.
+    pub(super) fn is_repair(self) -> bool {
+        self.is_setting_aside() || matches!(self, Operation::PutHeadless | Operation::RecoverBundle)
+    }
+
+    pub(super) fn is_setting_aside(self) -> bool {
+        matches!(
+            self,
+            Operation::SetAside | Operation::SetAsideFull | Operation::SetAsideBundle
+        )
+    }
+
+    /// The function of a store that does it.
+    pub(super) fn function(self) -> &'static str {
+        match self {
+            Operation::FirstBundle
+            | Operation::PutBundle
+            | Operation::ReplaceBundle
+            | Operation::PutHeadless => "put_bundle",
+            Operation::SwitchBundle => "set_bundle_enabled",
+            Operation::EnableShown => "enable_as_shown",
+            Operation::DeleteBundle => "delete_bundle",
+            Operation::RestoreBundle => "restore_bundle",
+            Operation::RecoverBundle => "recover_bundle",
+            Operation::PutTool => "put_tool",
+            Operation::ReplaceTool => "replace_tool",
+            Operation::SwitchTool => "set_tool_enabled",
+            Operation::DeleteTool => "delete_tool",
+            Operation::InstallNew | Operation::InstallUpdate => "install",
+            Operation::Reap => "reap",
+            Operation::SetAside | Operation::SetAsideFull | Operation::SetAsideBundle => {
+                "set_aside"
+            }
+        }
     }
 
     /// A command that runs `child`, the full name of a test, for this operation in a home.
@@ -89,6 +163,10 @@ impl Operation {
                 store.put_bundle(acme(), draft).map(drop)
             }
             Operation::SwitchBundle => store.set_bundle_enabled(acme(), false).map(drop),
+            Operation::EnableShown => {
+                let shown = store.whole(beta())?.digest();
+                store.enable_as_shown(beta(), shown).map(drop)
+            }
             Operation::DeleteBundle => store.delete_bundle(acme()).map(drop),
             Operation::RestoreBundle => store.restore_bundle(binned()).map(drop),
             Operation::PutTool => {
@@ -126,12 +204,14 @@ impl Operation {
                     .map(drop)
             }
             Operation::Reap => store.reap().map(drop),
-            Operation::SetAside => {
+            Operation::SetAside | Operation::SetAsideFull | Operation::SetAsideBundle => {
                 for damage in store.damage() {
                     store.set_aside(&damage)?;
                 }
                 Ok(())
             }
+            Operation::PutHeadless => store.put_bundle(beta(), draft("beta")).map(drop),
+            Operation::RecoverBundle => store.recover_bundle(beta(), slug("found")).map(drop),
         }
     }
 
@@ -150,7 +230,8 @@ impl Operation {
     }
 }
 
-fn bundle_to_install(number: u64, name: &str) -> Bundle {
+/// A bundle as an import brings it, but for its tools.
+pub(super) fn bundle_to_install(number: u64, name: &str) -> Bundle {
     serde_json::from_value(serde_json::json!({
         "schemaVersion": "1", "bundleID": bundle_id(number), "slug": name, "displayName": "Installed",
         "description": "", "isEnabled": false, "isBuiltIn": false, "importedAt": NOW,

@@ -1,74 +1,47 @@
-//! Sixteen processes of eight threads each write at once, and some are killed: nothing acknowledged is lost, nothing is there
-//! twice, nothing is damaged.
+//! Sixteen processes of eight threads each write at once, and some are killed, most of them within a write: nothing acknowledged is lost,
+//! nothing is there twice, nothing is damaged, and of those who replace the same text one wins.
 //!
-//! Each thread keeps a journal of what it tries and what it was told, without `fsync`: a killed process's page cache stays. Of
-//! an attempt without an answer nobody knows whether it happened; of all others the journals say.
+//! Each thread keeps a journal of what it tries and what it was told (`books`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-use toolcrib::store::{Look, Put, Store, StoreError, StoreOptions};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use toolcrib::store::{Install, Look, Put, Store, StoreError};
 use toolcrib::{BundleId, ToolId};
 
-use super::cases::SetWhenDropped;
+use super::bin::SetWhenDropped;
+use super::books::{Answer, Attempt, Books, Line, journals, text_of};
 use super::ground::Home;
+use super::operation::bundle_to_install;
 use super::view::View;
-use super::{Dice, bundle_id, draft, key, manifest, open, scale, seed};
+use super::{Dice, bundle_id, draft, key, manifest, open, scale, seed, tool_id};
 use crate::syscalls::test_in_child;
 
 const SLOTS: usize = 16;
 const THREADS: usize = 8;
 
-/// What a thread tries. Tools are in the one bundle that all share.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Attempt {
-    Put {
-        slug: String,
-        version: String,
-        id: ToolId,
-    },
-    Delete {
-        slug: String,
-        version: String,
-    },
-    Switch {
-        slug: String,
-        version: String,
-        on: bool,
-    },
-    PutBundle {
-        id: BundleId,
-        slug: String,
-    },
-    DeleteBundle {
-        id: BundleId,
-    },
-    RestoreBundle {
-        id: BundleId,
-    },
-    Reap,
-}
+/// How many of the first processes go on until they are killed, and how many of those are killed while they have the lock.
+const DOOMED: usize = 8;
+const DIE_WRITING: usize = 6;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Answer {
-    Done,
-    Refused,
-}
+/// Tools that all replace and nobody else touches, and what they say at first.
+pub(super) const CONTESTED: [&str; 2] = ["r0", "r1"];
+pub(super) const AT_FIRST: &str = "as it was";
 
-/// A line of a journal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Line {
-    Try(Attempt),
-    Told(Answer),
-    /// What no race may bring about.
-    Fault(String),
+/// The bundle that all install anew as a whole, and its tools.
+pub(super) fn reinstalled() -> BundleId {
+    bundle_id(2)
 }
+const TOGETHER: [&str; 3] = ["a", "b", "c"];
 
 /// One thread of one process.
 struct Racer {
@@ -78,6 +51,8 @@ struct Racer {
     name: String,
     /// Its own bundles, and whether they are in the bin.
     bundles: Vec<(BundleId, bool)>,
+    /// Its own tools.
+    tools: Vec<String>,
 }
 
 impl Racer {
@@ -91,28 +66,44 @@ impl Racer {
     fn choose(&mut self, number: usize) -> Attempt {
         let slug = format!("c{}", self.dice.roll(4));
         let version = format!("v{}", self.dice.roll(2));
-        match self.dice.roll(20) {
-            0..8 => Attempt::Put {
+        let text = format!("{} {number}", self.name);
+        match self.dice.roll(24) {
+            0..6 => Attempt::Put {
                 slug: format!("own-{}-{number}", self.name),
                 version: String::from("v1"),
                 id: ToolId::generate(),
             },
-            8..11 => Attempt::Put {
+            6..9 => Attempt::Put {
                 slug,
                 version,
                 id: ToolId::generate(),
             },
-            11..13 => Attempt::Delete { slug, version },
-            13 => Attempt::Switch {
-                slug,
-                version,
-                on: self.dice.roll(2) == 0,
+            9..11 => Attempt::Delete { slug, version },
+            11..13 => match self.tools.len() {
+                0 => Attempt::Reap,
+                count => Attempt::Switch {
+                    slug: self.tools[self.dice.roll(count)].clone(),
+                    on: self.dice.roll(2) == 0,
+                },
             },
-            14..16 => Attempt::PutBundle {
+            13..17 => {
+                let slug = self.dice.pick(&CONTESTED).to_owned();
+                let tool = self.store.tool(&key(bundle_id(1), &slug, "v1")).unwrap();
+                let seen = tool.manifest().unwrap().description;
+                let digest = tool.digest();
+                Attempt::Replace {
+                    slug,
+                    seen,
+                    digest,
+                    text,
+                }
+            }
+            17..19 => Attempt::Install { text },
+            19..21 => Attempt::PutBundle {
                 id: BundleId::generate(),
                 slug: format!("b{}", self.dice.roll(3)),
             },
-            16..19 => match self.bundles.len() {
+            21..23 => match self.bundles.len() {
                 0 => Attempt::Reap,
                 count => match self.bundles[self.dice.roll(count)] {
                     (id, true) => Attempt::RestoreBundle { id },
@@ -126,48 +117,70 @@ impl Racer {
     fn run(&mut self, number: usize) {
         let attempt = self.choose(number);
         self.note(&Line::Try(attempt.clone()));
-        let shared = bundle_id(1);
-        let result = match attempt.clone() {
-            Attempt::Put { slug, version, id } => self
-                .store
-                .put_tool(manifest(&key(shared, &slug, &version), id, &self.name))
-                .map(drop),
-            Attempt::Delete { slug, version } => {
-                self.store.delete_tool(&key(shared, &slug, &version))
-            }
-            Attempt::Switch { slug, version, on } => self
-                .store
-                .set_tool_enabled(&key(shared, &slug, &version), on)
-                .map(drop),
-            Attempt::PutBundle { id, slug } => self.store.put_bundle(id, draft(&slug)).map(|put| {
-                assert!(matches!(put, Put::Created(_)));
-                self.bundles.push((id, false));
-            }),
-            Attempt::DeleteBundle { id } => self.store.delete_bundle(id).map(drop),
-            Attempt::RestoreBundle { id } => self.store.restore_bundle(id).map(drop),
-            Attempt::Reap => self.store.reap().map(|reaped| assert_eq!(reaped, [])),
-        };
-        let is_done = result.is_ok();
-        if let (true, Attempt::DeleteBundle { id } | Attempt::RestoreBundle { id }) =
-            (is_done, &attempt)
-        {
-            for (own, is_binned) in &mut self.bundles {
-                if own == id {
-                    *is_binned = !*is_binned;
-                }
-            }
+        let result = self.attempt(&attempt);
+        if result.is_ok() {
+            self.remember(&attempt);
         }
         let line = match result {
             Ok(()) => Line::Told(Answer::Done),
             Err(
                 StoreError::VersionTaken { .. }
                 | StoreError::ToolNotFound { .. }
+                | StoreError::Changed { .. }
                 | StoreError::SlugTaken { .. },
             ) => Line::Told(Answer::Refused),
             Err(error) => Line::Fault(format!("{attempt:?}: {error}")),
         };
         self.note(&line);
     }
+
+    fn attempt(&self, attempt: &Attempt) -> Result<(), StoreError> {
+        let (store, shared) = (&self.store, bundle_id(1));
+        match attempt {
+            Attempt::Put { slug, version, id } => store
+                .put_tool(manifest(&key(shared, slug, version), *id, &self.name))
+                .map(drop),
+            Attempt::Delete { slug, version } => store.delete_tool(&key(shared, slug, version)),
+            Attempt::Switch { slug, on } => store
+                .set_tool_enabled(&key(shared, slug, "v1"), *on)
+                .map(drop),
+            Attempt::Replace {
+                slug, digest, text, ..
+            } => {
+                let new = manifest(&key(shared, slug, "v1"), ToolId::generate(), text);
+                store.replace_tool(new, digest).map(drop)
+            }
+            Attempt::Install { text } => install(store, text, Install::Update),
+            Attempt::PutBundle { id, slug } => store.put_bundle(*id, draft(slug)).map(|put| {
+                assert!(matches!(put, Put::Created(_)));
+            }),
+            Attempt::DeleteBundle { id } => store.delete_bundle(*id).map(drop),
+            Attempt::RestoreBundle { id } => store.restore_bundle(*id).map(drop),
+            Attempt::Reap => store.reap().map(|reaped| assert_eq!(reaped, [])),
+        }
+    }
+
+    /// What is its own now.
+    fn remember(&mut self, done: &Attempt) {
+        match done {
+            Attempt::Put { slug, .. } if slug.starts_with("own-") => self.tools.push(slug.clone()),
+            Attempt::PutBundle { id, .. } => self.bundles.push((*id, false)),
+            Attempt::DeleteBundle { id } | Attempt::RestoreBundle { id } => {
+                let own = self.bundles.iter_mut().filter(|(own, _)| own == id);
+                own.for_each(|(_, is_binned)| *is_binned = !*is_binned);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All tools of the bundle say the same.
+fn install(store: &Store, text: &str, how: Install) -> Result<(), StoreError> {
+    let tools = TOGETHER.iter().zip(20..);
+    let tools =
+        tools.map(|(tool, id)| manifest(&key(reinstalled(), tool, "v1"), tool_id(id), text));
+    let bundle = bundle_to_install(2, "together");
+    store.install(bundle, tools.collect(), how).map(drop)
 }
 
 /// A process of the race. On its own it does nothing.
@@ -178,7 +191,11 @@ fn racer() {
     };
     let number = |name: &str| std::env::var(name).unwrap().parse::<u64>().unwrap();
     let (process, seed) = (number("TOOLCRIB_TEST_RACER"), number("TOOLCRIB_TEST_SEED"));
-    let store = Store::at(&home, StoreOptions::default());
+    let attempts = match (process as usize) < DOOMED {
+        true => usize::MAX,
+        false => 3 * scale(),
+    };
+    let store = open(&home);
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let name = format!("{process}-{thread}");
@@ -191,20 +208,17 @@ fn racer() {
                 // Half of them share a store, as the threads of a server do.
                 store: match thread % 2 {
                     0 => store.clone(),
-                    _ => Store::at(&home, StoreOptions::default()),
+                    _ => open(&home),
                 },
                 journal: journal.unwrap(),
                 dice: Dice(seed ^ (process * 1000 + thread as u64)),
                 name,
                 bundles: Vec::new(),
+                tools: Vec::new(),
             };
-            scope.spawn(move || (0..attempts_of_a_thread()).for_each(|number| racer.run(number)));
+            scope.spawn(move || (0..attempts).for_each(|number| racer.run(number)));
         }
     });
-}
-
-fn attempts_of_a_thread() -> usize {
-    3 * scale()
 }
 
 fn start(home: &Path, process: usize, seed: u64) -> Child {
@@ -215,218 +229,90 @@ fn start(home: &Path, process: usize, seed: u64) -> Child {
     command.spawn().unwrap()
 }
 
-fn journals(home: &Path) -> Vec<(String, Vec<Line>)> {
-    let entries = std::fs::read_dir(home.with_extension("journals")).unwrap();
-    let read = |entry: std::fs::DirEntry| {
-        let text = std::fs::read_to_string(entry.path()).unwrap();
-        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-        (entry.file_name().into_string().unwrap(), lines.collect())
-    };
-    entries.map(|entry| read(entry.unwrap())).collect()
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(child.id().try_into().unwrap())
 }
 
-/// How many lines a process has noted.
-fn progress(home: &Path, process: usize) -> usize {
-    let dir = home.with_extension("journals");
-    let lines = |thread| {
-        let text = std::fs::read_to_string(dir.join(format!("{process}-{thread}")));
-        text.unwrap_or_default().lines().count()
-    };
-    (0..THREADS).map(lines).sum()
+/// The lock of all writers, as the kernel and the file itself tell of it.
+struct Lock {
+    file: PathBuf,
+    inode: String,
 }
 
-/// Runs all processes, sixteen at a time, and kills every third of them at some point. Returns how many were killed.
-fn run_all(home: &Path, seed: u64) -> usize {
-    let mut dice = Dice(seed);
-    let all = SLOTS + SLOTS / 2;
-    let lines = 2 * THREADS * attempts_of_a_thread();
-    let mut waiting = (0..all).map(|process| {
-        let dies_at = (process % 3 == 0).then(|| dice.roll(lines));
-        (process, dies_at)
-    });
-    let mut running: Vec<(usize, Option<usize>, Child)> = Vec::new();
-    let mut killed = 0;
+impl Lock {
+    fn of(home: &Path) -> Self {
+        let file = home.join("bundles/.lock");
+        let inode = format!(":{}", std::fs::metadata(&file).unwrap().ino());
+        Lock { file, inode }
+    }
+
+    /// Which process has it.
+    fn holder(&self) -> Option<Pid> {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        // `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`; who waits has `->` before `FLOCK`.
+        let held = locks.lines().filter(|line| !line.contains("->"));
+        let mut fields = held.map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let found = fields.find(|fields| fields.get(5).is_some_and(|it| it.ends_with(&self.inode)));
+        found.map(|fields| Pid::from_raw(fields[4].parse().unwrap()))
+    }
+
+    /// Whether somebody has said that he writes, and not that he is done.
+    fn is_odd(&self) -> bool {
+        let text = std::fs::read_to_string(&self.file).unwrap();
+        text.trim()
+            .parse::<u64>()
+            .is_ok_and(|number| number % 2 == 1)
+    }
+}
+
+/// Kills one of these processes while it has the lock and writes: stopped first, so that it has it when it dies.
+fn kill_a_writer(lock: &Lock, doomed: &mut Vec<Child>) {
+    let begun = Instant::now();
     loop {
-        while running.len() < SLOTS
-            && let Some((process, dies_at)) = waiting.next()
-        {
-            running.push((process, dies_at, start(home, process, seed)));
-        }
-        if running.is_empty() {
-            return killed;
-        }
-        running.retain_mut(|(process, dies_at, child)| {
-            if let Some(status) = child.try_wait().unwrap() {
-                assert!(status.success(), "process {process} ended with {status}");
-                return false;
-            }
-            if dies_at.is_none_or(|line| progress(home, *process) < line) {
-                return true;
-            }
+        let is_late = begun.elapsed() > Duration::from_secs(60);
+        assert!(!is_late, "none of {} was seen to write", doomed.len());
+        let holder = lock.holder();
+        let found = doomed.iter().position(|child| Some(pid(child)) == holder);
+        let Some(at) = found else {
+            std::thread::yield_now();
+            continue;
+        };
+        let victim = pid(&doomed[at]);
+        kill(victim, Signal::SIGSTOP).unwrap();
+        let status = waitpid(victim, Some(WaitPidFlag::WUNTRACED)).unwrap();
+        assert_eq!(status, WaitStatus::Stopped(victim, Signal::SIGSTOP));
+        if lock.holder() == Some(victim) && lock.is_odd() {
+            let mut child = doomed.swap_remove(at);
             child.kill().unwrap();
-            killed += usize::from(!child.wait().unwrap().success());
-            false
-        });
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// What the journals say of one tool: how often it was put and deleted, surely and perhaps.
-#[derive(Debug, Default)]
-struct Account {
-    put: usize,
-    deleted: usize,
-    perhaps_put: usize,
-    perhaps_deleted: usize,
-    /// The ids it may have.
-    ids: BTreeSet<String>,
-}
-
-/// What the journals say of a bundle, `None` where nobody knows.
-#[derive(Debug)]
-struct BundleAccount {
-    is_there: Option<bool>,
-    is_binned: Option<bool>,
-}
-
-#[derive(Debug, Default)]
-struct Books {
-    tools: BTreeMap<String, Account>,
-    bundles: BTreeMap<String, BundleAccount>,
-    attempts: usize,
-    unanswered: usize,
-}
-
-impl Books {
-    fn of(journals: &[(String, Vec<Line>)]) -> Self {
-        let mut books = Books::default();
-        for (name, lines) in journals {
-            let mut lines = lines.iter().peekable();
-            while let Some(line) = lines.next() {
-                let Line::Try(attempt) = line else {
-                    panic!("{name}: {line:?}");
-                };
-                let answer = match lines.next() {
-                    Some(Line::Told(answer)) => Some(*answer),
-                    None => None,
-                    other => panic!("{name}: {other:?}"),
-                };
-                books.enter(attempt, answer);
-            }
-        }
-        books
-    }
-
-    fn enter(&mut self, attempt: &Attempt, answer: Option<Answer>) {
-        self.attempts += 1;
-        self.unanswered += usize::from(answer.is_none());
-        if answer == Some(Answer::Refused) {
+            assert!(!child.wait().unwrap().success());
             return;
         }
-        let sure = usize::from(answer.is_some());
-        let tool_name = |slug, version| format!("{}/{slug}@{version}", bundle_id(1));
-        match attempt {
-            Attempt::Put { slug, version, id } => {
-                let account = self.tools.entry(tool_name(slug, version)).or_default();
-                account.put += sure;
-                account.perhaps_put += 1 - sure;
-                account.ids.insert(id.to_string());
-            }
-            Attempt::Delete { slug, version } => {
-                let account = self.tools.entry(tool_name(slug, version)).or_default();
-                account.deleted += sure;
-                account.perhaps_deleted += 1 - sure;
-            }
-            Attempt::PutBundle { id, .. } => {
-                let is_there = (sure == 1).then_some(true);
-                let account = BundleAccount {
-                    is_there,
-                    is_binned: Some(false),
-                };
-                self.bundles.insert(id.to_string(), account);
-            }
-            // Only the thread that made it touches a bundle, so its journal says how it is.
-            Attempt::DeleteBundle { id } => {
-                self.bundles.get_mut(&id.to_string()).unwrap().is_binned =
-                    (sure == 1).then_some(true);
-            }
-            Attempt::RestoreBundle { id } => {
-                self.bundles.get_mut(&id.to_string()).unwrap().is_binned =
-                    (sure == 1).then_some(false);
-            }
-            Attempt::Switch { .. } | Attempt::Reap => {}
-        }
+        kill(victim, Signal::SIGCONT).unwrap();
     }
+}
 
-    fn assert_agree_with(&self, view: &View) {
-        for (name, account) in &self.tools {
-            let is_there = usize::from(view.tools.contains_key(name));
-            let least = account
-                .put
-                .saturating_sub(account.deleted + account.perhaps_deleted);
-            let most = account.put + account.perhaps_put - account.deleted;
-            assert!(
-                (least..=most).contains(&is_there),
-                "{name} is there {is_there} times: {account:?}"
-            );
-            if let Some(tool) = view.tools.get(name) {
-                assert!(
-                    account.ids.contains(tool["toolID"].as_str().unwrap()),
-                    "{name}: nobody put {tool}"
-                );
-            }
+/// Runs all processes, sixteen at a time. Another one comes for each that is killed.
+fn run_all(home: &Path, seed: u64) {
+    let lock = Lock::of(home);
+    let mut dice = Dice(seed);
+    let mut processes: Vec<Child> = (0..SLOTS)
+        .map(|process| start(home, process, seed))
+        .collect();
+    let mut others = processes.split_off(DOOMED);
+    let mut doomed = processes;
+    for (killed, next) in (0..DOOMED).zip(SLOTS..) {
+        if killed < DIE_WRITING {
+            kill_a_writer(&lock, &mut doomed);
+        } else {
+            let mut child = doomed.swap_remove(dice.roll(doomed.len()));
+            child.kill().unwrap();
+            assert!(!child.wait().unwrap().success());
         }
-        for name in view.tools.keys() {
-            assert!(self.tools.contains_key(name), "nobody put {name}");
-        }
-        for (id, account) in &self.bundles {
-            let found = view.bundles.get(id);
-            assert!(
-                account
-                    .is_there
-                    .is_none_or(|is_there| found.is_some() == is_there),
-                "{id}: {account:?}"
-            );
-            if let (Some(found), Some(is_binned)) = (found, account.is_binned) {
-                assert_eq!(
-                    found.get("softDeletedAt").is_some(),
-                    is_binned,
-                    "{id}: {account:?}"
-                );
-            }
-        }
-        let known = view
-            .bundles
-            .keys()
-            .filter(|id| self.bundles.contains_key(*id))
-            .count();
-        assert_eq!(
-            known + 1,
-            view.bundles.len(),
-            "nobody put some of the bundles"
-        );
-        let put: usize = self.tools.values().map(|account| account.put).sum();
-        let deleted: usize = self.tools.values().map(|account| account.deleted).sum();
-        let perhaps_put: usize = self.tools.values().map(|account| account.perhaps_put).sum();
-        let perhaps_deleted: usize = self
-            .tools
-            .values()
-            .map(|account| account.perhaps_deleted)
-            .sum();
-        eprintln!(
-            "{} attempts, {} without an answer; {put} tools put, {deleted} deleted, {} there; {} bundles there",
-            self.attempts,
-            self.unanswered,
-            view.tools.len(),
-            view.bundles.len()
-        );
-        let counts = put - deleted.min(put) - perhaps_deleted.min(put - deleted)
-            ..=put + perhaps_put - deleted;
-        assert!(
-            counts.contains(&view.tools.len()),
-            "{} tools are there, not {counts:?}",
-            view.tools.len()
-        );
+        others.push(start(home, next, seed));
+    }
+    for mut child in others {
+        let status = child.wait().unwrap();
+        assert!(status.success(), "a process ended with {status}");
     }
 }
 
@@ -437,29 +323,44 @@ fn what_was_acknowledged_is_there_once_whoever_was_killed() {
     let home = Home::empty();
     std::fs::create_dir(home.path.with_extension("journals")).unwrap();
     let store = open(&home.path);
-    store.put_bundle(bundle_id(1), draft("shared")).unwrap();
+    let shared = bundle_id(1);
+    store.put_bundle(shared, draft("shared")).unwrap();
+    for (slug, id) in CONTESTED.into_iter().zip(10..) {
+        let tool = manifest(&key(shared, slug, "v1"), tool_id(id), AT_FIRST);
+        store.put_tool(tool).unwrap();
+    }
+    install(&store, AT_FIRST, Install::New).unwrap();
     let is_over = AtomicBool::new(false);
-    let killed = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let follower = scope.spawn(|| {
             let mut looks = 0_usize;
             while !is_over.load(Ordering::Relaxed) {
+                if store.is_current() {
+                    std::thread::yield_now();
+                    continue;
+                }
                 let seen = View::at_a_glance(&store);
                 assert_eq!(seen.damage, BTreeSet::new());
+                text_of(&seen, reinstalled());
                 looks += 1;
-                std::thread::sleep(Duration::from_millis(5));
             }
             looks
         });
         let over = SetWhenDropped(&is_over);
-        let killed = run_all(&home.path, seed);
+        run_all(&home.path, seed);
         drop(over);
         assert!(follower.join().unwrap() > 0);
-        killed
     });
-    eprintln!("{killed} processes killed");
     let view = View::fresh(&home.path);
     assert_eq!(view.damage, BTreeSet::new());
-    Books::of(&journals(&home.path)).assert_agree_with(&view);
+    let books = Books::of(&journals(&home.path));
+    books.assert_agree_with(&view);
+    // Each who died writing had tried something and was not told.
+    assert!(
+        books.unanswered >= DIE_WRITING,
+        "{} attempts unanswered",
+        books.unanswered
+    );
     assert_eq!(View::at_a_glance(&store), view, "to one who followed");
     assert!(store.changes(Look::Thorough).unwrap().is_empty());
     store.reap().unwrap();

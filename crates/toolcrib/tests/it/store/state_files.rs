@@ -2,15 +2,16 @@
 //! calls go on, or say why they do not.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toolcrib::config::Surroundings;
 use toolcrib::{CallRequest, Crib, CribOptions, ErrorCode};
 
-use super::damage::{SURE, picture, within};
 use super::ground::{Ground, Home};
 use super::operation::Operation;
 use super::view::View;
+use super::ways::{SURE, picture, within};
 
 /// Ways that need no content of a certain kind.
 const WAYS: [&str; 9] = [
@@ -26,9 +27,22 @@ const WAYS: [&str; 9] = [
 ];
 
 pub(super) fn open(home: &Home) -> Crib {
-    let work = home.path.with_extension("work");
-    fs::create_dir_all(&work).unwrap();
-    let text = home.path.to_str().unwrap();
+    open_at(&home.path)
+}
+
+/// A workspace beside a home.
+pub(super) fn workspace_of(home: &Path) -> PathBuf {
+    let work = home.with_extension("work");
+    if !work.is_dir() {
+        fs::create_dir(&work).unwrap();
+    }
+    work
+}
+
+/// A crib with its home here, and an empty workspace beside it.
+pub(super) fn open_at(home: &Path) -> Crib {
+    let work = workspace_of(home);
+    let text = home.to_str().unwrap();
     let surroundings = Surroundings::new(&work, [("TOOLCRIB_HOME", text), ("HOME", text)]);
     CribOptions::default()
         .surroundings(surroundings)

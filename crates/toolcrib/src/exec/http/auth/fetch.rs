@@ -125,7 +125,7 @@ impl Place {
     /// What is there now.
     fn reveal(&self) -> Option<Secret> {
         self.store
-            .reveal(&self.name, &self.bundle, &self.target)
+            .reveal(&self.name, &self.asker, &self.target)
             .ok()
     }
 

@@ -13,9 +13,8 @@ use super::{AuthContext, header};
 use crate::egress::{Reach, Request, Target};
 use crate::manifest::{Auth, OauthGrant, Part, Placeholder, Template};
 use crate::model::error::ToolError;
-use crate::model::names::Slug;
 use crate::model::secret::Secret;
-use crate::secret::{SecretName, SecretStore};
+use crate::secret::{Asker, SecretName, SecretStore};
 
 /// How long a token server may take, if no call that waits for it is in more of a hurry.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
@@ -56,7 +55,7 @@ pub(super) struct Refresh {
 pub(super) struct Place {
     pub(super) store: SecretStore,
     pub(super) name: SecretName,
-    pub(super) bundle: Slug,
+    pub(super) asker: Asker,
     pub(super) target: Target,
 }
 
@@ -94,7 +93,7 @@ impl Grant {
                     .map(|(name, store)| Place {
                         store: store.clone(),
                         name: name.clone(),
-                        bundle: values.bundle.clone(),
+                        asker: values.asker.clone(),
                         target: token_target.clone(),
                     }),
             }),
@@ -109,18 +108,20 @@ impl Grant {
             secrets: secrets(auth),
             store: values.secrets.cloned(),
         };
-        grant.key = grant.key(&values.definition.digest, values.bundle);
+        grant.key = grant.key(&values.definition.digest, values.asker);
         Ok(Some(grant))
     }
 
     /// A key of everything that makes a token another one. Not the refresh token, which changes while the token is meant to be the
     /// same; whoever keeps tokens looks at it besides.
-    fn key(&self, digest: &str, bundle: &Slug) -> GrantKey {
+    fn key(&self, digest: &str, asker: &Asker) -> GrantKey {
         let mut hash = Sha256::new();
         let kind = if self.refresh.is_some() { "r" } else { "c" };
+        let id = asker.id.map(|id| id.to_string()).unwrap_or_default();
         for part in [
             digest,
-            bundle.as_str(),
+            asker.bundle.as_str(),
+            &id,
             self.token_url.as_str(),
             kind,
             self.client_id.expose(),
