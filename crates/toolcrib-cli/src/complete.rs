@@ -44,17 +44,29 @@ pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
         return Vec::new();
     };
     let specs = offered(&crib);
-    let matching = specs
-        .iter()
-        .filter(|spec| spec.name.as_str().starts_with(current));
-    matching
-        .map(|spec| candidate(spec.name.as_str(), &spec.description))
-        .collect()
+    let all = specs.iter().filter_map(|spec| named(spec, current));
+    all.collect()
+}
+
+/// A tool as somebody goes on typing it: behind `+` by its slug, and so where its name would pass for an option.
+fn named(spec: &ToolSpec, current: &str) -> Option<CompletionCandidate> {
+    let name = spec.name.as_str();
+    let word = match current.starts_with('+') || name.starts_with('-') {
+        true => format!("+{}", spec.slug),
+        false => name.to_owned(),
+    };
+    let matches = word.starts_with(current);
+    matches.then(|| candidate(&word, &spec.description))
 }
 
 /// Slugs of bundles, also of those that are off or in the bin.
 pub(crate) fn bundles(current: &OsStr) -> Vec<CompletionCandidate> {
     bundles_where(current, |_| true)
+}
+
+/// Slugs of bundles that have a switch: all but those in the bin.
+pub(crate) fn switchable_bundles(current: &OsStr) -> Vec<CompletionCandidate> {
+    bundles_where(current, |view| view.bundle.soft_deleted_at.is_none())
 }
 
 /// Slugs of bundles that tools can be put into, and that can be removed and exported.
@@ -81,9 +93,14 @@ fn bundles_where(
     };
     let views = crib.bundles();
     let wanted = views.iter().filter(|view| is_wanted(view));
+    let mut seen = BTreeSet::new();
     wanted
         .map(|view| &view.bundle)
-        .filter(|bundle| bundle.slug.as_str().starts_with(current))
+        // One in the bin may have the slug of another; a leading dash would make it an option.
+        .filter(|bundle| {
+            let slug = bundle.slug.as_str();
+            slug.starts_with(current) && !slug.starts_with('-') && seen.insert(slug.to_owned())
+        })
         .map(|bundle| candidate(bundle.slug.as_str(), &bundle.description))
         .collect()
 }
@@ -102,10 +119,8 @@ pub(crate) fn references(current: &OsStr) -> Vec<CompletionCandidate> {
     let entries = crib.registry().entries();
     let matching = entries
         .iter()
-        .filter(|entry| entry.spec().name.as_str().starts_with(current));
-    let mut all: Vec<CompletionCandidate> = matching
-        .map(|entry| candidate(entry.spec().name.as_str(), &entry.spec().description))
-        .collect();
+        .filter_map(|entry| named(entry.spec(), current));
+    let mut all: Vec<CompletionCandidate> = matching.collect();
     // Somebody who typed a part of one wants to go on with it.
     if !current.is_empty() {
         let slugs = crib.bundles().into_iter().map(|view| view.bundle.slug);
@@ -201,20 +216,26 @@ pub(crate) fn file_tools(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Names of tools that have files, and behind `:` those of their tests.
+/// Names of tools that may have tests, and behind `:` those of their tests.
 pub(crate) fn trials(current: &OsStr) -> Vec<CompletionCandidate> {
     let word = current.to_str().unwrap_or_default();
     let Some((tool, test)) = word.split_once(':') else {
-        return file_tools(current);
+        return own_tools(current);
     };
     let Ok(crib) = Crib::open() else {
         return Vec::new();
     };
     let report = crib.tool_files();
     let file = report.files.iter().find(|file| file.name == tool);
-    let tests = file
-        .and_then(|file| file.definition.as_ref()?.command())
-        .map_or(&[][..], |definition| &definition.tests);
+    let of_file = file.and_then(|file| Some(file.definition.as_ref()?.command()?.clone()));
+    let definition = of_file.or_else(|| {
+        let entry = crib.registry().find(tool).ok()?;
+        crib.command_of(&*crib.record_of(&entry)?)
+    });
+    let Some(definition) = definition else {
+        return Vec::new();
+    };
+    let tests = &definition.tests;
     tests
         .iter()
         .filter(|known| known.name.starts_with(test))

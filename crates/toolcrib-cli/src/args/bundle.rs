@@ -107,7 +107,7 @@ pub(crate) struct BundleRestoreArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BundleNamesArgs {
     /// The bundles: slugs or ids
-    #[arg(required = true, value_name = "BUNDLE", add = ArgValueCompleter::new(complete::bundles))]
+    #[arg(required = true, value_name = "BUNDLE", add = ArgValueCompleter::new(complete::switchable_bundles))]
     pub(crate) bundles: Vec<String>,
 }
 
@@ -187,7 +187,7 @@ pub(crate) struct BundleAddArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BundleSwitchArgs {
     /// The bundles: slugs or ids
-    #[arg(required = true, value_name = "BUNDLE", add = ArgValueCompleter::new(complete::bundles))]
+    #[arg(required = true, value_name = "BUNDLE", add = ArgValueCompleter::new(complete::switchable_bundles))]
     pub(crate) bundles: Vec<String>,
     /// Do not ask about imported ones
     #[arg(short, long)]

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use toolcrib::model::ids::BundleId;
 use toolcrib::record::CallRecord;
 use toolcrib::record::call_log::CallLogReader;
 use toolcrib::{Crib, ErrorCode, ToolError};
@@ -66,7 +67,7 @@ fn list(records: &[CallRecord], output: &Output) {
         .map(|record| {
             vec![
                 record.start_time.strftime("%Y-%m-%d %H:%M:%S").to_string(),
-                record.tool.clone(),
+                tool_of(record, output),
                 record.code.map_or("ok", ErrorCode::as_str).to_owned(),
                 duration::measured(record.duration_ms),
                 record.call_id.to_string(),
@@ -74,6 +75,19 @@ fn list(records: &[CallRecord], output: &Output) {
         })
         .collect();
     output.table(&["TIME (UTC)", "TOOL", "RESULT", "TOOK", "CALL"], &rows);
+}
+
+/// Which tool it was. Of a stored one people want to know the bundle and the version; programs have them in the JSON.
+fn tool_of(record: &CallRecord, output: &Output) -> String {
+    let own = |bundle: &str| BundleId::OWN.iter().any(|(_, slug)| *slug == bundle);
+    match (&record.bundle, &record.slug, &record.version) {
+        (Some(bundle), Some(slug), Some(version))
+            if !output.plain() && !own(bundle.as_str()) && bundle.as_str() != "app" =>
+        {
+            format!("{bundle}/{slug}@{version}")
+        }
+        _ => record.tool.clone(),
+    }
 }
 
 fn show(record: &CallRecord, output: &Output) {

@@ -103,7 +103,10 @@ fn as_json(field: &Field) -> Value {
 fn explain_field(field: &Field, output: &Output) {
     output.line(&output.heading(field.path));
     if is_http(field) {
-        output.line("a field of HTTP tools (`.json` files)");
+        output.line(match field.path.contains('.') {
+            true => "a field of HTTP tools (`.json` files)",
+            false => "a field of HTTP tools (`.json` files) and of stored tools",
+        });
     }
     output.line(field.meaning);
     output.line("");

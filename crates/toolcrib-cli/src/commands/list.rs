@@ -177,7 +177,8 @@ impl<'c> Listing<'c> {
         let is_stored = entry.source() == Source::Store;
         let name = match is_stored && self.crib.registry().shadower(entry).is_some() {
             true => spec.reference(),
-            false => spec.name.to_string(),
+            false if plain => spec.name.to_string(),
+            false => stored::typed_name(spec).to_owned(),
         };
         match plain || spec.warnings().is_empty() {
             true => name,

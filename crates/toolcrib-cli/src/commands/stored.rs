@@ -11,7 +11,7 @@ use toolcrib::model::text::visible;
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::store::StoredTool;
 use toolcrib::store::archive::Reach;
-use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib::{Crib, ErrorCode, ToolError, ToolSpec};
 
 use super::show::call_line;
 use super::{standing, tool_file, word};
@@ -104,7 +104,9 @@ pub(super) fn refuse_closed(view: &BundleView) -> Result<(), CliError> {
         (None, false) => ("off", "enable", "switches it on"),
         (None, true) => return Ok(()),
     };
-    let message = format!("the bundle `{slug}` is {state}, and nothing in it can be changed");
+    let message = format!(
+        "the bundle `{slug}` is {state}: its tools can be removed, and nothing else in it can be changed"
+    );
     let hint = format!("`toolcrib bundle {verb} {}` {what}", word(slug.as_str()));
     Err(CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint(hint))
 }
@@ -216,16 +218,26 @@ pub(super) fn say_next_after(
     }
 }
 
+/// What people type for a tool that has its name: of a slug in another script the slug, which the name for models is only derived from.
+pub(super) fn typed_name(spec: &ToolSpec) -> &str {
+    match spec.slug.as_str().is_ascii() {
+        true => spec.name.as_str(),
+        false => spec.slug.as_str(),
+    }
+}
+
 /// How the tool is called: by its name, or by its reference where another tool has the name.
 pub(super) fn call_line_of(entry: &Arc<Entry>, crib: &Crib) -> String {
     let spec = entry.spec();
     let line = call_line(spec);
     let named = crib.registry().find(spec.name.as_str());
-    if named.is_ok_and(|named| Arc::ptr_eq(&named, entry)) {
-        return word(&line);
-    }
+    let has_name = named.is_ok_and(|named| Arc::ptr_eq(&named, entry));
+    let typed = match has_name {
+        true => typed_name(spec).to_owned(),
+        false => spec.reference(),
+    };
     match line.strip_prefix(spec.name.as_str()) {
-        Some(rest) => word(&format!("{}{rest}", spec.reference())),
+        Some(rest) => word(&format!("{typed}{rest}")),
         None => word(&line),
     }
 }

@@ -137,11 +137,11 @@ pub(super) fn not_found(error: ToolError, word: &str, files: &[ToolFile]) -> Cli
 pub(super) fn no_such(kind: &str, word: &str, files: &[ToolFile]) -> CliError {
     let near = text::nearest(word, files.iter().map(|file| file.name.as_str()));
     let hint = match near.as_slice() {
-        [] => "`toolcrib list` shows the tools".to_owned(),
-        near => format!("did you mean {}?", text::or_list(near)),
+        [] => String::new(),
+        near => format!("; did you mean {}?", text::or_list(near)),
     };
     let word = text::shorten(word, 80);
-    let message = format!("{kind} not found: `{word}`; {hint}");
+    let message = format!("{kind} not found: `{word}`{hint}");
     ToolError::new(ErrorCode::ToolNotFound, message).into()
 }
 

@@ -53,6 +53,39 @@ fn tools_parameters_and_values_are_completed() {
     assert!(complete(&["toolcrib", "disable", "shell", "rea"]).contains("read_file"));
 }
 
+#[test]
+fn words_that_would_pass_for_options_are_not_offered_bare() {
+    let tool =
+        r#"{"slug": "-rf", "type": "command", "description": "d", "impl": {"bash": "echo"}}"#;
+    let test = acme().file("odd.json", tool);
+    test.run(&["bundle", "add", "acme", "odd.json"]).exits(0);
+    test.run(&["bundle", "new", "--", "-x"]).exits(0);
+    let offered = complete_in(&test, &["toolcrib", "show", "+"]);
+    assert!(
+        offered.contains("+-rf") && offered.contains("+greet"),
+        "{offered}"
+    );
+    let bundles = complete_in(&test, &["toolcrib", "bundle", "show", ""]);
+    assert!(!bundles.lines().any(|line| line == "-x"), "{bundles}");
+    // One in the bin has no switch, and a slug is offered once.
+    test.run(&["bundle", "rm", "acme", "--yes"]).exits(0);
+    assert!(!complete_in(&test, &["toolcrib", "bundle", "enable", "a"]).contains("acme"));
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    assert_eq!(
+        complete_in(&test, &["toolcrib", "bundle", "show", "ac"]),
+        "acme"
+    );
+}
+
+#[test]
+fn stored_tools_and_their_tests_are_offered_to_test() {
+    let test = acme();
+    test.run(&["new", "hello", "--bundle", "acme"]).exits(0);
+    assert!(complete_in(&test, &["toolcrib", "test", "acme/h"]).contains("acme/hello"));
+    let tests = complete_in(&test, &["toolcrib", "test", "acme/hello:gr"]);
+    assert!(tests.contains("greets-the-world"), "{tests}");
+}
+
 /// What a real bash offers at the end of a line, through the script that users source.
 fn bash_offers(line: &str) -> Vec<String> {
     let tool = "description: Hello\nbash: echo hello\ntags: [read]\ntests:\n  - name: greets\n";

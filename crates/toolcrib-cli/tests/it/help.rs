@@ -16,6 +16,7 @@ fn help_of_every_command_is_as_it_was_reviewed() {
         "bundle list",
         "bundle show",
         "bundle new",
+        "bundle edit",
         "bundle add",
         "bundle enable",
         "bundle disable",

@@ -678,3 +678,81 @@ fn suggested_commands_work_for_slugs_that_look_like_options() {
     assert!(page.ends_with("toolcrib run -- -rf\n"), "{page}");
     test.run(&["run", "--", "-rf"]).exits(0).prints("hi\n");
 }
+
+#[test]
+fn a_slug_of_another_script_is_listed_and_suggested_as_it_is_typed() {
+    let test = acme();
+    let tool = json!({"slug": "天気", "type": "command", "description": "d", "tags": ["read"], "impl": {"bash": "echo hi"}});
+    let test = test.file("sky.json", tool.to_string());
+    test.run(&["bundle", "add", "acme", "sky.json"])
+        .exits(0)
+        .says("toolcrib run 天気 ");
+    let table = test.run(&["list"]).exits(0).stdout;
+    assert!(table.contains("\n天気 "), "{table}");
+    test.run(&["run", "天気"]).exits(0).prints("hi\n");
+    // Programs get what models get.
+    let plain = test.run(&["--plain", "search", "天気"]).exits(0).stdout;
+    assert!(plain.starts_with("__-"), "{plain}");
+}
+
+#[test]
+fn a_list_of_calls_says_which_bundle_and_version_ran() {
+    let test = two_versions();
+    test.run(&["run", "acme/greet@v1"]).exits(0);
+    test.run(&["run", "list_directory", "path=."]).exits(0);
+    let table = test.run(&["calls", "list"]).exits(0).stdout;
+    assert!(table.contains(" acme/greet@v1 "), "{table}");
+    assert!(table.contains(" list_directory "), "{table}");
+    let plain = test.run(&["--plain", "calls", "list"]).exits(0).stdout;
+    assert!(plain.contains("\tgreet\t"), "{plain}");
+}
+
+#[test]
+fn what_is_no_tool_is_refused_for_what_it_is() {
+    let test = acme()
+        .file("wat.json", r#"{"slug": "x", "type": "wat", "impl": {}}"#)
+        .file("bundle.json", r#"{"bundleID": "018faf50-b7b6-7a01-9a05-a22a6e0af101", "slug": "x", "isEnabled": true}"#);
+    test.run(&["bundle", "add", "acme", "wat.json"])
+        .exits(4)
+        .says("`type` is \"wat\", which is no kind of tool")
+        .says("wat.json:1:15")
+        .says("`http`, `command`, `alias`");
+    test.run(&["bundle", "add", "acme", "bundle.json"])
+        .exits(2)
+        .says("is what a bundle says about itself, and no tool");
+    test.run(&["bundle", "add", "acme", "gone.json"])
+        .exits(2)
+        .says("cannot read `gone.json`: No such file");
+    test.run(&["bundle", "add", "acme", "greet.yaml", "--version", "a b"])
+        .exits(2)
+        .says("USAGE: a short text without spaces");
+    test.run(&["new", "greet", "--bundle", "acme"])
+        .exits(9)
+        .says("`toolcrib edit acme/greet@v1` changes what is there");
+    test.run(&["bundle", "disable", "acme"]).exits(0);
+    // What is in the way comes before what would be next.
+    test.run(&["bundle", "add", "acme", "greet.yaml"])
+        .exits(9)
+        .says("`toolcrib bundle enable acme` switches it on");
+}
+
+#[test]
+fn a_version_that_was_not_saved_is_an_error() {
+    let test = acme().variable("EDITOR", "true");
+    test.run(&["edit", "acme/greet", "--as-version", "v2"])
+        .exits(9)
+        .says("nothing was changed, so there is no `v2`");
+    test.run(&["edit", "acme/greet"])
+        .exits(0)
+        .says("nothing was changed");
+}
+
+#[test]
+fn who_has_the_name_of_a_shadowed_tool_is_said_where_it_is_listed() {
+    let test = acme();
+    test.run(&["bundle", "new", "zz"]).exits(0);
+    test.run(&["bundle", "add", "zz", "greet.yaml"]).exits(0);
+    test.run(&["bundle", "show", "acme"])
+        .exits(0)
+        .says("acme/greet@v1: `greet` is `zz/greet@v1`");
+}

@@ -5,11 +5,13 @@
 use serde_json::{Map, Value, json};
 
 use super::definition::{FileDefinition, FileKind};
+use crate::definition::problem::{self, Found};
 use crate::definition::{self, Body, OddNumbers, Problem, Severity};
 use crate::manifest;
 use crate::model::ids::BundleId;
 use crate::model::manifest::ToolManifest;
 use crate::model::names::{Slug, Version, WireName};
+use crate::model::text as words;
 
 /// What came of reading a file for a store.
 #[derive(Debug)]
@@ -112,6 +114,9 @@ fn of_json(bytes: &[u8], stem: &str) -> (Option<Fields>, Vec<Problem>) {
         // What has an implementation of another kind lacks its type.
         None => true,
     };
+    if let Some(problem) = unknown_kind(&fields, bytes) {
+        return (None, vec![problem]);
+    }
     let mut problems = Vec::new();
     if is_http {
         let reading = manifest::read(bytes, stem);
@@ -134,6 +139,28 @@ fn of_json(bytes: &[u8], stem: &str) -> (Option<Fields>, Vec<Problem>) {
         .entry("version")
         .or_insert_with(|| json!(Version::v1()));
     (Some(fields), problems)
+}
+
+/// A `type` that is none, with its place.
+fn unknown_kind(fields: &Fields, bytes: &[u8]) -> Option<Problem> {
+    const KINDS: [&str; 6] = ["http", "command", "alias", "go", "rust", "mcp"];
+    let kind = fields.get("type")?;
+    if kind.as_str().is_some_and(|kind| KINDS.contains(&kind)) {
+        return None;
+    }
+    let text = std::str::from_utf8(bytes).ok()?;
+    let at = text.find("\"type\"");
+    let span = at.map_or(0..0, |at| at..at + "\"type\"".len());
+    let message = format!(
+        "`type` is {}, which is no kind of tool",
+        words::shorten(&kind.to_string(), 80)
+    );
+    let help = format!(
+        "write one of {}",
+        KINDS.map(|kind| format!("`{kind}`")).join(", ")
+    );
+    let found = Found::error("unknown-value", span, message).help(help);
+    problem::placed(vec![found], text, 0).into_iter().next()
 }
 
 fn of_yaml(bytes: &[u8], stem: &str) -> (Option<Fields>, Vec<Problem>) {

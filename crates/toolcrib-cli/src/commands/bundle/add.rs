@@ -76,13 +76,14 @@ struct File {
 fn read(path: &Path) -> Result<File, CliError> {
     let shown = visible(&path.display().to_string()).into_owned();
     let bytes = source::read_file(path).map_err(|why| {
-        let (shown, why) = (text::shorten(&shown, 200), why.to_string());
+        let shown = text::shorten(&shown, 200);
         let why = why.trim_start_matches("it cannot be read: ");
         CliError::usage(format!("cannot read `{shown}`: {why}"))
             .with_hint("name `.json` or `.yaml` files of tools")
     })?;
     let name = path.file_name().and_then(|name| name.to_str());
     let known = name.and_then(|name| FileKind::of(name).or_else(|| FileKind::misnamed(name)));
+    refuse_bundle(&bytes, &shown)?;
     // What `toolcrib show --json` printed.
     let bytes = source::without_computed(&bytes).unwrap_or(bytes);
     let (kind, stem) = match (known, name) {
@@ -97,6 +98,18 @@ fn read(path: &Path) -> Result<File, CliError> {
         kind,
         bytes,
     })
+}
+
+/// The file in which a bundle says what it is looks like a tool without most of it.
+fn refuse_bundle(bytes: &[u8], shown: &str) -> Result<(), CliError> {
+    let fields = toolcrib::manifest::as_json(bytes).unwrap_or_default();
+    let has = |key: &str| fields.get(key).is_some();
+    if !has("slug") || !has("bundleID") || has("impl") || has("type") || has("argSchema") {
+        return Ok(());
+    }
+    let message = format!("`{shown}` is what a bundle says about itself, and no tool");
+    Err(CliError::usage(message)
+        .with_hint("name the tools; `toolcrib bundle export` and `import` take a whole bundle"))
 }
 
 fn is_error(problem: &Problem) -> bool {

@@ -114,7 +114,10 @@ fn exists(shown: &str) -> CliError {
 fn write(file: &Path, bytes: &[u8], overwrite: Overwrite) -> Result<(), CliError> {
     let shown = file.display().to_string();
     let failed = |error: std::io::Error| {
-        let message = format!("cannot write `{}`: {error}", visible(&shown));
+        // Which file it was written to before is nobody's business.
+        let why = error.to_string();
+        let why = why.split(" at path ").next().unwrap_or_default();
+        let message = format!("cannot write `{}`: {why}", visible(&shown));
         CliError::from(ToolError::new(ErrorCode::StorageError, message))
             .with_hint("name a place that can be written: `-o FILE`")
     };

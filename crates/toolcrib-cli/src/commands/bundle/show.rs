@@ -66,6 +66,13 @@ pub(super) fn show(args: &BundleArgs, global: &Global, output: &Output) -> Done 
         {
             output.say(&output.dim(&visible(&reason(entry, &why))));
         }
+        if listing.state(entry) == "shadowed"
+            && let Some(by) = crib.registry().shadower(entry)
+        {
+            let (name, by) = (entry.spec().name.as_str(), by.spec().reference());
+            let why = format!("`{name}` is `{by}`");
+            output.say(&output.dim(&visible(&reason(entry, &why))));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
