@@ -300,15 +300,18 @@ fn no_such(name: &SecretName, crib: &Crib) -> CliError {
 }
 
 fn as_json(entry: &SecretEntry) -> Value {
-    json!({
+    let mut document = json!({
         "name": entry.name.as_str(),
         "hash": entry.fingerprint,
         "hosts": entry.binding.hosts(),
         "bundles": entry.binding.bundles(),
-        "bundleIDs": entry.binding.ids(),
         "createdAt": entry.created_at,
         "modifiedAt": entry.modified_at,
-    })
+    });
+    if !entry.binding.ids().is_empty() {
+        document["bundleIDs"] = json!(entry.binding.ids());
+    }
+    document
 }
 
 fn binding_in_words(binding: &Binding) -> String {
