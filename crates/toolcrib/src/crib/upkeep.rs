@@ -228,7 +228,7 @@ impl Crib {
 }
 
 /// A slug for a bundle whose own cannot be had: the end of its id is what tells it from others.
-pub(super) fn stand_in(id: BundleId) -> Slug {
+fn stand_in(id: BundleId) -> Slug {
     let id = id.to_string();
     let end = &id[id.len().saturating_sub(12)..];
     Slug::parse(&format!("recovered-{end}")).expect("letters, digits and a dash")
