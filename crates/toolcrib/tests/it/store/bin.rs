@@ -4,14 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::Value;
 use toolcrib::store::{Look, Put, Store, StoreError, StoreOptions};
-use toolcrib::{BundleId, ErrorCode, Slug, ToolError, ToolId, ToolManifest, Version};
+use toolcrib::{BundleId, ErrorCode, ToolError, ToolId};
 
-use super::ground::{Ground, Home, acme, beta, binned};
+use super::ground::{Ground, Home, acme, binned};
 use super::view::View;
-use super::{bundle_id, draft, files_below, key, manifest, open, slug, tool_id};
+use super::{bundle_id, draft, key, manifest, open, tool_id};
 
 fn code(result: Result<(), StoreError>) -> ErrorCode {
     ToolError::from(result.unwrap_err()).code()

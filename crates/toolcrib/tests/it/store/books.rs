@@ -264,8 +264,7 @@ impl Books {
         }
         let others = |name: &&String| {
             let is_contested = |slug: &&str| **name == tool_name(slug, "v1");
-            !name.starts_with(&reinstalled().to_string())
-                && !CONTESTED.iter().any(|s| is_contested(&s))
+            !name.starts_with(&reinstalled().to_string()) && !CONTESTED.iter().any(is_contested)
         };
         for name in view.tools.keys().filter(others) {
             assert!(self.tools.contains_key(name), "nobody put {name}");

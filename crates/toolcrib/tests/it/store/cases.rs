@@ -1,21 +1,17 @@
 //! The cases STO-* and UNI-* of tests/cases/store-unicode.jsonl, as far as they are the store's. The file drives: a case that
 //! nobody here knows fails.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
-use toolcrib::store::{Look, Put, Store, StoreError, StoreOptions};
-use toolcrib::{BundleId, ErrorCode, Slug, ToolError, ToolId, ToolManifest, Version};
+use toolcrib::store::StoreError;
+use toolcrib::{Slug, ToolManifest, Version};
 
 use super::bin::{
     a_call_is_no_structural_change, a_clock_that_jumps_back_changes_nothing_that_was,
     nothing_changes_in_a_bundle_that_is_off_or_in_the_bin,
     the_reaper_takes_no_bundle_with_something_in_it,
 };
-use super::ground::{Ground, Home, acme, beta, binned};
+use super::ground::{Ground, Home, acme, beta};
 use super::view::View;
 use super::{bundle_id, draft, files_below, key, manifest, open, slug, tool_id};
 

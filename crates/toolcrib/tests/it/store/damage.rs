@@ -2,10 +2,7 @@
 //! until somebody has it set aside, and then the record can be put again.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 use std::time::Duration;
 
 use toolcrib::store::{Look, Store};
@@ -13,8 +10,8 @@ use toolcrib::{ErrorCode, ToolError};
 
 use super::ground::{Ground, Home, acme, beta};
 use super::view::View;
-use super::ways::{Damaging, SURE, change, change_field, link, picture, within};
-use super::{Dice, NOW, draft, key, manifest, open, options, scale, seed, tool_id};
+use super::ways::{SURE, picture, within};
+use super::{Dice, draft, key, manifest, open, scale, seed, tool_id};
 
 /// A file of the ground and what is out when it is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +29,7 @@ impl Which {
     }
 
     /// What is left of a view without it. The tools of a bundle that cannot be read are not looked at here.
-    fn without(self, mut view: View) -> View {
+    pub(super) fn without(self, mut view: View) -> View {
         match self {
             Which::Tool => {
                 view.tools.remove(&format!("{}/x@v1", acme()));
@@ -49,7 +46,13 @@ impl Which {
 }
 
 /// Opens a home, and checks that just this one file is out. Returns the store.
-fn assert_only_it_is_out(which: Which, home: &Home, file: &Path, whole: &View, how: &str) -> Store {
+pub(super) fn assert_only_it_is_out(
+    which: Which,
+    home: &Home,
+    file: &Path,
+    whole: &View,
+    how: &str,
+) -> Store {
     let before = picture(file);
     let path = home.path.clone();
     let store = within(Duration::from_secs(20), move || open(&path));

@@ -113,7 +113,7 @@ const IN_THE_WAY: &[Damaging] = &[
         symlink(path.file_name().unwrap(), path).unwrap();
     }),
     ("a link to a device", |path| {
-        symlink("/dev/zero", path).unwrap()
+        symlink("/dev/zero", path).unwrap();
     }),
     ("a pipe", |path| {
         let made = std::process::Command::new("mkfifo").arg(path).status();

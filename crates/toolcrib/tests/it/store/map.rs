@@ -2,15 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proptest::prelude::*;
-use serde_json::Value;
-use toolcrib::store::{BundleDraft, Install, Look, Put, Store, ToolKey};
-use toolcrib::{Bundle, BundleId, ErrorCode, ToolError, ToolManifest};
+use toolcrib::store::{BundleDraft, ToolKey};
+use toolcrib::{Bundle, BundleId, ErrorCode, ToolManifest};
 
 use super::bin::Clock;
-use super::ground::Home;
+use super::key;
 use super::view::View;
-use super::{bundle_id, key, manifest, scale, slug, tool_id};
 
 /// What there should be.
 #[derive(Debug, Clone, Default)]

@@ -1,16 +1,14 @@
 //! Two stores on one directory against a map in memory: whatever is done, by whichever of the two, both say and show what the
 //! map says, and each look tells exactly the way from what it told before to what is.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use proptest::prelude::*;
 use serde_json::Value;
 use toolcrib::store::{BundleDraft, Install, Look, Put, Store, ToolKey};
-use toolcrib::{Bundle, BundleId, ErrorCode, ToolError, ToolManifest};
+use toolcrib::{BundleId, ErrorCode, ToolError, ToolManifest};
 
 use super::bin::Clock;
 use super::ground::Home;
-use super::map::{Expected, Model, bundle_of, name_of};
+use super::map::{Expected, Model, bundle_of, modified, name_of};
 use super::view::View;
 use super::{bundle_id, key, manifest, scale, slug, tool_id};
 

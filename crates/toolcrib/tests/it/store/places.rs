@@ -3,18 +3,18 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
 use std::time::Duration;
 
 use toolcrib::store::{Look, Store};
 use toolcrib::{ErrorCode, ToolError};
 
+use super::damage::{Which, assert_only_it_is_out};
 use super::ground::{Ground, Home, acme, beta};
 use super::view::View;
-use super::ways::{Damaging, SURE, change, change_field, link, picture, within};
-use super::{Dice, NOW, draft, key, manifest, open, options, scale, seed, tool_id};
+use super::ways::{Damaging, SURE, change_field, within};
+use super::{NOW, key, manifest, open, options, tool_id};
 
 /// The lock file holds a counter that only speeds up looking. Reading never needs it; writing either works or says why.
 #[test]

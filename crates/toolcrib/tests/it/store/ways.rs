@@ -1,9 +1,8 @@
 //! Ways to damage a file: [`SURE`]; how it looks, and what must not hang on it.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
