@@ -192,9 +192,9 @@ fn write_durably(dir: &Path, name: &str, bytes: &[u8]) {
 fn following(crib: &Crib, other: &Store, bundle: BundleId, rounds: usize) {
     let (mut seeing, mut nothing) = (Vec::new(), Vec::new());
     for round in 0..rounds {
-        let name = format!("other_{round}");
+        let name = format!("other-{round}");
         other
-            .put_tool(manifest(bundle, &name.replace('_', "-")))
+            .put_tool(manifest(bundle, &name))
             .expect("it is stored");
         let time = timed(|| while crib.registry().find(&name).is_err() {});
         seeing.push(time.as_nanos() / 1000);
@@ -287,7 +287,7 @@ fn changing(crib: &Crib, bundle: BundleId, rounds: usize, targets: &mut Targets)
         store
             .put_tool(manifest(bundle, &slug))
             .expect("it is stored");
-        let name = slug.replace('-', "_");
+        let name = slug.clone();
         let start = Instant::now();
         crib.registry().find(&name).expect("it is there");
         finding.push(start.elapsed().as_micros());
@@ -393,8 +393,7 @@ fn manifest(bundle: BundleId, slug: &str) -> ToolManifest {
         "outputSchema": {"type": "object"},
         "impl": {
             "method": "GET",
-            "urlTemplate": "https://shop.example.com/v1/items/${item}",
-            "query": {"currency": "${currency}", "detail": "${detail}"},
+            "urlTemplate": "https://shop.example.com/v1/items/${item}?currency=${currency}&detail=${detail}",
             "headers": {"Accept": "application/json", "User-Agent": "Shop/${version}"},
             "timeoutMs": 10000, "successCodes": [200], "responseEncoding": "json", "extractExpr": "$.item",
         },
