@@ -246,7 +246,9 @@ fn searching(crib: &Crib, tools: usize, rounds: usize, targets: &mut Targets) {
         }),
         ("a misspelt name", |n| {
             let mut letters: Vec<char> = name(n).chars().collect();
-            letters.swap(1, 2);
+            // In the noun: words of three letters have to be right.
+            let noun = letters.iter().position(|c| *c == '-').unwrap_or_default();
+            letters.swap(noun + 2, noun + 3);
             letters.into_iter().collect()
         }),
     ];
