@@ -235,7 +235,8 @@ fn searching(crib: &Crib, tools: usize, rounds: usize, targets: &mut Targets) {
         .as_micros()),
         "ms",
     );
-    let kinds: [(&str, fn(usize) -> String); 5] = [
+    type Kind = (&'static str, fn(usize) -> String);
+    let kinds: [Kind; 5] = [
         ("a name", |n| name(n).replace('-', "_")),
         ("a prefix", |n| name(n)[..7].to_owned()),
         ("two words, most tools", |n| {

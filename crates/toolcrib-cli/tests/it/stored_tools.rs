@@ -467,7 +467,7 @@ fn tests_of_stored_tools_run_like_those_of_files() {
         .says("`hello` has no test `nope`");
     // One that fails says so, and how to see it.
     let shown = test.run(&["show", "acme/hello", "--json"]).json();
-    let mut tool = shown.clone();
+    let mut tool = shown;
     tool["slug"] = json!("wrong");
     tool["impl"]["tests"][0]["expected"]["output-contains"] = json!("something else");
     tool.as_object_mut().unwrap().shift_remove("name");

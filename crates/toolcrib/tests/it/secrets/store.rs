@@ -335,8 +335,8 @@ fn a_secret_of_a_bundle_is_not_for_another_that_takes_its_slug() {
         .unwrap();
     let again = SecretStore::at(home.path().join("secrets"));
     let to = target("api.example.test");
-    assert!(again.reveal(&name("KEY"), &asker(acme, true), &to).is_ok());
-    let error = again.reveal(&name("KEY"), &asker(other, false), &to);
+    assert!(again.reveal(&name("KEY"), asker(acme, true), &to).is_ok());
+    let error = again.reveal(&name("KEY"), asker(other, false), &to);
     let error = error.unwrap_err().to_string();
     assert!(error.contains("which is another one"), "{error}");
 }
