@@ -96,10 +96,14 @@ impl DurableDir {
         let path = path.as_ref();
         let name = last_component(path);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let is_link = |path: &Path| {
+            let there = rustix::fs::lstat(path).map(|stat| stat.st_mode);
+            there.is_ok_and(|mode| FileType::from_raw_mode(mode) == FileType::Symlink)
+        };
         let file = match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
             // Whoever put it there keeps the directory elsewhere: that nothing is in it is more than anybody knows.
-            Err(Errno::NOENT) if rustix::fs::lstat(path).is_ok() => {
+            Err(Errno::NOENT) if is_link(path) => {
                 let kind = io::ErrorKind::NotADirectory;
                 let error = io::Error::new(kind, "it is a link that leads nowhere");
                 return Err(StorageError::io("open", &name, error));

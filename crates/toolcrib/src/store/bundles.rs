@@ -14,7 +14,7 @@ use crate::model::names::{MAX_RUNES, Slug};
 
 impl Store {
     /// Makes a bundle, or replaces what it says about itself. Where there are tools of the id whose bundle's file is gone, it takes them in as
-    /// [`recover_bundle`](Self::recover_bundle) does: off, and imported.
+    /// [`recover_bundle`](Self::recover_bundle) does: off, and imported. An imported bundle that is off stays off.
     pub fn put_bundle(&self, id: BundleId, draft: BundleDraft) -> Result<Put, StoreError> {
         refuse_own_slug(&draft.slug)?;
         self.write(id, NoStore::Create, |session| {
@@ -42,8 +42,10 @@ impl Store {
                     if bundle != old {
                         bundle.modified_at = now.max(old.created_at).max(old.modified_at);
                     }
-                    // Switching is no structural change.
-                    bundle.is_enabled = draft.is_enabled;
+                    // Switching is no structural change. What came from elsewhere is switched on by switching, for which people are shown
+                    // what is in it.
+                    let may_be_on = old.is_enabled || !old.extra.contains_key(IMPORTED_AT);
+                    bundle.is_enabled = draft.is_enabled && may_be_on;
                     session.replace_bundle(&bundle)?;
                     Ok(Put::Replaced(bundle))
                 }

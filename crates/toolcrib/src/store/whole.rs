@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::files;
-use super::record::{StoredBundle, StoredTool};
+use super::record::{Damage, StoredBundle, StoredTool};
 use super::writing::Session;
 use super::{Store, StoreError};
 use crate::model::ids::BundleId;
@@ -64,9 +64,13 @@ impl Session<'_> {
         let shelf = self.shelf(id)?;
         self.refresh_all(&shelf, id)?;
         let whole = self.store.whole(id)?;
-        match whole.digest() == shown {
-            true => Ok(()),
-            false => Err(StoreError::BundleChanged {
+        if whole.digest() == shown {
+            return Ok(());
+        }
+        let damage = self.store.known().damage();
+        match damage.into_iter().find(|damage| damage.bundle == id) {
+            Some(Damage { file, reason, .. }) => Err(StoreError::Damaged { file, reason }),
+            None => Err(StoreError::BundleChanged {
                 slug: whole.stored.bundle.slug.clone(),
             }),
         }

@@ -22,7 +22,8 @@ fn installed(store: &Store) -> BundleId {
 
 #[test]
 fn a_bundle_is_switched_on_only_as_it_was_shown() {
-    let changes: [(&str, fn(&Place, &Store, BundleId)); 5] = [
+    type Change = (&'static str, fn(&Place, &Store, BundleId));
+    let changes: [Change; 5] = [
         ("replaced by another process", |_, other, id| {
             let tools = vec![tool(id, "a", "v1", "second"), tool(id, "b", "v1", "first")];
             other

@@ -94,7 +94,11 @@ const PROOFS: [(&str, &str, &str); 14] = [
     ),
     ("source/pins.rs", ONE, ""),
     // Who looks, and puts the number in the lock file right.
-    ("store/mod.rs", "store/follow.rs", "without_the_lock_file"),
+    (
+        "store/follow.rs",
+        "store/follow.rs",
+        "without_the_lock_file",
+    ),
     (
         "store/writing.rs",
         "store/crash.rs",
