@@ -17,6 +17,8 @@ fn words(text: &str) -> Vec<String> {
     let text: String = text.to_uppercase().to_lowercase().nfc().collect();
     let is_sign = |c: char| !c.is_alphanumeric() && !is_combining_mark(c);
     text.split(is_sign)
+        // A mark belongs to the letter before it; without one it is a sign.
+        .map(|word| word.trim_start_matches(is_combining_mark))
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
