@@ -169,7 +169,7 @@ fn show(grant: &Grant, output: &Output) {
     let fields = [
         ("allows", grant.shape.to_string()),
         ("scope", format!("{}{place}", scope_word(grant.scope))),
-        ("caller", caller_word(&grant.caller).to_owned()),
+        ("caller", caller_word(&grant.caller)),
         ("expires", format!("in {}", expires_in(grant))),
         ("used", uses(grant)),
         ("made", format!("{made} by {}{reason}", visible(&grant.by))),

@@ -223,11 +223,13 @@ fn word(name: &str) -> String {
 }
 
 /// Who calls, as a person reads it.
-fn caller_word(caller: &Caller) -> &'static str {
+fn caller_word(caller: &Caller) -> String {
     match caller {
-        Caller::Library => "a program",
-        Caller::Cli => "the command line",
-        Caller::Tool => "a tool",
+        Caller::Library => "a program".to_owned(),
+        Caller::Cli => "the command line".to_owned(),
+        Caller::Operator => "the operator, through the server".to_owned(),
+        Caller::Client(name) => format!("client `{}`", text::visible(name)),
+        Caller::Tool => "a tool".to_owned(),
     }
 }
 

@@ -17,16 +17,64 @@ use super::limits::{RequestLimits, as_millis};
 use super::text;
 
 /// Who calls.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+///
+/// Grants, questions and the ids that callers give are each caller's own. On the wire one word: `library`, `cli`, `operator`, `tool`,
+/// `client:NAME`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Caller {
     /// A program that embeds the library.
     #[default]
     Library,
     /// The command line.
     Cli,
+    /// Whoever runs the server, through it.
+    Operator,
+    /// A client of the server, by the name of its token.
+    Client(String),
     /// A tool, as a nested call.
     Tool,
+}
+
+impl std::fmt::Display for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Caller::Library => f.write_str("library"),
+            Caller::Cli => f.write_str("cli"),
+            Caller::Operator => f.write_str("operator"),
+            Caller::Client(name) => write!(f, "client:{name}"),
+            Caller::Tool => f.write_str("tool"),
+        }
+    }
+}
+
+impl std::str::FromStr for Caller {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "library" => Ok(Caller::Library),
+            "cli" => Ok(Caller::Cli),
+            "operator" => Ok(Caller::Operator),
+            "tool" => Ok(Caller::Tool),
+            _ => match word.strip_prefix("client:") {
+                Some(name) => Ok(Caller::Client(name.to_owned())),
+                None => Err(format!("unknown caller `{word}`")),
+            },
+        }
+    }
+}
+
+impl Serialize for Caller {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Caller {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        word.parse().map_err(serde::de::Error::custom)
+    }
 }
 
 /// What a person types while an interactive tool runs. Whichever program of the call runs at the time gets it, each piece once.
@@ -67,6 +115,8 @@ pub struct CallRequest {
     pub limits: RequestLimits,
     /// How long to wait for a person, if less than what is set.
     pub approval_wait: Option<Duration>,
+    /// The session it belongs to, for grants that last as long, if not the registry's.
+    pub session: Option<String>,
     /// Cancels the call from outside.
     pub cancel: Option<CancellationToken>,
     /// What a person types, for interactive tools.

@@ -129,6 +129,26 @@ error_codes! {
         "Toolcrib's own files could not be read or written." "`toolcrib doctor` looks at the home directory.";
     Usage "USAGE" 400 2 Protocol
         "The command or request is not one Toolcrib understands." "`toolcrib --help` shows the commands.";
+    Unauthenticated "UNAUTHENTICATED" 401 5 Protocol
+        "The server does not know who asks." "Send `Authorization: Bearer TOKEN`; the operator's token is in the file `token` of the home.";
+    Forbidden "FORBIDDEN" 403 5 Protocol
+        "Whoever asks may not do this." "Use the operator's token, or change the setting that the message names.";
+    NotFound "NOT_FOUND" 404 3 Protocol
+        "There is nothing at this address." "`/api/openapi.json` lists every route.";
+    MethodNotAllowed "METHOD_NOT_ALLOWED" 405 2 Protocol
+        "The address is there, but not for this method." "The header `Allow` lists the methods.";
+    Gone "GONE" 410 6 Protocol
+        "What was asked about is over." "Make the call again to be asked again.";
+    PayloadTooLarge "PAYLOAD_TOO_LARGE" 413 2 Protocol
+        "The request is larger than the server takes." "Send less, or raise the setting that the message names.";
+    UnsupportedMediaType "UNSUPPORTED_MEDIA_TYPE" 415 2 Protocol
+        "The body is not of a type that this route reads." "Send the `Content-Type` that the message names.";
+    Unprocessable "UNPROCESSABLE" 422 4 Protocol
+        "The request is well-formed, and cannot be carried out." "The details say what is wrong with it.";
+    RequestTimeout "REQUEST_TIMEOUT" 408 1 Protocol
+        "The request did not arrive in time." "Send it faster, or raise the setting that the message names.";
+    Unavailable "UNAVAILABLE" 503 1 Protocol
+        "The server is starting or stopping." "Try again in a moment.";
     Internal "INTERNAL" 500 70 ToolResult
         "A bug in Toolcrib." "Please report it with the message and what led to it.";
 }

@@ -13,6 +13,7 @@ mod made;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,6 +29,7 @@ pub use handle::CallHandle;
 pub(crate) use handle::Running;
 pub(crate) use made::MadeTool;
 use snapshot::Snapshot;
+pub use watch::{CallState, EventSubscription, RunningCall};
 
 use crate::approval::grants::{Grant, GrantRequest, Grants, Offer};
 use crate::approval::{ApprovalRequest, ApprovalResponse, Approver};
@@ -35,7 +37,7 @@ use crate::limits::Gate;
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::event::EventReader;
+use crate::model::event::{Event, EventReader};
 use crate::model::ids::{BundleId, CallId, ToolId};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::Outcome;
@@ -547,6 +549,49 @@ impl Registry {
     /// Outside a Tokio runtime.
     pub fn execute_async(&self, request: CallRequest) -> CallHandle {
         CallHandle::spawn(self.clone(), request)
+    }
+
+    /// The same, with another approver than the registry's; calls inside it ask the same one.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime.
+    pub fn execute_async_by(
+        &self,
+        request: CallRequest,
+        approver: Arc<dyn Approver>,
+    ) -> CallHandle {
+        let _ = (request, approver);
+        todo!()
+    }
+
+    /// The outermost calls that run or wait now, oldest first.
+    pub fn running(&self) -> Vec<RunningCall> {
+        todo!()
+    }
+
+    /// Where a call stands, by what is known here and in the home: running, or over with an outcome if that was kept (it is for ids
+    /// that callers gave). Calls that left nothing but a record are in the call log.
+    pub fn call_state(&self, id: &CallId) -> Result<Option<CallState>, ToolError> {
+        let _ = id;
+        todo!()
+    }
+
+    /// Calls a function for every event of every outermost call, except output and progress, for as long as the subscription is kept.
+    /// The call waits for it: it must not block.
+    #[must_use = "the subscription ends when it is dropped"]
+    pub fn on_event(
+        &self,
+        hook: impl Fn(&RunningCall, &Event) + Send + Sync + 'static,
+    ) -> EventSubscription {
+        let _ = hook;
+        todo!()
+    }
+
+    /// Waits until every call that has finished so far is written to the record: what is acknowledged after this survives the death of
+    /// the process.
+    pub async fn recorded(&self) {
+        todo!()
     }
 
     /// Says what a call would do, without doing it.

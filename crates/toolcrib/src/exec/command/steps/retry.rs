@@ -33,7 +33,9 @@ pub(super) fn is_worth_another(code: ErrorCode) -> bool {
         | ErrorCode::Conflict
         | ErrorCode::StorageError
         | ErrorCode::FileNotFound
-        | ErrorCode::FileExists => true,
+        | ErrorCode::FileExists
+        | ErrorCode::RequestTimeout
+        | ErrorCode::Unavailable => true,
         ErrorCode::ToolNotFound
         | ErrorCode::BundleNotFound
         | ErrorCode::CallNotFound
@@ -53,6 +55,14 @@ pub(super) fn is_worth_another(code: ErrorCode) -> bool {
         | ErrorCode::HostNotAllowed
         | ErrorCode::ReadOnly
         | ErrorCode::Usage
+        | ErrorCode::Unauthenticated
+        | ErrorCode::Forbidden
+        | ErrorCode::NotFound
+        | ErrorCode::MethodNotAllowed
+        | ErrorCode::Gone
+        | ErrorCode::PayloadTooLarge
+        | ErrorCode::UnsupportedMediaType
+        | ErrorCode::Unprocessable
         | ErrorCode::Internal => false,
     }
 }

@@ -1,0 +1,9 @@
+//! Who asks, and from where: tokens, clients, `Host` and `Origin`.
+
+mod clients;
+mod hosts;
+mod tokens;
+
+pub use clients::{Client, Clients, ClientsError, NewClient};
+pub use hosts::Hosts;
+pub use tokens::{Principal, TokenError, Tokens};

@@ -1,0 +1,19 @@
+//! The whole of Toolcrib over HTTP.
+//!
+//! [`Api`] answers one request; it knows nothing of sockets, so that tests, benchmarks and other servers can hand it requests directly.
+//! [`listen`] brings it to the network: an accept loop of our own with caps and deadlines. [`client`] is the other end, for the command line.
+//!
+//! Invariants: every route is in one table ([`routes`]), which says who may use it, what it takes and what it answers; the router, the
+//! check of tokens, `openapi.json` and the page of documentation all read that table. Handlers hold no policy: a call goes to
+//! [`Registry::execute`](toolcrib::Registry::execute_async) like every other.
+
+pub mod api;
+pub mod auth;
+pub mod client;
+pub mod listen;
+pub mod observe;
+pub mod openapi;
+pub mod routes;
+pub mod running;
+
+pub use api::{Api, ApiOptions};

@@ -1,0 +1,8 @@
+//! What is allowed without asking: `/api/grants`.
+
+use crate::api::Route;
+
+/// The routes of this topic.
+pub(crate) fn routes() -> Vec<Route> {
+    Vec::new()
+}

@@ -1,0 +1,8 @@
+//! Rules: `/api/rules`.
+
+use crate::api::Route;
+
+/// The routes of this topic.
+pub(crate) fn routes() -> Vec<Route> {
+    Vec::new()
+}

@@ -1,0 +1,8 @@
+//! Names of secrets: `/api/secrets`.
+
+use crate::api::Route;
+
+/// The routes of this topic.
+pub(crate) fn routes() -> Vec<Route> {
+    Vec::new()
+}

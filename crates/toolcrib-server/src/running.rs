@@ -1,0 +1,1 @@
+//! Which servers serve a home: one small file each in `state/servers/`, locked while its server lives.
