@@ -1,0 +1,4 @@
+//! The server by its routes, in this process: requests go to [`toolcrib_server::Api`] as they would come from a socket.
+
+mod harness;
+mod health;
