@@ -9,7 +9,6 @@ mod route;
 
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
 use toolcrib::Crib;
 
 pub use asked::{Asked, PathValues, Peer, Query, RequestId};
@@ -55,8 +54,6 @@ pub(crate) struct Inner {
     pub(crate) hub: Hub,
     /// Places for calls, shared out fairly among clients.
     pub(crate) gate: Gate,
-    /// Cancelled when the server stops.
-    pub(crate) stopping: CancellationToken,
 }
 
 impl Api {
@@ -70,14 +67,8 @@ impl Api {
             observer: options.observer,
             max_body_bytes: options.max_body_bytes,
             routes: Routes::all(),
-            stopping: CancellationToken::new(),
             crib,
         }))
-    }
-
-    /// Cancelled when the server stops: it is not ready from then on, takes no new calls, and streams end.
-    pub fn stopping(&self) -> &CancellationToken {
-        &self.0.stopping
     }
 
     /// The crib behind it.
