@@ -9,6 +9,7 @@ mod route;
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use toolcrib::Crib;
 
 pub use asked::{Asked, PathValues, Peer, Query, RequestId};
@@ -54,6 +55,8 @@ pub(crate) struct Inner {
     pub(crate) hub: Hub,
     /// Places for calls, shared out fairly among clients.
     pub(crate) gate: Gate,
+    /// Cancelled when the server stops: streams end then.
+    pub(crate) stopping: CancellationToken,
 }
 
 impl Api {
@@ -67,6 +70,7 @@ impl Api {
             observer: options.observer,
             max_body_bytes: options.max_body_bytes,
             routes: Routes::all(),
+            stopping: CancellationToken::new(),
             crib,
         }))
     }
@@ -74,5 +78,10 @@ impl Api {
     /// The crib behind it.
     pub fn crib(&self) -> &Arc<Crib> {
         &self.0.crib
+    }
+
+    /// Cancelled by whoever stops the server: streams end then, so that their connections can be closed.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.0.stopping
     }
 }
