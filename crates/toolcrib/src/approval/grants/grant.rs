@@ -59,6 +59,9 @@ pub struct GrantRequest {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The session it lasts as long as, if not that of whoever calls. Never part of an answer: a question is of one session.
+    #[serde(skip)]
+    pub session: Option<String>,
 }
 
 impl GrantRequest {
@@ -75,6 +78,7 @@ impl GrantRequest {
             expires_in_ms: None,
             max_uses: None,
             reason: None,
+            session: None,
         }
     }
 
