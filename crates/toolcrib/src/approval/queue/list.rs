@@ -1,7 +1,7 @@
 //! What is in the queue: [`Listing`], [`Queued`].
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::ApprovalQueue;
@@ -19,7 +19,7 @@ use crate::storage::{DurableDir, StorageError};
 const MIN_PART: usize = 4;
 
 /// Where a question stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It can be answered.
@@ -61,7 +61,7 @@ impl Status {
 }
 
 /// A question and where it stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Queued {
     /// The question.
@@ -72,15 +72,15 @@ pub struct Queued {
     /// Whether somebody waits for the answer. If not, the caller is gone, and the same call made again takes the answer up.
     pub waiting: bool,
     /// How long it can still be answered, or used, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining_ms: Option<u64>,
     /// The answer, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
 
 /// Who decided what.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// Yes or no.
@@ -88,10 +88,10 @@ pub struct Answer {
     /// Who.
     pub by: String,
     /// What they said.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The arguments they chose instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_args: Option<JsonObject>,
     /// When.
     pub at: Timestamp,
