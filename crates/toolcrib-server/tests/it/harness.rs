@@ -32,6 +32,18 @@ impl Scene {
 
     /// With other options for the crib.
     pub(crate) fn with(change: impl FnOnce(CribOptions) -> CribOptions) -> Self {
+        Scene::with_both(change, |options| options)
+    }
+
+    /// With other options for the API.
+    pub(crate) fn with_api(change: impl FnOnce(ApiOptions) -> ApiOptions) -> Self {
+        Scene::with_both(|options| options, change)
+    }
+
+    fn with_both(
+        change: impl FnOnce(CribOptions) -> CribOptions,
+        change_api: impl FnOnce(ApiOptions) -> ApiOptions,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (home, work) = (directory.path().join("home"), directory.path().join("work"));
         std::fs::create_dir(&home).unwrap();
@@ -47,7 +59,7 @@ impl Scene {
         let crib = Arc::new(change(options).open().unwrap());
         let clients = Clients::of_home(&home);
         let tokens = Tokens::open(&home, Some(OPERATOR.to_owned()), clients).unwrap();
-        let api = Api::new(Arc::clone(&crib), ApiOptions::new(tokens));
+        let api = Api::new(Arc::clone(&crib), change_api(ApiOptions::new(tokens)));
         api.set_stage(Stage::Ready);
         Scene {
             api,

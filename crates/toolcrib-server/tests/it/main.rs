@@ -3,3 +3,7 @@
 mod client;
 mod harness;
 mod health;
+mod hosts;
+mod kernel;
+mod table;
+mod tokens;
