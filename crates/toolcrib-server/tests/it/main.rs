@@ -5,5 +5,6 @@ mod harness;
 mod health;
 mod hosts;
 mod kernel;
+mod strict_json;
 mod table;
 mod tokens;
