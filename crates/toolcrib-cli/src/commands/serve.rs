@@ -88,6 +88,7 @@ async fn run(
         },
         observer: Observer::default(),
         max_body_bytes: settings.max_body_bytes,
+        body_timeout: settings.body_timeout,
     };
     let api = Api::new(Arc::clone(&crib), options);
     let announced = Servers::of_home(crib.home()).announce(&RunningServer {
