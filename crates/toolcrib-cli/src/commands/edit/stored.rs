@@ -60,7 +60,7 @@ pub(super) fn edit(
         }
         let saved = copy.read()?;
         if saved == task.before {
-            return task.unchanged(entry, record, crib, output);
+            return task.unchanged(entry, crib, output);
         }
         match task.read(&saved, crib, output) {
             Some(manifest) => break manifest,
