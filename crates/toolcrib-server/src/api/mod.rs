@@ -24,7 +24,7 @@ pub use route::{
 use crate::auth::{Hosts, Tokens};
 use crate::observe::Observer;
 use crate::routes::Routes;
-use crate::routes::calls::{self, Gate};
+use crate::routes::calls::Gate;
 use crate::routes::events::Hub;
 
 /// How to make an [`Api`].
@@ -64,7 +64,7 @@ impl Api {
     pub fn new(crib: Arc<Crib>, options: ApiOptions) -> Self {
         Api(Arc::new(Inner {
             hub: Hub::of(&crib),
-            gate: calls::gate_of(&crib),
+            gate: Gate::of(&crib),
             tokens: options.tokens,
             hosts: options.hosts,
             observer: options.observer,
