@@ -10,6 +10,7 @@ pub mod events;
 pub mod grants;
 pub mod health;
 pub mod invoke;
+mod paging;
 pub mod rules;
 pub mod secrets;
 pub mod stats;
