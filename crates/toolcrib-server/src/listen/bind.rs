@@ -74,7 +74,8 @@ pub(super) fn unix(path: &Path) -> Result<(UnixListener, SocketFile), ListenErro
     let directory = Directory::of(path).map_err(failed)?;
     if let Some(stat) = directory.look().map_err(failed)? {
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket {
-            let why = "there is a file of this name that is no socket; remove it or choose another name";
+            let why =
+                "there is a file of this name that is no socket; remove it or choose another name";
             return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, why)));
         }
         if is_live(path) {

@@ -127,4 +127,3 @@ impl http_body::Body for Answering {
         self.body.size_hint()
     }
 }
-

@@ -215,8 +215,7 @@ async fn accept_unix(
             Ok((socket, _)) => {
                 let place: Option<Place> = connections.place();
                 if let Some(place) = place {
-                    let serving =
-                        connection::serve(socket, Peer::Local, None, place, api.clone());
+                    let serving = connection::serve(socket, Peer::Local, None, place, api.clone());
                     tokio::spawn(serving);
                 } else {
                     let _ = socket.try_write(FULL.as_bytes());
