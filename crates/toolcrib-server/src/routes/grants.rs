@@ -216,12 +216,20 @@ fn caller_of(body: &GrantBody, asked: &Asked) -> Result<Caller, Refusal> {
         Ok(Caller::Tool) => Err(Refusal::usage(
             "calls that a tool makes are granted along with the question about one of them",
         )),
+        Ok(Caller::Client(name)) if !is_client_name(&name) => Err(Refusal::usage(
+            "the name of a client has 1 to 64 letters, digits, `.`, `_` and `-`",
+        )),
         Ok(caller) => Ok(caller),
         Err(_) => Err(Refusal::usage(format!(
             "`{}` is no caller; there are `operator`, `cli`, `library` and `client:NAME`",
             text::shorten(word, 80)
         ))),
     }
+}
+
+fn is_client_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
 async fn show(api: Api, asked: Asked) -> Answer {

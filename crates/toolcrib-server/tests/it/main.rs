@@ -1,4 +1,6 @@
 //! The server by its routes, in this process: requests go to [`toolcrib_server::Api`] as they would come from a socket.
 
+mod approvals;
+mod grants;
 mod harness;
 mod health;
