@@ -75,7 +75,10 @@ impl Documented {
         let all: Vec<(usize, &Operation)> = self.operations.iter().enumerate().collect();
         let mut fitting: Vec<&(usize, &Operation)> = all.iter().filter(matching).collect();
         // `/tools/search` before `/tools/{…}`.
-        let fewest = fitting.iter().map(|(_, o)| o.path.matches('{').count()).min();
+        let fewest = fitting
+            .iter()
+            .map(|(_, o)| o.path.matches('{').count())
+            .min();
         fitting.retain(|(_, o)| Some(o.path.matches('{').count()) == fewest);
         match fitting.iter().find(|(_, o)| o.method == method) {
             Some((number, _)) => Found::Operation(*number),
@@ -130,7 +133,10 @@ impl Documented {
             });
             made.clone()
         };
-        match validator.as_ref().and_then(|validator| validator.iter_errors(&value).next()) {
+        match validator
+            .as_ref()
+            .and_then(|validator| validator.iter_errors(&value).next())
+        {
             None => Ok(()),
             Some(error) => Err(format!(
                 "the body does not fit its schema: {error} at `{}`",
@@ -145,7 +151,11 @@ impl Documented {
             .map_err(|error| format!("the body is no JSON: {error}"))?;
         let code = value["error"]["code"].as_str().unwrap_or_default();
         let known = toolcrib::ErrorCode::from_wire(code);
-        match (value["ok"] == json!(false), known, value["error"]["message"].as_str()) {
+        match (
+            value["ok"] == json!(false),
+            known,
+            value["error"]["message"].as_str(),
+        ) {
             (true, Some(code), Some(_)) if code.http_status() == status => Ok(()),
             _ => Err(format!("not the error of a {status}: {value}")),
         }

@@ -40,13 +40,14 @@ impl Sent {
 
     /// The request, or `None` if the HTTP library would refuse it before the server saw it.
     pub(super) fn request(&self) -> Option<Request<Full<Bytes>>> {
-        let mut request =
-            Request::new(Full::new(self.body.clone().unwrap_or_default().into()));
+        let mut request = Request::new(Full::new(self.body.clone().unwrap_or_default().into()));
         *request.method_mut() = Method::from_bytes(self.method.as_bytes()).ok()?;
         *request.uri_mut() = Uri::from_maybe_shared(self.target()).ok()?;
         for (name, value) in &self.headers {
             let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-            request.headers_mut().append(name, HeaderValue::from_bytes(value).ok()?);
+            request
+                .headers_mut()
+                .append(name, HeaderValue::from_bytes(value).ok()?);
         }
         Some(request)
     }
