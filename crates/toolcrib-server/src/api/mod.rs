@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use toolcrib::Crib;
 
 pub use asked::{Asked, PathValues, Peer, Query, RequestId};
@@ -31,7 +32,7 @@ pub use route::{
 use crate::auth::{Hosts, Tokens};
 use crate::observe::Observer;
 use crate::routes::Routes;
-use crate::routes::calls::Gate;
+use crate::routes::calls::{self, Gate};
 use crate::routes::events::Hub;
 
 /// How to make an [`Api`].
@@ -91,6 +92,8 @@ pub(crate) struct Inner {
     pub(crate) hub: Hub,
     /// Places for calls, shared out fairly among clients.
     pub(crate) gate: Gate,
+    /// Cancelled when the server stops: streams end then.
+    pub(crate) stopping: CancellationToken,
 }
 
 impl Api {
@@ -103,7 +106,7 @@ impl Api {
         options.observer.attach(&crib, &routes);
         Api(Arc::new(Inner {
             hub: Hub::of(&crib),
-            gate: Gate::of(&crib),
+            gate: calls::gate_of(&crib),
             tokens: options.tokens,
             hosts: options.hosts,
             observer: options.observer,
@@ -111,6 +114,7 @@ impl Api {
             body_timeout: options.body_timeout,
             stage: AtomicU8::new(Stage::Starting as u8),
             routes,
+            stopping: CancellationToken::new(),
             crib,
         }))
     }
@@ -137,5 +141,10 @@ impl Api {
     /// The crib behind it.
     pub fn crib(&self) -> &Arc<Crib> {
         &self.0.crib
+    }
+
+    /// Cancelled by whoever stops the server: streams end then, so that their connections can be closed.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.0.stopping
     }
 }

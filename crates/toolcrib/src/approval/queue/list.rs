@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::ApprovalQueue;
@@ -20,7 +20,7 @@ use crate::storage::{DurableDir, StorageError};
 const MIN_PART: usize = 4;
 
 /// Where a question stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "ApprovalStatus")]
 pub enum Status {
@@ -63,7 +63,7 @@ impl Status {
 }
 
 /// A question and where it stands.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Approval")]
 pub struct Queued {
@@ -75,15 +75,15 @@ pub struct Queued {
     /// Whether somebody waits for the answer. If not, the caller is gone, and the same call made again takes the answer up.
     pub waiting: bool,
     /// How long it can still be answered, or used, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining_ms: Option<u64>,
     /// The answer, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
 
 /// Who decided what.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ApprovalAnswer")]
 pub struct Answer {
@@ -92,10 +92,10 @@ pub struct Answer {
     /// Who.
     pub by: String,
     /// What they said.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The arguments they chose instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_args: Option<JsonObject>,
     /// When.
     #[schemars(with = "String")]
