@@ -1,6 +1,9 @@
 //! The server by its routes, in this process: requests go to [`toolcrib_server::Api`] as they would come from a socket.
 
+mod approvals;
 mod client;
+mod fuzz;
+mod grants;
 mod harness;
 mod health;
 mod listen;
