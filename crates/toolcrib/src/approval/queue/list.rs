@@ -1,6 +1,7 @@
 //! What is in the queue: [`Listing`], [`Queued`].
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -19,8 +20,9 @@ use crate::storage::{DurableDir, StorageError};
 const MIN_PART: usize = 4;
 
 /// Where a question stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ApprovalStatus")]
 pub enum Status {
     /// It can be answered.
     Pending,
@@ -61,8 +63,9 @@ impl Status {
 }
 
 /// A question and where it stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Approval")]
 pub struct Queued {
     /// The question.
     #[serde(flatten)]
@@ -80,8 +83,9 @@ pub struct Queued {
 }
 
 /// Who decided what.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ApprovalAnswer")]
 pub struct Answer {
     /// Yes or no.
     pub approved: bool,
@@ -94,6 +98,7 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_args: Option<JsonObject>,
     /// When.
+    #[schemars(with = "String")]
     pub at: Timestamp,
 }
 
@@ -109,8 +114,9 @@ pub struct Listing {
 }
 
 /// A file that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DamagedFile")]
 pub struct Damaged {
     /// Its name.
     pub file: String,
