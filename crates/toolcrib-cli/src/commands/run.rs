@@ -19,7 +19,7 @@ use toolcrib::approval::ApprovalRequest;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Source;
 use toolcrib::{
-    CallRequest, Caller, Crib, ErrorCode, EventKind, Outcome, OutputStream, ToolError, ToolSpec,
+    CallRequest, Caller, Crib, EventKind, Outcome, OutputStream, ToolSpec,
 };
 use toolcrib_server::client::ClientError;
 

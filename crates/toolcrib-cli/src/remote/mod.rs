@@ -91,7 +91,7 @@ fn home(global: &Global) -> Option<PathBuf> {
     global
         .home
         .clone()
-        .or_else(|| Surroundings::current().home().ok())
+        .or_else(|| Surroundings::of_process().home().ok())
 }
 
 /// The token to show a server: `TOOLCRIB_TOKEN`, or the home's own where the server is one of this home or a socket of this user.

@@ -64,8 +64,8 @@ impl Questions for ServersQuestions {
         response: ApprovalResponse,
     ) -> Result<(), Unanswered> {
         let body = answer_body(&request.args_digest, &response);
-        let work = self.client.post(&path(&request.id), &body);
-        match self.runtime.block_on(work) {
+        let path = path(&request.id);
+        match self.runtime.block_on(self.client.post(&path, &body)) {
             Ok(_) => Ok(()),
             Err(ClientError::Refused { status, error }) => Err(match status {
                 404 | 410 => Unanswered::Settled,
