@@ -80,12 +80,12 @@ async fn run(
     let has_file = given.is_none();
     let tokens = Tokens::open(crib.home(), given, Clients::of_home(crib.home()))
         .map_err(|error| CliError::usage(error.to_string()))?;
+    let (hosts, origins) = (settings.hosts.clone(), settings.origins.clone());
+    let hosts = Hosts::new(hosts, origins, server.address())
+        .map_err(|error| CliError::usage(error.to_string()))?;
     let options = ApiOptions {
         tokens,
-        hosts: Hosts {
-            hosts: settings.hosts.clone(),
-            origins: settings.origins.clone(),
-        },
+        hosts,
         observer: Observer::default(),
         max_body_bytes: settings.max_body_bytes,
         body_timeout: settings.body_timeout,

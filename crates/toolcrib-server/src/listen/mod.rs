@@ -26,7 +26,7 @@ pub use stop::Stopping;
 pub use tls::Tls;
 
 use crate::Api;
-use crate::api::Peer;
+use crate::api::{Peer, Stage};
 use bind::SocketFile;
 use connections::{Connections, Place};
 
@@ -157,6 +157,7 @@ impl Server {
     /// Answers until it is told to stop, and then until everything has ended.
     pub async fn serve(self, api: Api, stopping: Stopping) {
         let connections = Connections::new(self.limits);
+        api.set_stage(Stage::Ready);
         let listening = async {
             let tcp = accept_tcp(self.tcp, self.tls, &connections, &api);
             let unix = accept_unix(self.unix, &connections, &api);
@@ -228,7 +229,7 @@ async fn accept_unix(
 const FULL: &str = concat!(
     "HTTP/1.1 503 Service Unavailable\r\n",
     "content-type: application/json\r\n",
-    "content-length: 114\r\n",
+    "content-length: 113\r\n",
     "retry-after: 1\r\n",
     "connection: close\r\n\r\n",
     r#"{"ok":false,"error":{"code":"UNAVAILABLE","message":"every connection is busy (`server.maxConnections`); retry"}}"#,
