@@ -59,6 +59,8 @@ pub(crate) struct Inner {
 impl Api {
     /// An API of this crib.
     pub fn new(crib: Arc<Crib>, options: ApiOptions) -> Self {
+        let routes = Routes::all();
+        options.observer.attach(&crib, &routes);
         Api(Arc::new(Inner {
             hub: Hub::of(&crib),
             gate: Gate::of(&crib),
@@ -66,7 +68,7 @@ impl Api {
             hosts: options.hosts,
             observer: options.observer,
             max_body_bytes: options.max_body_bytes,
-            routes: Routes::all(),
+            routes,
             crib,
         }))
     }
