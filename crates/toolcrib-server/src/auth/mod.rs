@@ -5,5 +5,5 @@ mod hosts;
 mod tokens;
 
 pub use clients::{Client, Clients, ClientsError, NewClient};
-pub use hosts::Hosts;
+pub use hosts::{Hosts, Welcome};
 pub use tokens::{Principal, TokenError, Tokens};

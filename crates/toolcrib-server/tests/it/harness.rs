@@ -11,9 +11,8 @@ use tempfile::TempDir;
 use toolcrib::config::Surroundings;
 use toolcrib::crib::Approvals;
 use toolcrib::{Crib, CribOptions};
-use toolcrib_server::api::{Body, Peer};
-use toolcrib_server::auth::{Clients, Hosts, Tokens};
-use toolcrib_server::observe::Observer;
+use toolcrib_server::api::{Body, Peer, Stage};
+use toolcrib_server::auth::{Clients, Tokens};
 use toolcrib_server::{Api, ApiOptions};
 
 /// The operator's token in tests.
@@ -48,14 +47,10 @@ impl Scene {
         let crib = Arc::new(change(options).open().unwrap());
         let clients = Clients::of_home(&home);
         let tokens = Tokens::open(&home, Some(OPERATOR.to_owned()), clients).unwrap();
-        let options = ApiOptions {
-            tokens,
-            hosts: Hosts::default(),
-            observer: Observer::default(),
-            max_body_bytes: 4 * 1024 * 1024,
-        };
+        let api = Api::new(Arc::clone(&crib), ApiOptions::new(tokens));
+        api.set_stage(Stage::Ready);
         Scene {
-            api: Api::new(Arc::clone(&crib), options),
+            api,
             crib,
             directory,
         }

@@ -1,4 +1,5 @@
 //! The server by its routes, in this process: requests go to [`toolcrib_server::Api`] as they would come from a socket.
 
+mod client;
 mod harness;
 mod health;

@@ -2,6 +2,7 @@
 
 mod places;
 mod rules;
+mod server;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 pub use places::{NoHome, NoWorkspace, Surroundings};
 pub use rules::load_rules;
+pub use server::{AccessLog, Certificate, ServerSettings, TelemetrySettings};
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
 use crate::approval::QueueOptions;

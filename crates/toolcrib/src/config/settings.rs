@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::server;
 use crate::egress::{AllowedHosts, EgressOptions, Target};
 use crate::model::limits::{Limits, MB};
 use crate::model::text;
@@ -49,6 +50,16 @@ pub enum Kind {
     Url,
     /// The name of a secret, or nothing.
     Secret,
+    /// Yes or no.
+    Switch,
+    /// An address to listen on.
+    Listen,
+    /// A list of names that the server itself goes by.
+    OwnHosts,
+    /// A list of origins of web pages.
+    Origins,
+    /// A name of letters, digits, `.`, `_` and `-`.
+    Name,
 }
 
 /// What a project's own file may do: a cloned repository must not loosen anything.
@@ -352,6 +363,161 @@ pub static SETTINGS: &[Setting] = &[
         project: ProjectMay::NotSet,
         effect: "How large the call log may grow before its oldest files are removed.",
     },
+    Setting {
+        key: "server.addr",
+        kind: Kind::Listen,
+        default: || json!(server::DEFAULT_ADDR),
+        project: ProjectMay::NotSet,
+        effect: "Where `toolcrib serve` listens: an address and a port; port 0 takes a free one. One that is not of this machine alone needs `server.certificate`, or `server.plaintext`.",
+    },
+    Setting {
+        key: "server.socket",
+        kind: Kind::Path,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "A unix socket to listen on as well, an absolute path; only its owner can connect. Unset: none.",
+    },
+    Setting {
+        key: "server.hosts",
+        kind: Kind::OwnHosts,
+        default: || json!([]),
+        project: ProjectMay::NotSet,
+        effect: "Names that the server goes by, besides `localhost` and the address it listens on: `crib.example.com`, or `crib.example.com:8443` where the port is another than that. A request to any other name is refused, so that a web page cannot reach the server by a name of its own.",
+    },
+    Setting {
+        key: "server.origins",
+        kind: Kind::Origins,
+        default: || json!([]),
+        project: ProjectMay::NotSet,
+        effect: "Web pages of other origins that may use the server from a browser, such as `https://app.example.com`; they need a token as everybody does.",
+    },
+    Setting {
+        key: "server.certificate",
+        kind: Kind::Path,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "A file with the certificate of the server and those above it (PEM), an absolute path. With it, and `server.key`, the server speaks TLS.",
+    },
+    Setting {
+        key: "server.key",
+        kind: Kind::Path,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "The file with the private key of the certificate (PEM), an absolute path.",
+    },
+    Setting {
+        key: "server.plaintext",
+        kind: Kind::Switch,
+        default: || json!(false),
+        project: ProjectMay::NotSet,
+        effect: "Whether the server may listen without TLS on an address that others can reach. Tokens and all arguments can be read on the way then: only behind something that speaks TLS.",
+    },
+    Setting {
+        key: "server.maxConnections",
+        kind: Kind::Integer {
+            min: 1,
+            max: 1_000_000,
+        },
+        default: || json!(10_000),
+        project: ProjectMay::NotSet,
+        effect: "How many connections the server has at once; further ones wait to be accepted.",
+    },
+    Setting {
+        key: "server.maxStreams",
+        kind: Kind::Integer {
+            min: 1,
+            max: 1_000_000,
+        },
+        default: || json!(1000),
+        project: ProjectMay::NotSet,
+        effect: "How many streams of events the server sends at once; one more is `RATE_LIMITED`.",
+    },
+    Setting {
+        key: "server.maxBodyBytes",
+        kind: BYTES,
+        default: || json!(4 * MB),
+        project: ProjectMay::NotSet,
+        effect: "How long the body of a request may be. Bundles that are imported have a limit of their own.",
+    },
+    Setting {
+        key: "server.headerTimeoutMs",
+        kind: MILLISECONDS,
+        default: || json!(10_000),
+        project: ProjectMay::NotSet,
+        effect: "How long a client may take for the head of a request, and for the TLS handshake, in milliseconds.",
+    },
+    Setting {
+        key: "server.bodyTimeoutMs",
+        kind: MILLISECONDS,
+        default: || json!(30_000),
+        project: ProjectMay::NotSet,
+        effect: "How long a client may take for the body of a request, in milliseconds.",
+    },
+    Setting {
+        key: "server.idleTimeoutMs",
+        kind: MILLISECONDS,
+        default: || json!(75_000),
+        project: ProjectMay::NotSet,
+        effect: "How long a connection may wait for its next request, in milliseconds.",
+    },
+    Setting {
+        key: "server.writeTimeoutMs",
+        kind: MILLISECONDS,
+        default: || json!(30_000),
+        project: ProjectMay::NotSet,
+        effect: "How long a client may take nothing of what is sent to it before its connection is closed, in milliseconds.",
+    },
+    Setting {
+        key: "server.maxCalls",
+        kind: Kind::Integer {
+            min: 1,
+            max: 100_000,
+        },
+        default: || json!(256),
+        project: ProjectMay::NotSet,
+        effect: "How many calls of clients run at once; further ones wait, and clients take turns.",
+    },
+    Setting {
+        key: "server.maxWaiting",
+        kind: Kind::Integer {
+            min: 0,
+            max: 1_000_000,
+        },
+        default: || json!(1024),
+        project: ProjectMay::NotSet,
+        effect: "How many calls of one client may wait for their turn; one more is `RATE_LIMITED`.",
+    },
+    Setting {
+        key: "server.shutdownMs",
+        kind: Kind::Integer {
+            min: 0,
+            max: 3600 * 1000,
+        },
+        default: || json!(10_000),
+        project: ProjectMay::NotSet,
+        effect: "How long a server that is stopped lets running calls finish before it cancels them, in milliseconds.",
+    },
+    Setting {
+        key: "server.accessLog",
+        kind: Kind::Choice(&["text", "json", "off"]),
+        default: || json!("text"),
+        project: ProjectMay::NotSet,
+        effect: "How each request is logged to standard error: a line to read, a line of JSON, or not at all. Tokens, arguments and queries are in neither.",
+    },
+    Setting {
+        key: "telemetry.endpoint",
+        kind: Kind::Url,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "An OpenTelemetry collector that the server sends traces to by OTLP over HTTP, such as `http://localhost:4318`; it needs no entry in `allowedHosts`. Unset: none are sent.",
+    },
+    Setting {
+        key: "telemetry.service",
+        kind: Kind::Name,
+        default: || json!("toolcrib"),
+        project: ProjectMay::NotSet,
+        effect: "The name of the service in traces.",
+    },
 ];
 
 impl Setting {
@@ -421,6 +587,18 @@ impl Setting {
                 Err(error) => Err(format!("must be the name of a secret: {error}")),
             },
             (Kind::Secret, _) => Err("must be the name of a secret".to_owned()),
+            (Kind::Switch, Value::Bool(_)) => Ok(value),
+            (Kind::Switch, _) => Err("must be true or false".to_owned()),
+            (Kind::Listen, Value::String(text)) => {
+                server::listen_address(text).map(|address| json!(address.to_string()))
+            }
+            (Kind::Listen, _) => Err(server::NO_ADDRESS.to_owned()),
+            (Kind::OwnHosts, _) => list(&value, "hosts", server::own_host),
+            (Kind::Origins, _) => list(&value, "origins", server::origin),
+            (Kind::Name, Value::String(name)) if is_name(name) => Ok(value),
+            (Kind::Name, _) => {
+                Err("must be a name of 1 to 64 letters, digits, `.`, `_` and `-`".to_owned())
+            }
         }
     }
 
@@ -431,8 +609,19 @@ impl Setting {
                 Ok(number) => json!(number),
                 Err(_) => json!(text),
             },
-            Kind::Path | Kind::Choice(_) | Kind::Proxy | Kind::Url | Kind::Secret => json!(text),
-            Kind::Words | Kind::Hosts | Kind::HostNames => text
+            Kind::Switch => match text.trim() {
+                "true" => json!(true),
+                "false" => json!(false),
+                other => json!(other),
+            },
+            Kind::Path
+            | Kind::Choice(_)
+            | Kind::Proxy
+            | Kind::Url
+            | Kind::Secret
+            | Kind::Listen
+            | Kind::Name => json!(text),
+            Kind::Words | Kind::Hosts | Kind::HostNames | Kind::OwnHosts | Kind::Origins => text
                 .split(',')
                 .map(str::trim)
                 .filter(|word| !word.is_empty())
@@ -526,6 +715,29 @@ impl Setting {
     }
 }
 
+/// Reads each word of a list; the error is about the first that is wrong.
+fn list(
+    value: &Value,
+    of: &str,
+    read: impl Fn(&str) -> Result<String, String>,
+) -> Result<Value, String> {
+    let words: Option<Vec<&str>> = match value {
+        Value::Array(words) if words.len() > MAX_WORDS => {
+            return Err(format!("may have {MAX_WORDS} {of} at most"));
+        }
+        Value::Array(words) => words.iter().map(Value::as_str).collect(),
+        _ => None,
+    };
+    let words = words.ok_or_else(|| format!("must be a list of {of}"))?;
+    let words: Result<Vec<String>, String> = words.into_iter().map(read).collect();
+    words.map(Value::from)
+}
+
+fn is_name(name: &str) -> bool {
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    (1..=64).contains(&name.len()) && name.chars().all(is_fine)
+}
+
 /// docs/config.md: the reference of every setting.
 pub fn reference() -> String {
     let mut page = String::from(concat!(
@@ -556,6 +768,11 @@ pub fn reference() -> String {
             Kind::HostNames => "list of names".to_owned(),
             Kind::Proxy | Kind::Url => "address".to_owned(),
             Kind::Secret => "name of a secret".to_owned(),
+            Kind::Switch => "true or false".to_owned(),
+            Kind::Listen => "address and port".to_owned(),
+            Kind::OwnHosts => "list of hosts".to_owned(),
+            Kind::Origins => "list of origins".to_owned(),
+            Kind::Name => "name".to_owned(),
         };
         let default = match (setting.default)() {
             Value::Null => "unset".to_owned(),

@@ -1,6 +1,10 @@
 //! Calls: `/api/calls`, and the places they take.
 
+mod gate;
+
 use toolcrib::Crib;
+
+pub(crate) use gate::{Fullness, Gate};
 
 use crate::api::Route;
 
@@ -9,11 +13,7 @@ pub(crate) fn routes() -> Vec<Route> {
     Vec::new()
 }
 
-/// Places for calls, shared out fairly among clients.
-pub(crate) struct Gate {}
-
-impl Gate {
-    pub(crate) fn of(_crib: &Crib) -> Self {
-        Gate {}
-    }
+/// The gate that the settings of a crib ask for.
+pub(crate) fn gate_of(_crib: &Crib) -> Gate {
+    Gate::new(256, 1024)
 }
