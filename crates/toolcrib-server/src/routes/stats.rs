@@ -62,7 +62,9 @@ fn store_now(api: &Api) -> StoreNow {
     let log = crib.call_log_health();
     let pending = crib.approvals().list(Some(Status::Pending));
     let bundles = crib.store().bundles();
-    let there = bundles.iter().filter(|bundle| bundle.bundle.soft_deleted_at.is_none());
+    let there = bundles
+        .iter()
+        .filter(|bundle| bundle.bundle.soft_deleted_at.is_none());
     StoreNow {
         bundles: there.count() as u64,
         tools,

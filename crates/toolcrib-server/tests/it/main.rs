@@ -1,5 +1,8 @@
 //! The server by its routes, in this process: requests go to [`toolcrib_server::Api`] as they would come from a socket.
 
 mod client;
+mod collector;
 mod harness;
 mod health;
+mod observe;
+mod traces;
