@@ -86,7 +86,7 @@ impl Api {
     {
         let Arrived { parts, headers, .. } = arrived;
         *welcome = self.0.hosts.check(&parts.uri, &headers, arrived.peer)?;
-        if parts.method == Method::OPTIONS && welcome.is_preflight(&headers) {
+        if parts.method == Method::OPTIONS && welcome.is_preflight() {
             return Ok(no_content());
         }
         let found = self.0.routes.find(&parts.method, parts.uri.path());

@@ -133,6 +133,11 @@ impl Api {
         }
     }
 
+    /// The tokens that open it.
+    pub fn tokens(&self) -> &Tokens {
+        &self.0.tokens
+    }
+
     /// The table of routes.
     pub fn routes(&self) -> &Routes {
         &self.0.routes

@@ -82,6 +82,12 @@ impl Scene {
         self.with_token(OPERATOR)
     }
 
+    /// Requests with the token of a client of this name, which is made for it.
+    pub(crate) fn as_client(&self, name: &str) -> Asking<'_> {
+        let client = self.api.tokens().clients().add(name).unwrap();
+        self.with_token(&client.token)
+    }
+
     /// Requests without a token.
     pub(crate) fn as_nobody(&self) -> Asking<'_> {
         Asking {
