@@ -8,6 +8,7 @@ mod manage;
 mod rules;
 mod run;
 mod secret;
+mod serve;
 
 use std::path::PathBuf;
 
@@ -26,6 +27,7 @@ pub(crate) use manage::{DoctorArgs, RmArgs, SwitchArgs, TrustArgs};
 pub(crate) use rules::{ConfigCommand, RulesCommand, RulesTestArgs};
 pub(crate) use run::{RunArgs, SandboxArgs};
 pub(crate) use secret::{SecretCommand, SecretSetArgs};
+pub(crate) use serve::ServeArgs;
 
 /// Define a tool once; run it safely from a shell, a program, or any model that can call tools.
 #[derive(Debug, Parser)]
@@ -154,6 +156,8 @@ pub(crate) enum Command {
     Enable(SwitchArgs),
     /// Switch tools off, for good
     Disable(SwitchArgs),
+    /// Serve everything over HTTP, until Ctrl-C
+    Serve(ServeArgs),
     /// Run any command behind the wall that tools run behind
     Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace

@@ -24,6 +24,7 @@ mod sandbox;
 mod schema;
 mod search;
 mod secret;
+mod serve;
 mod show;
 mod stored;
 mod test;
@@ -75,6 +76,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Trust(args) => trust::trust(args, global, output),
         Command::Enable(args) => enable::set_enabled(args, true, global, output),
         Command::Disable(args) => enable::set_enabled(args, false, global, output),
+        Command::Serve(args) => serve::serve(args, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor(args) => doctor::doctor(args, global, output),
         Command::Completions(args) => completions::completions(args, output),

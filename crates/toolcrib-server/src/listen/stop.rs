@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connections::Connections;
 use crate::Api;
+use crate::api::Stage;
 
 /// How long connections get to send their last answers when every call has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -27,7 +28,8 @@ pub struct Stopping {
 
 /// Ends everything, in order.
 pub(super) async fn stop(api: &Api, connections: &Connections, stopping: &Stopping) {
-    // Streams see it and end; `ready` is no more.
+    api.set_stage(Stage::Stopping);
+    // Streams see it and end.
     api.stopping().cancel();
     connections.finish();
     let ended = async {

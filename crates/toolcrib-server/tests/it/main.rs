@@ -4,5 +4,6 @@ mod client;
 mod collector;
 mod harness;
 mod health;
+mod listen;
 mod observe;
 mod traces;
