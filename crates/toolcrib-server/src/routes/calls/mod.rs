@@ -2,8 +2,6 @@
 
 mod gate;
 
-use toolcrib::Crib;
-
 pub(crate) use gate::{Fullness, Gate};
 
 use crate::api::Route;
@@ -11,9 +9,4 @@ use crate::api::Route;
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
     Vec::new()
-}
-
-/// The gate that the settings of a crib ask for.
-pub(crate) fn gate_of(_crib: &Crib) -> Gate {
-    Gate::new(256, 1024)
 }
