@@ -1,6 +1,6 @@
 //! A crib in a directory that is thrown away, an API over it, and requests as somebody.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -42,9 +42,28 @@ impl Scene {
         observer: Observer,
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
+        Scene::made(directory, |_, _| {}, change, observer)
+    }
+
+    /// In this directory, with files in the home and the workspace before anything is opened.
+    pub(crate) fn prepared(
+        directory: TempDir,
+        prepare: impl FnOnce(&Path, &Path),
+        change: impl FnOnce(CribOptions) -> CribOptions,
+    ) -> Self {
+        Scene::made(directory, prepare, change, Observer::default())
+    }
+
+    fn made(
+        directory: TempDir,
+        prepare: impl FnOnce(&Path, &Path),
+        change: impl FnOnce(CribOptions) -> CribOptions,
+        observer: Observer,
+    ) -> Self {
         let (home, work) = (directory.path().join("home"), directory.path().join("work"));
         std::fs::create_dir(&home).unwrap();
         std::fs::create_dir(&work).unwrap();
+        prepare(&home, &work);
         let options = CribOptions::default()
             .surroundings(Surroundings::new(
                 &work,
