@@ -13,6 +13,7 @@ use toolcrib::crib::Approvals;
 use toolcrib::{Crib, CribOptions};
 use toolcrib_server::api::{Body, Peer, Stage};
 use toolcrib_server::auth::{Clients, Tokens};
+use toolcrib_server::observe::Observer;
 use toolcrib_server::{Api, ApiOptions};
 
 /// The operator's token in tests.
@@ -32,7 +33,16 @@ impl Scene {
 
     /// With other options for the crib.
     pub(crate) fn with(change: impl FnOnce(CribOptions) -> CribOptions) -> Self {
-        Scene::prepared(tempfile::tempdir().unwrap(), |_, _| {}, change)
+        Scene::observed(change, Observer::default())
+    }
+
+    /// With other options for the crib, and somebody who looks on.
+    pub(crate) fn observed(
+        change: impl FnOnce(CribOptions) -> CribOptions,
+        observer: Observer,
+    ) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Scene::made(directory, |_, _| {}, change, observer)
     }
 
     /// In this directory, with files in the home and the workspace before anything is opened.
@@ -40,6 +50,15 @@ impl Scene {
         directory: TempDir,
         prepare: impl FnOnce(&Path, &Path),
         change: impl FnOnce(CribOptions) -> CribOptions,
+    ) -> Self {
+        Scene::made(directory, prepare, change, Observer::default())
+    }
+
+    fn made(
+        directory: TempDir,
+        prepare: impl FnOnce(&Path, &Path),
+        change: impl FnOnce(CribOptions) -> CribOptions,
+        observer: Observer,
     ) -> Self {
         let (home, work) = (directory.path().join("home"), directory.path().join("work"));
         std::fs::create_dir(&home).unwrap();
@@ -56,7 +75,11 @@ impl Scene {
         let crib = Arc::new(change(options).open().unwrap());
         let clients = Clients::of_home(&home);
         let tokens = Tokens::open(&home, Some(OPERATOR.to_owned()), clients).unwrap();
-        let api = Api::new(Arc::clone(&crib), ApiOptions::new(tokens));
+        let options = ApiOptions {
+            observer,
+            ..ApiOptions::new(tokens)
+        };
+        let api = Api::new(Arc::clone(&crib), options);
         api.set_stage(Stage::Ready);
         Scene {
             api,

@@ -2,8 +2,11 @@
 
 mod approvals;
 mod client;
+mod collector;
 mod fuzz;
 mod grants;
 mod harness;
 mod health;
 mod listen;
+mod observe;
+mod traces;
