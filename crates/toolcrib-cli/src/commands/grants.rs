@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use toolcrib::approval::grants::{Grant, GrantError, GrantRequest, Scope, Shape, is_delete};
+use toolcrib::approval::grants::{Grant, GrantError, GrantRequest, Scope, Shape, fit, grantable};
 use toolcrib::model::spec::Role;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::{Caller, Crib, ErrorCode, ToolError, ToolSpec};
@@ -222,19 +222,18 @@ fn revoke(ids: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> 
 fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done {
     let entry = crib.registry().find(&args.tool)?;
     let spec = entry.spec();
-    grantable(spec)?;
-    let mut wire = match &args.shape {
+    grantable(spec).map_err(ToolError::from)?;
+    let wire = match &args.shape {
         Some(word) => read_json_of("--shape", word, global, output)?,
         None => shape_of(&args.pairs, spec)?,
     };
-    add_defaults(&mut wire, spec);
     let shape: Shape = serde_json::from_value(Value::Object(wire)).map_err(|error| {
         CliError::usage(format!("this is no shape of a grant: {error}"))
             .with_hint("`toolcrib grants add --help` shows how patterns are written")
     })?;
-    check(&shape, spec).map_err(|message| {
+    let shape = fit(shape, spec).map_err(|error| {
         let hint = format!("`toolcrib show {}` lists the parameters", spec.name);
-        CliError::from(ToolError::new(ErrorCode::InvalidArguments, message)).with_hint(hint)
+        CliError::from(ToolError::from(error)).with_hint(hint)
     })?;
     let scope = match args.scope.as_str() {
         "session" => Scope::Session,
@@ -297,55 +296,6 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a tool that is asked about every time, before anybody thinks about patterns.
-fn grantable(spec: &ToolSpec) -> Result<(), ToolError> {
-    let why = if spec.effects.is_unknown() {
-        "the tool does not say whether it reads, writes or runs something"
-    } else if is_delete(spec) {
-        "the tool takes something away"
-    } else {
-        return Ok(());
-    };
-    Err(GrantError::EveryTime {
-        tool: spec.name.to_string(),
-        why: why.to_owned(),
-    }
-    .into())
-}
-
-/// Refuses a shape that is not for this tool, and one that no call of it could have.
-fn check(shape: &Shape, spec: &ToolSpec) -> Result<(), String> {
-    let schema = &spec.input_schema;
-    let known: Vec<&str> = schema.properties().map(|(name, _)| name).collect();
-    let is_closed = schema.as_value()["additionalProperties"] == false;
-    let unknown = shape.0.keys().find(|name| !known.contains(&name.as_str()));
-    if let Some(name) = unknown.filter(|_| is_closed) {
-        let near = text::nearest(name, known.iter().copied());
-        let near = match near.as_slice() {
-            [] => format!(
-                "there are {}",
-                text::or_list(&known).replace(" or ", " and ")
-            ),
-            near => format!("did you mean {}?", text::or_list(near)),
-        };
-        let name = text::shorten(name, 60);
-        return Err(format!(
-            "`{name}` is not a parameter of `{}`; {near}",
-            spec.name
-        ));
-    }
-    let is_missing = |name: &&str| schema.requires(name) && !shape.0.contains_key(*name);
-    let missing: Vec<&str> = known.into_iter().filter(is_missing).collect();
-    if !missing.is_empty() {
-        let missing = text::or_list(&missing).replace(" or ", " and ");
-        let tool = &spec.name;
-        return Err(format!(
-            "every call of `{tool}` has {missing}, and the grant does not say what it may be; it would cover no call"
-        ));
-    }
-    shape.check(spec).map_err(|error| error.to_string())
-}
-
 /// Patterns from words, by the role of each parameter.
 fn shape_of(pairs: &[String], spec: &ToolSpec) -> Result<JsonObject, CliError> {
     let values = coerce::arguments(JsonObject::new(), pairs, Some(spec)).map_err(|error| {
@@ -365,18 +315,6 @@ fn shape_of(pairs: &[String], spec: &ToolSpec) -> Result<JsonObject, CliError> {
         shape.insert(name, pattern);
     }
     Ok(shape)
-}
-
-/// Every call has the defaults of what it does not name, so a shape without them would cover none.
-fn add_defaults(shape: &mut JsonObject, spec: &ToolSpec) {
-    for (name, property) in spec.input_schema.properties() {
-        if let Some(default) = property
-            .get("default")
-            .filter(|_| !shape.contains_key(name))
-        {
-            shape.insert(name.to_owned(), json!({"exact": default}));
-        }
-    }
 }
 
 /// The pattern of a URL: itself, or everything at `origin:https://host`.

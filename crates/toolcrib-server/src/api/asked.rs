@@ -4,9 +4,16 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use toolcrib::{Caller, ErrorCode};
 
+use super::json::{read_strict, read_typed};
+use super::path::{Plus, decode_percent};
 use super::refusal::Refusal;
+use super::route::{ParamDoc, Place};
 use crate::auth::Principal;
+use crate::observe::CallNote;
 
 /// Who is at the other end of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +43,79 @@ pub struct Asked {
     pub headers: HeaderMap,
     /// The whole body.
     pub body: Bytes,
+    /// Where to note the call that the request makes or asks about, for the access log and traces.
+    pub note: CallNote,
+}
+
+/// The header by which the operator says that a call comes from the command line.
+const CALLER: &str = "toolcrib-caller";
+
+impl Asked {
+    /// The body as a type; what does not fit is a 400 that says where.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        Ok(read_typed(self.value()?)?)
+    }
+
+    /// The body as a type, if there is one.
+    pub fn optional_json<T: DeserializeOwned>(&self) -> Result<Option<T>, Refusal> {
+        match self.body.is_empty() {
+            true => Ok(None),
+            false => self.json().map(Some),
+        }
+    }
+
+    /// The body as any JSON.
+    pub fn value(&self) -> Result<Value, Refusal> {
+        if self.body.is_empty() {
+            return Err(Refusal::usage("a body in JSON is missing"));
+        }
+        Ok(read_strict(&self.body)?)
+    }
+
+    /// The body as a JSON object.
+    pub fn object(&self) -> Result<Map<String, Value>, Refusal> {
+        match self.value()? {
+            Value::Object(object) => Ok(object),
+            _ => Err(Refusal::usage("the body is not a JSON object")),
+        }
+    }
+
+    /// Whether the operator asks.
+    pub fn is_operator(&self) -> bool {
+        self.principal == Principal::Operator
+    }
+
+    /// Refuses everybody but the operator a part of what the route does: `what` completes "… is for the operator".
+    pub fn needs_operator(&self, what: &str) -> Result<(), Refusal> {
+        match self.is_operator() {
+            true => Ok(()),
+            false => Err(Refusal::new(
+                ErrorCode::Forbidden,
+                format!("{what} is for the operator; use the operator's token"),
+            )),
+        }
+    }
+
+    /// Who calls: the principal; the operator may say `Toolcrib-Caller: cli`.
+    pub fn caller(&self) -> Result<Caller, Refusal> {
+        let said = self.headers.get(CALLER);
+        match (&self.principal, said.map(|said| said.as_bytes())) {
+            (Principal::Operator, None) => Ok(Caller::Operator),
+            (Principal::Operator, Some(b"cli")) => Ok(Caller::Cli),
+            (Principal::Operator, Some(_)) => {
+                Err(Refusal::usage("`Toolcrib-Caller` can only be `cli`"))
+            }
+            (Principal::Client(_) | Principal::Nobody, Some(_)) => Err(Refusal::new(
+                ErrorCode::Forbidden,
+                "`Toolcrib-Caller` is for the operator",
+            )),
+            (Principal::Client(name), None) => Ok(Caller::Client(name.clone())),
+            (Principal::Nobody, None) => Err(Refusal::new(
+                ErrorCode::Unauthenticated,
+                "a call needs a token",
+            )),
+        }
+    }
 }
 
 /// The values of a path's placeholders, decoded once and in the order of the template.
@@ -57,6 +137,36 @@ impl PathValues {
 pub struct Query(pub Vec<(String, String)>);
 
 impl Query {
+    /// Reads a query strictly: what `params` does not list is refused, and so is what stands there twice or is missing.
+    pub(crate) fn read(text: Option<&str>, params: &[ParamDoc]) -> Result<Self, Refusal> {
+        let mut read = Query::default();
+        let known = || params.iter().filter(|param| param.place == Place::Query);
+        for piece in text.unwrap_or_default().split('&') {
+            if piece.is_empty() {
+                continue;
+            }
+            let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
+            let (name, value) = (decode_query(name)?, decode_query(value)?);
+            if !known().any(|param| param.name == name) {
+                return Err(unknown_parameter(&name, known()));
+            }
+            if read.text(&name).is_some() {
+                return Err(Refusal::usage(format!(
+                    "the query has `{name}` twice; give it once"
+                )));
+            }
+            read.0.push((name, value));
+        }
+        let missing = known().find(|param| param.required && read.text(param.name).is_none());
+        match missing {
+            Some(param) => Err(Refusal::usage(format!(
+                "the query parameter `{}` is missing",
+                param.name
+            ))),
+            None => Ok(read),
+        }
+    }
+
     /// A parameter's text.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0
@@ -93,4 +203,22 @@ impl Query {
             text.split(',').filter(|part| !part.is_empty()).collect()
         })
     }
+}
+
+fn decode_query(text: &str) -> Result<String, Refusal> {
+    let bytes = decode_percent(text.as_bytes(), Plus::IsSpace)
+        .map_err(|problem| Refusal::usage(format!("the query has {problem}")))?;
+    String::from_utf8(bytes).map_err(|_| Refusal::usage("the query is not UTF-8"))
+}
+
+fn unknown_parameter<'a>(name: &str, known: impl Iterator<Item = &'a ParamDoc>) -> Refusal {
+    let known: Vec<String> = known.map(|param| format!("`{}`", param.name)).collect();
+    let shown: String = name.chars().take(64).collect();
+    Refusal::usage(match known.is_empty() {
+        true => format!("this route has no query parameter `{shown}`, nor any other"),
+        false => format!(
+            "this route has no query parameter `{shown}`; it has {}",
+            known.join(", ")
+        ),
+    })
 }

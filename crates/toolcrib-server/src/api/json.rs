@@ -1,9 +1,19 @@
 //! JSON as this server takes it: strict, because two readers of one text must never disagree about it.
+//!
+//! Refused are: a key twice in one object, a number that would not be the same afterwards (`1e400`, a whole number beyond 64 bits), half of
+//! a surrogate pair, nesting over 128 levels, a byte order mark, and anything behind the text. Everything else is read as `serde_json`
+//! reads it, in one pass and nearly as fast.
 
-use serde_json::Value;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+use serde::de::{self, DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::refusal::Refusal;
 
 /// What is wrong with a text that should be JSON.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}{}", place(.pointer))]
 pub struct StrictJsonError {
     /// Where, as a JSON pointer; empty for the whole.
@@ -19,10 +29,290 @@ fn place(pointer: &str) -> String {
     }
 }
 
+impl From<StrictJsonError> for Refusal {
+    /// A 400, with the pointer in its details too.
+    fn from(error: StrictJsonError) -> Self {
+        let refusal = toolcrib::ToolError::new(
+            toolcrib::ErrorCode::Usage,
+            format!("the body is not as it should be: {error}"),
+        );
+        refusal.with_detail("pointer", error.pointer).into()
+    }
+}
+
 /// Reads one JSON text: no key twice, no number that would change, no half of a surrogate pair, nothing behind it.
 pub fn read_strict(bytes: &[u8]) -> Result<Value, StrictJsonError> {
-    serde_json::from_slice(bytes).map_err(|error| StrictJsonError {
-        pointer: String::new(),
-        problem: error.to_string(),
+    let failed = |pointer: String, problem: String| StrictJsonError { pointer, problem };
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        let problem = "the text begins with a byte order mark";
+        return Err(failed(String::new(), problem.to_owned()));
+    }
+    let reading = Reading::default();
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let seed = Strict {
+        reading: &reading,
+        at: At::Top,
+    };
+    let value = seed
+        .deserialize(&mut deserializer)
+        .map_err(|error| failed(reading.pointer.take().unwrap_or_default(), words(&error)))?;
+    deserializer
+        .end()
+        .map_err(|error| failed(String::new(), words(&error)))?;
+    match reading.rounded(bytes) {
+        Some(pointer) => Err(failed(
+            pointer,
+            "a whole number that does not fit into 64 bits would be rounded; send it as text"
+                .to_owned(),
+        )),
+        None => Ok(value),
+    }
+}
+
+/// Makes a type of JSON; the error says where it does not fit.
+pub(super) fn read_typed<T: DeserializeOwned>(value: Value) -> Result<T, StrictJsonError> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let mut pointer = String::new();
+        for segment in error.path().iter() {
+            use serde_path_to_error::Segment;
+            match segment {
+                Segment::Seq { index } => push_step(&mut pointer, &index.to_string()),
+                Segment::Map { key } => push_step(&mut pointer, key),
+                // Not a step of the text.
+                Segment::Enum { .. } | Segment::Unknown => {}
+            }
+        }
+        StrictJsonError {
+            pointer,
+            problem: error.inner().to_string(),
+        }
     })
+}
+
+/// What `serde_json` says, with its columns, which help where the pointer does not.
+fn words(error: &serde_json::Error) -> String {
+    error.to_string()
+}
+
+fn push_step(pointer: &mut String, step: &str) {
+    pointer.push('/');
+    for char in step.chars() {
+        match char {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            char => pointer.push(char),
+        }
+    }
+}
+
+/// What is found out while reading.
+#[derive(Default)]
+struct Reading {
+    /// Where the first error is.
+    pointer: RefCell<Option<String>>,
+    /// How many numbers there were.
+    numbers: Cell<usize>,
+    /// Those that may have been rounded: the how manieth each is, and where.
+    large: RefCell<Vec<(usize, String)>>,
+}
+
+impl Reading {
+    fn failed_at(&self, at: &At<'_>) {
+        self.pointer
+            .borrow_mut()
+            .get_or_insert_with(|| at.pointer());
+    }
+
+    fn number(&self) -> usize {
+        self.numbers.replace(self.numbers.get() + 1)
+    }
+
+    /// Where a whole number was rounded. `serde_json` does not tell `18446744073709551616` from `1.8446744073709552e19`, so that the few
+    /// numbers this large are looked at again as they were written.
+    fn rounded(&self, bytes: &[u8]) -> Option<String> {
+        let large = self.large.take();
+        if large.is_empty() {
+            return None;
+        }
+        let written: Vec<&[u8]> = numbers(bytes).collect();
+        let is_whole = |text: &[u8]| text.iter().all(|byte| matches!(byte, b'-' | b'0'..=b'9'));
+        large
+            .into_iter()
+            .find(|(place, _)| written.get(*place).is_some_and(|text| is_whole(text)))
+            .map(|(_, pointer)| pointer)
+    }
+}
+
+/// The numbers of a text that is known to be JSON, as they are written.
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b'"' => {
+                    at += 1;
+                    while let Some(byte) = bytes.get(at) {
+                        match byte {
+                            b'\\' => at += 2,
+                            b'"' => break,
+                            _ => at += 1,
+                        }
+                    }
+                    at += 1;
+                }
+                b'-' | b'0'..=b'9' => {
+                    let rest = &bytes[at..];
+                    let is_part =
+                        |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                    let length = rest.iter().take_while(|byte| is_part(byte)).count();
+                    at += length;
+                    return Some(&rest[..length]);
+                }
+                _ => at += 1,
+            }
+        }
+        None
+    })
+}
+
+/// Where in the text, as a chain through the stack: nothing is allocated unless it is asked for.
+enum At<'a> {
+    Top,
+    Key(&'a At<'a>, &'a str),
+    Index(&'a At<'a>, usize),
+}
+
+impl At<'_> {
+    fn pointer(&self) -> String {
+        match self {
+            At::Top => String::new(),
+            At::Key(above, key) => {
+                let mut pointer = above.pointer();
+                push_step(&mut pointer, key);
+                pointer
+            }
+            At::Index(above, index) => {
+                let mut pointer = above.pointer();
+                push_step(&mut pointer, &index.to_string());
+                pointer
+            }
+        }
+    }
+}
+
+/// Reads one value.
+struct Strict<'a> {
+    reading: &'a Reading,
+    at: At<'a>,
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        self.reading.number();
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        self.reading.number();
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        let place = self.reading.number();
+        // From 2^63 on a whole number may have been rounded.
+        if value.abs() >= 9_223_372_036_854_775_808.0 {
+            let mut large = self.reading.large.borrow_mut();
+            large.push((place, self.at.pointer()));
+        }
+        match Number::from_f64(value) {
+            Some(number) => Ok(Value::Number(number)),
+            None => {
+                self.reading.failed_at(&self.at);
+                Err(E::custom("number out of range"))
+            }
+        }
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        loop {
+            let at = At::Index(&self.at, items.len());
+            let seed = Strict {
+                reading: self.reading,
+                at,
+            };
+            match access.next_element_seed(seed) {
+                Ok(Some(item)) => items.push(item),
+                Ok(None) => return Ok(Value::Array(items)),
+                Err(error) => {
+                    self.reading.failed_at(&At::Index(&self.at, items.len()));
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        loop {
+            let key: String = match access.next_key() {
+                Ok(Some(key)) => key,
+                Ok(None) => return Ok(Value::Object(object)),
+                Err(error) => {
+                    self.reading.failed_at(&self.at);
+                    return Err(error);
+                }
+            };
+            let seed = Strict {
+                reading: self.reading,
+                at: At::Key(&self.at, &key),
+            };
+            let value = match access.next_value_seed(seed) {
+                Ok(value) => value,
+                Err(error) => {
+                    self.reading.failed_at(&At::Key(&self.at, &key));
+                    return Err(error);
+                }
+            };
+            match object.entry(key) {
+                serde_json::map::Entry::Vacant(entry) => {
+                    entry.insert(value);
+                }
+                serde_json::map::Entry::Occupied(entry) => {
+                    self.reading.failed_at(&At::Key(&self.at, entry.key()));
+                    return Err(de::Error::custom("a key twice in one object"));
+                }
+            }
+        }
+    }
 }

@@ -1,20 +1,37 @@
-//! From a request to its answer: host, route, token, body, handler. The order is the invariant: nothing of a request is looked up or
-//! read for somebody who may not ask.
+//! From a request to its answer: host, route, token, query, body, handler. The order is the invariant: nothing of a request is looked up
+//! or read for somebody who may not ask, and somebody without a token cannot tell a route that is there from one that is not.
 
 use std::panic::AssertUnwindSafe;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use http::{Request, Response, header};
-use http_body_util::{BodyExt as _, Limited};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header};
+use http_body::Body as _;
 use toolcrib::ErrorCode;
 
 use super::Api;
 use super::asked::{Asked, Peer, Query, RequestId};
 use super::body::Body;
-use super::refusal::Refusal;
-use super::route::{Answer, Payload, Who};
-use crate::auth::Principal;
+use super::path::Found;
+use super::refusal::{Refusal, no_content};
+use super::route::{Answer, Who};
+use crate::auth::{Principal, Welcome};
+use crate::observe::Watch;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest id of a request that is taken from outside.
+const MAX_REQUEST_ID: usize = 128;
+
+/// A request as it came.
+struct Arrived<'a, B> {
+    /// Without its headers.
+    parts: &'a Parts,
+    headers: HeaderMap,
+    body: B,
+    id: &'a RequestId,
+    peer: &'a Peer,
+}
 
 impl Api {
     /// Answers a request. There is always an answer; a bug of ours is a 500 that says so, and nothing more.
@@ -23,66 +40,154 @@ impl Api {
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let answered = AssertUnwindSafe(self.try_answer(request, &peer))
-            .catch_unwind()
-            .await;
-        match answered {
+        let (mut parts, body) = request.into_parts();
+        let id = RequestId(request_id(&parts.headers));
+        let mut watch = self.0.observer.begin(&parts, &peer, &id);
+        let mut welcome = Welcome::default();
+        let headers = std::mem::take(&mut parts.headers);
+        let arrived = Arrived {
+            parts: &parts,
+            headers,
+            body,
+            id: &id,
+            peer: &peer,
+        };
+        let answering = self.try_answer(arrived, &mut watch, &mut welcome);
+        let mut response = match AssertUnwindSafe(answering).catch_unwind().await {
             Ok(Ok(response)) => response,
             Ok(Err(refusal)) => refusal.into_response(),
-            Err(_) => Refusal::new(ErrorCode::Internal, "a bug in the server; it is in its log")
-                .into_response(),
+            // What happened is in the log, by the hook for panics; it is nobody else's business.
+            Err(_) => Refusal::new(
+                ErrorCode::Internal,
+                format!(
+                    "a bug in the server; its log says more about the request `{}`",
+                    id.0
+                ),
+            )
+            .into_response(),
+        };
+        if parts.method == Method::HEAD {
+            without_body(&mut response);
         }
+        add_common_headers(response.headers_mut(), &id);
+        welcome.add_to(response.headers_mut());
+        watch.answered(response)
     }
 
-    async fn try_answer<B>(&self, request: Request<B>, _peer: &Peer) -> Answer
+    async fn try_answer<B>(
+        &self,
+        arrived: Arrived<'_, B>,
+        watch: &mut Watch,
+        welcome: &mut Welcome,
+    ) -> Answer
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let (parts, body) = request.into_parts();
-        self.0.hosts.check(&parts)?;
-        let (route, path) = self.0.routes.find(&parts.method, parts.uri.path())?;
-        let principal = match route.who {
+        let Arrived { parts, headers, .. } = arrived;
+        *welcome = self.0.hosts.check(&parts.uri, &headers, arrived.peer)?;
+        if parts.method == Method::OPTIONS && welcome.is_preflight() {
+            return Ok(no_content());
+        }
+        let found = self.0.routes.find(&parts.method, parts.uri.path());
+        let who = match &found {
+            Ok(Found::Route(position, _)) => self.0.routes.at(*position).who,
+            Ok(Found::OtherMethods(_) | Found::Nothing) | Err(_) => Who::Caller,
+        };
+        let principal = match who {
             Who::Anybody => Principal::Nobody,
-            Who::Caller => self.0.tokens.principal(&parts.headers)?,
-            Who::Operator => match self.0.tokens.principal(&parts.headers)? {
-                Principal::Operator => Principal::Operator,
-                _ => {
-                    return Err(Refusal::new(
-                        ErrorCode::Forbidden,
-                        "this needs the operator's token",
-                    ));
-                }
-            },
+            Who::Caller | Who::Operator => self.0.tokens.principal(&headers)?,
         };
-        let cap = match route.payload {
-            Payload::None => 0,
-            Payload::Json | Payload::OptionalJson => self.0.max_body_bytes,
-            Payload::Zip(cap) => cap,
+        let (route, path) = match found? {
+            Found::Route(position, path) => (self.0.routes.at(position), path),
+            Found::OtherMethods(methods) => return other_method(&parts.method, methods),
+            Found::Nothing => {
+                return Err(Refusal::new(
+                    ErrorCode::NotFound,
+                    "there is nothing at this address; `/api/openapi.json` lists every route",
+                ));
+            }
         };
-        let body = Limited::new(body, usize::try_from(cap).unwrap_or(usize::MAX));
-        let body = body
-            .collect()
-            .await
-            .map_err(|error| Refusal::usage(error.to_string()))?
-            .to_bytes();
-        let query = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        watch.routed(route.doc.id, &principal);
+        if who == Who::Operator && principal != Principal::Operator {
+            return Err(Refusal::new(
+                ErrorCode::Forbidden,
+                "this needs the operator's token; a client may list, search and call tools",
+            ));
+        }
+        let query = Query::read(parts.uri.query(), &route.doc.params)?;
+        let body = self.receive(route.payload, &headers, arrived.body).await?;
         let asked = Asked {
             principal,
-            id: RequestId(request_id(&parts.headers)),
+            id: arrived.id.clone(),
             path,
-            query: Query(query.into_owned().collect()),
-            headers: parts.headers,
+            query,
+            headers,
             body,
+            note: watch.note(),
         };
         (route.handler)(self.clone(), asked).await
     }
 }
 
-fn request_id(headers: &http::HeaderMap) -> String {
-    let given = headers.get("x-request-id").and_then(|id| id.to_str().ok());
-    given.map_or_else(|| uuid::Uuid::now_v7().to_string(), str::to_owned)
+/// The path is there for other methods: what `OPTIONS` asks, and what every other method is told.
+fn other_method(method: &Method, mut others: Vec<Method>) -> Answer {
+    if others.contains(&Method::GET) {
+        others.push(Method::HEAD);
+    }
+    others.push(Method::OPTIONS);
+    others.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
+    others.dedup();
+    let names: Vec<&str> = others.iter().map(Method::as_str).collect();
+    let names = names.join(", ");
+    let allow = HeaderValue::from_str(&names).unwrap_or(HeaderValue::from_static("GET"));
+    if *method == Method::OPTIONS {
+        let mut response = no_content();
+        response.headers_mut().insert(header::ALLOW, allow);
+        return Ok(response);
+    }
+    Err(Refusal::new(
+        ErrorCode::MethodNotAllowed,
+        format!("this address is not for `{method}`; it takes {names}"),
+    )
+    .with_header(header::ALLOW, allow))
 }
 
-#[expect(dead_code, reason = "the kernel's owner uses it")]
-const ALLOW: header::HeaderName = header::ALLOW;
+/// The answer to `HEAD`: all but the body, whose length is said if it is known.
+fn without_body(response: &mut Response<Body>) {
+    if let Some(length) = response.body().size_hint().exact() {
+        let length = HeaderValue::from(length);
+        response
+            .headers_mut()
+            .insert(header::CONTENT_LENGTH, length);
+    }
+    *response.body_mut() = Body::empty();
+}
+
+fn add_common_headers(headers: &mut HeaderMap, id: &RequestId) {
+    if let Ok(id) = HeaderValue::from_str(&id.0) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+}
+
+/// The client's own id if it is one that can stand in a log as it is, else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let is_sound = |id: &&str| {
+        (1..=MAX_REQUEST_ID).contains(&id.len())
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+    };
+    let mut given = headers.get_all(REQUEST_ID).iter();
+    match (given.next().and_then(|id| id.to_str().ok()), given.next()) {
+        (Some(id), None) if is_sound(&id) => id.to_owned(),
+        _ => uuid::Uuid::now_v7().to_string(),
+    }
+}

@@ -4,18 +4,27 @@ mod asked;
 mod body;
 mod json;
 mod kernel;
+pub(crate) mod page;
+pub mod param;
+mod path;
+mod receive;
 mod refusal;
 mod route;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use toolcrib::Crib;
 
 pub use asked::{Asked, PathValues, Peer, Query, RequestId};
 pub use body::Body;
 pub use json::{StrictJsonError, read_strict};
+pub(crate) use page::Paging;
+pub(crate) use path::{Found, PathTree, value_name};
 pub use refusal::Refusal;
-pub(crate) use refusal::json_response;
+pub(crate) use refusal::{json_response, list_response, no_content, redirect};
 pub use route::{
     Answer, AnswerDoc, BodyDoc, Doc, Handler, ParamDoc, Payload, Place, Route, SchemaFn, Who,
 };
@@ -37,6 +46,33 @@ pub struct ApiOptions {
     pub observer: Observer,
     /// The largest body, unless a route says otherwise.
     pub max_body_bytes: u64,
+    /// How long a body may take to arrive.
+    pub body_timeout: Duration,
+}
+
+impl ApiOptions {
+    /// With these tokens, and everything else as it is by default.
+    pub fn new(tokens: Tokens) -> Self {
+        ApiOptions {
+            tokens,
+            hosts: Hosts::default(),
+            observer: Observer::default(),
+            max_body_bytes: 4 * 1024 * 1024,
+            body_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Where a server is in its life, for `/api/ready`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stage {
+    /// It does not listen everywhere yet.
+    Starting,
+    /// It takes requests.
+    Ready,
+    /// It finishes what it has begun, and takes nothing new.
+    Stopping,
 }
 
 /// Everything that answering takes. Cloning is cheap and shares everything.
@@ -49,16 +85,25 @@ pub(crate) struct Inner {
     pub(crate) hosts: Hosts,
     pub(crate) observer: Observer,
     pub(crate) max_body_bytes: u64,
+    pub(crate) body_timeout: Duration,
+    stage: AtomicU8,
     pub(crate) routes: Routes,
     /// Everything that happens, for `GET /api/events`.
     pub(crate) hub: Hub,
     /// Places for calls, shared out fairly among clients.
     pub(crate) gate: Gate,
+    /// Cancelled when the server stops: streams end then.
+    pub(crate) stopping: CancellationToken,
 }
 
 impl Api {
     /// An API of this crib.
     pub fn new(crib: Arc<Crib>, options: ApiOptions) -> Self {
+        Api::with_routes(crib, options, Routes::all())
+    }
+
+    fn with_routes(crib: Arc<Crib>, options: ApiOptions, routes: Routes) -> Self {
+        options.observer.attach(&crib, &routes);
         Api(Arc::new(Inner {
             hub: Hub::of(&crib),
             gate: Gate::of(&crib),
@@ -66,13 +111,45 @@ impl Api {
             hosts: options.hosts,
             observer: options.observer,
             max_body_bytes: options.max_body_bytes,
-            routes: Routes::all(),
+            body_timeout: options.body_timeout,
+            stage: AtomicU8::new(Stage::Starting as u8),
+            routes,
+            stopping: CancellationToken::new(),
             crib,
         }))
+    }
+
+    /// Says where the server is in its life; it begins as [`Stage::Starting`].
+    pub fn set_stage(&self, stage: Stage) {
+        self.0.stage.store(stage as u8, Ordering::Release);
+    }
+
+    /// Where the server is in its life.
+    pub fn stage(&self) -> Stage {
+        match self.0.stage.load(Ordering::Acquire) {
+            0 => Stage::Starting,
+            1 => Stage::Ready,
+            _ => Stage::Stopping,
+        }
+    }
+
+    /// The tokens that open it.
+    pub fn tokens(&self) -> &Tokens {
+        &self.0.tokens
+    }
+
+    /// The table of routes.
+    pub fn routes(&self) -> &Routes {
+        &self.0.routes
     }
 
     /// The crib behind it.
     pub fn crib(&self) -> &Arc<Crib> {
         &self.0.crib
+    }
+
+    /// Cancelled by whoever stops the server: streams end then, so that their connections can be closed.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.0.stopping
     }
 }

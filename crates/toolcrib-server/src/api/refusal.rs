@@ -74,6 +74,36 @@ impl Refusal {
     }
 }
 
+/// An answer without a body: 204.
+pub(crate) fn no_content() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+/// A page of a list: `{"<name>": [...], "nextPageToken"?}`.
+pub(crate) fn list_response(
+    name: &str,
+    items: &impl serde::Serialize,
+    next: Option<String>,
+) -> Response<Body> {
+    let mut page = serde_json::Map::new();
+    page.insert(name.to_owned(), json!(items));
+    if let Some(next) = next {
+        page.insert("nextPageToken".to_owned(), next.into());
+    }
+    json_response(StatusCode::OK, &page)
+}
+
+/// Sends a browser elsewhere: 302.
+pub(crate) fn redirect(to: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::FOUND;
+    let to = HeaderValue::from_static(to);
+    response.headers_mut().insert(header::LOCATION, to);
+    response
+}
+
 /// An answer in JSON.
 pub(crate) fn json_response(status: StatusCode, value: &impl serde::Serialize) -> Response<Body> {
     let bytes = serde_json::to_vec(value).unwrap_or_else(|_| b"null".to_vec());

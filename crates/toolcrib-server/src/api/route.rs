@@ -2,11 +2,12 @@
 
 use futures_util::future::BoxFuture;
 use http::{Method, Response};
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::Api;
 use super::asked::Asked;
 use super::body::Body;
+use super::param::schema;
 use super::refusal::Refusal;
 
 /// What a handler returns.
@@ -53,6 +54,119 @@ pub struct Route {
     pub doc: Doc,
     /// What it does.
     pub handler: Handler,
+}
+
+/// Rows are written as sentences:
+///
+/// ```ignore
+/// Route::new(Method::POST, "/api/clients", Who::Operator, add)
+///     .named("addClient", "clients", "Makes a client and its token.")
+///     .takes::<AddClient>("The client's name.", || json!({"name": "assistant"}))
+///     .answers::<NewClient>(201, "The client, and its token for the only time.")
+///     .refuses(409, "There is one of this name.")
+/// ```
+impl Route {
+    /// A route without a body and without a documentation yet.
+    pub fn new(method: Method, path: &'static str, who: Who, handler: Handler) -> Self {
+        Route {
+            method,
+            path,
+            who,
+            payload: Payload::None,
+            doc: Doc {
+                id: "",
+                topic: "",
+                summary: "",
+                description: "",
+                params: Vec::new(),
+                body: None,
+                answers: Vec::new(),
+            },
+            handler,
+        }
+    }
+
+    /// Its name for generated clients, its part of the documentation, and one line.
+    #[must_use]
+    pub fn named(mut self, id: &'static str, topic: &'static str, summary: &'static str) -> Self {
+        (self.doc.id, self.doc.topic, self.doc.summary) = (id, topic, summary);
+        self
+    }
+
+    /// What else to know.
+    #[must_use]
+    pub fn about(mut self, description: &'static str) -> Self {
+        self.doc.description = description;
+        self
+    }
+
+    /// A parameter more; see [`param`](super::param) for the usual ones.
+    #[must_use]
+    pub fn param(mut self, param: ParamDoc) -> Self {
+        self.doc.params.push(param);
+        self
+    }
+
+    /// Takes JSON.
+    #[must_use]
+    pub fn takes<T: JsonSchema>(
+        mut self,
+        about: &'static str,
+        example: fn() -> serde_json::Value,
+    ) -> Self {
+        self.payload = Payload::Json;
+        self.doc.body = Some(BodyDoc {
+            about,
+            schema: schema::<T>,
+            example,
+        });
+        self
+    }
+
+    /// Takes JSON, which may be left out.
+    #[must_use]
+    pub fn may_take<T: JsonSchema>(
+        self,
+        about: &'static str,
+        example: fn() -> serde_json::Value,
+    ) -> Self {
+        let mut route = self.takes::<T>(about, example);
+        route.payload = Payload::OptionalJson;
+        route
+    }
+
+    /// Takes a ZIP archive.
+    #[must_use]
+    pub fn takes_zip(mut self, max_bytes: u64) -> Self {
+        self.payload = Payload::Zip(max_bytes);
+        self
+    }
+
+    /// Answers with JSON.
+    #[must_use]
+    pub fn answers<T: JsonSchema>(mut self, status: u16, about: &'static str) -> Self {
+        self.doc.answers.push(AnswerDoc::json::<T>(status, about));
+        self
+    }
+
+    /// Answers with something else than JSON; an empty `content` is no body.
+    #[must_use]
+    pub fn answers_with(mut self, status: u16, about: &'static str, content: &'static str) -> Self {
+        self.doc.answers.push(AnswerDoc {
+            status,
+            about,
+            content,
+            schema: None,
+        });
+        self
+    }
+
+    /// May refuse with this status, for a reason of its own. Those of the kernel go without saying.
+    #[must_use]
+    pub fn refuses(mut self, status: u16, about: &'static str) -> Self {
+        self.doc.answers.push(AnswerDoc::refusal(status, about));
+        self
+    }
 }
 
 /// What `openapi.json` and the page of documentation say about a route. Values of paths come from the path.
@@ -121,4 +235,36 @@ pub struct AnswerDoc {
     pub content: &'static str,
     /// The schema of its body, if that is JSON. Errors have one of their own and leave this out.
     pub schema: Option<SchemaFn>,
+}
+
+impl AnswerDoc {
+    /// An answer in JSON.
+    pub fn json<T: JsonSchema>(status: u16, about: &'static str) -> Self {
+        AnswerDoc {
+            status,
+            about,
+            content: "application/json",
+            schema: Some(schema::<T>),
+        }
+    }
+
+    /// An answer without a body.
+    pub fn empty(status: u16, about: &'static str) -> Self {
+        AnswerDoc {
+            status,
+            about,
+            content: "",
+            schema: None,
+        }
+    }
+
+    /// A refusal, whose body is the one of every error.
+    pub fn refusal(status: u16, about: &'static str) -> Self {
+        AnswerDoc {
+            status,
+            about,
+            content: "application/json",
+            schema: None,
+        }
+    }
 }

@@ -1,1 +1,269 @@
 //! From sockets to requests: an accept loop of our own, with caps and deadlines.
+//!
+//! [`Server::bind`] takes the addresses, so that whoever makes the [`Api`] knows by which names it is reached; [`Server::serve`]
+//! answers until it is told to stop, and ends when every connection has and every call is recorded. Bodies of requests, calls and
+//! streams have limits of their own, kept by the kernel and by those who serve them.
+
+mod bind;
+mod connection;
+mod connections;
+mod limits;
+mod stop;
+mod tls;
+mod watch;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+
+pub use limits::{Limits, raise_open_files};
+pub use stop::Stopping;
+pub use tls::Tls;
+
+use crate::Api;
+use crate::api::{Peer, Stage};
+use bind::SocketFile;
+use connections::{Connections, Place};
+
+/// How long accepting rests when the system has no more descriptors.
+const REST: Duration = Duration::from_millis(50);
+
+/// How many connections make room when it has none.
+const ROOM: usize = 16;
+
+/// Where to listen, and how much to take on.
+#[derive(Debug, Default)]
+pub struct ListenOptions {
+    /// The address; with port 0 the system chooses one.
+    pub addr: Option<SocketAddr>,
+    /// A socket in the file system, for this user only.
+    pub socket: Option<PathBuf>,
+    /// Encrypts what comes to the address.
+    pub tls: Option<Tls>,
+    /// Whether other machines may connect without TLS.
+    pub plaintext: bool,
+    /// How much to take on.
+    pub limits: Limits,
+}
+
+/// Why a server cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// There is nowhere to listen.
+    #[error("there is nowhere to listen: set `server.addr` or `server.socket`")]
+    Nowhere,
+    /// The address cannot be taken.
+    #[error("cannot listen on `{addr}`: {source}")]
+    Address {
+        /// The address.
+        addr: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// Tokens and secrets would pass other machines as plain text.
+    #[error(
+        "cannot listen on `{0}` without TLS: tokens would pass the network as plain text; set `server.certificate` and `server.key`, or `server.plaintext` to `true` if something in front of it encrypts"
+    )]
+    Plaintext(SocketAddr),
+    /// The name in the file system cannot be taken.
+    #[error("cannot listen on the socket `{}`: {source}", .path.display())]
+    Socket {
+        /// Its name.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A certificate or key cannot be used.
+    #[error("`{setting}`: cannot use `{}`: {problem}", .path.display())]
+    Certificate {
+        /// The setting that names it.
+        setting: &'static str,
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
+}
+
+/// A server that has its addresses and does not answer yet.
+#[derive(Debug)]
+pub struct Server {
+    tcp: Option<(TcpListener, SocketAddr)>,
+    unix: Option<(UnixListener, SocketFile, PathBuf)>,
+    tls: Option<Tls>,
+    limits: Limits,
+}
+
+impl Server {
+    /// Takes the addresses, within a runtime.
+    pub fn bind(options: ListenOptions) -> Result<Self, ListenError> {
+        let tcp = match options.addr {
+            Some(addr)
+                if !addr.ip().is_loopback() && options.tls.is_none() && !options.plaintext =>
+            {
+                return Err(ListenError::Plaintext(addr));
+            }
+            Some(addr) => {
+                let failed = |source| ListenError::Address { addr, source };
+                let listener = bind::tcp(addr).map_err(failed)?;
+                let address = listener.local_addr().map_err(failed)?;
+                Some((listener, address))
+            }
+            None => None,
+        };
+        let unix = match options.socket {
+            Some(path) => {
+                let (listener, file) = bind::unix(&path)?;
+                Some((listener, file, path))
+            }
+            None => None,
+        };
+        if tcp.is_none() && unix.is_none() {
+            return Err(ListenError::Nowhere);
+        }
+        Ok(Server {
+            tcp,
+            unix,
+            tls: options.tls,
+            limits: options.limits,
+        })
+    }
+
+    /// The address it listens on.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.tcp.as_ref().map(|(_, address)| *address)
+    }
+
+    /// The same as a URL.
+    pub fn url(&self) -> Option<String> {
+        let scheme = match self.tls {
+            Some(_) => "https",
+            None => "http",
+        };
+        let address = self.address()?;
+        Some(format!("{scheme}://{address}"))
+    }
+
+    /// The socket in the file system it listens on.
+    pub fn socket(&self) -> Option<&Path> {
+        self.unix.as_ref().map(|(_, _, path)| path.as_path())
+    }
+
+    /// Answers until it is told to stop, and then until everything has ended.
+    pub async fn serve(self, api: Api, stopping: Stopping) {
+        let connections = Connections::new(self.limits);
+        api.set_stage(Stage::Ready);
+        let listening = async {
+            let tcp = accept_tcp(self.tcp, self.tls, &connections, &api);
+            let unix = accept_unix(self.unix, &connections, &api);
+            tokio::join!(tcp, unix);
+        };
+        let serving = async {
+            // The listeners go with it: from then on nobody gets in.
+            stopping.finish.run_until_cancelled(listening).await;
+            stop::stop(&api, &connections, &stopping).await;
+        };
+        tokio::select! {
+            () = serving => {}
+            () = connections.keep_deadlines() => {}
+        }
+    }
+}
+
+async fn accept_tcp(
+    listener: Option<(TcpListener, SocketAddr)>,
+    tls: Option<Tls>,
+    connections: &Arc<Connections>,
+    api: &Api,
+) {
+    let Some((listener, _)) = listener else {
+        return std::future::pending().await;
+    };
+    loop {
+        match listener.accept().await {
+            Ok((socket, address)) => match connections.place() {
+                Some(place) => {
+                    let _ = socket.set_nodelay(true);
+                    let tls = tls.as_ref().map(Tls::acceptor);
+                    let peer = Peer::Address(address);
+                    tokio::spawn(connection::serve(socket, peer, tls, place, api.clone()));
+                }
+                None if tls.is_none() => refuse(&socket),
+                None => {}
+            },
+            Err(error) => rest(&error, connections).await,
+        }
+    }
+}
+
+async fn accept_unix(
+    listener: Option<(UnixListener, SocketFile, PathBuf)>,
+    connections: &Arc<Connections>,
+    api: &Api,
+) {
+    let Some((listener, _file, _)) = listener else {
+        return std::future::pending().await;
+    };
+    loop {
+        match listener.accept().await {
+            Ok((socket, _)) => {
+                let place: Option<Place> = connections.place();
+                if let Some(place) = place {
+                    let serving = connection::serve(socket, Peer::Local, None, place, api.clone());
+                    tokio::spawn(serving);
+                } else {
+                    let _ = socket.try_write(FULL.as_bytes());
+                }
+            }
+            Err(error) => rest(&error, connections).await,
+        }
+    }
+}
+
+/// What somebody is told for whom there is no place.
+const FULL: &str = concat!(
+    "HTTP/1.1 503 Service Unavailable\r\n",
+    "content-type: application/json\r\n",
+    "content-length: 113\r\n",
+    "retry-after: 1\r\n",
+    "connection: close\r\n\r\n",
+    r#"{"ok":false,"error":{"code":"UNAVAILABLE","message":"every connection is busy (`server.maxConnections`); retry"}}"#,
+);
+
+fn refuse(socket: &TcpStream) {
+    let _ = socket.try_write(FULL.as_bytes());
+}
+
+/// What to do when nothing can be accepted: those with nothing to do make room, and nobody spins.
+async fn rest(error: &io::Error, connections: &Connections) {
+    let errno = Errno::from_io_error(error);
+    if matches!(
+        errno,
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
+    ) {
+        for _ in 0..ROOM {
+            if !connections.make_room() {
+                break;
+            }
+        }
+        tokio::time::sleep(REST).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_refusal_of_a_full_server_is_whole() {
+        let (head, body) = FULL.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}", body.len())));
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(body["error"]["code"], "UNAVAILABLE");
+    }
+}

@@ -1,34 +1,117 @@
-//! Whether the server is there and ready: `/api/health`, `/api/ready`.
+//! Whether the server is there and ready (`/api/health`, `/api/ready`), what it can do (`/api/openapi.json`, `/api/docs`), and where a
+//! browser goes first (`/`, `/ui/`).
 
 use futures_util::FutureExt as _;
-use http::{Method, StatusCode};
-use serde_json::json;
+use futures_util::future::BoxFuture;
+use http::header::{self, HeaderName};
+use http::{HeaderValue, Method, Response, StatusCode};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use toolcrib::ErrorCode;
 
-use crate::api::{AnswerDoc, Doc, Payload, Route, Who, json_response};
+use crate::api::{Answer, Api, Asked, Body, Refusal, Route, Stage, Who, json_response, redirect};
+
+/// How the server is.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Health {
+    /// `ok` or `ready`.
+    status: &'static str,
+    /// The version of Toolcrib.
+    version: &'static str,
+}
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
-    vec![Route {
-        method: Method::GET,
-        path: "/api/health",
-        who: Who::Anybody,
-        payload: Payload::None,
-        doc: Doc {
-            id: "health",
-            topic: "server",
-            summary: "Says that the server is there.",
-            description: "",
-            params: Vec::new(),
-            body: None,
-            answers: vec![AnswerDoc {
-                status: 200,
-                about: "It is.",
-                content: "application/json",
-                schema: None,
-            }],
-        },
-        handler: |_api, _asked| {
-            async { Ok(json_response(StatusCode::OK, &json!({"status": "ok"}))) }.boxed()
-        },
-    }]
+    let get = |path, who, handler| Route::new(Method::GET, path, who, handler);
+    vec![
+        get("/api/health", Who::Anybody, health)
+            .named("health", "server", "Says that the server is there.")
+            .answers::<Health>(200, "It is."),
+        get("/api/ready", Who::Anybody, ready)
+            .named("ready", "server", "Says whether the server takes requests.")
+            .answers::<Health>(200, "It does.")
+            .refuses(503, "It is starting or stopping."),
+        get("/api/openapi.json", Who::Caller, openapi)
+            .named("openapi", "server", "Describes every route (OpenAPI 3.1).")
+            .answers::<serde_json::Map<String, Value>>(200, "The description."),
+        get("/api/docs", Who::Anybody, docs)
+            .named(
+                "docs",
+                "server",
+                "The same for people: one page without scripts.",
+            )
+            .answers_with(200, "The page.", "text/html"),
+        get("/", Who::Anybody, to_admin)
+            .named("root", "server", "Leads to the web admin.")
+            .answers_with(302, "To `/ui/`.", ""),
+        get("/ui", Who::Anybody, to_admin)
+            .named("ui", "server", "Leads to the web admin.")
+            .answers_with(302, "To `/ui/`.", ""),
+        get("/ui/", Who::Anybody, admin)
+            .named(
+                "admin",
+                "server",
+                "Leads to the documentation, as long as there is no web admin.",
+            )
+            .answers_with(302, "To `/api/docs`.", ""),
+    ]
+}
+
+fn answer_with(answer: Answer) -> BoxFuture<'static, Answer> {
+    std::future::ready(answer).boxed()
+}
+
+fn is(status: &'static str) -> Response<Body> {
+    let health = Health {
+        status,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    json_response(StatusCode::OK, &health)
+}
+
+fn health(_: Api, _: Asked) -> BoxFuture<'static, Answer> {
+    answer_with(Ok(is("ok")))
+}
+
+fn ready(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
+    let unavailable = |why: &str| Err(Refusal::new(ErrorCode::Unavailable, why));
+    answer_with(match api.stage() {
+        Stage::Ready => Ok(is("ready")),
+        Stage::Starting => unavailable("the server is starting; try again in a moment"),
+        Stage::Stopping => unavailable("the server is stopping; it takes nothing new"),
+    })
+}
+
+fn openapi(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
+    answer_with(Ok(json_response(
+        StatusCode::OK,
+        &crate::openapi::document(api.routes()),
+    )))
+}
+
+fn docs(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
+    let mut response = Response::new(Body::from(crate::openapi::page(api.routes()).into_bytes()));
+    let headers: [(HeaderName, &str); 3] = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    for (name, value) in headers {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    answer_with(Ok(response))
+}
+
+fn to_admin(_: Api, _: Asked) -> BoxFuture<'static, Answer> {
+    answer_with(Ok(redirect("/ui/")))
+}
+
+fn admin(_: Api, _: Asked) -> BoxFuture<'static, Answer> {
+    answer_with(Ok(redirect("/api/docs")))
 }

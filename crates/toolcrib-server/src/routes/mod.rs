@@ -14,14 +14,17 @@ pub mod rules;
 pub mod secrets;
 pub mod stats;
 pub mod tools;
+mod work;
 
 use http::Method;
-use toolcrib::ErrorCode;
 
-use crate::api::{PathValues, Refusal, Route};
+use crate::api::{Found, PathTree, Refusal, Route};
 
 /// Every route.
-pub struct Routes(Vec<Route>);
+pub struct Routes {
+    table: Vec<Route>,
+    tree: PathTree,
+}
 
 impl Routes {
     /// The whole table.
@@ -42,43 +45,38 @@ impl Routes {
             stats::routes(),
             health::routes(),
         ];
-        Routes(parts.into_iter().flatten().collect())
+        Routes::of(parts.into_iter().flatten().collect())
+    }
+
+    pub(crate) fn of(table: Vec<Route>) -> Self {
+        let tree = PathTree::of(&table);
+        Routes { table, tree }
     }
 
     /// Every route, in the order of the documentation.
     pub fn iter(&self) -> impl Iterator<Item = &Route> {
-        self.0.iter()
+        self.table.iter()
     }
 
-    /// The route for a request and the values of its path.
-    pub(crate) fn find(
-        &self,
-        method: &Method,
-        path: &str,
-    ) -> Result<(&Route, PathValues), Refusal> {
-        for route in self.0.iter().filter(|route| route.method == *method) {
-            let (mut given, mut known) = (path.split('/'), route.path.split('/'));
-            let mut values = PathValues::default();
-            let matches = loop {
-                match (given.next(), known.next()) {
-                    (None, None) => break true,
-                    (Some(given), Some(known)) => match known.strip_prefix('{') {
-                        Some(name) => values
-                            .0
-                            .push((name.trim_end_matches('}'), given.to_owned())),
-                        None if given == known => {}
-                        None => break false,
-                    },
-                    _ => break false,
-                }
-            };
-            if matches {
-                return Ok((route, values));
-            }
-        }
-        Err(Refusal::new(
-            ErrorCode::NotFound,
-            "there is nothing here; `/api/openapi.json` lists every route",
-        ))
+    /// The route at a position of the table.
+    pub(crate) fn at(&self, position: usize) -> &Route {
+        &self.table[position]
+    }
+
+    /// What a path leads to; a path that is no path is refused.
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Result<Found, Refusal> {
+        self.tree.find(method, path)
+    }
+}
+
+/// Does work with files away from the threads that answer. A panic in it is one of the request.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a runtime that shuts down drops work that has not begun; nobody waits for the answer then.
+            Err(_) => std::future::pending().await,
+        },
     }
 }

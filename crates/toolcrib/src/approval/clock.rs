@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::millis;
 
 /// A moment of this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Moment {
     /// Which boot.

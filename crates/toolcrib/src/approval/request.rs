@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::grants::{GrantRequest, Offer};
@@ -14,12 +15,13 @@ use crate::model::call::Caller;
 use crate::model::ids::CallId;
 
 /// A question to a person (S2's `ApprovalRequest`, with what is needed to decide well).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
     /// The id of the question.
     pub id: String,
     /// The call it is about.
+    #[schemars(with = "String")]
     pub step_id: CallId,
     /// The tool's wire name.
     pub tool: String,
@@ -34,6 +36,7 @@ pub struct ApprovalRequest {
     pub diff: Option<String>,
     /// When the question lapses, for people: what counts is a clock that nobody sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub expires_at: Option<Timestamp>,
     /// Binds the answer to this tool and these arguments.
     pub args_digest: String,
@@ -48,12 +51,14 @@ pub struct ApprovalRequest {
     pub tool_digest: String,
     /// Who calls.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub caller: Caller,
     /// The workspace the call works on. For the operator; tools never see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
     /// When the question was put.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub created_at: Timestamp,
     /// Which calls count as the same: a digest of everything the question rests on, from the tool and the arguments to the
     /// caller, the workspace and what the tool found there.

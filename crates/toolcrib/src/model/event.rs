@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use super::ids::CallId;
@@ -16,7 +16,7 @@ use super::live::Live;
 use crate::secret::{EventMask, SecretStore};
 
 /// Something that happened during a call.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
     /// Counts from 1 within a call; a jump means the reader was too slow.
@@ -31,7 +31,7 @@ pub struct Event {
 }
 
 /// What can happen during a call.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "event",
     rename_all = "camelCase",
@@ -53,7 +53,7 @@ pub enum EventKind {
         #[serde(skip_serializing_if = "Option::is_none")]
         step: Option<String>,
         /// Whether it is for the terminal of whoever runs the tool, while it runs (S0: `stream-callback: console`).
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         console: bool,
     },
     /// A step of the tool changed its state.
@@ -96,7 +96,7 @@ pub enum EventKind {
 }
 
 /// The streams a tool can write to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputStream {
     /// Standard output.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::offer::Offer;
@@ -15,8 +16,9 @@ use crate::model::ids::CallId;
 use crate::model::spec::ToolSpec;
 
 /// How far a grant reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "GrantScope")]
 pub enum Scope {
     /// One call and the calls it makes.
     Call,
@@ -57,6 +59,9 @@ pub struct GrantRequest {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The session it lasts as long as, if not that of whoever calls. Never part of an answer: a question is of one session.
+    #[serde(skip)]
+    pub session: Option<String>,
 }
 
 impl GrantRequest {
@@ -73,6 +78,7 @@ impl GrantRequest {
             expires_in_ms: None,
             max_uses: None,
             reason: None,
+            session: None,
         }
     }
 
@@ -92,7 +98,7 @@ impl GrantRequest {
 }
 
 /// Calls of one tool that nobody is asked about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant {
     /// Its id.
@@ -113,10 +119,13 @@ pub struct Grant {
     pub session: Option<String>,
     /// The call, for the scope call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub call: Option<CallId>,
     /// Who may call.
+    #[schemars(with = "String")]
     pub caller: Caller,
     /// When it ends.
+    #[schemars(with = "String")]
     pub expires_at: Timestamp,
     /// When it ends by a clock that nobody sets, where that is within a day; it does not outlive the boot then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +137,7 @@ pub struct Grant {
     #[serde(default)]
     pub uses: u64,
     /// When it was made.
+    #[schemars(with = "String")]
     pub created_at: Timestamp,
     /// By whom.
     #[serde(default)]

@@ -5,6 +5,7 @@
 //! number of processes no more than `max_uses` get through, and a call that dies after it was counted has used it.
 
 mod argv;
+mod fit;
 mod grant;
 mod offer;
 mod origin;
@@ -14,6 +15,7 @@ mod simulate;
 mod store;
 
 pub use argv::{Argv, ArgvError, ArgvWord};
+pub use fit::{fit, grantable};
 pub(crate) use grant::place;
 pub use grant::{Grant, GrantRequest, Scope, Subject};
 pub use offer::{Offer, is_delete, offers};

@@ -1,5 +1,6 @@
 //! What a person may choose not to be asked about again, from narrow to wide: [`offers`].
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,8 +15,9 @@ use crate::model::text;
 use crate::shell::read;
 
 /// A shape that could be granted, and what it means.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "GrantOffer")]
 pub struct Offer {
     /// For the person who chooses.
     pub words: String,

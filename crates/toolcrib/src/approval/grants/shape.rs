@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,24 +16,26 @@ use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
 
 /// A pattern for every parameter of a tool. A parameter without a pattern must be absent from the call.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(rename = "GrantShape")]
 pub struct Shape(pub BTreeMap<String, Pattern>);
 
 /// What a parameter may be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "GrantPattern")]
 pub enum Pattern {
     /// This value.
     Exact(Value),
     /// Any value, or none.
     Any,
     /// A command like this.
-    Argv(Argv),
+    Argv(#[schemars(with = "Vec<String>")] Argv),
     /// A path like this.
-    Path(PathPattern),
+    Path(#[schemars(with = "String")] PathPattern),
     /// A URL of this scheme, host and port.
-    Origin(Origin),
+    Origin(#[schemars(with = "String")] Origin),
 }
 
 /// Why a shape cannot be granted for a tool.

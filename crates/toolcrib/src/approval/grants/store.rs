@@ -195,7 +195,10 @@ impl Grants {
             shape: request.shape.clone(),
             scope: request.scope,
             workspace: subject.workspace.filter(|_| is_bound).map(place),
-            session: (request.scope == Scope::Session).then(|| subject.session.to_owned()),
+            session: (request.scope == Scope::Session).then(|| {
+                let session = request.session.as_deref();
+                session.unwrap_or(subject.session).to_owned()
+            }),
             call: (request.scope == Scope::Call).then(|| subject.call.clone()),
             caller: subject.caller.clone(),
             expires_at: wall.saturating_add(later).unwrap_or(Timestamp::MAX),

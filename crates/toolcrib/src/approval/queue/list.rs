@@ -1,7 +1,8 @@
 //! What is in the queue: [`Listing`], [`Queued`].
 
 use jiff::Timestamp;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::ApprovalQueue;
@@ -19,8 +20,9 @@ use crate::storage::{DurableDir, StorageError};
 const MIN_PART: usize = 4;
 
 /// Where a question stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ApprovalStatus")]
 pub enum Status {
     /// It can be answered.
     Pending,
@@ -61,8 +63,9 @@ impl Status {
 }
 
 /// A question and where it stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Approval")]
 pub struct Queued {
     /// The question.
     #[serde(flatten)]
@@ -72,28 +75,30 @@ pub struct Queued {
     /// Whether somebody waits for the answer. If not, the caller is gone, and the same call made again takes the answer up.
     pub waiting: bool,
     /// How long it can still be answered, or used, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining_ms: Option<u64>,
     /// The answer, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
 
 /// Who decided what.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ApprovalAnswer")]
 pub struct Answer {
     /// Yes or no.
     pub approved: bool,
     /// Who.
     pub by: String,
     /// What they said.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The arguments they chose instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_args: Option<JsonObject>,
     /// When.
+    #[schemars(with = "String")]
     pub at: Timestamp,
 }
 
@@ -109,8 +114,9 @@ pub struct Listing {
 }
 
 /// A file that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DamagedFile")]
 pub struct Damaged {
     /// Its name.
     pub file: String,

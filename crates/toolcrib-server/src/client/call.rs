@@ -1,0 +1,265 @@
+//! One call through a server: [`CallStream`].
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use serde::Serialize;
+use serde_json::Value;
+use toolcrib::model::JsonObject;
+use toolcrib::{CallId, Event, Outcome};
+
+use super::Client;
+use super::error::ClientError;
+use super::events::{Events, ServerEvent};
+use super::outcome::outcome_of;
+use super::request::Ask;
+
+/// How often a lost connection is looked for again, and how long between: 0.1, 0.2, 0.4 … seconds.
+const ATTEMPTS: u32 = 7;
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// What is asked for: the body of `POST /api/calls`.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallBody {
+    /// The tool, in any spelling.
+    pub tool: String,
+    /// The arguments.
+    pub args: JsonObject,
+    /// The caller's own id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// Less time than the tool would have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// How long to wait for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_wait_ms: Option<u64>,
+    /// Who approves: `wait`, `given` or `yes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<&'static str>,
+    /// Whether the call ends with this connection.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cancel_on_disconnect: bool,
+    /// The session for grants that last as long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+/// What a stream of a call gives.
+#[derive(Debug, Clone)]
+pub enum Followed {
+    /// Something happened.
+    Event(Box<Event>),
+    /// It is over; nothing follows.
+    Outcome(Box<Outcome>),
+}
+
+/// A call that is followed from its start to its outcome. A lost connection is made again, from the last event that came, unless
+/// the call ended with it.
+#[derive(Debug)]
+pub struct CallStream {
+    client: Client,
+    id: Option<CallId>,
+    /// The last event that came.
+    seen: u64,
+    from: From,
+    ready: VecDeque<Followed>,
+    /// Whether a lost connection can be made again.
+    may_resume: bool,
+}
+
+#[derive(Debug)]
+enum From {
+    /// Events come.
+    Stream(Events),
+    /// The connection is gone, or was never made.
+    Nowhere,
+    /// There are no more events; the outcome has to be asked for.
+    Finished,
+    /// The outcome was told.
+    Over,
+}
+
+impl Client {
+    /// Calls a tool as the command line does. Returns once the server has taken the call.
+    pub async fn call(&self, body: &CallBody) -> Result<CallStream, ClientError> {
+        let json = serde_json::to_value(body)
+            .map_err(|error| ClientError::Usage(format!("no such call can be made: {error}")))?;
+        let ask = Ask::post("/api/calls", &json)
+            .header(
+                HeaderName::from_static("toolcrib-caller"),
+                HeaderValue::from_static("cli"),
+            )
+            // A call may wait for its place.
+            .patience(None);
+        let mut stream = CallStream {
+            client: self.clone(),
+            id: body.call_id.clone(),
+            seen: 0,
+            from: From::Nowhere,
+            ready: VecDeque::new(),
+            may_resume: !body.cancel_on_disconnect,
+        };
+        match self.stream(ask).await? {
+            Ok(events) => {
+                let location = events.headers().get(http::header::LOCATION);
+                let id = location
+                    .and_then(|location| location.to_str().ok()?.rsplit('/').next())
+                    .and_then(|id| CallId::parse(id).ok());
+                stream.id = stream.id.or(id);
+                stream.from = From::Stream(events);
+            }
+            // Refused by the pipeline, or by the server.
+            Err(answered) => {
+                let outcome = serde_json::from_slice::<Value>(&answered.body)
+                    .ok()
+                    .and_then(|value| outcome_of(&value).ok());
+                match outcome {
+                    Some(outcome) => {
+                        stream.from = From::Over;
+                        stream.ready.push_back(Followed::Outcome(Box::new(outcome)));
+                    }
+                    None => {
+                        self.read_json(answered)?;
+                        return Err(
+                            self.strange("it answers a call with neither events nor an outcome")
+                        );
+                    }
+                }
+            }
+        }
+        Ok(stream)
+    }
+
+    /// Follows a call that somebody began, from behind an event: 0 is from the start.
+    pub fn follow(&self, id: CallId, after: u64) -> CallStream {
+        CallStream {
+            client: self.clone(),
+            id: Some(id),
+            seen: after,
+            from: From::Nowhere,
+            ready: VecDeque::new(),
+            may_resume: true,
+        }
+    }
+
+    /// Cancels a call.
+    pub async fn cancel(&self, id: &str) -> Result<Value, ClientError> {
+        let path = format!("/api/calls/{}/cancel", Ask::encoded(id));
+        self.json(Ask::new(http::Method::POST, path)).await
+    }
+}
+
+impl CallStream {
+    /// The id of the call, as soon as it is known.
+    pub fn id(&self) -> Option<&CallId> {
+        self.id.as_ref()
+    }
+
+    /// The next event, or the outcome; `None` behind that.
+    pub async fn next(&mut self) -> Result<Option<Followed>, ClientError> {
+        loop {
+            if let Some(followed) = self.ready.pop_front() {
+                return Ok(Some(followed));
+            }
+            match &mut self.from {
+                From::Over => return Ok(None),
+                From::Nowhere => self.reconnect().await?,
+                From::Finished => return self.outcome().await.map(Some),
+                From::Stream(events) => match events.next().await {
+                    Ok(Some(event)) => self.take(&event)?,
+                    Ok(None) => self.from = From::Finished,
+                    Err(ClientError::Lost { .. }) if self.may_resume && self.id.is_some() => {
+                        self.from = From::Nowhere;
+                    }
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+    }
+
+    fn take(&mut self, event: &ServerEvent) -> Result<(), ClientError> {
+        if event.event == "outcome" {
+            let outcome = serde_json::from_str::<Value>(&event.data)
+                .map_err(|error| error.to_string())
+                .and_then(|value| outcome_of(&value))
+                .map_err(|why| {
+                    self.client
+                        .strange(format!("its outcome cannot be read: {why}"))
+                })?;
+            self.from = From::Over;
+            self.ready.push_back(Followed::Outcome(Box::new(outcome)));
+            return Ok(());
+        }
+        // What this version does not know is passed over.
+        if let Ok(read) = serde_json::from_str::<Event>(&event.data)
+            && read.seq > self.seen
+        {
+            self.seen = read.seq;
+            self.id.get_or_insert_with(|| read.call_id.clone());
+            self.ready.push_back(Followed::Event(Box::new(read)));
+        }
+        Ok(())
+    }
+
+    /// Goes on behind the last event that came.
+    async fn reconnect(&mut self) -> Result<(), ClientError> {
+        let Some(id) = &self.id else {
+            return Err(self.client.lost("before the server said which call it is"));
+        };
+        let path = format!("/api/calls/{}/events", Ask::encoded(id.as_str()));
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1.. {
+            let mut ask = Ask::get(path.clone());
+            if self.seen > 0 {
+                ask = ask.header(
+                    HeaderName::from_static("last-event-id"),
+                    HeaderValue::from(self.seen),
+                );
+            }
+            match self.client.stream(ask).await {
+                Ok(Ok(events)) => {
+                    self.from = From::Stream(events);
+                    return Ok(());
+                }
+                Ok(Err(answered)) => {
+                    // It is over, and its events are gone with it; its outcome may have been kept.
+                    let refused = self.client.read_json(answered);
+                    if refused
+                        .as_ref()
+                        .is_err_and(|error| error.status() != Some(404))
+                    {
+                        refused?;
+                    }
+                    self.from = From::Finished;
+                    return Ok(());
+                }
+                Err(error) if attempt >= ATTEMPTS => return Err(error),
+                Err(ClientError::Unreachable { .. } | ClientError::Lost { .. }) => {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn outcome(&mut self) -> Result<Followed, ClientError> {
+        let Some(id) = self.id.clone() else {
+            return Err(self.client.lost("before the server said which call it is"));
+        };
+        let path = format!("/api/calls/{}", Ask::encoded(id.as_str()));
+        let value = self.client.get(&path).await?;
+        // Where it stands, and its outcome.
+        let outcome = value.get("outcome").unwrap_or(&value);
+        let outcome = outcome_of(outcome).map_err(|why| {
+            self.client
+                .strange(format!("its outcome cannot be read: {why}"))
+        })?;
+        self.from = From::Over;
+        Ok(Followed::Outcome(Box::new(outcome)))
+    }
+}

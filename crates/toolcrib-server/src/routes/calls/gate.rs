@@ -1,0 +1,581 @@
+//! [`Gate`]: places for calls, shared out fairly among clients, so that a flood of one cannot keep others out.
+//!
+//! A call over HTTP takes a place before it begins and gives it back when it is over. One client alone has at most three quarters of the
+//! places, so that there is room for somebody else at once, and at most half of them while others wait; those who wait are served in
+//! turn, client by client. How many of one client may wait is bounded; more are told to come back. Calls inside a call take no place:
+//! the one around them has it.
+//!
+//! A call that waits for a person [lends](Place::lend) its place to others meanwhile and has it back at once when there is an answer,
+//! even if that makes one too many for a while: a call that waited for a place with an approval in its hand could wait for calls that
+//! wait for it. How many there can be is bounded by how many questions may be open.
+//!
+//! Invariants: nobody waits who could have a place; whoever stops waiting takes nothing with them, also if a place was on its way.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+use toolcrib::Crib;
+
+use crate::auth::Principal;
+
+/// Places for calls. Cloning is cheap and shares them.
+#[derive(Clone)]
+pub(crate) struct Gate(Arc<Shared>);
+
+struct Shared {
+    places: usize,
+    max_waiting: usize,
+    state: Mutex<State>,
+}
+
+struct State {
+    taken: usize,
+    waiting: usize,
+    lanes: Vec<Lane>,
+    /// The lanes of clients; the operator's is the first.
+    by_name: HashMap<String, usize>,
+    /// The lanes in which somebody waits, whose turn it is first.
+    turns: VecDeque<usize>,
+    next: u64,
+}
+
+/// The calls of one client.
+#[derive(Default)]
+struct Lane {
+    taken: usize,
+    /// In the order they came.
+    waiting: BTreeMap<u64, oneshot::Sender<Place>>,
+}
+
+/// How full a gate is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fullness {
+    /// How many calls have a place.
+    pub(crate) taken: usize,
+    /// How many wait for one.
+    pub(crate) waiting: usize,
+}
+
+/// Too many calls of one client wait already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooMany {
+    /// How many wait.
+    pub(crate) waiting: usize,
+}
+
+/// The right to make a call; given back when dropped.
+pub(crate) struct Place {
+    gate: Arc<Shared>,
+    lane: usize,
+    /// How many questions of the call wait for a person; only changed with the gate locked.
+    lent: Mutex<usize>,
+}
+
+/// A place that others may use, until this is dropped.
+pub(crate) struct Lent<'a>(&'a Place);
+
+impl Gate {
+    /// A gate with this many places, before which this many calls of each client may wait.
+    pub(crate) fn new(places: usize, max_waiting: usize) -> Self {
+        Gate(Arc::new(Shared {
+            places: places.max(1),
+            max_waiting,
+            state: Mutex::new(State {
+                taken: 0,
+                waiting: 0,
+                lanes: vec![Lane::default()],
+                by_name: HashMap::new(),
+                turns: VecDeque::new(),
+                next: 0,
+            }),
+        }))
+    }
+
+    /// The gate that the settings of a crib ask for.
+    pub(crate) fn of(crib: &Crib) -> Self {
+        // Settings that do not hold are refused where the server starts; an API without a server goes by what is usual.
+        let (places, max_waiting) = crib
+            .config()
+            .server()
+            .map_or((256, 1024), |server| (server.max_calls, server.max_waiting));
+        Gate::new(places, max_waiting)
+    }
+
+    /// Takes a place, or waits for one. Dropping the future gives up the wait, and nothing else.
+    pub(crate) async fn enter(&self, who: &Principal) -> Result<Place, TooMany> {
+        let mut waiting = match self.0.enter(who)? {
+            Entered::At(place) => return Ok(place),
+            Entered::Waiting(waiting) => waiting,
+        };
+        match (&mut waiting.receiver).await {
+            Ok(place) => Ok(place),
+            // The sender goes only by being used: the gate lives as long as whoever waits.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// How full it is.
+    pub(crate) fn fullness(&self) -> Fullness {
+        let state = self.0.lock();
+        Fullness {
+            taken: state.taken,
+            waiting: state.waiting,
+        }
+    }
+}
+
+enum Entered {
+    At(Place),
+    Waiting(Waiting),
+}
+
+/// Somebody who waits.
+struct Waiting {
+    gate: Arc<Shared>,
+    lane: usize,
+    number: u64,
+    receiver: oneshot::Receiver<Place>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(self: &Arc<Self>, who: &Principal) -> Result<Entered, TooMany> {
+        let mut state = self.lock();
+        let lane = state.lane_of(who);
+        if state.lanes[lane].waiting.is_empty() && self.may_enter(&state, lane) {
+            return Ok(Entered::At(self.take(&mut state, lane)));
+        }
+        let waiting = state.lanes[lane].waiting.len();
+        if waiting >= self.max_waiting {
+            return Err(TooMany { waiting });
+        }
+        let (sender, receiver) = oneshot::channel();
+        let number = state.next;
+        state.next += 1;
+        state.waiting += 1;
+        if waiting == 0 {
+            state.turns.push_back(lane);
+        }
+        state.lanes[lane].waiting.insert(number, sender);
+        Ok(Entered::Waiting(Waiting {
+            gate: Arc::clone(self),
+            lane,
+            number,
+            receiver,
+        }))
+    }
+
+    fn may_enter(&self, state: &State, lane: usize) -> bool {
+        let others_wait = state.turns.iter().any(|other| *other != lane);
+        let share = match others_wait {
+            true => self.places / 2,
+            false => self.places - self.places / 4,
+        };
+        state.taken < self.places && state.lanes[lane].taken < share.max(1)
+    }
+
+    fn take(self: &Arc<Self>, state: &mut State, lane: usize) -> Place {
+        state.taken += 1;
+        state.lanes[lane].taken += 1;
+        Place {
+            gate: Arc::clone(self),
+            lane,
+            lent: Mutex::new(0),
+        }
+    }
+
+    /// Serves whoever waits and may enter, in turn.
+    fn serve(self: &Arc<Self>, state: &mut State) {
+        while let Some(turn) =
+            (0..state.turns.len()).find(|turn| self.may_enter(state, state.turns[*turn]))
+        {
+            let Some(lane) = state.turns.remove(turn) else {
+                return;
+            };
+            let first = state.lanes[lane].waiting.pop_first();
+            if !state.lanes[lane].waiting.is_empty() {
+                state.turns.push_back(lane);
+            }
+            let Some((_, sender)) = first else { continue };
+            state.waiting -= 1;
+            let place = self.take(state, lane);
+            if let Err(place) = sender.send(place) {
+                // They have just gone. The place is not dropped, since that would lock what is locked.
+                place.forget(state);
+            }
+        }
+    }
+
+    fn give_back(self: &Arc<Self>, state: &mut State, lane: usize) {
+        state.taken -= 1;
+        state.lanes[lane].taken -= 1;
+        if !state.turns.is_empty() {
+            self.serve(state);
+        }
+    }
+}
+
+impl State {
+    fn lane_of(&mut self, who: &Principal) -> usize {
+        let Principal::Client(name) = who else {
+            return 0;
+        };
+        if let Some(lane) = self.by_name.get(name) {
+            return *lane;
+        }
+        // One for each client there ever was: as many as an operator makes.
+        self.lanes.push(Lane::default());
+        let lane = self.lanes.len() - 1;
+        self.by_name.insert(name.clone(), lane);
+        lane
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut state = self.gate.lock();
+        let lane = self.lane;
+        if state.lanes[lane].waiting.remove(&self.number).is_none() {
+            // Served: a place that was not taken up comes back as it is dropped with the receiver.
+            return;
+        }
+        state.waiting -= 1;
+        if state.lanes[lane].waiting.is_empty() {
+            state.turns.retain(|turn| *turn != lane);
+            // With nobody of this lane waiting others may have more.
+            self.gate.serve(&mut state);
+        }
+    }
+}
+
+impl Place {
+    /// Lets others have the place while the call waits for a person.
+    pub(crate) fn lend(&self) -> Lent<'_> {
+        let mut state = self.gate.lock();
+        let mut lent = self.lent();
+        *lent += 1;
+        if *lent == 1 {
+            self.gate.give_back(&mut state, self.lane);
+        }
+        Lent(self)
+    }
+
+    fn lent(&self) -> MutexGuard<'_, usize> {
+        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the place back to a gate that is locked.
+    fn forget(mut self, state: &mut State) {
+        state.taken -= 1;
+        state.lanes[self.lane].taken -= 1;
+        *self.lent.get_mut().unwrap_or_else(PoisonError::into_inner) = 1;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // A place that is lent is in the gate's hands already.
+        if *self.lent.get_mut().unwrap_or_else(PoisonError::into_inner) == 0 {
+            let mut state = self.gate.lock();
+            self.gate.give_back(&mut state, self.lane);
+        }
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let Place { gate, lane, .. } = self.0;
+        let mut state = gate.lock();
+        let mut lent = self.0.lent();
+        *lent -= 1;
+        if *lent == 0 {
+            state.taken += 1;
+            state.lanes[*lane].taken += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Entering = Pin<Box<dyn Future<Output = Result<Place, TooMany>>>>;
+
+    fn client(number: usize) -> Principal {
+        match number {
+            0 => Principal::Operator,
+            number => Principal::Client(format!("client{number}")),
+        }
+    }
+
+    /// Somebody at the gate, asked once whether they are in.
+    fn entering(gate: &Gate, who: usize) -> Entering {
+        let gate = gate.clone();
+        Box::pin(async move { gate.enter(&client(who)).await })
+    }
+
+    fn poll(entering: &mut Entering) -> Option<Result<Place, TooMany>> {
+        match entering
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            Poll::Ready(result) => Some(result),
+            Poll::Pending => None,
+        }
+    }
+
+    fn enter_now(gate: &Gate, who: usize) -> Place {
+        poll(&mut entering(gate, who)).unwrap().ok().unwrap()
+    }
+
+    fn wait(gate: &Gate, who: usize) -> Entering {
+        let mut waiting = entering(gate, who);
+        assert!(poll(&mut waiting).is_none(), "there was a place");
+        waiting
+    }
+
+    #[test]
+    fn a_flood_of_one_client_leaves_places_for_others() {
+        let gate = Gate::new(8, 100);
+        let flood: Vec<Place> = (0..6).map(|_| enter_now(&gate, 1)).collect();
+        let waiting: Vec<Entering> = (0..50).map(|_| wait(&gate, 1)).collect();
+        let others = [enter_now(&gate, 2), enter_now(&gate, 0)];
+        assert_eq!(
+            gate.fullness(),
+            Fullness {
+                taken: 8,
+                waiting: 50
+            }
+        );
+        drop((flood, waiting, others));
+        assert_eq!(
+            gate.fullness(),
+            Fullness {
+                taken: 0,
+                waiting: 0
+            }
+        );
+    }
+
+    #[test]
+    fn whoever_comes_late_waits_for_one_turn_and_not_for_the_flood() {
+        let gate = Gate::new(4, 100);
+        let mut flood: VecDeque<Place> = (0..3).map(|_| enter_now(&gate, 1)).collect();
+        let _last = enter_now(&gate, 2);
+        let _waiting: Vec<Entering> = (0..50).map(|_| wait(&gate, 1)).collect();
+        let mut late = wait(&gate, 3);
+        flood.pop_front();
+        assert!(poll(&mut late).is_some(), "the next place is theirs");
+    }
+
+    #[test]
+    fn one_client_has_half_of_the_places_while_others_wait() {
+        let gate = Gate::new(4, 100);
+        let mut first: Vec<Place> = (0..3).map(|_| enter_now(&gate, 1)).collect();
+        let second = enter_now(&gate, 2);
+        let mut more_of_first = wait(&gate, 1);
+        let mut more_of_second = wait(&gate, 2);
+        let mut third = wait(&gate, 3);
+        // First has three: what it gives back goes to others until it has less than two.
+        first.pop();
+        assert!(poll(&mut more_of_first).is_none());
+        let _more_of_second = poll(&mut more_of_second).unwrap().ok().unwrap();
+        drop(second);
+        assert!(poll(&mut more_of_first).is_none());
+        assert!(poll(&mut third).is_some());
+    }
+
+    #[test]
+    fn too_many_of_one_client_are_told_so_and_others_are_not() {
+        let gate = Gate::new(1, 2);
+        let _place = enter_now(&gate, 1);
+        let _waiting = [wait(&gate, 1), wait(&gate, 1)];
+        let refused = poll(&mut entering(&gate, 1)).unwrap();
+        assert_eq!(refused.err(), Some(TooMany { waiting: 2 }));
+        let _other = wait(&gate, 2);
+    }
+
+    #[test]
+    fn a_place_on_its_way_to_somebody_who_goes_is_not_lost() {
+        let gate = Gate::new(1, 10);
+        let place = enter_now(&gate, 1);
+        let sent = wait(&gate, 1);
+        let mut next = wait(&gate, 2);
+        drop(place);
+        // It was handed to the first, who never looks.
+        drop(sent);
+        assert!(poll(&mut next).is_some());
+    }
+
+    #[test]
+    fn a_lent_place_serves_others_and_is_back_at_once() {
+        let gate = Gate::new(1, 10);
+        let place = enter_now(&gate, 1);
+        let mut other = wait(&gate, 2);
+        let (first, second) = (place.lend(), place.lend());
+        let other = poll(&mut other).unwrap().ok().unwrap();
+        drop(first);
+        assert_eq!(gate.fullness().taken, 1, "one question is still open");
+        drop(second);
+        assert_eq!(gate.fullness().taken, 2, "one too many, for a while");
+        let mut third = wait(&gate, 3);
+        drop(other);
+        assert!(poll(&mut third).is_none());
+        drop(place);
+        assert!(poll(&mut third).is_some());
+    }
+
+    #[test]
+    fn a_call_that_ends_while_its_place_is_lent_gives_back_nothing_twice() {
+        let gate = Gate::new(2, 10);
+        let place = enter_now(&gate, 1);
+        drop(place.lend());
+        drop(place);
+        assert_eq!(gate.fullness().taken, 0);
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Arrive(usize),
+        Leave(usize),
+        GiveUp(usize),
+        Look(usize),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            4 => (0..4_usize).prop_map(Step::Arrive),
+            3 => (0..64_usize).prop_map(Step::Leave),
+            1 => (0..64_usize).prop_map(Step::GiveUp),
+            2 => (0..64_usize).prop_map(Step::Look),
+        ];
+        proptest::collection::vec(step, 1..200)
+    }
+
+    /// What should be true of a gate, kept in the plainest way there is.
+    #[derive(Default)]
+    struct Model {
+        taken: [usize; 4],
+        /// Who waits, in the order they came.
+        waiting: Vec<(usize, u64)>,
+        turns: VecDeque<usize>,
+        granted: Vec<u64>,
+    }
+
+    impl Model {
+        fn may_enter(&self, places: usize, who: usize) -> bool {
+            let others = self.waiting.iter().any(|(other, _)| *other != who);
+            let share = if others {
+                places / 2
+            } else {
+                places - places / 4
+            };
+            self.taken.iter().sum::<usize>() < places && self.taken[who] < share.max(1)
+        }
+
+        fn serve(&mut self, places: usize) {
+            while let Some(at) =
+                (0..self.turns.len()).find(|at| self.may_enter(places, self.turns[*at]))
+            {
+                let who = self.turns.remove(at).unwrap();
+                let first = self.waiting.iter().position(|(other, _)| *other == who);
+                let (_, number) = self.waiting.remove(first.unwrap());
+                self.taken[who] += 1;
+                self.granted.push(number);
+                if self.waiting.iter().any(|(other, _)| *other == who) {
+                    self.turns.push_back(who);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn places_go_where_a_plain_model_says(steps in steps(), places in 1..9_usize) {
+            let gate = Gate::new(places, 16);
+            let mut model = Model::default();
+            let mut inside: Vec<(usize, Place)> = Vec::new();
+            let mut outside: Vec<(usize, u64, Entering)> = Vec::new();
+            let mut number = 0;
+            for step in steps {
+                match step {
+                    Step::Arrive(who) => {
+                        number += 1;
+                        let waits = model.waiting.iter().filter(|(other, _)| *other == who).count();
+                        let mut arriving = entering(&gate, who);
+                        match poll(&mut arriving) {
+                            Some(Ok(place)) => {
+                                prop_assert!(waits == 0 && model.may_enter(places, who));
+                                model.taken[who] += 1;
+                                inside.push((who, place));
+                            }
+                            Some(Err(_)) => prop_assert_eq!(waits, 16),
+                            None => {
+                                prop_assert!(waits > 0 || !model.may_enter(places, who));
+                                if waits == 0 {
+                                    model.turns.push_back(who);
+                                }
+                                model.waiting.push((who, number));
+                                outside.push((who, number, arriving));
+                            }
+                        }
+                    }
+                    Step::Leave(at) if !inside.is_empty() => {
+                        let (who, place) = inside.swap_remove(at % inside.len());
+                        drop(place);
+                        model.taken[who] -= 1;
+                        model.serve(places);
+                    }
+                    Step::GiveUp(at) if !outside.is_empty() => {
+                        let (who, gone, entering) = outside.remove(at % outside.len());
+                        drop(entering);
+                        if let Some(at) = model.granted.iter().position(|number| *number == gone) {
+                            // It had a place, and did not know.
+                            model.granted.remove(at);
+                            model.taken[who] -= 1;
+                        } else {
+                            model.waiting.retain(|(_, number)| *number != gone);
+                            if !model.waiting.iter().any(|(other, _)| *other == who) {
+                                model.turns.retain(|turn| *turn != who);
+                            }
+                        }
+                        model.serve(places);
+                    }
+                    Step::Look(at) if !outside.is_empty() => {
+                        let at = at % outside.len();
+                        let (who, number, _) = outside[at];
+                        let is_in = poll(&mut outside[at].2);
+                        let granted = model.granted.iter().position(|granted| *granted == number);
+                        prop_assert_eq!(is_in.is_some(), granted.is_some());
+                        if let (Some(result), Some(granted)) = (is_in, granted) {
+                            model.granted.remove(granted);
+                            drop(outside.remove(at));
+                            inside.push((who, result.ok().unwrap()));
+                        }
+                    }
+                    Step::Leave(_) | Step::GiveUp(_) | Step::Look(_) => {}
+                }
+                let expected = Fullness {
+                    taken: model.taken.iter().sum(),
+                    waiting: model.waiting.len(),
+                };
+                prop_assert_eq!(gate.fullness(), expected);
+                prop_assert!(expected.taken <= places);
+            }
+            drop(inside);
+            drop(outside);
+            prop_assert_eq!(gate.fullness(), Fullness { taken: 0, waiting: 0 });
+        }
+    }
+}
