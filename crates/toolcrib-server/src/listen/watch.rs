@@ -154,7 +154,7 @@ impl Watch {
 
 /// A socket that tells its [`Watch`] what passes.
 #[derive(Debug)]
-pub(super) struct Watched<S> {
+pub(super) struct Watched<S: AsFd> {
     socket: S,
     watch: Arc<Watch>,
     is_small: bool,
@@ -179,7 +179,17 @@ impl<S: AsFd> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl<S: AsFd> Drop for Watched<S> {
+    fn drop(&mut self) {
+        if self.watch.stalled().is_some() {
+            // What the other end does not take is not kept for it: the kernel would go on offering it for minutes.
+            let now = Some(Duration::ZERO);
+            let _ = rustix::net::sockopt::set_socket_linger(&self.socket, now);
+        }
+    }
+}
+
+impl<S: AsyncRead + AsFd + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
