@@ -99,6 +99,15 @@ pub(crate) struct Global {
     /// The only directory tree file tools may touch [env: TOOLCRIB_WORKSPACE]
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Everywhere")]
     pub(crate) workspace: Option<PathBuf>,
+    /// Work through this server: http://…, https://… or unix:PATH [env: TOOLCRIB_SERVER]
+    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Everywhere")]
+    pub(crate) server: Option<String>,
+    /// Trust this certificate of the server, a PEM file [env: TOOLCRIB_SERVER_CA]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Everywhere")]
+    pub(crate) server_ca: Option<PathBuf>,
+    /// Use no server, not even one that serves this home
+    #[arg(long, global = true, conflicts_with = "server", help_heading = "Everywhere")]
+    pub(crate) no_server: bool,
 }
 
 #[derive(Debug, Subcommand)]

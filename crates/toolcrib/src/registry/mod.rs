@@ -44,8 +44,8 @@ use crate::model::reference::ToolRef;
 use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::spec::ToolSpec;
 use crate::pipeline::{self, Plan};
-use crate::record::Recorder;
 use crate::record::replay::Replay;
+use crate::record::{CallRecord, RecordHooks, RecordSubscription, Recorder};
 use crate::rules::Rules;
 use crate::secret::{Masker, SecretStore};
 use crate::tool::Tool;
@@ -159,6 +159,8 @@ pub(crate) struct Policy {
     pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
     pub(crate) max_depth: u8,
+    /// Those who see every record besides the recorder.
+    pub(crate) record_hooks: RecordHooks,
 }
 
 impl Policy {
@@ -308,7 +310,7 @@ impl Registry {
     /// comes with each change. They are called while the registry is locked for writers: they must be quick, must not change
     /// anything here, and must not look for tools, since that may wait for a writer. An entry that is registered another way
     /// goes and comes as two different ones.
-    pub(crate) fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
+    pub fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
         let mut watchers = self.writer();
         let there: Vec<Arc<Entry>> = self.0.tools.load().all().cloned().collect();
         watcher(&[], &there);
@@ -541,6 +543,16 @@ impl Registry {
         pipeline::run(&self.0, request, None).await
     }
 
+    /// Calls a tool, with another approver than the registry's; calls inside it ask the same one. See [`execute`](Self::execute).
+    pub async fn execute_by(&self, request: CallRequest, approver: Arc<dyn Approver>) -> Outcome {
+        pipeline::run(&self.0, request, Some(approver)).await
+    }
+
+    /// Who is asked about calls that need approval.
+    pub fn approver(&self) -> &Arc<dyn Approver> {
+        &self.0.policy.approver
+    }
+
     /// Starts a call in the background and returns a handle to watch, cancel and await it.
     ///
     /// # Panics
@@ -627,6 +639,16 @@ impl Registry {
     pub fn sandbox_plan(&self, entry: &Entry, args: &JsonObject) -> Option<SandboxPlan> {
         let workspace = self.workspace().map(AsRef::as_ref);
         entry.tool().sandbox_plan(args, workspace)
+    }
+
+    /// Calls a function with the record of every call that ends, inner ones included, each once, for as long as the subscription is
+    /// kept. The call waits for it: it must not block.
+    #[must_use = "the subscription ends when it is dropped"]
+    pub fn on_record(
+        &self,
+        hook: impl Fn(&CallRecord) + Send + Sync + 'static,
+    ) -> RecordSubscription {
+        self.0.policy.record_hooks.add(hook)
     }
 
     /// Waits until every finished call is on record.
