@@ -92,12 +92,21 @@ fn load(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, ListenError
         return Err(bad(chain_is, certificate, problem));
     }
     let bytes = read(key).map_err(|error| bad(key_is, key, error.to_string()))?;
-    let private = PrivateKeyDer::from_pem_slice(&bytes)
-        .map_err(|error| bad(key_is, key, format!("it has no private key in PEM: {error}")))?;
+    let private = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
+        bad(
+            key_is,
+            key,
+            format!("it has no private key in PEM: {error}"),
+        )
+    })?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private))
+        .and_then(|builder| {
+            builder
+                .with_no_client_auth()
+                .with_single_cert(chain, private)
+        })
         .map_err(|error| bad(key_is, key, format!("it cannot be used: {error}")))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))

@@ -10,11 +10,11 @@ pub mod events;
 pub mod grants;
 pub mod health;
 pub mod invoke;
-mod paging;
 pub mod rules;
 pub mod secrets;
 pub mod stats;
 pub mod tools;
+mod work;
 
 use std::sync::OnceLock;
 
@@ -89,5 +89,17 @@ impl Routes {
     /// What a path leads to; a path that is no path is refused.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Result<Found, Refusal> {
         self.tree.find(method, path)
+    }
+}
+
+/// Does work with files away from the threads that answer. A panic in it is one of the request.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a runtime that shuts down drops work that has not begun; nobody waits for the answer then.
+            Err(_) => std::future::pending().await,
+        },
     }
 }
