@@ -136,7 +136,10 @@ async fn a_caller_cannot_approve_its_own_call_in_any_way() {
 #[tokio::test]
 async fn no_tool_approves() {
     let scene = Scene::new();
-    let (status, page) = scene.as_client("agent").get("/tools?recommendedPageSize=500").await;
+    let (status, page) = scene
+        .as_client("agent")
+        .get("/tools?recommendedPageSize=500")
+        .await;
     assert_eq!(status, 200, "{page}");
     for tool in page["tools"].as_array().unwrap() {
         let name = tool.to_string().to_lowercase();
