@@ -471,7 +471,11 @@ mod tests {
     impl Model {
         fn may_enter(&self, places: usize, who: usize) -> bool {
             let others = self.waiting.iter().any(|(other, _)| *other != who);
-            let share = if others { places / 2 } else { places - places / 4 };
+            let share = if others {
+                places / 2
+            } else {
+                places - places / 4
+            };
             self.taken.iter().sum::<usize>() < places && self.taken[who] < share.max(1)
         }
 
