@@ -93,8 +93,13 @@ impl Gate {
     }
 
     /// The gate that the settings of a crib ask for.
-    pub(crate) fn of(_crib: &Crib) -> Self {
-        Gate::new(256, 1024)
+    pub(crate) fn of(crib: &Crib) -> Self {
+        // Settings that do not hold are refused where the server starts; an API without a server goes by what is usual.
+        let (places, max_waiting) = crib
+            .config()
+            .server()
+            .map_or((256, 1024), |server| (server.max_calls, server.max_waiting));
+        Gate::new(places, max_waiting)
     }
 
     /// Takes a place, or waits for one. Dropping the future gives up the wait, and nothing else.

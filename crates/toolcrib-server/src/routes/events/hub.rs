@@ -7,7 +7,7 @@
 //! questions and answers in the queue of approvals, and tools, of which the registry tells when it follows its files.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -51,6 +51,8 @@ struct Shared {
     ring: Mutex<Ring>,
     changed: Notify,
     readers: AtomicUsize,
+    /// Whether somebody looks for others' doings.
+    looking: AtomicBool,
     /// Wakes whoever looks for others' doings.
     look: Notify,
     collecting: OnceLock<EventSubscription>,
@@ -89,23 +91,31 @@ struct Questions {
     told: HashMap<String, Status>,
     /// When the queue's directory last changed, as far as was looked.
     stamp: Option<SystemTime>,
+    /// Whether anybody has looked.
+    were_looked_at: bool,
 }
 
 impl Hub {
     /// Of a crib.
     pub(crate) fn of(crib: &Arc<Crib>) -> Self {
+        // Settings that do not hold are refused where the server starts; an API without a server goes by what is usual.
+        let max_streams = crib
+            .config()
+            .server()
+            .map_or(1000, |server| server.max_streams);
         Hub {
             shared: Arc::new(Shared {
                 crib: Arc::clone(crib),
-                start: Uuid::new_v4().simple().to_string()[..12].to_owned(),
+                start: Uuid::now_v7().simple().to_string()[20..].to_owned(),
                 ring: Mutex::default(),
                 changed: Notify::new(),
                 readers: AtomicUsize::new(0),
+                looking: AtomicBool::new(false),
                 look: Notify::new(),
                 collecting: OnceLock::new(),
                 questions: Mutex::default(),
             }),
-            streams: Gate::new(1000, 0),
+            streams: Gate::new(max_streams, 0),
             recent: Recent::default(),
         }
     }
@@ -133,7 +143,8 @@ impl Hub {
             Some(Some(number)) => (number, false),
             Some(None) => (now, true),
         };
-        if self.shared.readers.fetch_add(1, Ordering::SeqCst) == 0 {
+        self.shared.readers.fetch_add(1, Ordering::SeqCst);
+        if !self.shared.looking.swap(true, Ordering::SeqCst) {
             tokio::spawn(look_now_and_then(Arc::downgrade(&self.shared)));
         }
         HubReader {
@@ -154,7 +165,7 @@ impl Shared {
     fn collect(self: &Arc<Self>) {
         self.collecting.get_or_init(|| {
             let hub = Arc::downgrade(self);
-            let is_first = std::sync::atomic::AtomicBool::new(true);
+            let is_first = AtomicBool::new(true);
             self.crib.registry().watch(move |gone, come| {
                 // At first it tells of all that are there, which is no change.
                 if is_first.swap(false, Ordering::Relaxed) {
@@ -225,8 +236,8 @@ impl Shared {
             changes: usize,
         }
         let named = |entries: &[Arc<Entry>], but: &[Arc<Entry>]| -> Vec<String> {
-            let stays = |name: &str| but.iter().any(|other| other.head().name.as_str() == name);
-            let names = entries.iter().map(|entry| entry.head().name.as_str());
+            let stays = |name: &str| but.iter().any(|other| other.spec().name.as_str() == name);
+            let names = entries.iter().map(|entry| entry.spec().name.as_str());
             let names = names.filter(|name| but.is_empty() || !stays(name));
             names.take(MAX_NAMED).map(str::to_owned).collect()
         };
@@ -266,10 +277,11 @@ impl Shared {
                 .is_ok_and(|elapsed| elapsed > Duration::from_secs(2))
         });
         let is_open = |status: &Status| matches!(status, Status::Pending | Status::Approved);
-        if is_settled && questions.stamp == changed_at && !questions.told.values().any(is_open) {
+        let is_known = questions.were_looked_at && questions.stamp == changed_at;
+        if is_known && is_settled && !questions.told.values().any(is_open) {
             return;
         }
-        let is_first = questions.stamp.is_none() && questions.told.is_empty();
+        let is_first = !std::mem::replace(&mut questions.were_looked_at, true);
         let Ok(listing) = self.crib.approvals().list(None) else {
             return;
         };
@@ -279,8 +291,8 @@ impl Shared {
             let id = question.request.id.clone();
             let before = questions.told.get(&id).copied();
             // What was over before anybody read here is no news.
-            let is_news = before != Some(question.status)
-                && (!is_first || is_open(&question.status));
+            let is_news =
+                before != Some(question.status) && (!is_first || is_open(&question.status));
             if is_news {
                 self.question(question);
             }
@@ -318,7 +330,12 @@ async fn look_now_and_then(hub: Weak<Shared>) {
     loop {
         let Some(shared) = hub.upgrade() else { return };
         if shared.readers.load(Ordering::SeqCst) == 0 {
-            return;
+            shared.looking.store(false, Ordering::SeqCst);
+            // Whoever came since may have seen that somebody looks.
+            let is_needed = shared.readers.load(Ordering::SeqCst) > 0;
+            if !is_needed || shared.looking.swap(true, Ordering::SeqCst) {
+                return;
+            }
         }
         let looking = Arc::clone(&shared);
         let _ = tokio::task::spawn_blocking(move || looking.look_around()).await;

@@ -159,7 +159,13 @@ impl CallFrames {
     /// The next frame; `None` when the call is over and everything was sent. May be given up while it waits.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         if self.begun.is_none() {
-            let event = self.reader.next().await?;
+            let event = loop {
+                let event = self.reader.next().await?;
+                // The reader may begin earlier than whoever reads wants to.
+                if event.seq > self.position.seq {
+                    break event;
+                }
+            };
             let missed = event.seq.saturating_sub(self.position.seq + 1);
             self.begun = Some(event);
             if missed > 0 {
@@ -274,14 +280,27 @@ mod tests {
             let position: Position = text.parse().unwrap();
             assert_eq!(position.to_string(), text);
         }
-        for text in ["", "-1", "+1", "1.", ".1", "1.x", "x", "18446744073709551616"] {
+        for text in [
+            "",
+            "-1",
+            "+1",
+            "1.",
+            ".1",
+            "1.x",
+            "x",
+            "18446744073709551616",
+        ] {
             assert!(text.parse::<Position>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_frame_is_three_lines_whatever_is_in_it() {
-        let text = frame(7, "output", &serde_json::json!({"chunk": "a\n\r\n\u{2028}: b\0"}));
+        let text = frame(
+            7,
+            "output",
+            &serde_json::json!({"chunk": "a\n\r\n\u{2028}: b\0"}),
+        );
         let text = std::str::from_utf8(&text).unwrap();
         assert_eq!(text.matches('\n').count(), 4, "{text}");
         assert!(!text.contains('\r'), "{text}");
