@@ -113,15 +113,21 @@ impl Watch {
         self.streams.store(true, Ordering::Relaxed);
     }
 
-    /// Tells the connection what to do; an order is never taken back.
-    pub(super) fn order(&self, order: Order) {
+    /// Whether an answer is, or was, a stream.
+    pub(super) fn has_stream(&self) -> bool {
+        self.streams.load(Ordering::Relaxed)
+    }
+
+    /// Tells the connection what to do; an order is never taken back. Says whether this one is news.
+    pub(super) fn order(&self, order: Order) -> bool {
         let bits = match order {
             Order::Serve => 0,
             Order::Finish => 1,
             Order::Drop => 2,
         };
-        self.order.fetch_max(bits, Ordering::AcqRel);
+        let before = self.order.fetch_max(bits, Ordering::AcqRel);
         self.task.wake();
+        before < bits
     }
 
     /// What the connection is told; `cx` is woken when that changes.
