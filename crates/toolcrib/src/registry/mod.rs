@@ -308,7 +308,7 @@ impl Registry {
     /// comes with each change. They are called while the registry is locked for writers: they must be quick, must not change
     /// anything here, and must not look for tools, since that may wait for a writer. An entry that is registered another way
     /// goes and comes as two different ones.
-    pub(crate) fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
+    pub fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
         let mut watchers = self.writer();
         let there: Vec<Arc<Entry>> = self.0.tools.load().all().cloned().collect();
         watcher(&[], &there);
@@ -539,6 +539,16 @@ impl Registry {
     /// recorded as cancelled.
     pub async fn execute(&self, request: CallRequest) -> Outcome {
         pipeline::run(&self.0, request, None).await
+    }
+
+    /// Calls a tool, with another approver than the registry's; calls inside it ask the same one. See [`execute`](Self::execute).
+    pub async fn execute_by(&self, request: CallRequest, approver: Arc<dyn Approver>) -> Outcome {
+        pipeline::run(&self.0, request, Some(approver)).await
+    }
+
+    /// Who is asked about calls that need approval.
+    pub fn approver(&self) -> &Arc<dyn Approver> {
+        &self.0.policy.approver
     }
 
     /// Starts a call in the background and returns a handle to watch, cancel and await it.
