@@ -106,7 +106,12 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Everywhere")]
     pub(crate) server_ca: Option<PathBuf>,
     /// Use no server, not even one that serves this home
-    #[arg(long, global = true, conflicts_with = "server", help_heading = "Everywhere")]
+    #[arg(
+        long,
+        global = true,
+        conflicts_with = "server",
+        help_heading = "Everywhere"
+    )]
     pub(crate) no_server: bool,
 }
 

@@ -18,9 +18,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib::approval::ApprovalRequest;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Source;
-use toolcrib::{
-    CallRequest, Caller, Crib, EventKind, Outcome, OutputStream, ToolSpec,
-};
+use toolcrib::{CallRequest, Caller, Crib, EventKind, Outcome, OutputStream, ToolSpec};
 use toolcrib_server::client::ClientError;
 
 use super::{Answerer, Done, open_to_run, warn_of_shadowed, word};

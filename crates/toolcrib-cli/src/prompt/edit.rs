@@ -4,9 +4,9 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 
 use serde_json::Value;
+use toolcrib::ToolError;
 use toolcrib::approval::ApprovalResponse;
 use toolcrib::model::JsonObject;
-use toolcrib::ToolError;
 
 use super::questions::Preview;
 use super::talk::{Next, Talk, fault_lines};

@@ -92,11 +92,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    async fn serve(
-        self,
-        mut asked: UnboundedReceiver<ApprovalRequest>,
-        ending: CancellationToken,
-    ) {
+    async fn serve(self, mut asked: UnboundedReceiver<ApprovalRequest>, ending: CancellationToken) {
         while let Some(Some(request)) = ending.run_until_cancelled(asked.recv()).await {
             self.put(request, &ending).await;
         }

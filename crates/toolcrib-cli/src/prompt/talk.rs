@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use toolcrib::ToolError;
 use toolcrib::approval::{ApprovalRequest, ApprovalResponse, Queued, Status};
 use toolcrib::model::text;
-use toolcrib::ToolError;
 
 use super::questions::{Questions, Unanswered};
 use super::screen::Screen;
