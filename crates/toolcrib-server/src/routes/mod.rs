@@ -15,6 +15,7 @@ pub mod rules;
 pub mod secrets;
 pub mod stats;
 pub mod tools;
+mod work;
 
 use http::Method;
 
