@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::json;
-use toolcrib::config::ServerSettings;
+use toolcrib::config::{AccessLog, ServerSettings};
 use toolcrib::crib::{Approvals, OpenError};
 use toolcrib::{Crib, CribOptions, ErrorCode, ToolError};
 use toolcrib_server::auth::{Clients, Hosts, Tokens};
 use toolcrib_server::listen::{self, Limits, ListenOptions, Server, Stopping, Tls};
-use toolcrib_server::observe::Observer;
+use toolcrib_server::observe::{self, Observer, ObserverOptions, Telemetry};
 use toolcrib_server::running::{RunningServer, Servers, settings_digest};
 use toolcrib_server::{Api, ApiOptions};
 
@@ -86,7 +86,7 @@ async fn run(
     let options = ApiOptions {
         tokens,
         hosts,
-        observer: Observer::default(),
+        observer: observer(settings, &crib)?,
         max_body_bytes: settings.max_body_bytes,
         body_timeout: settings.body_timeout,
     };
@@ -152,6 +152,25 @@ fn bind(args: &ServeArgs, settings: &ServerSettings) -> Result<Server, CliError>
         CliError::usage(error.to_string())
             .with_hint("`toolcrib serve --addr 127.0.0.1:0` takes a port that is free")
     })
+}
+
+/// What is logged, and where traces go.
+fn observer(settings: &ServerSettings, crib: &Crib) -> Result<Observer, CliError> {
+    let telemetry = crib.config().telemetry();
+    let telemetry = telemetry
+        .endpoint
+        .map(|endpoint| Telemetry::new(&endpoint, &telemetry.service))
+        .transpose()
+        .map_err(CliError::usage)?;
+    Ok(Observer::new(ObserverOptions {
+        access_log: match settings.access_log {
+            AccessLog::Off => observe::AccessLog::Off,
+            AccessLog::Text => observe::AccessLog::Text,
+            AccessLog::Json => observe::AccessLog::Json,
+        },
+        telemetry,
+        ..ObserverOptions::default()
+    }))
 }
 
 /// Says where it listens and what to do next.
