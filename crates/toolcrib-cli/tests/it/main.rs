@@ -10,6 +10,7 @@ mod bundle_trust;
 mod bundles;
 mod calls;
 mod check;
+mod clients;
 mod completions;
 mod config;
 mod doctor;
