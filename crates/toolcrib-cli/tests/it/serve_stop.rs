@@ -121,10 +121,12 @@ fn a_stream_is_told_that_the_server_stops() {
 
 #[test]
 fn who_waits_for_an_approval_is_told_and_nothing_waits_for_ever() {
-    let test = Test::new().config("[server]\nshutdownMs = 100\n");
+    let test = Test::new()
+        .file("f", "")
+        .config("[server]\nshutdownMs = 100\n");
     let mut server = Serving::start(&test);
     let client = server.client();
-    let body = json!({"name": "shell", "arguments": {"command": "rm -r important"}});
+    let body = json!({"name": "delete_file", "arguments": {"path": "f"}});
     let call = std::thread::spawn(move || client.ask("POST", "/api/calls", &body));
     eventually("it is asked for", || {
         let (_, body) = server.get("/api/approvals");
