@@ -1,6 +1,6 @@
 //! A crib in a directory that is thrown away, an API over it, and requests as somebody.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -32,10 +32,19 @@ impl Scene {
 
     /// With other options for the crib.
     pub(crate) fn with(change: impl FnOnce(CribOptions) -> CribOptions) -> Self {
+        Scene::prepared(|_| {}, change)
+    }
+
+    /// With something in the home before it is opened, and other options for the crib.
+    pub(crate) fn prepared(
+        prepare: impl FnOnce(&Path),
+        change: impl FnOnce(CribOptions) -> CribOptions,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (home, work) = (directory.path().join("home"), directory.path().join("work"));
         std::fs::create_dir(&home).unwrap();
         std::fs::create_dir(&work).unwrap();
+        prepare(&home);
         let options = CribOptions::default()
             .surroundings(Surroundings::new(
                 &work,
