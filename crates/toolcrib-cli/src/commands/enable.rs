@@ -9,7 +9,7 @@ use toolcrib::Crib;
 use toolcrib::model::text::visible;
 use toolcrib::registry::{Entry, Source};
 
-use super::list::{Listing, Row};
+use super::list::Listing;
 use super::{Done, open, standing, stored};
 use crate::args::{Global, SwitchArgs};
 use crate::failure::CliError;
@@ -46,7 +46,7 @@ pub(super) fn set_enabled(
     if output.json() {
         let entries = find(&all, &crib)?;
         let listing = Listing::of(&crib);
-        let rows: Vec<Row<'_>> = entries.iter().map(|entry| listing.row(entry)).collect();
+        let rows: Vec<_> = entries.iter().map(|entry| listing.row(entry)).collect();
         output.document(&rows);
         return Ok(ExitCode::SUCCESS);
     }

@@ -4,99 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib::crib::{BundleKind, BundleView};
-use toolcrib::definition::Body;
-use toolcrib::model::ids::{BundleId, ToolId};
-use toolcrib::model::manifest::ToolKind;
+use toolcrib::Crib;
+use toolcrib::crib::{BundleKind, BundleView, ToolRow};
 use toolcrib::registry::{Availability, Entry, Source};
-use toolcrib::source::{FileDefinition, Report, Standing, ToolFile};
-use toolcrib::store::{Damage, StoredTool};
-use toolcrib::{Crib, Effects};
+use toolcrib::source::{Report, Standing, ToolFile};
+use toolcrib::store::Damage;
 
-use super::{Done, source, standing, stored, word};
+use super::{Done, standing, stored, word};
 use crate::args::ListArgs;
 use crate::failure::CliError;
 use crate::output::Output;
-
-/// One tool in a list.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Row<'a> {
-    name: &'a str,
-    slug: &'a str,
-    bundle: &'a str,
-    version: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'a str>,
-    description: &'a str,
-    effects: Effects,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    tags: &'a [String],
-    source: &'static str,
-    availability: Availability,
-    call_count: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_called_at: Option<Timestamp>,
-    /// Its file, for a tool that has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    /// Which tool has its name, if another one has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shadowed_by: Option<String>,
-    /// What a person should know before trusting its looks.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<&'static str>,
-    #[serde(rename = "bundleID", skip_serializing_if = "Option::is_none")]
-    bundle_id: Option<BundleId>,
-    display_name: String,
-    #[serde(rename = "type")]
-    kind: ToolKind,
-    is_enabled: bool,
-    is_built_in: bool,
-    /// What only tools of the store have.
-    #[serde(flatten)]
-    stored: Option<Stored>,
-}
-
-/// What a list says of a tool of the store besides, in S4's words.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Stored {
-    #[serde(rename = "toolID")]
-    tool_id: ToolId,
-    created_at: Timestamp,
-    modified_at: Timestamp,
-}
-
-/// How a tool is made, also where no record says so.
-fn kind(file: Option<&ToolFile>, record: Option<&StoredTool>) -> ToolKind {
-    let definition = file.and_then(|file| file.definition.as_ref());
-    match (record, definition) {
-        (Some(record), _) => record.head.kind,
-        (None, Some(FileDefinition::Http(_))) => ToolKind::Http,
-        (None, Some(FileDefinition::Command(definition))) => match definition.body {
-            Body::Alias { .. } => ToolKind::Alias,
-            Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => ToolKind::Command,
-        },
-        // A file that cannot be read.
-        (None, None) if file.is_some() => ToolKind::Command,
-        (None, None) => ToolKind::Rust,
-    }
-}
-
-/// Whether a tool's own switch is on, whatever else keeps it off.
-fn is_enabled(entry: &Entry) -> bool {
-    let by_switch = |obstacle: &Availability| match obstacle {
-        Availability::Disabled { reason, .. } => {
-            reason == "the tool is switched off" || reason.contains("isEnabled")
-        }
-        Availability::Ready | Availability::Unavailable { .. } => false,
-    };
-    !entry.obstacles().iter().any(by_switch)
-}
 
 /// All that rows are made from.
 pub(super) struct Listing<'c> {
@@ -112,52 +30,8 @@ impl<'c> Listing<'c> {
         }
     }
 
-    pub(super) fn row<'a>(&'a self, entry: &'a Arc<Entry>) -> Row<'a> {
-        let spec = entry.spec();
-        let file = self.files.file_of(entry);
-        let by_file = file.and_then(|file| match &file.standing {
-            Standing::Shadowed { by, .. } => Some(by.clone()),
-            _ => None,
-        });
-        let by_name = || Some(self.crib.registry().shadower(entry)?.spec().reference());
-        let usage = self.crib.usage(entry);
-        let record = stored::record(entry, self.crib);
-        let record = record.as_deref();
-        let title = match record {
-            Some(record) => Some(record.head.display_name.as_str()),
-            None => spec.title.as_deref(),
-        };
-        let title = title.filter(|title| !title.is_empty());
-        Row {
-            name: spec.name.as_str(),
-            slug: spec.slug.as_str(),
-            bundle: spec.bundle.as_str(),
-            version: spec.version.as_str(),
-            title: spec.title.as_deref(),
-            description: &spec.description,
-            effects: spec.effects,
-            tags: &spec.tags,
-            source: source(entry),
-            availability: entry.availability(),
-            call_count: usage.call_count,
-            last_called_at: usage.last_called_at,
-            file: file.map(|file| file.shown.as_str()),
-            shadowed_by: by_file.or_else(by_name),
-            warnings: spec.warnings(),
-            bundle_id: entry.bundle_id(),
-            display_name: title.unwrap_or(spec.slug.as_str()).to_owned(),
-            kind: kind(file, record),
-            is_enabled: match record {
-                Some(record) => record.head.is_enabled,
-                None => is_enabled(entry),
-            },
-            is_built_in: entry.source() == Source::BuiltIn,
-            stored: record.map(|record| Stored {
-                tool_id: record.head.tool_id,
-                created_at: record.head.created_at,
-                modified_at: record.head.modified_at,
-            }),
-        }
+    pub(super) fn row(&self, entry: &Arc<Entry>) -> ToolRow {
+        self.crib.tool_row_by(entry, &self.files)
     }
 
     /// How a tool stands, in one word: `behind` is a version of a tool of which another has the name.

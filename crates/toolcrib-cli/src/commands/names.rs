@@ -14,18 +14,6 @@ use toolcrib::store::StoredTool;
 use super::trust::labelled;
 use crate::output::Output;
 
-/// Who would have the names of tools that come now, once they are on.
-pub(super) fn of_manifests(bundle: &Bundle, tools: &[ToolManifest], crib: &Crib) -> Vec<Contest> {
-    let on = tools.iter().filter(|tool| tool.is_enabled);
-    let candidates = on.map(|tool| Candidate {
-        slug: tool.slug.clone(),
-        version: tool.version.clone(),
-        name: tool.name.clone(),
-        modified: None,
-    });
-    crib.contests(bundle, candidates)
-}
-
 /// Who would have the names of tools that are in the store, once their bundle is on.
 pub(super) fn of_records<'a>(
     bundle: &Bundle,
@@ -61,17 +49,6 @@ fn line(contest: &Contest) -> Vec<String> {
             &format!("`{name}` stays `{holder}`; this one is `{tool}`"),
         ),
     }
-}
-
-/// The same, for a program.
-pub(super) fn document(contests: &[Contest]) -> Vec<Value> {
-    let one = |contest: &Contest| {
-        json!({
-            "name": contest.name, "tool": contest.tool, "holder": contest.holder,
-            "taken": contest.is_taken,
-        })
-    };
-    contests.iter().map(one).collect()
 }
 
 /// Who had the names of a bundle's tools, before something was done.

@@ -4,13 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use toolcrib::model::spec::Role;
+use toolcrib::crib::RulesTest;
 use toolcrib::model::{JsonObject, text};
-use toolcrib::rules::{Judgement, Rule, RuleContext, RuleProblem, Rules as _, RulesError, Whose};
-use toolcrib::schema::{Property, Rejected, Schema};
-use toolcrib::shell::{Directory, Part, SimpleCommand, Word};
-use toolcrib::tool::ShellText;
-use toolcrib::{Crib, ErrorCode, ToolError, ToolSpec, Verdict, WireName};
+use toolcrib::rules::{Rule, RuleProblem, RulesError, Whose};
+use toolcrib::{Crib, ErrorCode, ToolError, Verdict};
 
 use super::run::read_json;
 use super::{Done, open};
@@ -35,40 +32,27 @@ pub(super) fn rules(command: &RulesCommand, global: &Global, output: &Output) ->
 }
 
 fn list(crib: &Crib, output: &Output) {
-    let all: Vec<(&Rule, bool)> = crib
-        .rules()
-        .rules()
-        .map(|rule| (rule, true))
-        .chain(crib.rules().disabled().map(|rule| (rule, false)))
-        .collect();
+    let all = crib.rule_rows();
     if output.json() {
-        let rows: Vec<Value> = all
-            .iter()
-            .map(|(rule, enabled)| {
-                json!({"name": rule.name(), "verdict": rule.verdict(), "tools": rule.tools(),
-                       "origin": rule.origin().to_string(), "reason": rule.reason(), "enabled": enabled})
-            })
-            .collect();
-        return output.document(&rows);
+        return output.document(&all);
     }
     let rows: Vec<Vec<String>> = all
-        .iter()
-        .map(|(rule, enabled)| {
-            let tools = match rule.tools() {
+        .into_iter()
+        .map(|rule| {
+            let tools = match rule.tools.as_slice() {
                 [] => "all".to_owned(),
                 tools => tools.join(", "),
             };
-            let verdict = if *enabled {
-                rule.verdict().as_str()
-            } else {
-                "off"
+            let verdict = match rule.enabled {
+                true => rule.verdict.as_str(),
+                false => "off",
             };
             vec![
-                rule.name().to_owned(),
+                rule.name,
                 verdict.to_owned(),
                 tools,
-                rule.origin().to_string(),
-                rule.reason().to_owned(),
+                rule.origin,
+                rule.reason,
             ]
         })
         .collect();
@@ -145,38 +129,29 @@ fn checked(rules: usize, output: &Output) {
 
 fn test(args: &RulesTestArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
-    let (spec, arguments, texts) = call(args, &crib, global, output)?;
-    let cx = RuleContext {
-        workspace: crib.workspace_path(),
-        commands: &texts,
-    };
-    let judgement = crib.rules().judge(&spec, &arguments, &cx);
-    let commands = commands(&spec, &arguments, &texts);
+    let tested = call(args, &crib, global, output)?;
     if output.json() {
-        let commands: Vec<Value> = commands.iter().map(as_json).collect();
-        output.document(&json!({"ok": true, "value": {
-            "tool": spec.name.as_str(), "verdict": judgement.verdict, "findings": judgement.findings, "commands": commands}}));
+        output.document(&json!({"ok": true, "value": tested}));
     } else {
-        print(&judgement, &commands, output);
+        print(&tested, output);
     }
-    Ok(match (args.exit_code, judgement.verdict) {
+    Ok(match (args.exit_code, tested.verdict) {
         (false, _) | (true, Verdict::Allow) => ExitCode::SUCCESS,
         (true, Verdict::Deny) => ExitCode::from(ErrorCode::BlockedByRule.exit_code()),
         (true, Verdict::Ask) => ExitCode::from(ErrorCode::ApprovalUnavailable.exit_code()),
     })
 }
 
-/// The tool, the arguments and the tool's own shell text as the pipeline would hand them to the rules.
+/// What the rules make of the call that was named.
 fn call(
     args: &RulesTestArgs,
     crib: &Crib,
     global: &Global,
     output: &Output,
-) -> Result<(ToolSpec, JsonObject, Vec<ShellText>), CliError> {
+) -> Result<RulesTest, CliError> {
     let Some(tool) = &args.tool else {
-        let text = args.command.clone().unwrap_or_default();
-        let arguments = [("command".to_owned(), json!(text))].into_iter().collect();
-        return Ok((any_shell()?, arguments, Vec::new()));
+        let text = args.command.as_deref().unwrap_or_default();
+        return Ok(crib.test_command(text)?);
     };
     let entry = crib.registry().find(tool)?;
     let spec = entry.spec();
@@ -187,67 +162,17 @@ fn call(
     let hint = || format!("`toolcrib show {}` lists the parameters", spec.name);
     let arguments = coerce::arguments(base, &args.pairs, Some(spec))
         .map_err(|error| CliError::usage(error.message).with_hint(hint()))?;
-    let tool = entry.tool();
-    let checked = spec.input_schema.check_arguments(arguments, &spec.synonyms);
-    let refined = checked.and_then(|arguments| {
-        let refined = tool.refine(arguments.clone(), false);
-        refined.map_err(|faults| Rejected::Arguments {
-            args: arguments,
-            faults,
-        })
-    });
-    match refined {
-        Ok(arguments) => {
-            let workspace = crib.registry().workspace().map(AsRef::as_ref);
-            let texts = tool.commands(&arguments, workspace);
-            Ok((ToolSpec::clone(spec), arguments, texts))
+    crib.test_rules(tool, arguments).map_err(|error| {
+        let is_argument = error.code() == ErrorCode::InvalidArguments;
+        let error = CliError::from(error);
+        match is_argument {
+            true => error.with_hint(hint()),
+            false => error,
         }
-        Err(Rejected::Arguments { faults, .. }) => {
-            let all: Vec<String> = faults
-                .iter()
-                .map(|fault| format!("`{}` {}", fault.pointer, fault.message))
-                .collect();
-            let message = format!("invalid arguments for `{}`: {}", spec.name, all.join("; "));
-            Err(
-                CliError::from(ToolError::new(ErrorCode::InvalidArguments, message))
-                    .with_hint(hint()),
-            )
-        }
-        Err(Rejected::Schema(error)) => {
-            let message = format!("`{}` has a schema that cannot be used: {error}", spec.name);
-            Err(ToolError::new(ErrorCode::ToolUnavailable, message).into())
-        }
-    }
+    })
 }
 
-/// A tool that takes shell text, whether one is registered or not.
-fn any_shell() -> Result<ToolSpec, CliError> {
-    let schema = Schema::object()
-        .required("command", Property::string("The text"))
-        .build()
-        .map_err(|error| ToolError::new(ErrorCode::Internal, error.to_string()))?;
-    let mut spec = ToolSpec::new(WireName::fit("shell"), "Runs a command", schema);
-    spec.aliases = vec![WireName::fit("execute_bash")];
-    spec.roles = vec![("command".to_owned(), Role::Shell)];
-    Ok(spec)
-}
-
-/// The commands of the shell texts among the arguments, and of those the tool makes of them.
-fn commands(spec: &ToolSpec, args: &JsonObject, texts: &[ShellText]) -> Vec<SimpleCommand> {
-    let text = |name: &str| args.get(name).and_then(Value::as_str);
-    let shells = spec.roles.iter().filter(|(_, role)| match role {
-        Role::Shell => true,
-        Role::Code { language } => matches!(text(language), Some("bash" | "sh")),
-        Role::Directory | Role::ReadPath | Role::WritePath | Role::Url => false,
-    });
-    shells
-        .filter_map(|(name, _)| text(name))
-        .chain(texts.iter().map(|made| made.text.as_str()))
-        .flat_map(|text| toolcrib::shell::read(text).commands)
-        .collect()
-}
-
-fn print(judgement: &Judgement, commands: &[SimpleCommand], output: &Output) {
+fn print(judgement: &RulesTest, output: &Output) {
     output.line(&format!("verdict  {}", judgement.verdict.as_str()));
     if judgement.findings.is_empty() {
         output.line("no rule has anything to say");
@@ -264,37 +189,19 @@ fn print(judgement: &Judgement, commands: &[SimpleCommand], output: &Output) {
         }
     }
     if output.verbose() {
-        for command in commands {
-            let words: Vec<String> = command.words.iter().map(shown).collect();
+        for command in &judgement.commands {
+            let words = &command.words;
             let via = match command.via.as_slice() {
                 [] => String::new(),
                 via => format!(" (by {})", via.join(", ")),
             };
-            let place = match &command.directory {
-                Directory::Start => String::new(),
-                Directory::Known(path) => format!(" (in {path})"),
-                Directory::Unknown => " (somewhere)".to_owned(),
+            let place = match command.directory.as_deref() {
+                Some(".") => String::new(),
+                Some(path) => format!(" (in {path})"),
+                None => " (somewhere)".to_owned(),
             };
             let line = format!("runs     {}{via}{place}", words.join(" "));
             output.line(&text::visible(&line));
         }
     }
-}
-
-fn as_json(command: &SimpleCommand) -> Value {
-    let directory = match &command.directory {
-        Directory::Start => json!("."),
-        Directory::Known(path) => json!(path),
-        Directory::Unknown => Value::Null,
-    };
-    let words: Vec<String> = command.words.iter().map(shown).collect();
-    json!({"words": words, "via": command.via, "directory": directory})
-}
-
-fn shown(word: &Word) -> String {
-    let part = |part: &Part| match part {
-        Part::Text(text) | Part::Glob(text) | Part::Dynamic(text) => text.clone(),
-        Part::Variable(name) => format!("${name}"),
-    };
-    word.parts.iter().map(part).collect()
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use toolcrib::Crib;
-use toolcrib::crib::{Found, SearchRequest};
+use toolcrib::crib::{Found, SearchRequest, ToolRow};
 use toolcrib::model::text;
 use toolcrib::registry::Entry;
 
-use super::list::{Listing, Row, has_versions};
+use super::list::{Listing, has_versions};
 use super::{Done, open_to_look};
 use crate::args::{Global, SearchArgs};
 use crate::failure::CliError;
@@ -17,9 +17,9 @@ use crate::output::Output;
 
 /// A row of `list`, and how well it matches.
 #[derive(Serialize)]
-struct Match<'a> {
+struct Match {
     #[serde(flatten)]
-    row: Row<'a>,
+    row: ToolRow,
     #[serde(rename = "match")]
     class: &'static str,
 }
@@ -35,7 +35,7 @@ pub(super) fn search(args: &SearchArgs, global: &Global, output: &Output) -> Don
     let page = crib.search(&request)?;
     let listing = Listing::of(&crib);
     if output.json() {
-        let matches: Vec<Match<'_>> = page
+        let matches: Vec<Match> = page
             .results
             .iter()
             .map(|found| Match {

@@ -8,7 +8,8 @@ use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
+use toolcrib::crib::SecretRow;
 use toolcrib::model::ids::BundleId;
 use toolcrib::model::text;
 use toolcrib::secret::{Binding, SecretEntry, SecretError, SecretName};
@@ -85,7 +86,7 @@ fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), Cli
     })?;
     let entry = crib.secrets().list()?.into_iter().find(|e| e.name == name);
     if output.json() {
-        output.document(&entry.as_ref().map(as_json));
+        output.document(&entry.as_ref().map(SecretRow::from));
         return Ok(());
     }
     let bytes = value.expose().len();
@@ -222,7 +223,7 @@ fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
         ));
     }
     if output.json() {
-        output.document(&entries.iter().map(as_json).collect::<Vec<_>>());
+        output.document(&entries.iter().map(SecretRow::from).collect::<Vec<_>>());
         return Ok(());
     }
     if entries.is_empty() && !output.plain() {
@@ -297,21 +298,6 @@ fn no_such(name: &SecretName, crib: &Crib) -> CliError {
     };
     let message = format!("there is no secret `{name}`; nothing was removed");
     CliError::from(ToolError::new(ErrorCode::ToolUnavailable, message)).with_hint(hint)
-}
-
-fn as_json(entry: &SecretEntry) -> Value {
-    let mut document = json!({
-        "name": entry.name.as_str(),
-        "hash": entry.fingerprint,
-        "hosts": entry.binding.hosts(),
-        "bundles": entry.binding.bundles(),
-        "createdAt": entry.created_at,
-        "modifiedAt": entry.modified_at,
-    });
-    if !entry.binding.ids().is_empty() {
-        document["bundleIDs"] = json!(entry.binding.ids());
-    }
-    document
 }
 
 fn binding_in_words(binding: &Binding) -> String {

@@ -3,141 +3,31 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use toolcrib::model::text::visible;
 use toolcrib::registry::Entry;
 use toolcrib::source::{ToolFile, runs};
 use toolcrib::store::StoredTool;
-use toolcrib::{Crib, Limits, ToolSpec};
+use toolcrib::{Crib, ToolSpec};
 
-use super::list::{Listing, Row};
+use super::list::Listing;
 use super::trust::labelled;
 use super::{Done, in_words, source, standing, stored};
 use crate::args::ShowArgs;
 use crate::output::Output;
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Whole<'a> {
-    #[serde(flatten)]
-    row: Row<'a>,
-    aliases: &'a [toolcrib::WireName],
-    /// S4's word for it.
-    arg_schema: &'a Value,
-    input_schema: &'a Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output_schema: Option<&'a Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asks: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    keywords: &'a [String],
-    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
-    examples: &'a [Value],
-    limits: ShownLimits,
-    digest: &'a str,
-    #[serde(flatten)]
-    definition: Map<String, Value>,
-}
-
-/// Limits in the units of the wire.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownLimits {
-    timeout_ms: u64,
-    max_input_bytes: u64,
-    max_output_bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_calls_per_minute: Option<u32>,
-    max_concurrent: u32,
-}
-
-impl From<&Limits> for ShownLimits {
-    fn from(limits: &Limits) -> Self {
-        ShownLimits {
-            timeout_ms: u64::try_from(limits.timeout.as_millis()).unwrap_or(u64::MAX),
-            max_input_bytes: limits.max_input_bytes,
-            max_output_bytes: limits.max_output_bytes,
-            max_calls_per_minute: limits.max_calls_per_minute,
-            max_concurrent: limits.max_concurrent,
-        }
-    }
-}
-
 pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
     let entry = crib.registry().find(&args.tool)?;
     let files = crib.tool_files();
     let file = files.file_of(&entry);
-    let spec = entry.spec();
     let record = stored::record(&entry, crib);
-    if let (Some(record), true) = (&record, output.json()) {
-        output.document(&stored::as_json(record, &entry, crib)?);
+    if output.json() {
+        output.document(&crib.tool_document(&entry)?);
         return Ok(ExitCode::SUCCESS);
     }
     let listing = Listing::of(crib);
-    if output.json() {
-        output.document(&Whole {
-            row: listing.row(&entry),
-            aliases: &spec.aliases,
-            arg_schema: spec.input_schema.as_value(),
-            input_schema: spec.input_schema.as_value(),
-            output_schema: spec.output_schema.as_ref().map(|schema| schema.as_value()),
-            asks: spec.asks.as_deref(),
-            keywords: &spec.keywords,
-            examples: &spec.examples,
-            limits: entry.limits().into(),
-            digest: entry.digest(),
-            definition: file.map(definition).unwrap_or_default(),
-        });
-        return Ok(ExitCode::SUCCESS);
-    }
     print(&entry, file, record.as_deref(), &listing, crib, output);
     Ok(ExitCode::SUCCESS)
-}
-
-/// What only tools of files have, as a program reads it.
-fn definition(file: &ToolFile) -> Map<String, Value> {
-    let mut fields = Map::new();
-    fields.insert("fileDigest".to_owned(), json!(file.digest));
-    let Some(definition) = &file.definition else {
-        return fields;
-    };
-    let runs: Vec<Value> = runs(definition)
-        .into_iter()
-        .map(|(what, text)| json!({"what": what, "text": text}))
-        .collect();
-    fields.insert("runs".to_owned(), runs.into());
-    let Some(definition) = definition.command() else {
-        return fields;
-    };
-    let help: Map<String, Value> = definition
-        .parameters
-        .iter()
-        .filter_map(|parameter| {
-            let help = parameter.detailed_help.clone()?;
-            Some((parameter.name.clone(), help.into()))
-        })
-        .collect();
-    if !help.is_empty() {
-        fields.insert("detailedHelp".to_owned(), help.into());
-    }
-    let changes: Vec<Value> = definition
-        .changelog
-        .iter()
-        .map(|change| json!({"version": change.version, "changes": change.changes}))
-        .collect();
-    if !changes.is_empty() {
-        fields.insert("changelog".to_owned(), changes.into());
-    }
-    let tests: Vec<Value> = definition
-        .tests
-        .iter()
-        .map(|test| json!({"name": test.name, "description": test.description}))
-        .collect();
-    if !tests.is_empty() {
-        fields.insert("tests".to_owned(), tests.into());
-    }
-    fields
 }
 
 /// What only tools of files have: more about the parameters, what is run, what changed.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
 use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::definition::Problem;
 use toolcrib::model::manifest::ToolManifest;
@@ -37,37 +36,6 @@ pub(super) fn manifest(record: &StoredTool) -> Result<ToolManifest, CliError> {
         CliError::from(ToolError::new(ErrorCode::StorageError, message))
             .with_hint("`toolcrib doctor` says what is damaged")
     })
-}
-
-/// A record as a program reads it: S4's fields, and what is computed. A field of another version gives way to the latter.
-pub(super) fn as_json(
-    record: &StoredTool,
-    entry: &Entry,
-    crib: &Crib,
-) -> Result<Map<String, Value>, CliError> {
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(manifest(record)?) else {
-        return Ok(Map::new());
-    };
-    let spec = entry.spec();
-    for (key, value) in [
-        ("name", json!(spec.name)),
-        ("bundle", json!(spec.bundle)),
-        ("source", json!(entry.source())),
-        ("effects", json!(spec.effects)),
-        ("digest", json!(entry.digest())),
-        ("availability", json!(entry.availability())),
-        ("aliases", json!(spec.aliases)),
-        ("inputSchema", json!(spec.input_schema.as_value())),
-    ] {
-        fields.insert(key.to_owned(), value);
-    }
-    let usage = crib.usage(entry);
-    fields.insert("callCount".to_owned(), json!(usage.call_count));
-    fields.shift_remove("lastCalledAt");
-    if let Some(last) = usage.last_called_at {
-        fields.insert("lastCalledAt".to_owned(), json!(last));
-    }
-    Ok(fields)
 }
 
 /// What a record's tool runs, sends and reaches, each text with what it is.
@@ -122,7 +90,7 @@ pub(super) fn print_problems(
 ) {
     let record = serde_json::to_string_pretty(manifest).unwrap_or_default() + "\n";
     for problem in problems {
-        match moved(problem, &record, text) {
+        match toolcrib::crib::moved(problem, &record, text) {
             Some(problem) => tool_file::print_problems(shown, text, &[problem], output),
             None => {
                 let problem = std::slice::from_ref(problem);
@@ -130,56 +98,6 @@ pub(super) fn print_problems(
             }
         }
     }
-}
-
-/// The problem where its line stands in another text.
-fn moved(problem: &Problem, from: &str, to: &str) -> Option<Problem> {
-    let line = from.lines().nth(problem.line.checked_sub(1)?)?;
-    let content = line.trim_start();
-    let mut found = None;
-    let mut start = 0;
-    for (index, candidate) in to.split_inclusive('\n').enumerate() {
-        // A comma at the end depends on what follows.
-        let bare = |text: &str| text.trim().trim_end_matches(',').to_owned();
-        if bare(candidate) == bare(content) {
-            if found.is_some() {
-                return None;
-            }
-            found = Some((index, start, candidate.len() - candidate.trim_start().len()));
-        }
-        start += candidate.len();
-    }
-    let (index, start, indent) = found?;
-    let line_start: usize = from
-        .split_inclusive('\n')
-        .take(problem.line - 1)
-        .map(str::len)
-        .sum();
-    let old = line_start + (line.len() - content.len());
-    let place = |at: usize| Some(start + indent + at.checked_sub(old)?);
-    let length = problem.span.end.saturating_sub(problem.span.start);
-    let begin = place(problem.span.start)?;
-    Some(Problem {
-        span: begin..(begin + length).min(to.len()),
-        line: index + 1,
-        column: (problem.column + indent).checked_sub(line.len() - content.len())?,
-        ..problem.clone()
-    })
-}
-
-/// What is wrong with a manifest beside the tools, secrets and functions that there are, and was not said of its file already.
-pub(super) fn further_problems(
-    manifest: &ToolManifest,
-    known: &[Problem],
-    crib: &Crib,
-) -> Vec<Problem> {
-    let mut problems = crib.check_manifest(manifest);
-    let is_known = |problem: &Problem| {
-        let mut known = known.iter();
-        known.any(|one| one.code == problem.code && one.message == problem.message)
-    };
-    problems.retain(|problem| !is_known(problem));
-    problems
 }
 
 /// Says what to type next about a tool that was just put or changed, and what keeps it from being called.
@@ -284,47 +202,4 @@ impl Names {
 fn holder(name: &str, crib: &Crib) -> Option<String> {
     let entry = crib.registry().find(name).ok()?;
     (!entry.is_off()).then(|| entry.spec().reference())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use toolcrib::definition::Severity;
-
-    fn at(text: &str, what: &str) -> Problem {
-        let start = text.find(what).unwrap();
-        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        Problem {
-            code: "unknown-key",
-            severity: Severity::Error,
-            span: start..start + what.len(),
-            line: text[..start].matches('\n').count() + 1,
-            column: start - line_start + 1,
-            message: String::new(),
-            help: None,
-            fix: None,
-        }
-    }
-
-    #[test]
-    fn a_problem_is_shown_where_its_line_stands_in_what_was_written() {
-        let record = "{\n  \"id\": 1,\n  \"impl\": {\n    \"bahs\": \"x\"\n  },\n  \"at\": 2\n}\n";
-        let written = "{\n\"impl\": {\n   \"bahs\": \"x\",\n   \"é\": 1 } }";
-        let problem = at(record, "\"bahs\"");
-        let moved = moved(&problem, record, written).unwrap();
-        let expected = at(written, "\"bahs\"");
-        assert_eq!(
-            (moved.span, moved.line, moved.column),
-            (expected.span, expected.line, expected.column)
-        );
-    }
-
-    #[test]
-    fn a_line_that_stands_twice_or_nowhere_is_not_guessed() {
-        let record = "{\n  \"a\": 1\n}\n";
-        let problem = at(record, "\"a\"");
-        assert!(moved(&problem, record, "{\n\"a\": 1,\n\"b\": {\n\"a\": 1 }}").is_some());
-        assert!(moved(&problem, record, "\"a\": 1\n\"a\": 1\n").is_none());
-        assert!(moved(&problem, record, "{\"a\": 1}").is_none());
-    }
 }

@@ -51,9 +51,10 @@ pub struct Asked {
 const CALLER: &str = "toolcrib-caller";
 
 impl Asked {
-    /// The body as a type; what does not fit is a 400 that says where.
+    /// The body, an object, as a type; what does not fit is a 400 that says where.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
-        Ok(read_typed(self.value()?)?)
+        // A list of values would be taken for a struct's fields in their order.
+        Ok(read_typed(Value::Object(self.object()?))?)
     }
 
     /// The body as a type, if there is one.
@@ -189,8 +190,10 @@ impl Query {
         let Some(text) = self.text(name) else {
             return Ok(None);
         };
+        // `parse` takes a sign.
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u64>() {
-            Ok(number) if (min..=max).contains(&number) => Ok(Some(number)),
+            Ok(number) if is_plain && (min..=max).contains(&number) => Ok(Some(number)),
             _ => Err(Refusal::usage(format!(
                 "`{name}` is a whole number from {min} to {max}"
             ))),

@@ -1,8 +1,167 @@
-//! Bundles as ZIP files: `/api/bundles/{id}/export|restore`, `/api/bundles/import`.
+//! Bundles as ZIP files, and out of the bin: `/api/bundles`.
 
-use crate::api::Route;
+use http::{HeaderValue, Method, Response, StatusCode, header};
+use schemars::JsonSchema;
+use serde::Serialize;
+use toolcrib::crib::{BundleRow, ComparisonShown, ImportShown};
+use toolcrib::store::StoreError;
+use toolcrib::store::archive::{self, Archive, MAX_ARCHIVE_BYTES};
+use toolcrib::{Crib, Slug, ToolError};
+
+use super::work::{blocking, bundle_of, refuse_own, refused, shown};
+use crate::api::{Answer, Asked, Body, Refusal, Route, Who, param};
+
+/// What differs between a bundle and an archive.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Difference {
+    #[serde(flatten)]
+    comparison: ComparisonShown,
+    /// What is odd about the archive.
+    notes: Vec<String>,
+}
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
-    Vec::new()
+    vec![
+        Route::new(
+            Method::POST,
+            "/api/bundles/{bundleID}/restore",
+            Who::Operator,
+            |api, asked| blocking(api, asked, restore),
+        )
+        .named("restoreBundle", "archives", "Takes a bundle out of the bin, switched as it was.")
+        .answers::<BundleRow>(200, "The bundle.")
+        .refuses(403, "It is one of Toolcrib's own.")
+        .refuses(404, "There is no such bundle.")
+        .refuses(409, "It is not in the bin, another one has its slug by now, or several in the bin have it."),
+        Route::new(
+            Method::GET,
+            "/api/bundles/{bundleID}/export",
+            Who::Operator,
+            |api, asked| blocking(api, asked, export),
+        )
+        .named("exportBundle", "archives", "Packs a bundle of the store into a ZIP file.")
+        .about("The same content gives the same bytes. Nothing is packed if the value of a secret stands in a definition.")
+        .answers_with(200, "The archive.", "application/zip")
+        .refuses(403, "It is one of Toolcrib's own.")
+        .refuses(404, "There is no such bundle.")
+        .refuses(409, "The value of a secret stands in it."),
+        Route::new(Method::POST, "/api/bundles/import", Who::Operator, |api, asked| {
+            blocking(api, asked, import)
+        })
+        .named("importBundle", "archives", "Takes in a bundle from a ZIP file, all of it or nothing.")
+        .about(
+            "It arrives switched off and marked as imported: every call of its tools asks. The answer says what its tools would run, \
+             reach and tell, and what is wrong with them; `PATCH` switches it on.",
+        )
+        .param(param::query_text("slug", "Another slug for it; then it is a copy with ids of its own."))
+        .param(param::query_flag("update", "Whether it may replace the bundle of its id."))
+        .param(param::query_flag("dryRun", "Whether only to say what would come of it."))
+        .takes_zip(MAX_ARCHIVE_BYTES as u64)
+        .answers::<ImportShown>(201, "It was taken in as a new bundle.")
+        .answers::<ImportShown>(200, "It has replaced the one that was here; or what would come of it.")
+        .refuses(403, "It is called like one of Toolcrib's own.")
+        .refuses(409, "A bundle of its id or slug is here."),
+        Route::new(
+            Method::POST,
+            "/api/bundles/{bundleID}/diff",
+            Who::Operator,
+            |api, asked| blocking(api, asked, diff),
+        )
+        .named("diffBundle", "archives", "Says what a ZIP file has that a bundle of the store has not.")
+        .takes_zip(MAX_ARCHIVE_BYTES as u64)
+        .answers::<Difference>(200, "What differs, and what the tools of the archive would run and reach.")
+        .refuses(403, "It is one of Toolcrib's own.")
+        .refuses(404, "There is no such bundle."),
+    ]
+}
+
+fn restore(crib: &Crib, asked: &Asked) -> Answer {
+    refuse_own(&bundle_of(crib, asked)?)?;
+    let bundle = crib.restore_bundle(asked.path.get("bundleID"))?;
+    let view = crib.bundle(&bundle.bundle_id.to_string())?;
+    Ok(shown(crib, StatusCode::OK, &BundleRow::from(&view)))
+}
+
+fn export(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    refuse_own(&view)?;
+    let (id, slug) = (view.bundle.bundle_id, view.bundle.slug.as_str());
+    let bytes = archive::export(crib.store(), id, crib.secrets());
+    let bytes = bytes.map_err(|error| refused(crib, error))?;
+    // Slugs of other scripts are nothing for a header; a leading dash is an option to the next command.
+    let name = match slug.is_ascii() && !slug.starts_with('-') {
+        true => slug.to_owned(),
+        false => id.to_string(),
+    };
+    let mut response = Response::new(Body::from(bytes));
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/zip"),
+    );
+    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.zip\"")) {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    Ok(response)
+}
+
+fn import(crib: &Crib, asked: &Asked) -> Answer {
+    let slug = asked.query.text("slug").map(Slug::parse).transpose();
+    let slug = slug.map_err(|error| Refusal::usage(format!("`slug`: {error}")))?;
+    let update = asked.query.flag("update")?;
+    let dry_run = asked.query.flag("dryRun")?;
+    let arrival = crib
+        .arrival(read(crib, asked)?, slug, update)
+        .map_err(|error| refused(crib, error))?;
+    arrival.check(crib).map_err(not_taken)?;
+    let document = arrival.shown();
+    if dry_run {
+        return Ok(shown(crib, StatusCode::OK, &document));
+    }
+    let status = match arrival.is_update() {
+        true => StatusCode::OK,
+        false => StatusCode::CREATED,
+    };
+    let stored = crib.take_in(arrival).map_err(not_taken)?;
+    Ok(shown(crib, status, &document.taken_in(&stored)))
+}
+
+fn diff(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    refuse_own(&view)?;
+    let archive = read(crib, asked)?;
+    let old = archive::contents(crib.store(), view.bundle.bundle_id);
+    let old = old.map_err(|error| refused(crib, error))?;
+    let comparison = archive::compare(Some(&old), &archive.contents, |tool| {
+        crib.check_manifest(tool)
+    });
+    let difference = Difference {
+        comparison: ComparisonShown::of(&comparison, Some(&old), &archive.contents),
+        notes: archive.notes,
+    };
+    Ok(shown(crib, StatusCode::OK, &difference))
+}
+
+/// The archive in the body.
+fn read(crib: &Crib, asked: &Asked) -> Result<Archive, Refusal> {
+    if asked.body.is_empty() {
+        return Err(Refusal::usage("an archive is missing: send a ZIP file"));
+    }
+    Archive::read(&asked.body).map_err(|error| refused(crib, error))
+}
+
+/// Why an archive is not taken in, with what to ask for instead.
+fn not_taken(error: StoreError) -> Refusal {
+    let hint = match &error {
+        StoreError::BundleTaken { .. } => {
+            "; `?update=true` replaces it, `?slug=NEW` takes a copy in beside it"
+        }
+        StoreError::SlugTaken { .. } | StoreError::ReadOnly { .. } => {
+            "; `?slug=NEW` takes it in under another name"
+        }
+        _ => "",
+    };
+    let error = ToolError::from(error);
+    Refusal::new(error.code(), format!("{}{hint}", error.message()))
 }

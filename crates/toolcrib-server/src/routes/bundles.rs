@@ -1,8 +1,209 @@
-//! Bundles: S4's routes below `/tools/bundles`.
+//! Bundles: S4's `/tools/bundles`.
 
-use crate::api::Route;
+use http::{Method, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib::crib::{BundleQuery, BundleRow, BundleView};
+use toolcrib::model::text;
+use toolcrib::store::{BundleDraft, Put};
+use toolcrib::{BundleId, Crib, Slug};
+
+use super::work::{Switch, blocking, bundle_of, bundles_of, refuse_own, refused, shown};
+use crate::api::{Answer, Asked, Refusal, Route, Who, no_content, param};
+
+/// What `PUT` takes. What is read-only may stay in a body that `GET` answered, and means nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "what is read-only is read, and means nothing")]
+struct BundleBody {
+    /// The name for people and URLs: letters and digits of any script and dashes, at most 64.
+    #[schemars(with = "String")]
+    slug: Slug,
+    /// The name for lists; the slug if it is left out.
+    display_name: Option<String>,
+    /// What is in it.
+    description: Option<String>,
+    /// The switch; as it was, or on for a new one.
+    is_enabled: Option<bool>,
+    /// The id of the path again, if it is there at all.
+    #[serde(rename = "bundleID")]
+    bundle_id: Option<String>,
+    /// Read-only.
+    schema_version: Option<Value>,
+    /// Read-only.
+    is_built_in: Option<Value>,
+    /// Read-only.
+    created_at: Option<Value>,
+    /// Read-only.
+    modified_at: Option<Value>,
+    /// Read-only.
+    soft_deleted_at: Option<Value>,
+    /// Read-only.
+    imported_at: Option<Value>,
+    /// Read-only.
+    kind: Option<Value>,
+    /// Read-only.
+    tools: Option<Value>,
+    /// Read-only.
+    availability: Option<Value>,
+    /// Read-only.
+    problem: Option<Value>,
+    /// Read-only.
+    warnings: Option<Value>,
+}
+
+/// The attributes of a bundle that `PUT` sets.
+const ATTRIBUTES: [&str; 4] = ["slug", "displayName", "description", "bundleID"];
+
+/// Some bundles.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Bundles {
+    /// Toolcrib's own first, then those of the store by slug.
+    bundles: Vec<BundleRow>,
+    /// Where to go on, if that was not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_page_token: Option<String>,
+}
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
-    Vec::new()
+    const ONE: &str = "/tools/bundles/{bundleID}";
+    vec![
+        Route::new(Method::GET, "/tools/bundles", Who::Caller, |api, asked| {
+            blocking(api, asked, list)
+        })
+        .named("listBundles", "bundles", "Lists bundles, page by page.")
+        .about(
+            "Bundles that are off, in the bin or damaged are listed with `includeDisabled`. Their order does not depend on their \
+             state, and a page begins after the last row of the page before: nothing is skipped or doubled when bundles come or go. \
+             A `pageToken` carries what was asked for and can be sent alone.",
+        )
+        .param(param::query_list(
+            "bundleIDs",
+            "Only these, by id or slug, separated by commas; one that nobody has is no error.",
+        ))
+        .param(param::include_disabled())
+        .param(param::page_size())
+        .param(param::page_token())
+        .answers::<Bundles>(200, "A page."),
+        Route::new(Method::GET, ONE, Who::Caller, |api, asked| {
+            blocking(api, asked, get)
+        })
+        .named("getBundle", "bundles", "Shows a bundle, also one that is in the bin.")
+        .answers::<BundleRow>(200, "The bundle.")
+        .refuses(404, "There is no such bundle."),
+        Route::new(Method::PUT, ONE, Who::Operator, |api, asked| {
+            blocking(api, asked, put)
+        })
+        .named("putBundle", "bundles", "Makes a bundle, or replaces what it says about itself.")
+        .about(
+            "A new bundle needs an id that is a UUIDv7; a bundle that is there can be named by its slug, too. Its tools stay as they \
+             are. One that was imported is switched on by `PATCH` alone.",
+        )
+        .takes::<BundleBody>("What it says about itself.", || {
+            json!({"slug": "acme", "displayName": "Acme", "description": "Tools for Acme", "isEnabled": true})
+        })
+        .answers::<BundleRow>(201, "It was made.")
+        .answers::<BundleRow>(200, "It was replaced.")
+        .refuses(403, "It is one of Toolcrib's own.")
+        .refuses(409, "Another bundle has the slug, or it is in the bin."),
+        Route::new(Method::PATCH, ONE, Who::Operator, |api, asked| {
+            blocking(api, asked, patch)
+        })
+        .named("switchBundle", "bundles", "Switches a bundle on or off, Toolcrib's own too.")
+        .takes::<Switch>("The switch, and nothing else.", || json!({"isEnabled": false}))
+        .answers::<BundleRow>(200, "The bundle as it is now.")
+        .refuses(403, "Something else of one of Toolcrib's own was to be changed.")
+        .refuses(404, "There is no such bundle.")
+        .refuses(409, "It is in the bin."),
+        Route::new(Method::DELETE, ONE, Who::Operator, |api, asked| {
+            blocking(api, asked, delete)
+        })
+        .named("deleteBundle", "bundles", "Puts a bundle in the bin, with all that is in it.")
+        .about("One that is in the bin stays there. It can be restored; an empty one is removed for good after two days.")
+        .answers_with(204, "It is in the bin.", "")
+        .refuses(403, "It is one of Toolcrib's own.")
+        .refuses(404, "There is no such bundle."),
+    ]
+}
+
+fn list(crib: &Crib, asked: &Asked) -> Answer {
+    let size = asked.query.number("pageSize", 1, 500)?;
+    let page = crib.bundle_page(&BundleQuery {
+        bundles: bundles_of(asked)?,
+        include_disabled: asked.query.flag("includeDisabled")?,
+        limit: size.map_or(0, |size| usize::try_from(size).unwrap_or(usize::MAX)),
+        page_token: asked.query.text("pageToken").map(str::to_owned),
+    })?;
+    let rows = Bundles {
+        bundles: page.bundles.iter().map(BundleRow::from).collect(),
+        next_page_token: page.next_page_token,
+    };
+    Ok(shown(crib, StatusCode::OK, &rows))
+}
+
+fn get(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    Ok(shown(crib, StatusCode::OK, &BundleRow::from(&view)))
+}
+
+fn put(crib: &Crib, asked: &Asked) -> Answer {
+    let (id, there) = id_to_put(crib, asked.path.get("bundleID"))?;
+    if let Some(view) = &there {
+        refuse_own(view)?;
+    }
+    let body: BundleBody = asked.json()?;
+    if let Some(said) = &body.bundle_id
+        && BundleId::parse(said) != Ok(id)
+    {
+        return Err(Refusal::usage(format!(
+            "the path says {id}, and `bundleID` of the body something else; leave it out"
+        )));
+    }
+    let was_on = there.is_none_or(|view| view.bundle.is_enabled);
+    let draft = BundleDraft {
+        display_name: body.display_name.unwrap_or_else(|| body.slug.to_string()),
+        description: body.description.unwrap_or_default(),
+        is_enabled: body.is_enabled.unwrap_or(was_on),
+        slug: body.slug,
+    };
+    let status = match crib
+        .put_bundle(id, draft)
+        .map_err(|error| refused(crib, error))?
+    {
+        Put::Created(_) => StatusCode::CREATED,
+        Put::Replaced(_) => StatusCode::OK,
+    };
+    let view = crib.bundle(&id.to_string())?;
+    Ok(shown(crib, status, &BundleRow::from(&view)))
+}
+
+/// The id of the bundle to put, and the bundle if it is there.
+fn id_to_put(crib: &Crib, named: &str) -> Result<(BundleId, Option<BundleView>), Refusal> {
+    match (BundleId::parse(named), crib.bundle(named)) {
+        (_, Ok(view)) => Ok((view.bundle.bundle_id, Some(view))),
+        (Ok(id), Err(_)) => Ok((id, None)),
+        (Err(error), Err(_)) => Err(Refusal::usage(format!(
+            "`{}` is no bundle that is there, and no id for a new one: {error}",
+            text::shorten(named, 80)
+        ))),
+    }
+}
+
+fn patch(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    let is_enabled = Switch::of(asked, &view, &ATTRIBUTES)?;
+    // By its id: the one that was looked at.
+    let id = view.bundle.bundle_id.to_string();
+    let view = crib.set_bundle_enabled(&id, is_enabled)?;
+    Ok(shown(crib, StatusCode::OK, &BundleRow::from(&view)))
+}
+
+fn delete(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    refuse_own(&view)?;
+    crib.delete_bundle(&view.bundle.bundle_id.to_string())?;
+    Ok(no_content())
 }

@@ -208,7 +208,7 @@ fn document(entry: &Entry) -> Document {
 }
 
 /// What tells an entry from others of its slug, in each process: its bundle and version, then where it comes from, and from which file.
-fn tie(entry: &Entry) -> String {
+pub(super) fn tie(entry: &Entry) -> String {
     let (spec, source) = (entry.spec(), entry.source());
     let mut tie = format!("{}@{}\0{}", spec.bundle, spec.version, source.as_str());
     match (source, entry.bundle_id()) {

@@ -3,7 +3,9 @@
 mod bundles;
 mod contests;
 mod finder;
+mod listing;
 mod reaping;
+mod shown;
 mod upkeep;
 
 use std::collections::HashMap;
@@ -41,6 +43,12 @@ use crate::workspace::{Workspace, WorkspaceError};
 pub use bundles::{BundleKind, BundleView};
 pub use contests::{Candidate, Contest};
 pub use finder::{Found, SearchPage, SearchRequest};
+pub use listing::{BundlePage, BundleQuery, DEFAULT_PAGE, MAX_PAGE, ToolPage, ToolQuery};
+pub use shown::{
+    Arrival, BundleRow, ChangedField, CheckedText, ComparedTool, ComparisonShown, ImportShown,
+    LimitsShown, NameContest, ProblemRow, RanCommand, RuleRow, RulesTest, Runs, SecretRow,
+    ToldSecret, ToolRow, moved,
+};
 pub use upkeep::HomeProblem;
 
 /// The directory of the home that holds the call log.
@@ -296,6 +304,7 @@ impl CribOptions {
             sources,
             egress,
             finder: finder::Finder::default(),
+            order: listing::Order::default(),
             warnings,
         })
     }
@@ -395,6 +404,7 @@ pub struct Crib {
     sources: Arc<Sources>,
     egress: Egress,
     finder: finder::Finder,
+    order: listing::Order,
     warnings: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::fields::{Dialect, YAML};
 
 /// Something wrong or doubtful in a tool's file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Problem {
     /// A short stable name for `toolcrib explain`, as `unknown-key`.
     pub code: &'static str,
@@ -30,7 +30,7 @@ pub struct Problem {
 }
 
 /// How bad a problem is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The tool loads; `check --strict` fails.
@@ -50,7 +50,7 @@ impl Severity {
 }
 
 /// A change of a file's text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Fix {
     /// What is replaced, in bytes of the file.
     pub span: Range<usize>,

@@ -76,7 +76,9 @@ impl From<Effects> for Vec<&'static str> {
 }
 
 /// Allow < ask < deny; of several verdicts the severest wins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The call may go ahead.

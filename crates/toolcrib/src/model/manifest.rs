@@ -70,7 +70,7 @@ pub struct Bundle {
 }
 
 /// How a tool is implemented. The spelling that came in is the one that goes out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolKind {
     /// A compiled-in function, in S4's word.

@@ -247,8 +247,11 @@ impl<'a> Trace<'a> {
             network: self.network(masker),
             parameters: self.parameters.clone(),
         };
-        // A recorder is somebody's code; a call never panics.
-        let recorder = &self.inner.policy.recorder;
+        // Recorders and hooks are somebody's code; a call never panics, and a broken hook costs no record.
+        let policy = &self.inner.policy;
+        let hooks = &policy.record_hooks;
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| hooks.tell(&record)));
+        let recorder = &policy.recorder;
         let _ = std::panic::catch_unwind(AssertUnwindSafe(|| recorder.record(record)));
         // After that: who sees the last event finds the call on record.
         if self.listed {

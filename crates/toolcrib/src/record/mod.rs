@@ -4,9 +4,14 @@
 
 pub mod call_log;
 
+mod hooks;
+
 pub mod replay;
 
 pub mod usage;
+
+pub(crate) use hooks::RecordHooks;
+pub use hooks::RecordSubscription;
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;

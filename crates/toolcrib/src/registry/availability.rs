@@ -53,7 +53,7 @@ impl StoreSwitches {
 }
 
 /// Whether a tool can run here, computed and never stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Availability {
     /// It can.

@@ -18,7 +18,7 @@ use crate::model::spec::ToolSpec;
 use crate::tool::Tool;
 
 /// Where a tool comes from; of two with one name the one whose source stands first here has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Compiled into Toolcrib.

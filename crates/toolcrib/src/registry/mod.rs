@@ -44,8 +44,8 @@ use crate::model::reference::ToolRef;
 use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::spec::ToolSpec;
 use crate::pipeline::{self, Plan};
-use crate::record::Recorder;
 use crate::record::replay::Replay;
+use crate::record::{CallRecord, RecordHooks, RecordSubscription, Recorder};
 use crate::rules::Rules;
 use crate::secret::{Masker, SecretStore};
 use crate::tool::Tool;
@@ -159,6 +159,8 @@ pub(crate) struct Policy {
     pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
     pub(crate) max_depth: u8,
+    /// Those who see every record besides the recorder.
+    pub(crate) record_hooks: RecordHooks,
 }
 
 impl Policy {
@@ -637,6 +639,16 @@ impl Registry {
     pub fn sandbox_plan(&self, entry: &Entry, args: &JsonObject) -> Option<SandboxPlan> {
         let workspace = self.workspace().map(AsRef::as_ref);
         entry.tool().sandbox_plan(args, workspace)
+    }
+
+    /// Calls a function with the record of every call that ends, inner ones included, each once, for as long as the subscription is
+    /// kept. The call waits for it: it must not block.
+    #[must_use = "the subscription ends when it is dropped"]
+    pub fn on_record(
+        &self,
+        hook: impl Fn(&CallRecord) + Send + Sync + 'static,
+    ) -> RecordSubscription {
+        self.0.policy.record_hooks.add(hook)
     }
 
     /// Waits until every finished call is on record.

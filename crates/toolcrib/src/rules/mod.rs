@@ -67,7 +67,7 @@ pub struct Judgement {
 }
 
 /// One rule that matched.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The rule's name.
     pub rule: String,

@@ -49,6 +49,7 @@ pub use draft::{Draft, draft, without_computed};
 pub use files::read_file;
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
+pub use stored::refusal_of;
 pub(crate) use stored::{
     Checked, StoredTools, Workshop, check as check_record, command_of as command_of_record,
     refusal as refusal_of_record,

@@ -96,7 +96,7 @@ pub struct Definition {
 }
 
 /// The definitions of several tools.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Definitions {
     /// The definitions, in the order of the specs.
@@ -108,7 +108,7 @@ pub struct Definitions {
 }
 
 /// Something a definition could not say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Loss {
     /// The tool's wire name.
@@ -120,7 +120,7 @@ pub struct Loss {
 }
 
 /// A tool that is not in the list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Dropped {
     /// The tool's wire name.

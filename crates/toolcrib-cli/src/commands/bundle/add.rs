@@ -41,7 +41,7 @@ pub(super) fn add(args: &BundleAddArgs, global: &Global, output: &Output) -> Don
         tool_file::print_problems(&file.shown, &text, &draft.problems, output);
         let mut problems = draft.problems;
         if let Some(manifest) = draft.manifest {
-            let more = stored::further_problems(&manifest, &problems, &crib);
+            let more = crib.further_problems(&manifest, &problems);
             stored::print_problems(&file.shown, &text, &manifest, &more, output);
             problems.extend(more);
             tools.push((file.shown.clone(), manifest));
@@ -176,9 +176,7 @@ fn put(
         let mut documents = Vec::new();
         for reference in &done {
             let entry = crib.registry().find(reference)?;
-            if let Some(record) = stored::record(&entry, crib) {
-                documents.push(stored::as_json(&record, &entry, crib)?);
-            }
+            documents.push(crib.tool_document(&entry)?);
         }
         output.document(&documents);
         return Ok(ExitCode::SUCCESS);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib::Crib;
 use toolcrib::definition::{Problem, Severity};
 use toolcrib::model::manifest::Bundle;
@@ -13,8 +13,7 @@ use toolcrib::store::archive::{
     Comparison, Contents, FieldChange, Reach, ToolChange, ToolComparison, compare,
 };
 
-use super::{bundle_json, counted, imported_at};
-use crate::commands::tool_file;
+use super::{counted, imported_at};
 use crate::commands::trust::labelled;
 use crate::output::Output;
 
@@ -210,53 +209,4 @@ pub(super) fn counts(comparison: &Comparison) -> String {
         [] => counted(0, "tool"),
         parts => format!("tools: {}", parts.join(", ")),
     }
-}
-
-/// The comparison, for a program.
-pub(super) fn document(comparison: &Comparison, old: Option<&Contents>, new: &Contents) -> Value {
-    let tools: Vec<Value> = comparison.tools.iter().map(tool_document).collect();
-    json!({
-        "bundle": bundle_json(&new.bundle),
-        "against": old.map(|old| bundle_json(&old.bundle)),
-        "same": comparison.is_same(),
-        "fields": fields_document(&comparison.fields),
-        "tools": tools,
-    })
-}
-
-fn fields_document(fields: &[FieldChange]) -> Vec<Value> {
-    let field =
-        |change: &FieldChange| json!({"field": change.field, "old": change.old, "new": change.new});
-    fields.iter().map(field).collect()
-}
-
-fn tool_document(compared: &ToolComparison) -> Value {
-    let (change, fields, diff) = match &compared.change {
-        ToolChange::Added => ("added", Vec::new(), None),
-        ToolChange::Removed => ("removed", Vec::new(), None),
-        ToolChange::Same => ("same", Vec::new(), None),
-        ToolChange::Changed { fields, diff } => ("changed", fields_document(fields), Some(diff)),
-    };
-    let reach = &compared.reach;
-    let runs: Vec<Value> = reach
-        .runs
-        .iter()
-        .map(|(what, text)| json!({"what": what, "text": text}))
-        .collect();
-    let tells: Vec<Value> = reach
-        .tells
-        .iter()
-        .map(|told| json!({"secret": told.secret, "host": told.host}))
-        .collect();
-    let problems: Vec<Value> = compared
-        .problems
-        .iter()
-        .map(tool_file::problem_json)
-        .collect();
-    json!({
-        "slug": compared.slug, "version": compared.version, "type": compared.tool.kind,
-        "description": compared.tool.description, "tags": compared.tool.tags, "change": change,
-        "fields": fields, "diff": diff, "runs": runs, "hosts": reach.hosts, "tells": tells,
-        "calls": reach.tools, "problems": problems,
-    })
 }

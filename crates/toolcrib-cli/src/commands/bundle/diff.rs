@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use toolcrib::crib::ComparisonShown;
 use toolcrib::model::text::visible;
 use toolcrib::store::archive::{Contents, contents};
 use toolcrib::{Crib, ToolError};
@@ -44,7 +45,8 @@ pub(super) fn diff(args: &BundleDiffArgs, global: &Global, output: &Output) -> D
         .flat_map(|given| given.notes())
         .collect();
     if output.json() {
-        let mut document = comparison::document(&comparison, old_contents, new.contents());
+        let shown = ComparisonShown::of(&comparison, old_contents, new.contents());
+        let mut document = json!(shown);
         document["notes"] = json!(notes);
         output.document(&document);
         return Ok(ExitCode::SUCCESS);

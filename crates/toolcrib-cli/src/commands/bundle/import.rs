@@ -2,16 +2,15 @@
 
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
-use toolcrib::crib::Contest;
+use toolcrib::crib::{Contest, ImportShown};
 use toolcrib::model::manifest::Bundle;
 use toolcrib::model::names::Slug;
 use toolcrib::model::text::{self, visible};
-use toolcrib::store::archive::{Archive, Comparison, Contents, contents};
-use toolcrib::store::{BundleDigest, Install, StoreError};
+use toolcrib::store::StoreError;
+use toolcrib::store::archive::{Archive, Comparison, Contents};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::{bundle_json, comparison, given, imported_at};
+use super::{comparison, given, imported_at};
 use crate::args::{BundleImportArgs, Global};
 use crate::commands::confirm::confirmed;
 use crate::commands::names::{self, Before};
@@ -27,29 +26,15 @@ pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) 
         CliError::usage(format!("`{}` is no slug: {error}", visible(slug)))
     })?;
     let crib = open(global, output)?;
-    let mut archive = given::read_archive(&args.file)?;
-    let mut old = there(&archive, &crib)?;
-    if let Some(slug) = slug {
-        archive = archive.renamed(slug);
-        old = None;
-    }
-    if let (true, Some(old)) = (args.update, &old) {
-        archive = archive.with_switches_of(&old.contents);
-    }
-    // What is replaced is what is compared here.
-    let how = match (&old, args.update) {
-        (Some(old), true) => Install::UpdateOf(old.digest),
-        (None, _) | (_, false) => Install::New,
-    };
-    let contests = names::of_manifests(&archive.contents.bundle, &archive.contents.tools, &crib);
-    let old = old.as_ref().map(|old| &old.contents);
-    let comparison = comparison::compared(old, &archive.contents, &crib);
+    let archive = given::read_archive(&args.file)?;
+    let arrival = crib.arrival(archive, slug, args.update)?;
+    let old = arrival.old.as_ref();
     let shown = Shown {
-        archive: &archive,
+        archive: &arrival.archive,
         old,
         is_update: args.update,
-        comparison: &comparison,
-        contests: &contests,
+        comparison: &arrival.comparison,
+        contests: &arrival.contests,
     };
     let lines = page(&shown, &crib, output);
     // Who is asked has to see what about.
@@ -58,12 +43,9 @@ pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) 
         true if !args.yes && !args.dry_run => lines.iter().for_each(|line| output.error_line(line)),
         true => {}
     }
-    archive.check(crib.store(), how).map_err(refused)?;
-    let mut document = comparison::document(&comparison, old, &archive.contents);
-    document["names"] = json!(names::document(&contests));
-    document["notes"] = json!(archive.notes);
+    arrival.check(&crib).map_err(refused)?;
+    let document = arrival.shown();
     if args.dry_run {
-        document["imported"] = json!(false);
         return Ok(dry(&document, output));
     }
     let question = match old {
@@ -77,14 +59,10 @@ pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) 
         let message = "nothing was imported";
         return Err(ToolError::new(ErrorCode::ApprovalDenied, message).into());
     }
-    let before = Before::of(archive.contents.bundle.bundle_id, [], &crib);
-    let stored = archive.install(crib.store(), how).map_err(refused)?;
-    // Follows what was written.
-    crib.bundle(&stored.bundle.bundle_id.to_string())?;
+    let before = Before::of(arrival.archive.contents.bundle.bundle_id, [], &crib);
+    let stored = crib.take_in(arrival).map_err(refused)?;
     if output.json() {
-        document["bundle"] = bundle_json(&stored.bundle).into();
-        document["imported"] = json!(true);
-        output.document(&document);
+        output.document(&document.taken_in(&stored));
         return Ok(ExitCode::SUCCESS);
     }
     let slug = stored.bundle.slug.as_str();
@@ -98,31 +76,12 @@ pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) 
     Ok(ExitCode::SUCCESS)
 }
 
-fn dry(document: &Value, output: &Output) -> ExitCode {
+fn dry(document: &ImportShown, output: &Output) -> ExitCode {
     match output.json() {
         true => output.document(document),
         false => output.say("nothing was imported: that is what would be"),
     }
     ExitCode::SUCCESS
-}
-
-/// The bundle here that an archive would replace, and what that is known by.
-struct There {
-    contents: Contents,
-    digest: BundleDigest,
-}
-
-/// The bundle here that has the archive's id, in the bin or not.
-fn there(archive: &Archive, crib: &Crib) -> Result<Option<There>, CliError> {
-    let id = archive.contents.bundle.bundle_id;
-    let mut bundles = crib.store().bundles().into_iter();
-    if bundles.all(|stored| stored.bundle.bundle_id != id) {
-        return Ok(None);
-    }
-    // First what it is known by: what changes in between is found out.
-    let digest = crib.store().whole(id).map_err(ToolError::from)?.digest();
-    let contents = contents(crib.store(), id).map_err(ToolError::from)?;
-    Ok(Some(There { contents, digest }))
 }
 
 /// What there is to see before somebody is asked.

@@ -14,8 +14,7 @@ mod rm;
 mod show;
 mod switch;
 
-use serde_json::{Map, Value, json};
-use toolcrib::crib::{BundleKind, BundleView};
+use toolcrib::crib::{BundleKind, BundleRow, BundleView};
 use toolcrib::model::manifest::Bundle;
 use toolcrib::model::text::visible;
 use toolcrib::store::archive::IMPORTED_AT;
@@ -73,28 +72,9 @@ fn from(view: &BundleView) -> &'static str {
     }
 }
 
-/// A bundle as a program reads it: S4's fields, and what is computed. A field of another version gives way to the latter.
-fn as_json(view: &BundleView) -> Map<String, Value> {
-    let mut fields = bundle_json(&view.bundle);
-    fields.insert("kind".to_owned(), json!(view.kind));
-    fields.insert("tools".to_owned(), json!(view.tools));
-    if view.is_damaged {
-        // Nobody knows them.
-        fields.shift_remove("createdAt");
-        fields.shift_remove("modifiedAt");
-    }
-    match &view.problem {
-        Some(problem) => fields.insert("problem".to_owned(), json!(problem)),
-        None => fields.remove("problem"),
-    };
-    fields
-}
-
-fn bundle_json(bundle: &Bundle) -> Map<String, Value> {
-    match serde_json::to_value(bundle) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(_) | Err(_) => Map::new(),
-    }
+/// A bundle as a program reads it.
+fn as_json(view: &BundleView) -> BundleRow {
+    BundleRow::from(view)
 }
 
 /// A slug that somebody typed for a bundle.

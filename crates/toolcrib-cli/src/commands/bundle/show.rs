@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::json;
-use toolcrib::crib::{BundleKind, BundleView};
+use toolcrib::crib::{BundleKind, BundleView, ToolRow};
 use toolcrib::model::text::visible;
 use toolcrib::registry::Entry;
 
 use super::{as_json, find, from, imported_at, state};
 use crate::args::{BundleArgs, Global};
-use crate::commands::list::{Behind, Listing, Row};
+use crate::commands::list::{Behind, Listing};
 use crate::commands::{Done, open, standing, warn_of_store};
 use crate::output::Output;
 
@@ -22,9 +22,9 @@ pub(super) fn show(args: &BundleArgs, global: &Global, output: &Output) -> Done 
     let entries = crib.bundle_tools(view.bundle.bundle_id);
     let listing = Listing::of(&crib);
     if output.json() {
-        let rows: Vec<Row<'_>> = entries.iter().map(|entry| listing.row(entry)).collect();
-        let mut document = as_json(&view);
-        document.insert("contents".to_owned(), json!(rows));
+        let rows: Vec<ToolRow> = entries.iter().map(|entry| listing.row(entry)).collect();
+        let mut document = json!(as_json(&view));
+        document["contents"] = json!(rows);
         output.document(&document);
         return Ok(ExitCode::SUCCESS);
     }

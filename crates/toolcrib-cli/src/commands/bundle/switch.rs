@@ -128,10 +128,10 @@ fn say(
 ) -> Done {
     if output.json() {
         let documents = switched.iter().zip(before).map(|(view, before)| {
-            let mut fields = as_json(view);
+            let mut fields = serde_json::json!(as_json(view));
             let moved = before.document(crib);
             if !moved.is_empty() {
-                fields.insert("names".to_owned(), moved.into());
+                fields["names"] = moved.into();
             }
             fields
         });

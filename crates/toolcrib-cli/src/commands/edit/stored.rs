@@ -60,7 +60,7 @@ pub(super) fn edit(
         }
         let saved = copy.read()?;
         if saved == task.before {
-            return task.unchanged(entry, record, crib, output);
+            return task.unchanged(entry, crib, output);
         }
         match task.read(&saved, crib, output) {
             Some(manifest) => break manifest,
@@ -85,7 +85,7 @@ pub(super) fn edit(
     };
     let entry = crib.registry().find(&saved.head.tool_id.to_string())?;
     if output.json() {
-        output.document(&stored::as_json(&saved, &entry, crib)?);
+        output.document(&crib.tool_document(&entry)?);
         return Ok(ExitCode::SUCCESS);
     }
     let reference = entry.spec().reference();
@@ -179,13 +179,13 @@ impl Task {
             None => old.tool_id,
         };
         (manifest.created_at, manifest.modified_at) = (old.created_at, old.modified_at);
-        let more = stored::further_problems(&manifest, &draft.problems, crib);
+        let more = crib.further_problems(&manifest, &draft.problems);
         stored::print_problems(&shown, saved, &manifest, &more, output);
         let is_error = |problem: &Problem| problem.severity == Severity::Error;
         (fixed.is_empty() && !more.iter().any(is_error)).then_some(manifest)
     }
 
-    fn unchanged(&self, entry: &Entry, record: &StoredTool, crib: &Crib, output: &Output) -> Done {
+    fn unchanged(&self, entry: &Arc<Entry>, crib: &Crib, output: &Output) -> Done {
         if let Some(version) = &self.as_version {
             // Whoever goes on from here counts on the version.
             let message = format!("nothing was changed, so there is no `{version}`");
@@ -194,7 +194,7 @@ impl Task {
             return Err(error.with_hint(hint));
         }
         if output.json() {
-            output.document(&stored::as_json(record, entry, crib)?);
+            output.document(&crib.tool_document(entry)?);
         } else {
             output.say("nothing was changed");
         }

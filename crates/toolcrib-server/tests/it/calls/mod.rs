@@ -6,6 +6,7 @@ mod invoke;
 mod state;
 mod streams;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,10 +58,11 @@ impl Stage {
 
     /// With these settings in its home.
     fn with_settings(settings: &str) -> Self {
-        let write = |home: &std::path::Path| {
+        let write = |home: &Path, _: &Path| {
             std::fs::write(home.join("config.toml"), settings).unwrap();
         };
-        let scene = Scene::prepared(write, |options| options);
+        let directory = tempfile::tempdir().unwrap();
+        let scene = Scene::prepared(directory, write, |options| options);
         let release = Arc::new(Semaphore::new(0));
         let registry = scene.crib.registry();
         let echo = FnTool::new("echo", "Says it again", |args: Echo, _cx| async move {

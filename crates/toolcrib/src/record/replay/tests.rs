@@ -123,7 +123,8 @@ async fn another_process_waits_for_a_running_call() {
     let claimed = fresh(&one, "a", "d").await;
     let id = CallId::parse("a").unwrap();
     // It waits, and goes on waiting, until the call is over.
-    let mut joiner = Box::pin(two.claim(&id, &by(Caller::Library, "d")));
+    let claimant = by(Caller::Library, "d");
+    let mut joiner = Box::pin(two.claim(&id, &claimant));
     let soon = Duration::from_millis(50);
     assert!(tokio::time::timeout(soon, &mut joiner).await.is_err());
     claimed.finish(&outcome("a", "x")).await;

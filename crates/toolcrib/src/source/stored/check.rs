@@ -100,6 +100,12 @@ fn fill_in(
 
 /// The refusal of a definition with errors; none if there is no error.
 pub(crate) fn refusal(manifest: &ToolManifest, problems: &[Problem]) -> Option<ToolError> {
+    let name = format!("{}@{}", manifest.slug, manifest.version);
+    refusal_of(&name, problems)
+}
+
+/// The refusal to save a definition with errors, with all of them in its details; none if there is no error.
+pub fn refusal_of(name: &str, problems: &[Problem]) -> Option<ToolError> {
     let errors: Vec<&Problem> = problems
         .iter()
         .filter(|problem| problem.severity == Severity::Error)
@@ -112,9 +118,7 @@ pub(crate) fn refusal(manifest: &ToolManifest, problems: &[Problem]) -> Option<T
         more => format!(" (and {more} more)"),
     };
     let message = format!(
-        "`{}@{}` cannot be saved: {}:{}: {}{help}{more}",
-        manifest.slug,
-        manifest.version,
+        "`{name}` cannot be saved: {}:{}: {}{help}{more}",
         first.line,
         first.column,
         shorten(&first.message, 400)

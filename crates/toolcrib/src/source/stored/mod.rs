@@ -33,6 +33,7 @@ use crate::registry::Registry;
 use crate::store::{Changes, Followed, Look, Store, StoreError, Way};
 use entries::Entries;
 
+pub use check::refusal_of;
 pub(crate) use check::{Checked, check, refusal};
 pub(crate) use reading::command_of;
 pub(crate) use workshop::Workshop;

@@ -1,8 +1,13 @@
 //! Tools: S4's routes for versions, the list and the search.
 
+mod listing;
+mod version;
+
 use crate::api::Route;
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
-    Vec::new()
+    let mut routes = version::routes();
+    routes.extend(listing::routes());
+    routes
 }

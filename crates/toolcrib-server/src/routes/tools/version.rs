@@ -1,0 +1,313 @@
+//! One version of a tool: S4's `/tools/bundles/{bundleID}/tools/{toolSlug}/version/{v}`.
+
+use std::sync::Arc;
+
+use http::{Method, StatusCode};
+use schemars::JsonSchema;
+use serde_json::{Map, Value, json};
+use toolcrib::crib::BundleView;
+use toolcrib::model::manifest::ToolKind;
+use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::source::{self, FileKind};
+use toolcrib::{BundleId, Crib, ErrorCode, NameError, Slug, ToolError, Version};
+
+use crate::api::{Answer, Asked, Refusal, Route, Who, no_content};
+use crate::routes::work::{Switch, blocking, bundle_of, refuse_closed, refuse_own, refused, shown};
+
+const ONE: &str = "/tools/bundles/{bundleID}/tools/{toolSlug}/version/{v}";
+
+/// One version of a tool: of one of the store its record, of others what it publishes; and what is computed.
+#[derive(JsonSchema)]
+#[schemars(rename = "Tool", rename_all = "camelCase", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "the shape of a document that is open")]
+struct ToolShape {
+    /// The name for models.
+    name: String,
+    /// The name for people and URLs.
+    slug: String,
+    /// The slug of its bundle.
+    bundle: String,
+    /// The id of its bundle.
+    #[schemars(rename = "bundleID")]
+    bundle_id: Option<String>,
+    /// The label of this version.
+    version: String,
+    /// The id of this version; of a tool of the store.
+    #[schemars(rename = "toolID")]
+    tool_id: Option<String>,
+    /// The name for lists.
+    display_name: String,
+    /// What it does.
+    description: String,
+    /// How it is implemented.
+    #[schemars(rename = "type")]
+    kind: ToolKind,
+    /// Its own switch, whatever else keeps it off.
+    is_enabled: bool,
+    /// Whether it is compiled in and read-only.
+    is_built_in: bool,
+    /// What it takes (JSON Schema).
+    arg_schema: Value,
+    /// The same, as it is published.
+    input_schema: Value,
+    /// What it returns (JSON Schema).
+    output_schema: Option<Value>,
+    /// The implementation, in the form its `type` asks for; of a tool of the store.
+    #[schemars(rename = "impl")]
+    implementation: Option<Value>,
+    /// Categories and security tags.
+    tags: Option<Vec<String>>,
+    /// What it does to the world; none if nobody knows.
+    effects: Vec<String>,
+    /// Where it comes from.
+    source: Source,
+    /// Whether it can be called, and if not, why.
+    availability: Availability,
+    /// A digest of what it is, to which approvals are bound.
+    digest: String,
+    /// Other names for models.
+    aliases: Vec<String>,
+    /// How often it was called.
+    call_count: u64,
+    /// When it was called last.
+    last_called_at: Option<String>,
+    /// First insertion; of a tool of the store.
+    created_at: Option<String>,
+    /// Last structural change; of a tool of the store.
+    modified_at: Option<String>,
+    /// Which tool has its name, if another one has.
+    shadowed_by: Option<String>,
+    /// What a person should know before trusting its looks.
+    warnings: Option<Vec<String>>,
+}
+
+/// What `PUT` takes: S4's `tool.json`. Fields that this version does not know are kept; ids of the path, times and what is computed may be
+/// left out.
+#[derive(JsonSchema)]
+#[schemars(rename = "ToolBody", rename_all = "camelCase", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "the shape of a document that is open")]
+struct ToolBody {
+    /// How it is implemented; `http` if it is left out.
+    #[schemars(rename = "type")]
+    kind: Option<ToolKind>,
+    /// The name for lists.
+    display_name: Option<String>,
+    /// What it does.
+    description: Option<String>,
+    /// The switch; on if it is left out.
+    is_enabled: Option<bool>,
+    /// What it takes (JSON Schema).
+    arg_schema: Option<Value>,
+    /// What it returns (JSON Schema).
+    output_schema: Option<Value>,
+    /// The implementation, in the form its `type` asks for.
+    #[schemars(rename = "impl")]
+    implementation: Option<Value>,
+    /// Categories and security tags.
+    tags: Option<Vec<String>>,
+    /// The path's again, if it is there at all.
+    #[schemars(rename = "bundleID")]
+    bundle_id: Option<String>,
+    /// The path's again, if it is there at all.
+    slug: Option<String>,
+    /// The path's again, if it is there at all.
+    version: Option<String>,
+}
+
+fn example() -> Value {
+    json!({
+        "displayName": "Weather report", "description": "Fetch current weather for a city", "type": "http",
+        "tags": ["read", "weather"],
+        "argSchema": {
+            "type": "object", "properties": {"city": {"type": "string", "description": "City to look up"}}, "required": ["city"],
+        },
+        "impl": {
+            "method": "GET", "urlTemplate": "https://api.weatherapi.com/v1/current.json?q=${city}",
+            "successCodes": [200], "responseEncoding": "json", "extractExpr": "$.current.condition.text",
+        },
+    })
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, ONE, Who::Caller, |api, asked| {
+            blocking(api, asked, get)
+        })
+        .named("getTool", "tools", "Shows one version of a tool, wherever it comes from.")
+        .answers::<ToolShape>(200, "The tool.")
+        .refuses(404, "There is no such bundle, or no such version in it."),
+        Route::new(Method::PUT, ONE, Who::Operator, |api, asked| {
+            blocking(api, asked, put)
+        })
+        .named("putTool", "tools", "Adds one version of a tool to a bundle of the store.")
+        .about(
+            "It is checked as `toolcrib check` does; everything that is wrong is in `details.problems`, with places in the definition as \
+             the store writes it. What `GET` answered can be sent to another version. A version that is there is left as it is.",
+        )
+        .takes::<ToolBody>("The definition.", example)
+        .answers::<ToolShape>(201, "It was added.")
+        .refuses(403, "The bundle is one of Toolcrib's own.")
+        .refuses(404, "There is no such bundle.")
+        .refuses(409, "The version is there already, the bundle is off or in the bin, or the store is full."),
+        Route::new(Method::PATCH, ONE, Who::Operator, |api, asked| {
+            blocking(api, asked, patch)
+        })
+        .named("switchTool", "tools", "Switches one version of a tool on or off, built-in tools too.")
+        .takes::<Switch>("The switch, and nothing else.", || json!({"isEnabled": false}))
+        .answers::<ToolShape>(200, "The tool as it is now.")
+        .refuses(403, "Something else of a tool that is not the store's was to be changed.")
+        .refuses(404, "There is no such bundle, or no such version in it.")
+        .refuses(409, "The bundle is off or in the bin."),
+        Route::new(Method::DELETE, ONE, Who::Operator, |api, asked| {
+            blocking(api, asked, delete)
+        })
+        .named("deleteTool", "tools", "Removes one version of a tool of the store, for good.")
+        .answers_with(204, "It is gone.", "")
+        .refuses(403, "The bundle is one of Toolcrib's own.")
+        .refuses(404, "There is no such bundle, or no such version in it."),
+    ]
+}
+
+/// The attributes of a tool that `PUT` sets.
+const ATTRIBUTES: [&str; 10] = [
+    "slug",
+    "version",
+    "bundleID",
+    "displayName",
+    "description",
+    "type",
+    "argSchema",
+    "outputSchema",
+    "impl",
+    "tags",
+];
+
+/// Which version of which tool a path names.
+struct Named {
+    bundle: BundleId,
+    slug: Slug,
+    version: Version,
+}
+
+impl Named {
+    fn of(view: &BundleView, asked: &Asked) -> Result<Self, Refusal> {
+        Ok(Named {
+            bundle: view.bundle.bundle_id,
+            slug: Slug::parse(asked.path.get("toolSlug")).map_err(bad_name)?,
+            version: Version::parse(asked.path.get("v")).map_err(bad_name)?,
+        })
+    }
+
+    /// The reference that means this version and no other.
+    fn reference(&self) -> String {
+        format!("{}/{}@{}", self.bundle, self.slug, self.version)
+    }
+
+    fn entry(&self, view: &BundleView, crib: &Crib) -> Result<Arc<Entry>, Refusal> {
+        let found = crib.registry().find(&self.reference());
+        Ok(found.map_err(|error| {
+            let reason = error.details().and_then(|details| details.get("reason"));
+            let why = reason.and_then(Value::as_str);
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            let message = format!(
+                "tool not found: `{}@{}` is not in the bundle `{}`{why}",
+                self.slug, self.version, view.bundle.slug
+            );
+            ToolError::new(error.code(), message)
+        })?)
+    }
+}
+
+fn bad_name(error: NameError) -> Refusal {
+    Refusal::usage(error.to_string())
+}
+
+fn get(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    let entry = Named::of(&view, asked)?.entry(&view, crib)?;
+    Ok(shown(crib, StatusCode::OK, &crib.tool_document(&entry)?))
+}
+
+fn put(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    refuse_own(&view)?;
+    let named = Named::of(&view, asked)?;
+    refuse_closed(&view)?;
+    let fields = definition(asked.object()?, &named)?;
+    let text = serde_json::to_vec_pretty(&fields).unwrap_or_default();
+    let text = source::without_computed(&text).unwrap_or(text);
+    let draft = source::draft(FileKind::Json, &text, named.slug.as_str(), named.bundle);
+    let name = format!("{}/{}@{}", view.bundle.slug, named.slug, named.version);
+    if let Some(refusal) = source::refusal_of(&name, &draft.problems) {
+        return Err(refused(crib, refusal));
+    }
+    let Some(manifest) = draft.manifest else {
+        let message = format!("`{name}` cannot be saved: it is no definition of a tool");
+        return Err(Refusal::new(ErrorCode::InvalidArguments, message));
+    };
+    crib.put_tool(manifest)
+        .map_err(|error| refused(crib, error))?;
+    let entry = named.entry(&view, crib)?;
+    let document = crib.tool_document(&entry)?;
+    Ok(shown(crib, StatusCode::CREATED, &document))
+}
+
+/// The definition with what the path says of it; what the body says of that must be the same.
+fn definition(
+    mut fields: Map<String, Value>,
+    named: &Named,
+) -> Result<Map<String, Value>, Refusal> {
+    let differs = |field: &str, path: &str| {
+        Refusal::usage(format!(
+            "the path says `{path}`, and `{field}` of the body something else; leave it out"
+        ))
+    };
+    let text = |field: &str, value: &Value| match value {
+        Value::String(text) => Ok(text.clone()),
+        _ => Err(Refusal::usage(format!("`{field}` is not text"))),
+    };
+    if let Some(value) = fields.get("bundleID") {
+        let said = BundleId::parse(&text("bundleID", value)?).map_err(bad_name)?;
+        if said != named.bundle {
+            return Err(differs("bundleID", &named.bundle.to_string()));
+        }
+    }
+    if let Some(value) = fields.get("slug") {
+        let said = Slug::parse(&text("slug", value)?).map_err(bad_name)?;
+        if said != named.slug {
+            return Err(differs("slug", named.slug.as_str()));
+        }
+    }
+    if let Some(value) = fields.get("version") {
+        let said = Version::parse(&text("version", value)?).map_err(bad_name)?;
+        if said != named.version {
+            return Err(differs("version", named.version.as_str()));
+        }
+    }
+    fields.insert("slug".to_owned(), json!(named.slug));
+    fields.insert("version".to_owned(), json!(named.version));
+    // Times are the store's.
+    fields.shift_remove("createdAt");
+    fields.shift_remove("modifiedAt");
+    Ok(fields)
+}
+
+fn patch(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    let named = Named::of(&view, asked)?;
+    let is_enabled = Switch::of(asked, &view, &ATTRIBUTES)?;
+    // That it is there at all comes first.
+    named.entry(&view, crib)?;
+    refuse_closed(&view)?;
+    crib.set_enabled(&[&named.reference()], is_enabled)?;
+    let entry = named.entry(&view, crib)?;
+    Ok(shown(crib, StatusCode::OK, &crib.tool_document(&entry)?))
+}
+
+fn delete(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    refuse_own(&view)?;
+    let named = Named::of(&view, asked)?;
+    crib.delete_tool(&named.reference())?;
+    Ok(no_content())
+}
