@@ -38,8 +38,8 @@ pub(super) async fn follow(api: Api, asked: Asked) -> Answer {
         _ => None,
     };
     let events = events.or_else(|| {
-        let may_see = |caller: &_| may_see(&who, caller);
-        api.0.hub.recent.events(&id, may_see)
+        let recent = &api.0.hub.recent;
+        recent.events(&id, |call| may_see(&who, &call.caller))
     });
     let source = match events {
         Some(events) => Source::Frames(CallFrames::new(events, position)),

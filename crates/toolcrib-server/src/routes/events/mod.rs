@@ -11,6 +11,7 @@ use futures_util::stream;
 use http::Method;
 
 pub(crate) use hub::Hub;
+pub(crate) use recent::call_as_it_comes;
 
 use crate::api::{Answer, Api, Asked, Refusal, Route, Who, param};
 use crate::auth::Principal;
