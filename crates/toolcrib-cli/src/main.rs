@@ -11,6 +11,7 @@ mod failure;
 mod output;
 mod progress;
 mod prompt;
+mod remote;
 mod signals;
 mod size;
 mod wrap;

@@ -36,12 +36,20 @@ const STACK: usize = 256 * 1024;
 const MAX_KEPT: usize = 256;
 
 /// An expression whose text was found to be one.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Expression {
     id: u64,
     source: Arc<str>,
     /// As the parameters of a function: `a, b`.
     variables: Arc<str>,
+}
+
+impl std::fmt::Debug for Expression {
+    /// The same for the same text, in every process: rules are compared by it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let fields = (&self.source, &self.variables);
+        f.debug_tuple("Expression").field(&fields).finish()
+    }
 }
 
 /// Why an expression has no value.

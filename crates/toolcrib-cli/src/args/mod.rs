@@ -8,6 +8,7 @@ mod manage;
 mod rules;
 mod run;
 mod secret;
+mod serve;
 
 use std::path::PathBuf;
 
@@ -26,6 +27,7 @@ pub(crate) use manage::{DoctorArgs, RmArgs, SwitchArgs, TrustArgs};
 pub(crate) use rules::{ConfigCommand, RulesCommand, RulesTestArgs};
 pub(crate) use run::{RunArgs, SandboxArgs};
 pub(crate) use secret::{SecretCommand, SecretSetArgs};
+pub(crate) use serve::ServeArgs;
 
 /// Define a tool once; run it safely from a shell, a program, or any model that can call tools.
 #[derive(Debug, Parser)]
@@ -97,6 +99,20 @@ pub(crate) struct Global {
     /// The only directory tree file tools may touch [env: TOOLCRIB_WORKSPACE]
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Everywhere")]
     pub(crate) workspace: Option<PathBuf>,
+    /// Work through this server: http://…, https://… or unix:PATH [env: TOOLCRIB_SERVER]
+    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Everywhere")]
+    pub(crate) server: Option<String>,
+    /// Trust this certificate of the server, a PEM file [env: TOOLCRIB_SERVER_CA]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Everywhere")]
+    pub(crate) server_ca: Option<PathBuf>,
+    /// Use no server, not even one that serves this home
+    #[arg(
+        long,
+        global = true,
+        conflicts_with = "server",
+        help_heading = "Everywhere"
+    )]
+    pub(crate) no_server: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -154,6 +170,8 @@ pub(crate) enum Command {
     Enable(SwitchArgs),
     /// Switch tools off, for good
     Disable(SwitchArgs),
+    /// Serve everything over HTTP, until Ctrl-C
+    Serve(ServeArgs),
     /// Run any command behind the wall that tools run behind
     Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace

@@ -24,6 +24,7 @@ mod sandbox;
 mod schema;
 mod search;
 mod secret;
+mod serve;
 mod show;
 mod stored;
 mod test;
@@ -75,6 +76,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Trust(args) => trust::trust(args, global, output),
         Command::Enable(args) => enable::set_enabled(args, true, global, output),
         Command::Disable(args) => enable::set_enabled(args, false, global, output),
+        Command::Serve(args) => serve::serve(args, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor(args) => doctor::doctor(args, global, output),
         Command::Completions(args) => completions::completions(args, output),
@@ -158,6 +160,30 @@ enum Answerer {
     Settled,
 }
 
+/// Who answers what a call asks.
+fn answerer(global: &Global, yes: bool, wait: Option<Duration>, output: &Output) -> Answerer {
+    let terminal = (!yes && !global.no_input)
+        .then(|| Terminal::find(output.colours_terminal()))
+        .flatten();
+    match terminal {
+        Some(terminal) => Answerer::Person(terminal),
+        None if !yes && wait.is_some() => Answerer::Queue,
+        None => Answerer::Settled,
+    }
+}
+
+/// Why nobody can be asked, and what to do about it.
+fn nobody_to_ask(global: &Global) -> String {
+    let why = if global.no_input {
+        "`--no-input` forbids to ask"
+    } else {
+        "there is no terminal to ask on"
+    };
+    format!(
+        "{why}; pass `--yes` to approve it yourself, or `--wait-approval 5m` to have it answered with `toolcrib approvals`"
+    )
+}
+
 /// Opens the crib for a call, with whoever can approve it.
 fn open_to_run(
     global: &Global,
@@ -166,33 +192,13 @@ fn open_to_run(
     output: &Output,
 ) -> Result<(Crib, Answerer), CliError> {
     let options = options(global);
-    let terminal = (!yes && !global.no_input)
-        .then(|| Terminal::find(output.colours_terminal()))
-        .flatten();
-    let (options, answerer) = match terminal {
-        Some(terminal) => (
-            options.approvals(Approvals::Queue { wait }),
-            Answerer::Person(terminal),
-        ),
-        None if yes => (options.approver(AllowAll::by("--yes")), Answerer::Settled),
-        None if wait.is_some() => (
-            options.approvals(Approvals::Queue { wait }),
-            Answerer::Queue,
-        ),
-        None => {
-            let why = if global.no_input {
-                "`--no-input` forbids to ask"
-            } else {
-                "there is no terminal to ask on"
-            };
-            let why = format!(
-                "{why}; pass `--yes` to approve it yourself, or `--wait-approval 5m` to have it answered with `toolcrib approvals`"
-            );
-            (
-                options.approvals(Approvals::Given { why }),
-                Answerer::Settled,
-            )
-        }
+    let answerer = answerer(global, yes, wait, output);
+    let options = match &answerer {
+        Answerer::Person(_) | Answerer::Queue => options.approvals(Approvals::Queue { wait }),
+        Answerer::Settled if yes => options.approver(AllowAll::by("--yes")),
+        Answerer::Settled => options.approvals(Approvals::Given {
+            why: nobody_to_ask(global),
+        }),
     };
     Ok((opened(options, output)?, answerer))
 }

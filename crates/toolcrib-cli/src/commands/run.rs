@@ -1,8 +1,10 @@
 //! `toolcrib run`: one call, from words to an exit code.
 
+mod call;
 mod console;
 mod keyboard;
 mod print;
+mod there;
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::process::ExitCode;
@@ -11,11 +13,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rustix::termios::tcgetwinsize;
 use serde_json::Value;
+use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
-use toolcrib::approval::queue::Subscription;
+use toolcrib::approval::ApprovalRequest;
 use toolcrib::model::{JsonObject, text};
-use toolcrib::registry::Registry;
-use toolcrib::{CallRequest, Caller, Crib, ErrorCode, EventKind, Outcome, OutputStream, ToolError};
+use toolcrib::registry::Source;
+use toolcrib::{CallRequest, Caller, Crib, EventKind, Outcome, OutputStream, ToolSpec};
+use toolcrib_server::client::ClientError;
 
 use super::{Answerer, Done, open_to_run, warn_of_shadowed, word};
 use crate::args::{Global, RunArgs};
@@ -23,36 +27,46 @@ use crate::coerce;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::progress;
-use crate::prompt::{Extent, Page, Paint, Prompter, Screen, Terminal, item, short};
+use crate::prompt::{Extent, Page, Paint, Prompter, Questions, Screen, Terminal, item, short};
+use crate::remote;
 use crate::signals::{Stop, Stops};
 use crate::wrap;
+use call::{Call, Hearing};
 use keyboard::Keyboard;
-use print::{Shown, dry_run, print_outcome};
+use print::{Known, Shown, dry_run, print_outcome};
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
+    if let Some(server) = remote::named(global)? {
+        return there::run(args, &server, global, output);
+    }
     let (crib, answerer) = open_to_run(global, args.yes, args.wait_approval, output)?;
     let crib = Arc::new(crib);
     warn_of_shadowed(&crib, &args.tool, output);
-    let request = request(args, global, crib.registry(), output)?;
+    let entry = crib.registry().find(&args.tool).ok();
+    let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
+    let request = request(args, global, spec, output)?;
     if args.dry_run {
         return dry_run(crib.registry().plan(request)?, &crib, output);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime
-        .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
+    let runtime = remote::runtime()?;
     // A person at the terminal answers what an interactive tool asks; without one it gets its default answer.
-    let interactive = crib
-        .registry()
-        .find(&args.tool)
-        .is_ok_and(|entry| entry.spec().interactive);
+    let interactive = spec.is_some_and(|spec| spec.interactive);
     let person = (interactive && !global.no_input && !output.json())
         .then(|| Terminal::find(false))
         .flatten();
-    let (outcome, shown) = runtime.block_on(execute(
-        &crib,
+    let client = match &person {
+        // What is typed goes to the program, which has to be here.
+        Some(_) => None,
+        None => there::server_for(args, &crib, global),
+    };
+    let job = Job {
+        crib: Some(Arc::clone(&crib)),
+        questions: Arc::clone(&crib) as Arc<dyn Questions>,
+        through: client.map(|client| there::through(client, &request, args, &answerer)),
         request,
+    };
+    let ran = runtime.block_on(execute(
+        job,
         How {
             stream: args.stream || person.is_some(),
             person,
@@ -63,7 +77,13 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     crib.registry().flush();
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
-    print_outcome(args, &outcome, shown, &crib, output);
+    let (mut outcome, shown) = ran.map_err(there::failed)?;
+    there::in_own_words(&mut outcome, global);
+    let known = Known {
+        is_stored: entry.is_some_and(|entry| entry.source() == Source::Store),
+        remember_denial: Some(crib.config().approvals().remember_denial),
+    };
+    print_outcome(args, &outcome, shown, &known, output);
     let health = crib.call_log_health();
     if let Some(why) = health.last_error.filter(|_| health.dropped > 0) {
         output.say(&output.dim(&format!("the call was not recorded: {why}")));
@@ -74,9 +94,10 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
 fn request(
     args: &RunArgs,
     global: &Global,
-    registry: &Registry,
+    spec: Option<&ToolSpec>,
     output: &Output,
 ) -> Result<CallRequest, CliError> {
+    // An unknown tool is the pipeline's to report; its arguments are read as text meanwhile.
     if args.tool.contains('=') {
         let word = text::shorten(&args.tool, 60);
         return Err(
@@ -84,9 +105,6 @@ fn request(
                 .with_hint("`toolcrib list` shows the tools"),
         );
     }
-    // An unknown tool is the pipeline's to report; its arguments are read as text meanwhile.
-    let entry = registry.find(&args.tool).ok();
-    let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
     let base = match &args.args {
         Some(word) => read_json(word, global, output)?,
         None => JsonObject::new(),
@@ -184,9 +202,10 @@ struct Asking {
 
 impl Asking {
     fn new(answerer: Answerer, global: &Global) -> Self {
-        let command = match &global.home {
-            Some(home) => format!("toolcrib --home {}", quoted(&home.to_string_lossy())),
-            None => "toolcrib".to_owned(),
+        let command = match (&global.server, &global.home) {
+            (Some(server), _) => format!("toolcrib --server {}", quoted(server)),
+            (None, Some(home)) => format!("toolcrib --home {}", quoted(&home.to_string_lossy())),
+            (None, None) => "toolcrib".to_owned(),
         };
         Asking { answerer, command }
     }
@@ -200,15 +219,25 @@ struct How {
     person: Option<Terminal>,
 }
 
-async fn execute(
-    crib: &Arc<Crib>,
+/// A call to make, and where.
+struct Job {
+    /// What is on this machine; nothing where a server was named.
+    crib: Option<Arc<Crib>>,
+    questions: Arc<dyn Questions>,
+    /// The server to make it through, if there is one.
+    through: Option<there::Through>,
     request: CallRequest,
+}
+
+/// Makes the call, here or through a server, and shows it.
+async fn execute(
+    job: Job,
     how: How,
     asking: Asking,
     output: &Output,
-) -> (Outcome, Shown) {
+) -> Result<(Outcome, Shown), ClientError> {
     let cancel = CancellationToken::new();
-    let mut request = request.cancel_with(cancel.clone());
+    let mut request = job.request.cancel_with(cancel.clone());
     let screen = Arc::new(Screen::new());
     let keyboard = how.person.map(|person| {
         let (keyboard, typed) = Keyboard::new(person, &screen);
@@ -216,30 +245,99 @@ async fn execute(
         keyboard
     });
     let interrupted = tokio::spawn(cancel_on_interrupt(cancel.clone(), Arc::clone(&screen)));
-    let (mut prompter, mut announcement) = (None, None);
+    // A server's call tells of its questions by events, one of this process by the queue.
+    let (mut prompter, mut subscription, mut told) = (None, None, None);
     match asking.answerer {
         Answerer::Person(terminal) => {
-            prompter = Some(Prompter::start(crib, &screen, terminal, &cancel));
+            let questions = Arc::clone(&job.questions);
+            let started = Prompter::start(questions, &screen, terminal, &cancel);
+            subscription = job.crib.as_ref().map(|crib| started.hear(crib));
+            told = Some(started.desk());
+            prompter = Some(started);
         }
         Answerer::Queue if !output.quiet() => {
-            announcement = Some(announce(crib, &screen, asking.command));
+            let announcement = Arc::new(Announcement {
+                screen: Arc::clone(&screen),
+                command: asking.command,
+            });
+            let (sender, mut asked) = unbounded_channel();
+            let announced = Arc::clone(&announcement);
+            tokio::spawn(async move {
+                while let Some(request) = asked.recv().await {
+                    announced.print(&request);
+                }
+            });
+            told = Some(sender);
+            subscription = job.crib.as_ref().map(|crib| {
+                crib.approvals()
+                    .on_request(move |request| announcement.print(request))
+            });
         }
         Answerer::Queue | Answerer::Settled => {}
     }
+    let hearing = told.map(|told| Hearing {
+        questions: job.questions,
+        told,
+    });
     let tool = text::shorten(&request.tool, 40);
-    let outcome = if how.stream {
-        follow(crib.registry(), request, keyboard, &screen, output).await
-    } else {
-        let call = crib.registry().execute_async(request);
-        let call = console::watch(call, &screen, output);
-        progress::show(output, &screen, &tool, call).await
+    let call = async {
+        let call = start(job.crib, job.through, request, hearing, &cancel, output).await?;
+        match how.stream {
+            true => follow(call, keyboard, &screen, output).await,
+            false => console::watch(call, &screen, output).await,
+        }
+    };
+    let ran = match how.stream {
+        true => call.await,
+        false => progress::show(output, &screen, &tool, call).await,
     };
     if let Some(prompter) = prompter {
         prompter.finish().await;
     }
-    drop(announcement);
+    drop(subscription);
     interrupted.abort();
-    outcome
+    match ran {
+        // It was being asked for when somebody thought better of it.
+        Err(_) if cancel.is_cancelled() => Err(there::cancelled()),
+        ran => ran,
+    }
+}
+
+/// Begins the call. A server that was only found, and does not take it, is passed over.
+async fn start(
+    crib: Option<Arc<Crib>>,
+    through: Option<there::Through>,
+    request: CallRequest,
+    hearing: Option<Hearing>,
+    cancel: &CancellationToken,
+    output: &Output,
+) -> Result<Call, ClientError> {
+    let not_taken = match &through {
+        None => None,
+        Some(there) => match Call::through(&there.client, &there.body, hearing, cancel).await {
+            Ok(call) => {
+                if output.verbose() && crib.is_some() {
+                    let server = there.client.address();
+                    output.say(&output.dim(&format!("through the server at {server}")));
+                }
+                return Ok(call);
+            }
+            Err(error @ (ClientError::Lost { .. } | ClientError::Strange { .. })) => {
+                return Err(error);
+            }
+            Err(error) => Some(error),
+        },
+    };
+    match (crib, not_taken) {
+        (Some(crib), not_taken) => {
+            if let Some(why) = not_taken.filter(|_| output.verbose()) {
+                output.say(&output.dim(&format!("in this process: {why}")));
+            }
+            Ok(Call::Here(crib.registry().execute_async(request)))
+        }
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(ClientError::Usage("there is no server to call".to_owned())),
+    }
 }
 
 /// Being asked to stop cancels the call; Ctrl-C does not while an editor has the terminal.
@@ -250,10 +348,15 @@ async fn cancel_on_interrupt(cancel: CancellationToken, screen: Arc<Screen>) {
 }
 
 /// Says on stderr how a question can be answered, as soon as there is one.
-fn announce(crib: &Crib, screen: &Arc<Screen>, command: String) -> Subscription {
-    let screen = Arc::clone(screen);
-    crib.approvals().on_request(move |request| {
-        let _taken = screen.take();
+struct Announcement {
+    screen: Arc<Screen>,
+    command: String,
+}
+
+impl Announcement {
+    fn print(&self, request: &ApprovalRequest) {
+        let command = &self.command;
+        let _taken = self.screen.take();
         let id = short(&request.id);
         let until = request.expires_at.map_or(String::new(), |until| {
             format!(" until {}", moment(until, Timestamp::now()))
@@ -269,7 +372,7 @@ fn announce(crib: &Crib, screen: &Arc<Screen>, command: String) -> Subscription 
         lines.push(format!("  {command} approvals show {id}"));
         lines.push(format!("  {command} approvals approve {id}\n"));
         let _ = std::io::stderr().write_all(lines.join("\n").as_bytes());
-    })
+    }
 }
 
 /// A time of the day; with the day where that is another one.
@@ -294,13 +397,11 @@ pub(super) fn quoted(word: &str) -> String {
 
 /// Prints what happens while it happens; says too whether the tool's output was part of it.
 async fn follow(
-    registry: &Registry,
-    request: CallRequest,
+    mut call: Call,
     mut keyboard: Option<Keyboard>,
     screen: &Screen,
     output: &Output,
-) -> (Outcome, Shown) {
-    let call = registry.execute_async(request);
+) -> Result<(Outcome, Shown), ClientError> {
     let mut events = call.events();
     let mut shown = Shown::Nothing;
     while let Some(event) = events.next().await {
@@ -359,7 +460,7 @@ async fn follow(
     if let Some(keyboard) = keyboard {
         keyboard.finish().await;
     }
-    (call.outcome().await, shown)
+    Ok((call.outcome().await?, shown))
 }
 
 fn exit_code(args: &RunArgs, outcome: &Outcome) -> ExitCode {

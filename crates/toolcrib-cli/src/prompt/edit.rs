@@ -4,10 +4,11 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 
 use serde_json::Value;
+use toolcrib::ToolError;
 use toolcrib::approval::ApprovalResponse;
 use toolcrib::model::JsonObject;
-use toolcrib::{CallRequest, Plan, ToolError};
 
+use super::questions::Preview;
 use super::talk::{Next, Talk, fault_lines};
 use super::terminal::{Edited, Line};
 use super::who::whoami;
@@ -51,9 +52,9 @@ impl Talk<'_> {
                 return Next::Again;
             }
             current = edited;
-            let choice = match self.check(&current) {
-                Ok(plan) => {
-                    self.preview(&current, &plan);
+            let choice = match self.questions.preview(self.request, &current) {
+                Ok(preview) => {
+                    self.preview(&current, &preview);
                     self.choose("Approve with these arguments? y yes · e edit on · n go back > ")
                 }
                 Err(error) => {
@@ -102,16 +103,8 @@ impl Talk<'_> {
         }
     }
 
-    /// What the call would do with these arguments, by the same checks and rules as any call.
-    fn check(&self, edited: &JsonObject) -> Result<Plan, ToolError> {
-        let request = CallRequest::new(&self.request.tool)
-            .args(edited.clone())
-            .caller(self.request.caller.clone());
-        self.crib.registry().plan(request)
-    }
-
-    fn preview(&self, edited: &JsonObject, plan: &Plan) {
-        let (effect, diff) = (Some(plan.effect.as_str()), plan.diff.as_deref());
+    fn preview(&self, edited: &JsonObject, preview: &Preview) {
+        let (effect, diff) = (preview.effect.as_deref(), preview.diff.as_deref());
         self.say_all(&arguments(edited, effect, diff, self.page()).lines);
     }
 
@@ -215,8 +208,8 @@ impl Talk<'_> {
 
     /// `name=value` lines, where no editor is set.
     fn by_lines(&self, current: &JsonObject) -> Typed {
-        let entry = self.crib.registry().find(&self.request.tool).ok();
-        let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
+        let spec = self.questions.spec(&self.request.tool);
+        let spec = spec.as_deref();
         let mut args = current.clone();
         self.say_all(&arguments(&args, None, None, self.page()).lines);
         loop {

@@ -68,10 +68,11 @@ impl Talk<'_> {
             },
         )?;
         let offer = offer.ok_or(Stop::Back)?;
-        match self.crib.simulate(&self.request.tool, &offer.shape) {
-            Ok(simulation) => self.say(&self.paint.doubtful(&format!("  this {simulation}"))),
-            Err(error) => {
-                let message = format!("  the past calls cannot be read: {}", error.message());
+        match self.questions.simulate(&self.request.tool, &offer.shape) {
+            Ok(Some(words)) => self.say(&self.paint.doubtful(&format!("  this {words}"))),
+            Ok(None) => {}
+            Err(why) => {
+                let message = format!("  the past calls cannot be read: {why}");
                 self.say(&self.paint.dim(&message));
             }
         }

@@ -6,6 +6,7 @@
 
 mod edit;
 mod grant;
+mod questions;
 mod screen;
 mod talk;
 mod terminal;
@@ -16,52 +17,63 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use toolcrib::Crib;
 use toolcrib::approval::ApprovalRequest;
 use toolcrib::approval::queue::Subscription;
 
+pub(crate) use questions::{Preview, Questions, Unanswered};
 pub(crate) use screen::Screen;
 pub(crate) use talk::{Ended, Talk, Whose, settled_in_words};
 pub(crate) use terminal::{Edited, Hidden, Line, Terminal, Wake};
 pub(crate) use who::{session, whoami};
 pub(crate) use words::{Extent, Page, Paint, arguments, describe_under, facts, item, short};
 
-/// Puts the questions of this process's calls to the person at the terminal, one after the other.
+/// Puts the questions of calls to the person at the terminal, one after the other.
 pub(crate) struct Prompter {
-    _subscription: Subscription,
+    sender: UnboundedSender<ApprovalRequest>,
     ending: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Prompter {
-    /// Begins to listen for questions, until `cancel` or [`finish`](Self::finish) ends it. Within a runtime.
+    /// Begins to put questions, until `cancel` or [`finish`](Self::finish) ends it. Within a runtime.
     pub(crate) fn start(
-        crib: &Arc<Crib>,
+        questions: Arc<dyn Questions>,
         screen: &Arc<Screen>,
         terminal: Terminal,
         cancel: &CancellationToken,
     ) -> Self {
-        let (sender, questions) = unbounded_channel();
-        let subscription = crib.approvals().on_request(move |request| {
-            // Nobody listens any more: the process is about to end.
-            let _ = sender.send(request.clone());
-        });
+        let (sender, asked) = unbounded_channel();
         let ending = cancel.child_token();
         let desk = Desk {
-            crib: Arc::clone(crib),
+            questions,
             screen: Arc::clone(screen),
             terminal: Arc::new(terminal),
             whose: Whose::Own,
         };
-        let task = tokio::spawn(desk.serve(questions, ending.clone()));
+        let task = tokio::spawn(desk.serve(asked, ending.clone()));
         Prompter {
-            _subscription: subscription,
+            sender,
             ending,
             task,
         }
+    }
+
+    /// Hears of the questions of this process's calls, for as long as the subscription is kept.
+    pub(crate) fn hear(&self, crib: &Crib) -> Subscription {
+        let sender = self.sender.clone();
+        crib.approvals().on_request(move |request| {
+            // Nobody listens any more: the process is about to end.
+            let _ = sender.send(request.clone());
+        })
+    }
+
+    /// Where questions that came another way are handed in.
+    pub(crate) fn desk(&self) -> UnboundedSender<ApprovalRequest> {
+        self.sender.clone()
     }
 
     /// Ends the question on the screen, if one is left, and gives the terminal back.
@@ -73,19 +85,15 @@ impl Prompter {
 
 /// Where questions are put: a terminal, and what is needed to answer.
 pub(crate) struct Desk {
-    pub(crate) crib: Arc<Crib>,
+    pub(crate) questions: Arc<dyn Questions>,
     pub(crate) screen: Arc<Screen>,
     pub(crate) terminal: Arc<Terminal>,
     pub(crate) whose: Whose,
 }
 
 impl Desk {
-    async fn serve(
-        self,
-        mut questions: UnboundedReceiver<ApprovalRequest>,
-        ending: CancellationToken,
-    ) {
-        while let Some(Some(request)) = ending.run_until_cancelled(questions.recv()).await {
+    async fn serve(self, mut asked: UnboundedReceiver<ApprovalRequest>, ending: CancellationToken) {
+        while let Some(Some(request)) = ending.run_until_cancelled(asked.recv()).await {
             self.put(request, &ending).await;
         }
     }
@@ -97,15 +105,15 @@ impl Desk {
         };
         let id = request.id.clone();
         let mut dialogue = {
-            let (crib, screen) = (Arc::clone(&self.crib), Arc::clone(&self.screen));
+            let (questions, screen) = (Arc::clone(&self.questions), Arc::clone(&self.screen));
             let (terminal, wake) = (Arc::clone(&self.terminal), Arc::clone(&wake));
             let whose = self.whose;
             tokio::task::spawn_blocking(move || {
                 let _taken = screen.take();
-                Talk::new(&crib, &request, &terminal, &screen, &wake, whose).hold()
+                Talk::new(&*questions, &request, &terminal, &screen, &wake, whose).hold()
             })
         };
-        let settled = ending.run_until_cancelled(self.crib.approvals().settled(&id));
+        let settled = ending.run_until_cancelled(self.questions.settled(&id));
         if let Either::Left((ended, _)) = select(&mut dialogue, pin!(settled)).await {
             return ended.unwrap_or(Ended::Skipped);
         }

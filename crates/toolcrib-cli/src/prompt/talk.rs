@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use toolcrib::approval::{AnswerError, ApprovalRequest, ApprovalResponse, Queued, Status};
+use toolcrib::ToolError;
+use toolcrib::approval::{ApprovalRequest, ApprovalResponse, Queued, Status};
 use toolcrib::model::text;
-use toolcrib::{Crib, ToolError};
 
+use super::questions::{Questions, Unanswered};
 use super::screen::Screen;
 use super::terminal::{Line, Terminal, Wake};
 use super::who::whoami;
@@ -43,7 +44,7 @@ pub(super) enum Next {
 }
 
 pub(crate) struct Talk<'a> {
-    pub(super) crib: &'a Crib,
+    pub(super) questions: &'a dyn Questions,
     pub(super) request: &'a ApprovalRequest,
     pub(super) terminal: &'a Terminal,
     pub(super) screen: &'a Screen,
@@ -59,7 +60,7 @@ pub(crate) struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     pub(crate) fn new(
-        crib: &'a Crib,
+        questions: &'a dyn Questions,
         request: &'a ApprovalRequest,
         terminal: &'a Terminal,
         screen: &'a Screen,
@@ -67,7 +68,7 @@ impl<'a> Talk<'a> {
         whose: Whose,
     ) -> Self {
         Talk {
-            crib,
+            questions,
             request,
             terminal,
             screen,
@@ -83,7 +84,7 @@ impl<'a> Talk<'a> {
 
     /// Puts the question and stays until it is settled.
     pub(crate) fn hold(mut self) -> Ended {
-        match self.crib.approvals().show(&self.request.id) {
+        match self.questions.show(&self.request.id) {
             // An earlier answer to the same call, for instance, which the call takes up.
             Ok(queued) if queued.status != Status::Pending => return Ended::Elsewhere,
             Ok(queued) => {
@@ -92,7 +93,7 @@ impl<'a> Talk<'a> {
                 self.is_awaited = queued.waiting;
             }
             Err(error) => {
-                self.fault(&error.to_string());
+                self.fault(&error);
                 return Ended::Skipped;
             }
         }
@@ -182,10 +183,8 @@ impl<'a> Talk<'a> {
         if let (Whose::Another, Some(workspace)) = (self.whose, &request.workspace) {
             self.say_all(&item("  in ", workspace, self.page()));
         }
-        if self.whose == Whose::Another
-            && let Ok(listing) = self.crib.approvals().list(Some(Status::Pending))
-        {
-            match listing.requests.len().saturating_sub(1) {
+        if self.whose == Whose::Another {
+            match self.questions.pending().saturating_sub(1) {
                 0 => {}
                 1 => self.say(&self.paint.dim("  1 other request waits")),
                 others => {
@@ -330,9 +329,8 @@ impl<'a> Talk<'a> {
     pub(super) fn respond(&mut self, response: ApprovalResponse) -> Next {
         let approved = response.approved;
         let (is_edited, is_grant) = (response.modified_args.is_some(), response.grant.is_some());
-        let digest = Some(self.request.args_digest.as_str());
-        match self.crib.answer(&self.request.id, digest, response) {
-            Ok(_) => {
+        match self.questions.answer(self.request, response) {
+            Ok(()) => {
                 let words = match (approved, is_edited) {
                     (true, true) => self.paint.good("approved, as edited"),
                     (true, false) => self.paint.good("approved"),
@@ -345,18 +343,13 @@ impl<'a> Talk<'a> {
                 }
                 Next::Over(Ended::Answered)
             }
-            Err(AnswerError::BadEdit(error)) => {
+            Err(Unanswered::BadEdit(error)) => {
                 self.faults(&error);
                 Next::Again
             }
-            Err(
-                AnswerError::Decided { .. }
-                | AnswerError::Withdrawn
-                | AnswerError::Expired
-                | AnswerError::NotFound { .. },
-            ) => Next::Over(self.settled()),
-            Err(error) => {
-                self.fault(&error.to_string());
+            Err(Unanswered::Settled) => Next::Over(self.settled()),
+            Err(Unanswered::Failed(why)) => {
+                self.fault(&why);
                 Next::Again
             }
         }
@@ -364,7 +357,7 @@ impl<'a> Talk<'a> {
 
     /// The question is no more: says why.
     pub(super) fn settled(&self) -> Ended {
-        if let Ok(queued) = self.crib.approvals().show(&self.request.id) {
+        if let Ok(queued) = self.questions.show(&self.request.id) {
             let words = match (queued.status, self.whose) {
                 // Ended by Ctrl-C, as the caller is told anyway.
                 (Status::Withdrawn, Whose::Own) | (Status::Pending, _) => None,

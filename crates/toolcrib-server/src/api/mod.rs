@@ -32,7 +32,7 @@ pub use route::{
 use crate::auth::{Hosts, Tokens};
 use crate::observe::Observer;
 use crate::routes::Routes;
-use crate::routes::calls::{self, Gate};
+use crate::routes::calls::Gate;
 use crate::routes::events::Hub;
 
 /// How to make an [`Api`].
@@ -106,7 +106,7 @@ impl Api {
         options.observer.attach(&crib, &routes);
         Api(Arc::new(Inner {
             hub: Hub::of(&crib),
-            gate: calls::gate_of(&crib),
+            gate: Gate::of(&crib),
             tokens: options.tokens,
             hosts: options.hosts,
             observer: options.observer,
@@ -131,6 +131,11 @@ impl Api {
             1 => Stage::Ready,
             _ => Stage::Stopping,
         }
+    }
+
+    /// The tokens that open it.
+    pub fn tokens(&self) -> &Tokens {
+        &self.0.tokens
     }
 
     /// The table of routes.

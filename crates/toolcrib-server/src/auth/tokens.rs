@@ -1,12 +1,29 @@
 //! Bearer tokens: the operator's in the file `token` of the home, callers' as digests in [`Clients`].
+//!
+//! The operator's token is read once, when the server starts: whoever wants another one removes the file and starts the server again.
+//! What a request carries is hashed once and compared with digests only.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue, header};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use toolcrib::ErrorCode;
+use toolcrib::storage::{DurableDir, StorageError};
 
 use super::clients::Clients;
+use super::digest::{TokenDigest, new_token, problem_of};
 use crate::api::Refusal;
+
+/// The file of the home.
+const FILE: &str = "token";
+/// The shortest token, in characters.
+pub(super) const MIN_TOKEN: usize = 16;
+/// The longest token, in bytes; a longer one in a request is not even hashed.
+pub(super) const MAX_TOKEN: usize = 512;
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,36 +38,158 @@ pub enum Principal {
 
 /// Why there is no token to check by.
 #[derive(Debug, thiserror::Error)]
-#[error("the token cannot be read or made: {0}")]
-pub struct TokenError(pub String);
+pub enum TokenError {
+    /// The one given (`TOOLCRIB_TOKEN`) will not do.
+    #[error("`TOOLCRIB_TOKEN` cannot be the token: {0}; unset it to use the one in the home")]
+    Given(&'static str),
+    /// What is in the file will not do.
+    #[error(
+        "`{FILE}` in the home does not hold a token: {0}; remove the file to have a new one made"
+    )]
+    Content(&'static str),
+    /// The file is not one that can be trusted.
+    #[error("`{FILE}` in the home is not safe: {0}")]
+    Unsafe(&'static str),
+    /// The file could not be read or made.
+    #[error("the token cannot be read or made: {0}")]
+    Storage(#[from] StorageError),
+    /// The system has no random numbers.
+    #[error("no token can be made: {0}")]
+    Random(String),
+}
 
 /// The tokens that open this server.
 #[derive(Debug, Clone)]
 pub struct Tokens {
-    operator: String,
-    #[expect(dead_code, reason = "the owner of this file uses it")]
+    operator: TokenDigest,
     clients: Clients,
 }
 
 impl Tokens {
     /// The operator's token is `given` (`TOOLCRIB_TOKEN`) or the one in the home, made on first use.
-    pub fn open(_home: &Path, given: Option<String>, clients: Clients) -> Result<Self, TokenError> {
-        let operator = given.ok_or_else(|| TokenError("no token".to_owned()))?;
-        Ok(Tokens { operator, clients })
+    pub fn open(home: &Path, given: Option<String>, clients: Clients) -> Result<Self, TokenError> {
+        let operator = match given {
+            Some(given) => match problem_of(&given) {
+                None => given,
+                Some(problem) => return Err(TokenError::Given(problem)),
+            },
+            None => match operator_token(home)? {
+                Some(token) => token,
+                None => make_operator_token(home)?,
+            },
+        };
+        Ok(Tokens {
+            operator: TokenDigest::of(&operator),
+            clients,
+        })
+    }
+
+    /// The clients.
+    pub fn clients(&self) -> &Clients {
+        &self.clients
     }
 
     /// Whose token a request carries.
     pub fn principal(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
-        let token = headers
-            .get(http::header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.strip_prefix("Bearer "));
-        match token {
-            Some(token) if token == self.operator => Ok(Principal::Operator),
-            _ => Err(Refusal::new(
-                ErrorCode::Unauthenticated,
-                "no token, or not one of this server",
-            )),
+        let Some(token) = bearer(headers) else {
+            return Err(unauthenticated("the request has no token"));
+        };
+        let digest = TokenDigest::of(token);
+        if digest.is(&self.operator) {
+            return Ok(Principal::Operator);
         }
+        match self.clients.name_of(&digest) {
+            Some(name) => Ok(Principal::Client(name)),
+            None => Err(unauthenticated("the token is not one of this server")),
+        }
+    }
+}
+
+/// The token of `Authorization: Bearer TOKEN`, if there is exactly one and it could be a token.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (given.next(), given.next()) else {
+        return None;
+    };
+    if value.len() > MAX_TOKEN + "Bearer ".len() {
+        return None;
+    }
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+    (is_bearer && problem_of(token).is_none()).then_some(token)
+}
+
+fn unauthenticated(why: &str) -> Refusal {
+    Refusal::new(
+        ErrorCode::Unauthenticated,
+        format!(
+            "{why}; send `Authorization: Bearer TOKEN` with the one in the file `token` of the home, or one by `toolcrib clients add NAME`"
+        ),
+    )
+    .with_header(
+        header::WWW_AUTHENTICATE,
+        HeaderValue::from_static("Bearer realm=\"toolcrib\""),
+    )
+}
+
+/// The operator's token of a home, if one was made.
+///
+/// A file that others can read or write, that belongs to somebody else or is a link is refused: whoever reads it is the operator.
+pub fn operator_token(home: &Path) -> Result<Option<String>, TokenError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let io = |cause: std::io::Error| StorageError::Io {
+        doing: "read",
+        name: FILE.to_owned(),
+        cause,
+    };
+    let file = match rustix::fs::open(home.join(FILE), flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(Errno::LOOP) => {
+            return Err(TokenError::Unsafe(
+                "it is a link; put the token into a file of its own with the mode 600",
+            ));
+        }
+        Err(error) => return Err(io(error.into()).into()),
+    };
+    let metadata = file.metadata().map_err(io)?;
+    if !metadata.is_file() {
+        return Err(TokenError::Unsafe(
+            "it is not a regular file; move it out of the home",
+        ));
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(TokenError::Unsafe(
+            "it belongs to another user; remove it to have a new one made",
+        ));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        return Err(TokenError::Unsafe(
+            "others may read or write it; remove it to have a new one made, or `chmod 600` it if nobody has seen it",
+        ));
+    }
+    let mut text = String::new();
+    file.take(2 * MAX_TOKEN as u64)
+        .read_to_string(&mut text)
+        .map_err(io)?;
+    let token = text.trim();
+    match problem_of(token) {
+        None => Ok(Some(token.to_owned())),
+        Some(_) if token.is_empty() => Err(TokenError::Content("it is empty")),
+        Some(problem) => Err(TokenError::Content(problem)),
+    }
+}
+
+/// Makes the token of a home; if another process was faster, that one's is taken.
+fn make_operator_token(home: &Path) -> Result<String, TokenError> {
+    let token = new_token().map_err(TokenError::Random)?;
+    let dir = DurableDir::create(home)?;
+    let lock = dir.lock()?;
+    match dir.create_new(&lock, FILE, format!("{token}\n").as_bytes()) {
+        Ok(()) => Ok(token),
+        Err(StorageError::Exists { .. }) => {
+            operator_token(home)?.ok_or(TokenError::Content("it was there and is not any more"))
+        }
+        Err(error) => Err(error.into()),
     }
 }

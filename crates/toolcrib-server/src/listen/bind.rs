@@ -17,30 +17,16 @@ use super::ListenError;
 /// How many connections may wait to be accepted.
 const WAITING: u32 = 4096;
 
-/// Takes an address: `127.0.0.1:7410`, `localhost:7410`, `[::1]:0`.
-pub(super) async fn tcp(addr: &str) -> Result<TcpListener, ListenError> {
-    let failed = |source| ListenError::Address {
-        addr: addr.to_owned(),
-        source,
+/// Takes an address.
+pub(super) fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    let mut found: Vec<SocketAddr> = tokio::net::lookup_host(addr)
-        .await
-        .map_err(failed)?
-        .collect();
-    // `localhost` is two addresses; a port that is chosen by the system can be that of one only.
-    found.sort_by_key(SocketAddr::is_ipv6);
-    let found = found.first().copied();
-    let address = found.ok_or_else(|| failed(io::ErrorKind::AddrNotAvailable.into()))?;
-    let listen = || {
-        let socket = match address {
-            SocketAddr::V4(_) => TcpSocket::new_v4()?,
-            SocketAddr::V6(_) => TcpSocket::new_v6()?,
-        };
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        socket.listen(WAITING)
-    };
-    listen().map_err(failed)
+    // What the last server left in the kernel is no reason to wait.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
 }
 
 /// A socket in the file system; its name goes when this is dropped.

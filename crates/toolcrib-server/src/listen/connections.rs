@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use super::Limits;
 use super::watch::{Order, Phase, Watch};
+use crate::observe::{ConnectionOpen, Observer, Timeout};
 
 /// How long a head may be in the making before its connection has to make room for others.
 const SLOW_HEAD: Duration = Duration::from_secs(1);
@@ -23,6 +24,7 @@ const CHOSEN: usize = 64;
 #[derive(Debug)]
 pub(super) struct Connections {
     limits: Limits,
+    observer: Observer,
     epoch: Instant,
     next: AtomicU64,
     open: Mutex<Open>,
@@ -38,11 +40,11 @@ struct Open {
 }
 
 /// A connection's place. Gives it back.
-#[derive(Debug)]
 pub(super) struct Place {
     connections: Arc<Connections>,
     id: u64,
     watch: Arc<Watch>,
+    _counted: ConnectionOpen,
 }
 
 impl Place {
@@ -62,9 +64,10 @@ impl Drop for Place {
 }
 
 impl Connections {
-    pub(super) fn new(limits: Limits) -> Arc<Self> {
+    pub(super) fn new(limits: Limits, observer: Observer) -> Arc<Self> {
         Arc::new(Connections {
             limits,
+            observer,
             epoch: Instant::now(),
             next: AtomicU64::new(0),
             open: Mutex::default(),
@@ -86,6 +89,8 @@ impl Connections {
     pub(super) fn place(self: &Arc<Self>) -> Option<Place> {
         let mut open = self.open();
         if open.all.len() >= self.limits.max_connections {
+            // Either it or another one.
+            self.observer.evicted();
             open.make_room(self.epoch.elapsed())?;
         }
         let watch = Arc::new(Watch::new(self.epoch));
@@ -98,12 +103,17 @@ impl Connections {
             connections: Arc::clone(self),
             id,
             watch,
+            _counted: self.observer.connection(),
         })
     }
 
     /// Closes the connection that has had nothing to do for longest; says whether there is one.
     pub(super) fn make_room(&self) -> bool {
-        self.open().make_room(self.epoch.elapsed()).is_some()
+        let is_made = self.open().make_room(self.epoch.elapsed()).is_some();
+        if is_made {
+            self.observer.evicted();
+        }
+        is_made
     }
 
     /// Tells every connection to end when its answer is sent. Those that have not asked for anything yet end at once.
@@ -154,27 +164,31 @@ impl Connections {
     fn look(&self) {
         let now = self.epoch.elapsed();
         for watch in self.open().all.values() {
-            if self.limits.is_over(watch, now) {
-                watch.order(Order::Drop);
+            if let Some(what) = self.limits.overrun(watch, now)
+                && watch.order(Order::Drop)
+            {
+                self.observer.timed_out(what);
             }
         }
     }
 }
 
 impl Limits {
-    /// Whether a connection takes too long.
-    fn is_over(&self, watch: &Watch, now: Duration) -> bool {
+    /// What takes a connection too long.
+    fn overrun(&self, watch: &Watch, now: Duration) -> Option<Timeout> {
+        let is_over = |since, limit| now.saturating_sub(since) > limit;
         if let Some(since) = watch.stalled() {
-            return now.saturating_sub(since) > self.write;
+            return is_over(since, self.write).then_some(Timeout::Write);
         }
         let (phase, since) = watch.state();
-        let limit = match phase {
-            Phase::Fresh | Phase::Head => self.head,
-            Phase::Idle => self.idle,
+        let (limit, what) = match phase {
+            Phase::Fresh | Phase::Head if watch.is_agreeing() => (self.head, Timeout::Handshake),
+            Phase::Fresh | Phase::Head => (self.head, Timeout::Header),
+            Phase::Idle => (self.idle, Timeout::Idle),
             // A call takes its time; it has limits of its own, and so has the body of a request.
-            Phase::Busy => return false,
+            Phase::Busy => return None,
         };
-        now.saturating_sub(since) > limit
+        is_over(since, limit).then_some(what)
     }
 }
 

@@ -26,7 +26,7 @@ pub use stop::Stopping;
 pub use tls::Tls;
 
 use crate::Api;
-use crate::api::Peer;
+use crate::api::{Peer, Stage};
 use bind::SocketFile;
 use connections::{Connections, Place};
 
@@ -39,8 +39,8 @@ const ROOM: usize = 16;
 /// Where to listen, and how much to take on.
 #[derive(Debug, Default)]
 pub struct ListenOptions {
-    /// The address, such as `127.0.0.1:7410`; with port 0 the system chooses one.
-    pub addr: Option<String>,
+    /// The address; with port 0 the system chooses one.
+    pub addr: Option<SocketAddr>,
     /// A socket in the file system, for this user only.
     pub socket: Option<PathBuf>,
     /// Encrypts what comes to the address.
@@ -61,7 +61,7 @@ pub enum ListenError {
     #[error("cannot listen on `{addr}`: {source}")]
     Address {
         /// The address.
-        addr: String,
+        addr: SocketAddr,
         /// Why.
         source: io::Error,
     },
@@ -100,20 +100,18 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the addresses. Needs a runtime.
-    pub async fn bind(options: ListenOptions) -> Result<Self, ListenError> {
-        let tcp = match &options.addr {
+    /// Takes the addresses, within a runtime.
+    pub fn bind(options: ListenOptions) -> Result<Self, ListenError> {
+        let tcp = match options.addr {
+            Some(addr)
+                if !addr.ip().is_loopback() && options.tls.is_none() && !options.plaintext =>
+            {
+                return Err(ListenError::Plaintext(addr));
+            }
             Some(addr) => {
-                let listener = bind::tcp(addr).await?;
-                let address = listener
-                    .local_addr()
-                    .map_err(|source| ListenError::Address {
-                        addr: addr.clone(),
-                        source,
-                    })?;
-                if !address.ip().is_loopback() && options.tls.is_none() && !options.plaintext {
-                    return Err(ListenError::Plaintext(address));
-                }
+                let failed = |source| ListenError::Address { addr, source };
+                let listener = bind::tcp(addr).map_err(failed)?;
+                let address = listener.local_addr().map_err(failed)?;
                 Some((listener, address))
             }
             None => None,
@@ -158,7 +156,8 @@ impl Server {
 
     /// Answers until it is told to stop, and then until everything has ended.
     pub async fn serve(self, api: Api, stopping: Stopping) {
-        let connections = Connections::new(self.limits);
+        let connections = Connections::new(self.limits, api.0.observer.clone());
+        api.set_stage(Stage::Ready);
         let listening = async {
             let tcp = accept_tcp(self.tcp, self.tls, &connections, &api);
             let unix = accept_unix(self.unix, &connections, &api);
@@ -230,7 +229,7 @@ async fn accept_unix(
 const FULL: &str = concat!(
     "HTTP/1.1 503 Service Unavailable\r\n",
     "content-type: application/json\r\n",
-    "content-length: 114\r\n",
+    "content-length: 113\r\n",
     "retry-after: 1\r\n",
     "connection: close\r\n\r\n",
     r#"{"ok":false,"error":{"code":"UNAVAILABLE","message":"every connection is busy (`server.maxConnections`); retry"}}"#,

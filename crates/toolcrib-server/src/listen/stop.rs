@@ -7,12 +7,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::connections::Connections;
 use crate::Api;
+use crate::api::Stage;
 
 /// How long connections get to send their last answers when every call has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How long cancelled calls get to end: their programs are killed, and what they wrote is recorded.
 const LAST_CALLS: Duration = Duration::from_secs(5);
+
+/// How long logs and traces get to be written.
+const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// When and how to stop.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +31,8 @@ pub struct Stopping {
 
 /// Ends everything, in order.
 pub(super) async fn stop(api: &Api, connections: &Connections, stopping: &Stopping) {
-    // Streams see it and end; `ready` is no more.
+    api.set_stage(Stage::Stopping);
+    // Streams see it and end.
     api.stopping().cancel();
     connections.finish();
     let ended = async {
@@ -45,6 +50,8 @@ pub(super) async fn stop(api: &Api, connections: &Connections, stopping: &Stoppi
     let _ = tokio::time::timeout(LAST_WORDS, connections.closed()).await;
     connections.close();
     api.crib().registry().recorded().await;
+    let observer = api.0.observer.clone();
+    let _ = tokio::task::spawn_blocking(move || observer.flush(LAST_LINES)).await;
 }
 
 fn cancel_calls(api: &Api) {

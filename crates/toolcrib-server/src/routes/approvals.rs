@@ -14,18 +14,81 @@ use toolcrib::approval::{AnswerError, ApprovalResponse, Queued, Status};
 use toolcrib::model::{JsonObject, text};
 use toolcrib::{ErrorCode, ToolError};
 
-use super::paging::{Cursor, page_params};
-use crate::api::{
-    Answer, AnswerDoc, Api, Asked, BodyDoc, Doc, ParamDoc, Payload, Place, Refusal, Route, Who,
-    json_response,
-};
+use super::blocking;
+
+use crate::api::{Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, param};
 
 /// Who answers when nobody says.
 const OPERATOR: &str = "operator";
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
-    vec![list_route(), show_route(), answer_route()]
+    let by_id = "Its id, or a beginning or end of it, four characters or more, that no other has.";
+    vec![
+        Route::new(Method::GET, "/api/approvals", Who::Operator, |api, asked| {
+            list(api, asked).boxed()
+        })
+        .named(
+            "listApprovals",
+            "approvals",
+            "Lists the questions to people, oldest first.",
+        )
+        .about("What is over is kept for a day.")
+        .param(param::query(
+            "status",
+            "Only those that stand here; all of them when nothing is said.",
+            param::schema::<Status>,
+        ))
+        .param(param::page_size())
+        .param(param::page_token())
+        .answers::<ApprovalPage>(200, "A page of questions."),
+        Route::new(Method::GET, "/api/approvals/{id}", Who::Operator, |api, asked| {
+            show(api, asked).boxed()
+        })
+        .named(
+            "getApproval",
+            "approvals",
+            "Shows a question and where it stands.",
+        )
+        .param(param::path("id", by_id))
+        .answers::<Queued>(200, "The question.")
+        .refuses(404, "There is no such question."),
+        Route::new(Method::POST, "/api/approvals/{id}", Who::Operator, |api, asked| {
+            answer(api, asked).boxed()
+        })
+        .named(
+            "answerApproval",
+            "approvals",
+            "Approves or denies the call that a question is about.",
+        )
+        .about(
+            "The first answer wins. Edited arguments (`modifiedArgs`) go through schema, rules and the tool's own checks like those of \
+            a fresh call, here and again right before the call runs; a bad edit leaves the question open. A `grant` is made together \
+            with the approval.",
+        )
+        .param(param::path("id", by_id))
+        .takes::<AnswerBody>("The answer.", || {
+            json!({
+                "approved": true,
+                "argsDigest": "the question's argsDigest",
+                "reason": "it is an old copy",
+            })
+        })
+        .answers::<Queued>(
+            200,
+            "The question, answered. It may be `used` already: the call does not wait until the answer to this request arrives.",
+        )
+        .refuses(404, "There is no such question.")
+        .refuses(
+            409,
+            "Somebody else has decided, the caller gave up, or the digest is that of other arguments.",
+        )
+        .refuses(410, "Nobody answered in time.")
+        .refuses(
+            422,
+            "The edited arguments, or the grant, cannot be used: `details.cause` says why, with its code and details. The question stays open.",
+        ),
+    ]
 }
 
 /// A page of questions.
@@ -94,47 +157,17 @@ impl From<GrantWish> for GrantRequest {
     }
 }
 
-fn list_route() -> Route {
-    let mut params = vec![ParamDoc {
-        name: "status",
-        place: Place::Query,
-        required: false,
-        about: "Only those that stand here; all of them when nothing is said.",
-        schema: |generator| generator.subschema_for::<Status>(),
-    }];
-    params.extend(page_params());
-    Route {
-        method: Method::GET,
-        path: "/api/approvals",
-        who: Who::Operator,
-        payload: Payload::None,
-        doc: Doc {
-            id: "listApprovals",
-            topic: "approvals",
-            summary: "Lists the questions to people, oldest first.",
-            description: "What is over is kept for a day.",
-            params,
-            body: None,
-            answers: vec![AnswerDoc {
-                status: 200,
-                about: "A page of questions.",
-                content: "application/json",
-                schema: Some(|generator| generator.subschema_for::<ApprovalPage>()),
-            }],
-        },
-        handler: |api, asked| list(api, asked).boxed(),
-    }
-}
-
 async fn list(api: Api, asked: Asked) -> Answer {
     let only = match asked.query.text("status") {
         None => None,
         Some(word) => Some(status_named(word)?),
     };
-    let cursor = Cursor::of(&asked.query, "approvals")?;
+    let paging = Paging::of(&asked.query)?;
     let listing = blocking(move || api.crib().approvals().list(only)).await;
     let listing = listing.map_err(ToolError::from)?;
-    let (approvals, next_page_token) = cursor.cut(listing.requests, |queued| &queued.request.id);
+    let (approvals, next_page_token) = paging.cut("approvals", listing.requests, |queued| {
+        queued.request.id.clone()
+    })?;
     let page = ApprovalPage {
         approvals,
         damaged: listing.damaged,
@@ -151,89 +184,14 @@ fn status_named(word: &str) -> Result<Status, Refusal> {
     })
 }
 
-fn show_route() -> Route {
-    Route {
-        method: Method::GET,
-        path: "/api/approvals/{id}",
-        who: Who::Operator,
-        payload: Payload::None,
-        doc: Doc {
-            id: "getApproval",
-            topic: "approvals",
-            summary: "Shows a question and where it stands.",
-            description: "",
-            params: vec![id_param()],
-            body: None,
-            answers: vec![
-                AnswerDoc {
-                    status: 200,
-                    about: "The question.",
-                    content: "application/json",
-                    schema: Some(|generator| generator.subschema_for::<Queued>()),
-                },
-                refused(404, "There is no such question."),
-            ],
-        },
-        handler: |api, asked| show(api, asked).boxed(),
-    }
-}
-
 async fn show(api: Api, asked: Asked) -> Answer {
     let id = asked.path.get("id").to_owned();
     let queued = blocking(move || api.crib().approvals().show(&id)).await;
     Ok(json_response(StatusCode::OK, &queued.map_err(refusal)?))
 }
 
-fn answer_route() -> Route {
-    Route {
-        method: Method::POST,
-        path: "/api/approvals/{id}",
-        who: Who::Operator,
-        payload: Payload::Json,
-        doc: Doc {
-            id: "answerApproval",
-            topic: "approvals",
-            summary: "Approves or denies the call that a question is about.",
-            description: "The first answer wins. Edited arguments (`modifiedArgs`) go through schema, rules and the tool's own checks \
-                like those of a fresh call, here and again right before the call runs; a bad edit leaves the question open. \
-                A `grant` is made together with the approval.",
-            params: vec![id_param()],
-            body: Some(BodyDoc {
-                about: "The answer.",
-                schema: |generator| generator.subschema_for::<AnswerBody>(),
-                example: || {
-                    json!({
-                        "approved": true,
-                        "argsDigest": "the question's argsDigest",
-                        "reason": "it is an old copy",
-                    })
-                },
-            }),
-            answers: vec![
-                AnswerDoc {
-                    status: 200,
-                    about: "The question, answered. Its status may be `used` already: the call does not wait for this answer to arrive.",
-                    content: "application/json",
-                    schema: Some(|generator| generator.subschema_for::<Queued>()),
-                },
-                refused(404, "There is no such question."),
-                refused(
-                    409,
-                    "Somebody else has decided, the caller gave up, or the digest is that of other arguments.",
-                ),
-                refused(410, "Nobody answered in time."),
-                refused(
-                    422,
-                    "The edited arguments, or the grant, cannot be used. `details` has the cause: its code, message and details. The question stays open.",
-                ),
-            ],
-        },
-        handler: |api, asked| answer(api, asked).boxed(),
-    }
-}
-
 async fn answer(api: Api, asked: Asked) -> Answer {
-    let body: AnswerBody = read(&asked.body)?;
+    let body: AnswerBody = asked.json()?;
     if !body.approved && (body.modified_args.is_some() || body.grant.is_some()) {
         return Err(Refusal::usage(
             "a denial has neither `modifiedArgs` nor a `grant`: nothing would run by them",
@@ -300,39 +258,4 @@ fn refusal(error: AnswerError) -> Refusal {
         | AnswerError::Damaged(_) => ToolError::new(code, error.to_string()),
     };
     refused.into()
-}
-
-fn id_param() -> ParamDoc {
-    ParamDoc {
-        name: "id",
-        place: Place::Path,
-        required: true,
-        about: "Its id, or a beginning or end of four characters and more that no other has.",
-        schema: |generator| generator.subschema_for::<String>(),
-    }
-}
-
-pub(super) fn refused(status: u16, about: &'static str) -> AnswerDoc {
-    AnswerDoc {
-        status,
-        about,
-        content: "application/json",
-        schema: None,
-    }
-}
-
-pub(super) fn read<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
-    let value =
-        crate::api::read_strict(bytes).map_err(|error| Refusal::usage(error.to_string()))?;
-    serde_json::from_value(value).map_err(|error| Refusal::usage(error.to_string()))
-}
-
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => std::future::pending().await,
-        },
-    }
 }

@@ -13,16 +13,85 @@ use toolcrib::approval::queue::Damaged;
 use toolcrib::model::text;
 use toolcrib::{Caller, ErrorCode, ToolError};
 
-use super::approvals::{blocking, read, refused, who_answers};
-use super::paging::{Cursor, page_params};
+use super::approvals::who_answers;
+use super::blocking;
+
 use crate::api::{
-    Answer, AnswerDoc, Api, Asked, BodyDoc, Doc, ParamDoc, Payload, Place, Refusal, Route, Who,
-    json_response,
+    Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, no_content, param,
 };
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
-    vec![list_route(), make_route(), show_route(), revoke_route()]
+    let by_id = "Its id, or a beginning or end of it, four characters or more, that no other has.";
+    vec![
+        Route::new(Method::GET, "/api/grants", Who::Operator, |api, asked| {
+            list(api, asked).boxed()
+        })
+        .named(
+            "listGrants",
+            "grants",
+            "Lists what is allowed without asking, oldest first.",
+        )
+        .param(param::query_flag(
+            "all",
+            "Also those that are over, as far as they are kept.",
+        ))
+        .param(param::page_size())
+        .param(param::page_token())
+        .answers::<GrantPage>(200, "A page of grants."),
+        Route::new(Method::POST, "/api/grants", Who::Operator, |api, asked| {
+            make(api, asked).boxed()
+        })
+        .named(
+            "makeGrant",
+            "grants",
+            "Allows calls of a tool without asking, or says what that would have allowed.",
+        )
+        .about(
+            "Patterns: `\"any\"`, `{\"exact\": VALUE}`, `{\"argv\": [\"git\", \"log\", \"**\"]}` for shell text, \
+            `{\"path\": \"docs/**\"}` for paths, `{\"origin\": \"https://docs.rs\"}` for URLs. What takes something away, and what does \
+            not say what it does, is asked about every time.",
+        )
+        .param(param::query_flag(
+            "simulate",
+            "Makes nothing, and says which past calls the grant would have allowed.",
+        ))
+        .param(param::header(
+            "Toolcrib-Caller",
+            "`cli`: for calls of the command line, if the body names no caller.",
+        ))
+        .takes::<GrantBody>("The grant.", || {
+            json!({
+                "tool": "write_file",
+                "shape": {"path": {"path": "docs/*"}, "content": "any"},
+                "scope": "project",
+                "expiresInMs": 3_600_000,
+                "maxUses": 20,
+            })
+        })
+        .answers::<Grant>(201, "The grant.")
+        .answers::<Simulated>(200, "What it would have allowed, with `?simulate=true`.")
+        .refuses(404, "There is no such tool.")
+        .refuses(409, "The tool cannot be used now."),
+        Route::new(Method::GET, "/api/grants/{id}", Who::Operator, |api, asked| {
+            show(api, asked).boxed()
+        })
+        .named("getGrant", "grants", "Shows a grant. It may be over.")
+        .param(param::path("id", by_id))
+        .answers::<Grant>(200, "The grant.")
+        .refuses(404, "There is no such grant."),
+        Route::new(Method::DELETE, "/api/grants/{id}", Who::Operator, |api, asked| {
+            revoke(api, asked).boxed()
+        })
+        .named(
+            "revokeGrant",
+            "grants",
+            "Takes a grant back: calls like these are asked about again.",
+        )
+        .param(param::path("id", by_id))
+        .answers_with(204, "It is taken back.", "")
+        .refuses(404, "There is no such grant, or not any more."),
+    ]
 }
 
 /// A page of grants.
@@ -59,7 +128,7 @@ struct GrantBody {
     /// Why.
     #[serde(default)]
     reason: Option<String>,
-    /// Who may call: `operator` (when nothing is said), `cli`, `library` or `client:NAME`.
+    /// For whose calls: `operator`, `cli`, `library` or `client:NAME`. Those of whoever asks when nothing is said.
     #[serde(default)]
     caller: Option<String>,
     /// The session, for the scope `session`: what calls give as theirs. The server's own when nothing is said.
@@ -85,48 +154,16 @@ struct Simulated {
     words: String,
 }
 
-fn list_route() -> Route {
-    let mut params = vec![ParamDoc {
-        name: "all",
-        place: Place::Query,
-        required: false,
-        about: "Also those that are over, as far as they are kept.",
-        schema: |generator| generator.subschema_for::<bool>(),
-    }];
-    params.extend(page_params());
-    Route {
-        method: Method::GET,
-        path: "/api/grants",
-        who: Who::Operator,
-        payload: Payload::None,
-        doc: Doc {
-            id: "listGrants",
-            topic: "grants",
-            summary: "Lists what is allowed without asking, oldest first.",
-            description: "",
-            params,
-            body: None,
-            answers: vec![AnswerDoc {
-                status: 200,
-                about: "A page of grants.",
-                content: "application/json",
-                schema: Some(|generator| generator.subschema_for::<GrantPage>()),
-            }],
-        },
-        handler: |api, asked| list(api, asked).boxed(),
-    }
-}
-
 async fn list(api: Api, asked: Asked) -> Answer {
     let all = asked.query.flag("all")?;
-    let cursor = Cursor::of(&asked.query, "grants")?;
+    let paging = Paging::of(&asked.query)?;
     let list = blocking(move || match all {
         true => api.crib().grants().list_all(),
         false => api.crib().grants().list(),
     });
     let mut list = list.await.map_err(ToolError::from)?;
     list.grants.sort_by(|one, other| one.id.cmp(&other.id));
-    let (grants, next_page_token) = cursor.cut(list.grants, |grant| &grant.id);
+    let (grants, next_page_token) = paging.cut("grants", list.grants, |grant| grant.id.clone())?;
     let page = GrantPage {
         grants,
         damaged: list.damaged,
@@ -135,63 +172,10 @@ async fn list(api: Api, asked: Asked) -> Answer {
     Ok(json_response(StatusCode::OK, &page))
 }
 
-fn make_route() -> Route {
-    Route {
-        method: Method::POST,
-        path: "/api/grants",
-        who: Who::Operator,
-        payload: Payload::Json,
-        doc: Doc {
-            id: "makeGrant",
-            topic: "grants",
-            summary: "Allows calls of a tool without asking, or says what that would have allowed.",
-            description: "Patterns: `\"any\"`, `{\"exact\": VALUE}`, `{\"argv\": [\"git\", \"log\", \"**\"]}` for shell text, \
-                `{\"path\": \"docs/**\"}` for paths, `{\"origin\": \"https://docs.rs\"}` for URLs. With `?simulate=true` nothing is made.",
-            params: vec![ParamDoc {
-                name: "simulate",
-                place: Place::Query,
-                required: false,
-                about: "Makes nothing, and says which past calls the grant would have allowed.",
-                schema: |generator| generator.subschema_for::<bool>(),
-            }],
-            body: Some(BodyDoc {
-                about: "The grant.",
-                schema: |generator| generator.subschema_for::<GrantBody>(),
-                example: || {
-                    json!({
-                        "tool": "write_file",
-                        "shape": {"path": {"path": "docs/*"}, "content": "any"},
-                        "scope": "project",
-                        "expiresInMs": 3_600_000,
-                        "maxUses": 20,
-                    })
-                },
-            }),
-            answers: vec![
-                AnswerDoc {
-                    status: 201,
-                    about: "The grant.",
-                    content: "application/json",
-                    schema: Some(|generator| generator.subschema_for::<Grant>()),
-                },
-                AnswerDoc {
-                    status: 200,
-                    about: "What it would have allowed, with `?simulate=true`.",
-                    content: "application/json",
-                    schema: Some(|generator| generator.subschema_for::<Simulated>()),
-                },
-                refused(404, "There is no such tool."),
-                refused(409, "The tool cannot be used."),
-            ],
-        },
-        handler: |api, asked| make(api, asked).boxed(),
-    }
-}
-
 async fn make(api: Api, asked: Asked) -> Answer {
     let simulate = asked.query.flag("simulate")?;
-    let body: GrantBody = read(&asked.body)?;
-    let caller = caller_of(&body)?;
+    let body: GrantBody = asked.json()?;
+    let caller = caller_of(&body, &asked)?;
     if body.session.is_some() && body.scope != Scope::Session {
         return Err(Refusal::usage("`session` is for the scope `session` alone"));
     }
@@ -224,13 +208,16 @@ async fn make(api: Api, asked: Asked) -> Answer {
 }
 
 /// For whose calls a grant is meant.
-fn caller_of(body: &GrantBody) -> Result<Caller, Refusal> {
+fn caller_of(body: &GrantBody, asked: &Asked) -> Result<Caller, Refusal> {
     let Some(word) = &body.caller else {
-        return Ok(Caller::Operator);
+        return asked.caller();
     };
     match word.parse::<Caller>() {
         Ok(Caller::Tool) => Err(Refusal::usage(
             "calls that a tool makes are granted along with the question about one of them",
+        )),
+        Ok(Caller::Client(name)) if !is_client_name(&name) => Err(Refusal::usage(
+            "the name of a client has 1 to 64 letters, digits, `.`, `_` and `-`",
         )),
         Ok(caller) => Ok(caller),
         Err(_) => Err(Refusal::usage(format!(
@@ -240,31 +227,9 @@ fn caller_of(body: &GrantBody) -> Result<Caller, Refusal> {
     }
 }
 
-fn show_route() -> Route {
-    Route {
-        method: Method::GET,
-        path: "/api/grants/{id}",
-        who: Who::Operator,
-        payload: Payload::None,
-        doc: Doc {
-            id: "getGrant",
-            topic: "grants",
-            summary: "Shows a grant.",
-            description: "It may be over.",
-            params: vec![id_param()],
-            body: None,
-            answers: vec![
-                AnswerDoc {
-                    status: 200,
-                    about: "The grant.",
-                    content: "application/json",
-                    schema: Some(|generator| generator.subschema_for::<Grant>()),
-                },
-                refused(404, "There is no such grant."),
-            ],
-        },
-        handler: |api, asked| show(api, asked).boxed(),
-    }
+fn is_client_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
 async fn show(api: Api, asked: Asked) -> Answer {
@@ -273,41 +238,12 @@ async fn show(api: Api, asked: Asked) -> Answer {
     Ok(json_response(StatusCode::OK, &grant.map_err(refusal)?))
 }
 
-fn revoke_route() -> Route {
-    Route {
-        method: Method::DELETE,
-        path: "/api/grants/{id}",
-        who: Who::Operator,
-        payload: Payload::None,
-        doc: Doc {
-            id: "revokeGrant",
-            topic: "grants",
-            summary: "Takes a grant back: calls like these are asked about again.",
-            description: "",
-            params: vec![id_param()],
-            body: None,
-            answers: vec![
-                AnswerDoc {
-                    status: 204,
-                    about: "It is taken back.",
-                    content: "",
-                    schema: None,
-                },
-                refused(404, "There is no such grant, or not any more."),
-            ],
-        },
-        handler: |api, asked| revoke(api, asked).boxed(),
-    }
-}
-
 async fn revoke(api: Api, asked: Asked) -> Answer {
     let id = asked.path.get("id").to_owned();
     blocking(move || api.crib().grants().revoke(&id))
         .await
         .map_err(refusal)?;
-    let mut response = http::Response::new(crate::api::Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    Ok(response)
+    Ok(no_content())
 }
 
 /// Why a grant is not shown or taken back.
@@ -321,15 +257,5 @@ fn refusal(error: GrantError) -> Refusal {
             ),
         ),
         other => ToolError::from(other).into(),
-    }
-}
-
-fn id_param() -> ParamDoc {
-    ParamDoc {
-        name: "id",
-        place: Place::Path,
-        required: true,
-        about: "Its id, or a beginning or end of four characters and more that no other has.",
-        schema: |generator| generator.subschema_for::<String>(),
     }
 }

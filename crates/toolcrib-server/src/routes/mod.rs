@@ -10,13 +10,15 @@ pub mod events;
 pub mod grants;
 pub mod health;
 pub mod invoke;
-mod paging;
 pub mod rules;
 pub mod secrets;
 pub mod stats;
 pub mod tools;
 mod work;
 
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use http::Method;
 
 use crate::api::{Found, PathTree, Refusal, Route};
@@ -25,6 +27,9 @@ use crate::api::{Found, PathTree, Refusal, Route};
 pub struct Routes {
     table: Vec<Route>,
     tree: PathTree,
+    /// What is said about them, made when it is first asked for.
+    openapi: OnceLock<Bytes>,
+    page: OnceLock<Bytes>,
 }
 
 impl Routes {
@@ -51,7 +56,24 @@ impl Routes {
 
     pub(crate) fn of(table: Vec<Route>) -> Self {
         let tree = PathTree::of(&table);
-        Routes { table, tree }
+        Routes {
+            table,
+            tree,
+            openapi: OnceLock::new(),
+            page: OnceLock::new(),
+        }
+    }
+
+    /// Their description, as JSON.
+    pub(crate) fn openapi(&self) -> Bytes {
+        let make = || serde_json::to_vec(&crate::openapi::document(self)).unwrap_or_default();
+        self.openapi.get_or_init(|| make().into()).clone()
+    }
+
+    /// Their description, as a page.
+    pub(crate) fn page(&self) -> Bytes {
+        let make = || crate::openapi::page(self);
+        self.page.get_or_init(|| make().into()).clone()
     }
 
     /// Every route, in the order of the documentation.
@@ -67,5 +89,17 @@ impl Routes {
     /// What a path leads to; a path that is no path is refused.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Result<Found, Refusal> {
         self.tree.find(method, path)
+    }
+}
+
+/// Does work with files away from the threads that answer. A panic in it is one of the request.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a runtime that shuts down drops work that has not begun; nobody waits for the answer then.
+            Err(_) => std::future::pending().await,
+        },
     }
 }

@@ -1,6 +1,6 @@
 //! A crib in a directory that is thrown away, an API over it, and requests as somebody.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use toolcrib::crib::Approvals;
 use toolcrib::{Crib, CribOptions};
 use toolcrib_server::api::{Body, Peer, Stage};
 use toolcrib_server::auth::{Clients, Tokens};
+use toolcrib_server::observe::Observer;
 use toolcrib_server::{Api, ApiOptions};
 
 /// The operator's token in tests.
@@ -32,10 +33,51 @@ impl Scene {
 
     /// With other options for the crib.
     pub(crate) fn with(change: impl FnOnce(CribOptions) -> CribOptions) -> Self {
+        Scene::observed(change, Observer::default())
+    }
+
+    /// With other options for the crib, and somebody who looks on.
+    pub(crate) fn observed(
+        change: impl FnOnce(CribOptions) -> CribOptions,
+        observer: Observer,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
+        Scene::made(
+            directory,
+            |_, _| {},
+            change,
+            |options| ApiOptions {
+                observer,
+                ..options
+            },
+        )
+    }
+
+    /// With other options for the API.
+    pub(crate) fn with_api(change: impl FnOnce(ApiOptions) -> ApiOptions) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Scene::made(directory, |_, _| {}, |options| options, change)
+    }
+
+    /// In this directory, with files in the home and the workspace before anything is opened.
+    pub(crate) fn prepared(
+        directory: TempDir,
+        prepare: impl FnOnce(&Path, &Path),
+        change: impl FnOnce(CribOptions) -> CribOptions,
+    ) -> Self {
+        Scene::made(directory, prepare, change, |options| options)
+    }
+
+    fn made(
+        directory: TempDir,
+        prepare: impl FnOnce(&Path, &Path),
+        change: impl FnOnce(CribOptions) -> CribOptions,
+        change_api: impl FnOnce(ApiOptions) -> ApiOptions,
+    ) -> Self {
         let (home, work) = (directory.path().join("home"), directory.path().join("work"));
         std::fs::create_dir(&home).unwrap();
         std::fs::create_dir(&work).unwrap();
+        prepare(&home, &work);
         let options = CribOptions::default()
             .surroundings(Surroundings::new(
                 &work,
@@ -47,7 +89,7 @@ impl Scene {
         let crib = Arc::new(change(options).open().unwrap());
         let clients = Clients::of_home(&home);
         let tokens = Tokens::open(&home, Some(OPERATOR.to_owned()), clients).unwrap();
-        let api = Api::new(Arc::clone(&crib), ApiOptions::new(tokens));
+        let api = Api::new(Arc::clone(&crib), change_api(ApiOptions::new(tokens)));
         api.set_stage(Stage::Ready);
         Scene {
             api,
@@ -67,6 +109,12 @@ impl Scene {
     /// Requests with the operator's token.
     pub(crate) fn as_operator(&self) -> Asking<'_> {
         self.with_token(OPERATOR)
+    }
+
+    /// Requests with the token of a client of this name, which is made for it.
+    pub(crate) fn as_client(&self, name: &str) -> Asking<'_> {
+        let client = self.api.tokens().clients().add(name).unwrap();
+        self.with_token(&client.token)
     }
 
     /// Requests without a token.

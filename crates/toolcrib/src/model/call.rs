@@ -14,6 +14,7 @@ use super::error::{ErrorCode, ToolError};
 use super::event::OutputWatch;
 use super::ids::CallId;
 use super::limits::{RequestLimits, as_millis};
+use super::live::Live;
 use super::text;
 
 /// Who calls.
@@ -136,6 +137,8 @@ pub(crate) struct NestedIn {
     pub(crate) depth: u8,
     /// What the whole tree of calls has yet to clean up.
     pub(crate) cleanups: Arc<Endings>,
+    /// The outermost call as others see it.
+    pub(crate) live: Option<Arc<Live>>,
 }
 
 impl CallRequest {
@@ -168,6 +171,14 @@ impl CallRequest {
         self
     }
 
+    /// Has the outcome kept like that of a call with an id of the caller's own, by making up an id if there is none: it can be
+    /// asked for later, by [`Registry::call_state`](crate::Registry::call_state) or by repeating the call with the id.
+    #[must_use]
+    pub fn keep_outcome(mut self) -> Self {
+        self.call_id.get_or_insert_with(CallId::generate);
+        self
+    }
+
     /// Says who calls.
     #[must_use]
     pub fn caller(mut self, caller: Caller) -> Self {
@@ -186,6 +197,13 @@ impl CallRequest {
     #[must_use]
     pub fn approval_wait(mut self, wait: Duration) -> Self {
         self.approval_wait = Some(wait);
+        self
+    }
+
+    /// Says which session it belongs to, for grants that last as long; calls inside it belong to the same.
+    #[must_use]
+    pub fn session(mut self, id: impl Into<String>) -> Self {
+        self.session = Some(id.into());
         self
     }
 

@@ -285,6 +285,7 @@ impl CallContext {
             root: self.0.root.clone(),
             depth: self.0.depth + 1,
             cleanups: Arc::clone(&self.0.cleanups),
+            live: self.0.events.live().cloned(),
         });
         request.cancel = Some(self.0.cancel.child_token());
         request.typed = request.typed.or_else(|| self.typed());

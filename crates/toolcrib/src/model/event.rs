@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use super::ids::CallId;
+use super::live::Live;
 use crate::secret::{EventMask, SecretStore};
 
 /// Something that happened during a call.
@@ -115,6 +116,8 @@ pub struct EventLog {
     ring: Mutex<Ring>,
     changed: Notify,
     watch: Option<OutputWatch>,
+    /// Others hear of it: the outermost call, which is this one or one around it.
+    live: Option<Arc<Live>>,
     /// Held while an event is written, so that pieces of output stay in their order.
     mask: Option<Mutex<EventMask>>,
 }
@@ -154,6 +157,7 @@ impl EventLog {
             ring: Mutex::default(),
             changed: Notify::new(),
             watch: None,
+            live: None,
             mask: None,
         }
     }
@@ -162,6 +166,22 @@ impl EventLog {
     pub(crate) fn watched_by(mut self, watch: Option<OutputWatch>) -> Self {
         self.watch = watch;
         self
+    }
+
+    /// Tells others of the outermost call what happens.
+    pub(crate) fn live_in(mut self, live: Arc<Live>) -> Self {
+        self.live = Some(live);
+        self
+    }
+
+    /// The outermost call, which is this one or one around it.
+    pub(crate) fn live(&self) -> Option<&Arc<Live>> {
+        self.live.as_ref()
+    }
+
+    /// What others see of the call, if it is an outermost one.
+    pub(crate) fn outermost(&self) -> Option<&Arc<Live>> {
+        self.live().filter(|live| *live.call_id() == self.call_id)
     }
 
     /// Takes these secrets out of every event. Whoever watches sees the output as it is: it is for another call, which has
@@ -198,12 +218,17 @@ impl EventLog {
         ring.closed = last;
         ring.bytes += weight(&kind);
         let seq = ring.written;
-        ring.events.push_back(Arc::new(Event {
+        let event = Arc::new(Event {
             seq,
             call_id: self.call_id.clone(),
             time,
             kind,
-        }));
+        });
+        if let Some(live) = &self.live {
+            // In the lock, so that whoever hears of events hears of them in their order.
+            live.tell(&event);
+        }
+        ring.events.push_back(event);
         while ring.events.len() > 1 && (ring.bytes > MAX_BYTES || ring.events.len() > MAX_EVENTS) {
             if let Some(oldest) = ring.events.pop_front() {
                 ring.bytes -= weight(&oldest.kind);
@@ -232,7 +257,7 @@ fn weight(kind: &EventKind) -> usize {
 }
 
 /// One reader of a call's events.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct EventReader {
     log: Arc<EventLog>,
     seen: u64,

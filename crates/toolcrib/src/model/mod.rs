@@ -12,6 +12,7 @@ pub mod error;
 pub mod event;
 pub mod ids;
 pub mod limits;
+pub mod live;
 pub mod manifest;
 pub mod names;
 pub mod outcome;

@@ -104,7 +104,7 @@ async fn use_up(
     match pass {
         Pass::Free => Ok(None),
         Pass::Approved { id, hold, again } => {
-            let claiming = call.cancel.run_until_cancelled(policy.approver.claim(&id));
+            let claiming = call.cancel.run_until_cancelled(call.approver().claim(&id));
             let claimed = claiming.await.ok_or_else(cancelled)?;
             // Until here others knew that somebody waits to use it. Letting go may write; nobody waits for that.
             tokio::task::spawn_blocking(move || drop(hold));

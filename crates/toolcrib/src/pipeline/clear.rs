@@ -169,7 +169,7 @@ pub(super) async fn clear(
                 Ok(judged) => judged,
                 Err(refused) => {
                     // It can never run: the next call like this is asked about, not refused by the same mistake.
-                    let _ = call.inner.policy.approver.claim(&id).await;
+                    let _ = call.approver().claim(&id).await;
                     return Err(refused);
                 }
             }
@@ -212,7 +212,7 @@ async fn ask(
     entry: &Entry,
     call: &Call<'_>,
 ) -> Result<ApprovalResponse, ToolError> {
-    let approver = &call.inner.policy.approver;
+    let approver = call.approver();
     let reason = request.reason.clone();
     if !approver.announces() {
         tell(call, "pending", Some(reason.clone()), None);
@@ -309,8 +309,9 @@ async fn with_grants<T: Send + 'static>(
     let inner = Arc::clone(call.inner);
     let (entry, args) = (Arc::clone(entry), args.clone());
     let (caller, root) = (call.caller.clone(), call.root.clone());
+    let session = call.session().to_owned();
     let working = tokio::task::spawn_blocking(move || {
-        let subject = subject_of(&inner, &entry, &args, &caller, &root);
+        let subject = subject_of(&inner, &entry, &args, &caller, &session, &root);
         work(&grants, &subject)
     });
     working.await.ok()

@@ -18,7 +18,7 @@ use crate::model::event::EventKind;
 use crate::model::limits::Limits;
 use crate::model::outcome::ToolOutput;
 use crate::model::text::left_out;
-use crate::registry::{Entry, Inner};
+use crate::registry::Entry;
 use crate::schema::Schema;
 
 /// How long a call that is over waits for what it started to end.
@@ -49,7 +49,7 @@ pub(super) async fn finish(
         deadline,
         cancel: call.cancel.clone(),
         events: Arc::clone(&call.events),
-        nested: nested_calls(call.inner),
+        nested: nested_calls(call),
         depth: call.depth,
         basis,
         partial: Mutex::default(),
@@ -184,12 +184,15 @@ impl Drop for Afterwards {
     }
 }
 
-/// What lets a tool call others: its own hold on the registry, for as long as it keeps its context.
-fn nested_calls(inner: &Arc<Inner>) -> NestedCall {
-    let inner = Arc::clone(inner);
-    Arc::new(move |request| {
-        let inner = Arc::clone(&inner);
-        Box::pin(async move { super::run(&inner, request).await })
+/// What lets a tool call others: its own hold on the registry, for as long as it keeps its context. They ask whom this call asks,
+/// and belong to its session, whatever the tool says.
+fn nested_calls(call: &Call<'_>) -> NestedCall {
+    let inner = Arc::clone(call.inner);
+    let (approver, session) = (call.approver.clone(), call.session.clone());
+    Arc::new(move |mut request| {
+        let (inner, approver) = (Arc::clone(&inner), approver.clone());
+        request.session.clone_from(&session);
+        Box::pin(async move { super::run(&inner, request, approver).await })
     })
 }
 

@@ -21,9 +21,11 @@ mod trace;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use masking::mask_answer;
@@ -31,14 +33,17 @@ pub use plan::Plan;
 pub(crate) use plan::{check_answer, offers_for, plan};
 pub(crate) use question::subject_of;
 
+use crate::approval::Approver;
 use crate::model::call::{CallRequest, Caller, Typed};
 use crate::model::context::Endings;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventLog;
 use crate::model::ids::CallId;
+use crate::model::live::Live;
 use crate::model::outcome::{Outcome, ToolOutput};
-use crate::record::replay::Claim;
+use crate::model::text;
+use crate::record::replay::{Claim, Claimant};
 use crate::registry::Inner;
 use admit::Admission;
 use trace::Trace;
@@ -54,16 +59,44 @@ const MAX_ASKED: u32 = 1000;
 pub(crate) struct Begun {
     pub(crate) id: CallId,
     pub(crate) events: Arc<EventLog>,
+    /// When it arrived, by both clocks.
+    at: Timestamp,
+    started: Instant,
+    /// Who is asked about it and the calls inside it, if not the registry's approver.
+    approver: Option<Arc<dyn Approver>>,
 }
 
 impl Begun {
-    pub(crate) fn of(inner: &Inner, request: &CallRequest) -> Self {
+    pub(crate) fn of(
+        inner: &Inner,
+        request: &CallRequest,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> Self {
         let id = request.call_id.clone().unwrap_or_else(CallId::generate);
+        let at = Timestamp::now();
+        let around = request.nested_in.as_ref();
+        let live = match around.and_then(|nested| nested.live.clone()) {
+            Some(around) => around,
+            None => Arc::new(Live::new(
+                id.clone(),
+                // Nobody has vouched for this text yet.
+                text::shorten(&request.tool, 128),
+                request.caller.clone(),
+                at,
+                Arc::clone(inner.running.hooks()),
+            )),
+        };
         let events = EventLog::new(id.clone())
             .watched_by(request.watch.clone())
+            .live_in(live)
             .without_secrets(inner.policy.secrets.clone());
-        let events = Arc::new(events);
-        Begun { id, events }
+        Begun {
+            id,
+            events: Arc::new(events),
+            at,
+            started: Instant::now(),
+            approver,
+        }
     }
 }
 
@@ -75,6 +108,10 @@ struct Call<'a> {
     cancel: CancellationToken,
     depth: u8,
     caller: Caller,
+    /// Who is asked, if not the registry's approver.
+    approver: Option<Arc<dyn Approver>>,
+    /// Which session it belongs to, if not the registry's.
+    session: Option<String>,
     /// The outermost call: this one, or the one it is nested in.
     root: CallId,
     /// How long the caller would wait for a person.
@@ -100,16 +137,37 @@ impl<'a> Call<'a> {
             cancel,
             depth: nested.map_or(0, |nested| nested.depth),
             caller: request.caller.clone(),
+            approver: begun.approver.clone(),
+            session: request.session.clone(),
             root: nested.map_or_else(|| begun.id.clone(), |nested| nested.root.clone()),
             approval_wait: request.approval_wait,
             typed: request.typed.clone(),
             cleanups: nested.map_or_else(Arc::default, |nested| Arc::clone(&nested.cleanups)),
         }
     }
+
+    /// Who is asked about it.
+    fn approver(&self) -> &Arc<dyn Approver> {
+        self.approver
+            .as_ref()
+            .unwrap_or(&self.inner.policy.approver)
+    }
+
+    /// Which session it belongs to, for grants.
+    fn session(&self) -> &str {
+        self.session
+            .as_deref()
+            .unwrap_or(&self.inner.policy.session)
+    }
 }
 
-pub(crate) async fn run(inner: &Arc<Inner>, request: CallRequest) -> Outcome {
-    let begun = Begun::of(inner, &request);
+/// Runs a call; with another approver than the registry's if one is given.
+pub(crate) async fn run(
+    inner: &Arc<Inner>,
+    request: CallRequest,
+    approver: Option<Arc<dyn Approver>>,
+) -> Outcome {
+    let begun = Begun::of(inner, &request, approver);
     run_begun(inner, request, begun).await
 }
 
@@ -118,6 +176,7 @@ pub(crate) async fn run_begun(
     mut request: CallRequest,
     begun: Begun,
 ) -> Outcome {
+    let _counted = begun.events.outermost().map(|_| inner.running.count());
     // A token of our own below the caller's: what ends this call must not end its neighbours.
     let cancel = request
         .cancel
@@ -127,11 +186,27 @@ pub(crate) async fn run_begun(
     let Some(given) = request.call_id.clone() else {
         return run_once(inner, request, begun, cancel).await.0;
     };
+    // A call that runs by an id we made is nobody's to repeat, let alone to take the id of.
+    if inner.running.has(&given) && !inner.policy.replay.knows(&given) {
+        let error = ToolError::new(
+            ErrorCode::Conflict,
+            format!("call `{given}` is another call, which runs; call with an id of your own"),
+        );
+        return refused(inner, request, begun, error);
+    }
     let digest = Digester::default()
+        // An id is its caller's own: what another one gets to know is that it is taken.
+        .text(&request.caller.to_string())
         .text(&request.tool)
         .object(&request.args)
         .finish();
-    let claiming = inner.policy.replay.claim(&given, &digest);
+    let claimant = Claimant {
+        digest,
+        caller: request.caller.clone(),
+        live: begun.events.outermost().cloned(),
+    };
+    let given_up = inner.running.given_up();
+    let claiming = inner.policy.replay.claim(&given, &claimant);
     // Who waits for a running call waits no longer than they said.
     let patience = request
         .limits
@@ -144,7 +219,14 @@ pub(crate) async fn run_begun(
             .await
             .unwrap_or_else(|_| Err(late()))
     };
-    match cancel.run_until_cancelled(claiming).await {
+    let claimed = {
+        let claiming = std::pin::pin!(cancel.run_until_cancelled(claiming));
+        match select(std::pin::pin!(given_up), claiming).await {
+            Either::Left(((), _)) => None,
+            Either::Right((claimed, _)) => claimed,
+        }
+    };
+    match claimed {
         Some(Ok(Claim::Fresh(claim))) => {
             let (outcome, ran) = run_once(inner, request, begun, cancel).await;
             // A refusal is not an answer to keep: the tool may be enabled, the rate limit pass. But
@@ -160,7 +242,7 @@ pub(crate) async fn run_begun(
             outcome
         }
         Some(Ok(Claim::Stored(mut outcome))) => {
-            masking::mask_outcome(&inner.policy.masker(), &mut outcome);
+            mask_stored(inner, &mut outcome);
             begun.events.push(trace::finished(outcome.error()));
             *outcome
         }
@@ -170,6 +252,11 @@ pub(crate) async fn run_begun(
             refused(inner, request, begun, error)
         }
     }
+}
+
+/// Takes secrets out of an outcome that was kept: one may have become known since.
+pub(crate) fn mask_stored(inner: &Inner, outcome: &mut Outcome) {
+    masking::mask_outcome(&inner.policy.masker(), outcome);
 }
 
 /// A call that ends before it begins: recorded like any, but under an id of its own, because its id

@@ -77,7 +77,7 @@ impl Plan {
 }
 
 fn plan_call(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError> {
-    let begun = Begun::of(inner, &request);
+    let begun = Begun::of(inner, &request, None);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let mut trace = Trace::unlisted(inner, &request, &begun);
     // Nothing runs, so there is nothing to record.
@@ -88,7 +88,14 @@ fn plan_call(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError
     let mut verdict = own.verdict.max(judgement.verdict);
     let mut grant = None;
     if let (Verdict::Ask, false, Some(grants)) = (verdict, own.every_time, &inner.policy.grants) {
-        let subject = subject_of(inner, &entry, &args, &call.caller, &call.root);
+        let subject = subject_of(
+            inner,
+            &entry,
+            &args,
+            &call.caller,
+            call.session(),
+            &call.root,
+        );
         grant = grants.covering(&subject)?.map(|grant| grant.id);
         if grant.is_some() {
             verdict = Verdict::Allow;
@@ -129,7 +136,7 @@ fn offers_of_call(
     request: CallRequest,
     masker: &Masker,
 ) -> Result<Vec<Offer>, ToolError> {
-    let begun = Begun::of(inner, &request);
+    let begun = Begun::of(inner, &request, None);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let mut trace = Trace::unlisted(inner, &request, &begun);
     trace.forget();
@@ -141,7 +148,14 @@ fn offers_of_call(
     } else if has_secret(&args, masker) {
         NO_GRANT
     } else {
-        match offers(&subject_of(inner, &entry, &args, &call.caller, &call.root)) {
+        match offers(&subject_of(
+            inner,
+            &entry,
+            &args,
+            &call.caller,
+            call.session(),
+            &call.root,
+        )) {
             Ok(offers) => return Ok(offers),
             Err(why) => why,
         }
@@ -173,7 +187,7 @@ pub(crate) fn check_answer(
         return Err(ToolError::new(ErrorCode::Conflict, message));
     }
     let request = CallRequest::new(&asked.tool).caller(asked.caller.clone());
-    let begun = Begun::of(inner, &request);
+    let begun = Begun::of(inner, &request, None);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let args = match &response.modified_args {
         Some(edited) => {
@@ -200,7 +214,7 @@ pub(crate) fn check_answer(
                 return Err(ToolError::new(ErrorCode::InvalidArguments, message));
             }
             let root = &asked.step_id;
-            let subject = subject_of(inner, &entry, &args, &asked.caller, root);
+            let subject = subject_of(inner, &entry, &args, &asked.caller, call.session(), root);
             grants.check(wanted, &subject)?;
             if !wanted.shape.covers(&args, workspace) {
                 return Err(GrantError::NotThisCall.into());

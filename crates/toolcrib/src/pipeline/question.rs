@@ -79,6 +79,7 @@ pub(super) fn question(
             entry,
             args,
             &call.caller,
+            call.session(),
             &call.root,
         )) {
             Ok(offers) => (offers, None),
@@ -173,6 +174,7 @@ pub(crate) fn subject_of<'a>(
     entry: &'a Entry,
     args: &'a JsonObject,
     caller: &'a Caller,
+    session: &'a str,
     root: &'a CallId,
 ) -> Subject<'a> {
     Subject {
@@ -181,14 +183,14 @@ pub(crate) fn subject_of<'a>(
         args,
         caller,
         workspace: inner.policy.workspace.as_deref().map(Workspace::root),
-        session: &inner.policy.session,
+        session,
         call: root,
     }
 }
 
 /// Tells whoever watches the call where its question is pending.
 fn announcement(call: &Call<'_>, reason: String) -> Announce {
-    if !call.inner.policy.approver.announces() {
+    if !call.approver().announces() {
         return Announce::default();
     }
     let events = Arc::clone(&call.events);

@@ -60,6 +60,9 @@ impl<'a> Trace<'a> {
         cancel: CancellationToken,
     ) -> Self {
         inner.running.enter(&begun.id, &cancel, &begun.events);
+        if let Some(live) = begun.events.outermost() {
+            live.begin();
+        }
         let mut trace = Trace::unlisted(inner, request, begun);
         trace.cancel = cancel;
         trace.listed = true;
@@ -89,8 +92,8 @@ impl<'a> Trace<'a> {
             sandbox: None,
             truncated: false,
             exchanges: ExchangeLog::default(),
-            started_at: Timestamp::now(),
-            started: Instant::now(),
+            started_at: begun.at,
+            started: begun.started,
             execution: None,
             finished: false,
         }
@@ -98,6 +101,9 @@ impl<'a> Trace<'a> {
 
     pub(super) fn found(&mut self, entry: &Entry) {
         let spec = entry.spec();
+        if let Some(live) = self.events.outermost() {
+            live.found(spec);
+        }
         self.tool = spec.name.to_string();
         self.slug = Some(spec.slug.clone());
         self.tool_id = entry.stored_id();
@@ -214,12 +220,10 @@ impl<'a> Trace<'a> {
     fn record(&mut self, timing: &Timing, error: Option<&ToolError>, masker: &Masker) {
         self.finished = true;
         let call_id = if self.listed {
-            self.inner.running.leave(&self.id);
             self.id.clone()
         } else {
             CallId::generate()
         };
-        self.events.push(finished(error));
         let record = CallRecord {
             call_id,
             tool: self.tool.clone(),
@@ -243,9 +247,17 @@ impl<'a> Trace<'a> {
             network: self.network(masker),
             parameters: self.parameters.clone(),
         };
-        // A recorder is somebody's code; a call never panics.
-        let recorder = &self.inner.policy.recorder;
+        // Recorders and hooks are somebody's code; a call never panics, and a broken hook costs no record.
+        let policy = &self.inner.policy;
+        let hooks = &policy.record_hooks;
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| hooks.tell(&record)));
+        let recorder = &policy.recorder;
         let _ = std::panic::catch_unwind(AssertUnwindSafe(|| recorder.record(record)));
+        // After that: who sees the last event finds the call on record.
+        if self.listed {
+            self.inner.running.leave(&self.id);
+        }
+        self.events.push(finished(error));
     }
 }
 

@@ -4,10 +4,16 @@
 
 pub mod call_log;
 
+mod hooks;
+
 pub mod replay;
 
 pub mod usage;
 
+pub(crate) use hooks::RecordHooks;
+pub use hooks::RecordSubscription;
+
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +29,12 @@ use crate::model::outcome::ApprovalTrail;
 pub trait Recorder: Send + Sync + 'static {
     /// Takes one record.
     fn record(&self, record: CallRecord);
+
+    /// Resolves when everything recorded so far is written, or is known not to be: it survives the death of this process, if not a
+    /// power failure. Never waits for longer than writing takes.
+    fn written(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// Waits until everything recorded so far is safe.
     fn flush(&self) {}

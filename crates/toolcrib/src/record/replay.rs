@@ -1,7 +1,7 @@
 //! Calls with an id of the caller's own: run once, answered as often as asked.
 //!
-//! The same id with the same tool and arguments gets the stored outcome, or waits for the call that
-//! runs; with others it is `CONFLICT`. A call whose process died before its outcome was stored is
+//! The same id from the same caller with the same tool and arguments gets the stored outcome, or waits
+//! for the call that runs; anything else is `CONFLICT`: an id is its caller's own. A call whose process died before its outcome was stored is
 //! *not* run again: nobody knows how far it came. In a directory this holds across processes: a
 //! claim is a file made with create-new and kept locked while the call runs.
 
@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::CallId;
+use crate::model::live::Live;
 use crate::model::outcome::Outcome;
 use disk::{DiskClaim, DiskReplay, Found};
 
@@ -41,7 +43,7 @@ struct Calls {
 }
 
 struct Slot {
-    digest: String,
+    claimant: Claimant,
     state: watch::Receiver<State>,
     bytes: usize,
 }
@@ -54,6 +56,29 @@ enum State {
     Lost,
     /// It was not begun after all: whoever waits may try.
     GivenUp,
+}
+
+/// Who claims an id, and for what.
+#[derive(Debug, Clone)]
+pub(crate) struct Claimant {
+    /// Of the caller, the tool and the arguments.
+    pub(crate) digest: String,
+    pub(crate) caller: Caller,
+    /// The call as others see it, if it is an outermost one.
+    pub(crate) live: Option<Arc<Live>>,
+}
+
+/// Where the call with an id stands.
+#[derive(Debug)]
+pub(crate) enum Standing {
+    /// It runs here.
+    Running(Arc<Live>),
+    /// It runs in another process.
+    Elsewhere(Caller),
+    /// It is over.
+    Done(Caller, Box<Outcome>),
+    /// It was begun, and nobody knows how it ended.
+    Lost(Caller),
 }
 
 /// The answer to a claim.
@@ -100,10 +125,46 @@ impl Replay {
         }
     }
 
-    pub(crate) async fn claim(&self, id: &CallId, digest: &str) -> Result<Claim, ToolError> {
+    /// Whether a call with this id runs here, or was left in memory.
+    pub(crate) fn knows(&self, id: &CallId) -> bool {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.by_id.contains_key(id)
+    }
+
+    /// Where the call with an id stands. May read a file.
+    pub(crate) fn standing(&self, id: &CallId) -> Result<Option<Standing>, ToolError> {
+        let here = {
+            let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            let slot = calls.by_id.get(id);
+            slot.map(|slot| (slot.claimant.clone(), slot.state.borrow().clone()))
+        };
+        match here {
+            // One that has not begun waits for another process; its file says more.
+            Some((
+                Claimant {
+                    live: Some(live), ..
+                },
+                State::Running,
+            )) if live.has_begun() => {
+                return Ok(Some(Standing::Running(live)));
+            }
+            Some((claimant, State::Done(outcome))) => {
+                let outcome = Box::new(Outcome::clone(&outcome));
+                return Ok(Some(Standing::Done(claimant.caller, outcome)));
+            }
+            Some((claimant, State::Lost)) => return Ok(Some(Standing::Lost(claimant.caller))),
+            Some((_, State::Running | State::GivenUp)) | None => {}
+        }
+        match &self.disk {
+            Some(disk) => disk.standing(id),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) async fn claim(&self, id: &CallId, claimant: &Claimant) -> Result<Claim, ToolError> {
         loop {
-            let running = match self.claim_here(id, digest)? {
-                Ok(claimed) => return self.claim_on_disk(claimed, digest).await,
+            let running = match self.claim_here(id, claimant)? {
+                Ok(claimed) => return self.claim_on_disk(claimed, claimant).await,
                 Err(running) => running,
             };
             if let Some(stored) = wait_for(id, running).await? {
@@ -116,12 +177,12 @@ impl Replay {
     fn claim_here(
         &self,
         id: &CallId,
-        digest: &str,
+        claimant: &Claimant,
     ) -> Result<Result<Claimed, watch::Receiver<State>>, ToolError> {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.forget(self.keep);
         if let Some(slot) = calls.by_id.get(id) {
-            if slot.digest != digest {
+            if slot.claimant.digest != claimant.digest {
                 return Err(conflict(id));
             }
             return Ok(Err(slot.state.clone()));
@@ -130,7 +191,7 @@ impl Replay {
         calls.by_id.insert(
             id.clone(),
             Slot {
-                digest: digest.to_owned(),
+                claimant: claimant.clone(),
                 state: receiver,
                 bytes: 0,
             },
@@ -145,14 +206,18 @@ impl Replay {
         }))
     }
 
-    async fn claim_on_disk(&self, mut claimed: Claimed, digest: &str) -> Result<Claim, ToolError> {
+    async fn claim_on_disk(
+        &self,
+        mut claimed: Claimed,
+        claimant: &Claimant,
+    ) -> Result<Claim, ToolError> {
         let Some(disk) = &self.disk else {
             claimed.phase = Phase::Running;
             return Ok(Claim::Fresh(claimed));
         };
         let mut pause = Duration::from_millis(5);
         loop {
-            let (store, id, wanted) = (Arc::clone(disk), claimed.id.clone(), digest.to_owned());
+            let (store, id, wanted) = (Arc::clone(disk), claimed.id.clone(), claimant.clone());
             let found = tokio::task::spawn_blocking(move || store.claim(&id, &wanted)).await;
             match found.unwrap_or_else(|error| Err(ToolError::failed(error.to_string())))? {
                 Found::Ours(claim) => {
@@ -303,7 +368,9 @@ fn json_length(outcome: &Outcome) -> usize {
 fn conflict(id: &CallId) -> ToolError {
     ToolError::new(
         ErrorCode::Conflict,
-        format!("call `{id}` was made before with another tool or other arguments"),
+        format!(
+            "call `{id}` was made before by another caller, with another tool or with other arguments"
+        ),
     )
 }
 

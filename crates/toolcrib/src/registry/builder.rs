@@ -9,7 +9,7 @@ use crate::limits::{DEFAULT_MAX_CONCURRENT, Gate};
 use crate::model::ids::CallId;
 use crate::model::limits::LimitsPatch;
 use crate::record::replay::Replay;
-use crate::record::{NoRecord, Recorder};
+use crate::record::{NoRecord, RecordHooks, Recorder};
 use crate::rules::{RuleSet, Rules};
 use crate::secret::SecretStore;
 use crate::workspace::Workspace;
@@ -142,6 +142,7 @@ impl RegistryBuilder {
             limits: self.limits,
             gate: Gate::new(self.max_concurrent),
             max_depth: DEFAULT_MAX_DEPTH,
+            record_hooks: RecordHooks::default(),
         })
     }
 }

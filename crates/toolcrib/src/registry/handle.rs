@@ -2,26 +2,39 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::Registry;
+use crate::approval::Approver;
 use crate::model::call::CallRequest;
 use crate::model::event::{EventLog, EventReader};
 use crate::model::ids::CallId;
+use crate::model::live::{Hooks, RunningCall};
 use crate::model::outcome::Outcome;
 use crate::pipeline::{self, Begun};
 
 /// The calls that run now, by id, in shards so that starting a call never waits for another.
 pub(crate) struct Running {
     hasher: RandomState,
-    shards: [Mutex<HashMap<CallId, RunningCall>>; 16],
+    shards: [Mutex<HashMap<CallId, Listed>>; 16],
+    /// How many outermost calls there are, those included that wait for another with their id.
+    outermost: AtomicUsize,
+    /// How many wait until there are none, and where.
+    idlers: AtomicUsize,
+    idle: Notify,
+    /// Tells calls that are not listed yet to give up.
+    give_up: Notify,
+    hooks: Arc<Hooks>,
 }
 
 #[derive(Clone)]
-struct RunningCall {
+struct Listed {
     cancel: CancellationToken,
     events: Arc<EventLog>,
 }
@@ -31,22 +44,95 @@ impl Default for Running {
         Running {
             hasher: RandomState::new(),
             shards: Default::default(),
+            outermost: AtomicUsize::new(0),
+            idlers: AtomicUsize::new(0),
+            idle: Notify::new(),
+            give_up: Notify::new(),
+            hooks: Arc::default(),
         }
     }
 }
 
 impl Running {
-    fn shard(&self, id: &CallId) -> std::sync::MutexGuard<'_, HashMap<CallId, RunningCall>> {
+    fn shard(&self, id: &CallId) -> MutexGuard<'_, HashMap<CallId, Listed>> {
         let index = self.hasher.hash_one(id) as usize % self.shards.len();
-        self.shards[index]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shards[index])
+    }
+
+    pub(crate) fn hooks(&self) -> &Arc<Hooks> {
+        &self.hooks
+    }
+
+    /// Counts an outermost call for as long as the answer is kept.
+    pub(crate) fn count(&self) -> Counted<'_> {
+        self.outermost.fetch_add(1, Ordering::Relaxed);
+        Counted(self)
+    }
+
+    /// Whether a call with this id runs.
+    pub(crate) fn has(&self, id: &CallId) -> bool {
+        self.shard(id).contains_key(id)
+    }
+
+    pub(crate) fn look(&self, id: &CallId) -> Option<RunningCall> {
+        let call = self.shard(id).get(id).cloned()?;
+        call.events.outermost().map(|live| live.look())
+    }
+
+    pub(crate) fn outermost(&self) -> Vec<RunningCall> {
+        let of_shard = |shard| {
+            let calls: Vec<Listed> = lock(shard).values().cloned().collect();
+            calls
+        };
+        let calls = self.shards.iter().flat_map(of_shard);
+        calls
+            .filter_map(|call| Some(call.events.outermost()?.look()))
+            .collect()
+    }
+
+    pub(crate) fn cancel_all(&self) -> usize {
+        let count = self.outermost.load(Ordering::Relaxed);
+        self.give_up.notify_waiters();
+        for shard in &self.shards {
+            // Cancelling wakes others; not in the lock.
+            let calls: Vec<CancellationToken> = lock(shard)
+                .values()
+                .map(|call| call.cancel.clone())
+                .collect();
+            calls.iter().for_each(CancellationToken::cancel);
+        }
+        count
+    }
+
+    /// Resolves at the next [`cancel_all`](Self::cancel_all).
+    pub(crate) fn given_up(&self) -> Notified<'_> {
+        self.give_up.notified()
+    }
+
+    pub(crate) async fn idle(&self) {
+        /// Somebody waits.
+        struct Idler<'a>(&'a AtomicUsize);
+        impl Drop for Idler<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+        self.idlers.fetch_add(1, Ordering::SeqCst);
+        let _idler = Idler(&self.idlers);
+        loop {
+            let mut idle = std::pin::pin!(self.idle.notified());
+            idle.as_mut().enable();
+            if self.outermost.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            idle.await;
+        }
     }
 
     pub(crate) fn enter(&self, id: &CallId, cancel: &CancellationToken, events: &Arc<EventLog>) {
         self.shard(id).insert(
             id.clone(),
-            RunningCall {
+            Listed {
                 cancel: cancel.clone(),
                 events: Arc::clone(events),
             },
@@ -71,6 +157,23 @@ impl Running {
     }
 }
 
+fn lock(shard: &Mutex<HashMap<CallId, Listed>>) -> MutexGuard<'_, HashMap<CallId, Listed>> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An outermost call, counted.
+pub(crate) struct Counted<'a>(&'a Running);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let running = self.0;
+        let was = running.outermost.fetch_sub(1, Ordering::SeqCst);
+        if was == 1 && running.idlers.load(Ordering::SeqCst) > 0 {
+            running.idle.notify_waiters();
+        }
+    }
+}
+
 /// A call in the background (S3: `ExecuteAsync`). Dropping the handle leaves the call running.
 #[derive(Debug)]
 pub struct CallHandle {
@@ -81,14 +184,18 @@ pub struct CallHandle {
 }
 
 impl CallHandle {
-    pub(super) fn spawn(registry: Registry, mut request: CallRequest) -> Self {
+    pub(super) fn spawn(
+        registry: Registry,
+        mut request: CallRequest,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> Self {
         // Below the caller's token, if there is one: cancelling this call is not cancelling that.
         let cancel = request
             .cancel
             .take()
             .map_or_else(CancellationToken::new, |token| token.child_token());
         request.cancel = Some(cancel.clone());
-        let begun = Begun::of(&registry.0, &request);
+        let begun = Begun::of(&registry.0, &request, approver);
         let (id, events) = (begun.id.clone(), Arc::clone(&begun.events));
         let task =
             tokio::spawn(async move { pipeline::run_begun(&registry.0, request, begun).await });
@@ -112,7 +219,12 @@ impl CallHandle {
 
     /// The events of the call, from the start.
     pub fn events(&self) -> EventReader {
-        self.events.read_after(0)
+        self.events_after(0)
+    }
+
+    /// The events of the call after a sequence number, as far as they are still held.
+    pub fn events_after(&self, seq: u64) -> EventReader {
+        self.events.read_after(seq)
     }
 
     /// Waits for the outcome.

@@ -37,7 +37,6 @@ use crate::limits::Gate;
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::event::{Event, EventReader};
 use crate::model::ids::{BundleId, CallId, ToolId};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::Outcome;
@@ -45,8 +44,8 @@ use crate::model::reference::ToolRef;
 use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::spec::ToolSpec;
 use crate::pipeline::{self, Plan};
-use crate::record::Recorder;
 use crate::record::replay::Replay;
+use crate::record::{CallRecord, RecordHooks, RecordSubscription, Recorder};
 use crate::rules::Rules;
 use crate::secret::{Masker, SecretStore};
 use crate::tool::Tool;
@@ -160,6 +159,8 @@ pub(crate) struct Policy {
     pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
     pub(crate) max_depth: u8,
+    /// Those who see every record besides the recorder.
+    pub(crate) record_hooks: RecordHooks,
 }
 
 impl Policy {
@@ -309,7 +310,7 @@ impl Registry {
     /// comes with each change. They are called while the registry is locked for writers: they must be quick, must not change
     /// anything here, and must not look for tools, since that may wait for a writer. An entry that is registered another way
     /// goes and comes as two different ones.
-    pub(crate) fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
+    pub fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
         let mut watchers = self.writer();
         let there: Vec<Arc<Entry>> = self.0.tools.load().all().cloned().collect();
         watcher(&[], &there);
@@ -539,7 +540,17 @@ impl Registry {
     /// Needs a Tokio runtime with time enabled. Dropping the future cancels the call, which is
     /// recorded as cancelled.
     pub async fn execute(&self, request: CallRequest) -> Outcome {
-        pipeline::run(&self.0, request).await
+        pipeline::run(&self.0, request, None).await
+    }
+
+    /// Calls a tool, with another approver than the registry's; calls inside it ask the same one. See [`execute`](Self::execute).
+    pub async fn execute_by(&self, request: CallRequest, approver: Arc<dyn Approver>) -> Outcome {
+        pipeline::run(&self.0, request, Some(approver)).await
+    }
+
+    /// Who is asked about calls that need approval.
+    pub fn approver(&self) -> &Arc<dyn Approver> {
+        &self.0.policy.approver
     }
 
     /// Starts a call in the background and returns a handle to watch, cancel and await it.
@@ -548,7 +559,7 @@ impl Registry {
     ///
     /// Outside a Tokio runtime.
     pub fn execute_async(&self, request: CallRequest) -> CallHandle {
-        CallHandle::spawn(self.clone(), request)
+        CallHandle::spawn(self.clone(), request, None)
     }
 
     /// The same, with another approver than the registry's; calls inside it ask the same one.
@@ -561,37 +572,7 @@ impl Registry {
         request: CallRequest,
         approver: Arc<dyn Approver>,
     ) -> CallHandle {
-        let _ = (request, approver);
-        todo!()
-    }
-
-    /// The outermost calls that run or wait now, oldest first.
-    pub fn running(&self) -> Vec<RunningCall> {
-        todo!()
-    }
-
-    /// Where a call stands, by what is known here and in the home: running, or over with an outcome if that was kept (it is for ids
-    /// that callers gave). Calls that left nothing but a record are in the call log.
-    pub fn call_state(&self, id: &CallId) -> Result<Option<CallState>, ToolError> {
-        let _ = id;
-        todo!()
-    }
-
-    /// Calls a function for every event of every outermost call, except output and progress, for as long as the subscription is kept.
-    /// The call waits for it: it must not block.
-    #[must_use = "the subscription ends when it is dropped"]
-    pub fn on_event(
-        &self,
-        hook: impl Fn(&RunningCall, &Event) + Send + Sync + 'static,
-    ) -> EventSubscription {
-        let _ = hook;
-        todo!()
-    }
-
-    /// Waits until every call that has finished so far is written to the record: what is acknowledged after this survives the death of
-    /// the process.
-    pub async fn recorded(&self) {
-        todo!()
+        CallHandle::spawn(self.clone(), request, Some(approver))
     }
 
     /// Says what a call would do, without doing it.
@@ -633,7 +614,7 @@ impl Registry {
             return Err(ToolError::new(ErrorCode::StorageError, message));
         };
         let (args, call) = (JsonObject::new(), CallId::generate());
-        let subject = pipeline::subject_of(&self.0, &entry, &args, caller, &call);
+        let subject = pipeline::subject_of(&self.0, &entry, &args, caller, &policy.session, &call);
         let shape = serde_json::to_value(&wanted.shape).unwrap_or_default();
         if policy.masker().finds_in(&shape) {
             let message = "the shape has a secret in it, which a grant, being a file, cannot hold; write a `*` in its place";
@@ -641,16 +622,6 @@ impl Registry {
         }
         grants.check(wanted, &subject)?;
         Ok(grants.add(grants.draft(wanted, &subject, by))?)
-    }
-
-    /// Cancels a running call; false when no such call runs here.
-    pub fn cancel(&self, id: &CallId) -> bool {
-        self.0.running.cancel(id)
-    }
-
-    /// The events of a running call from `after` on (0: from the start).
-    pub fn events(&self, id: &CallId, after: u64) -> Option<EventReader> {
-        self.0.running.events(id, after)
     }
 
     /// The definitions of every tool on offer, in a provider's format (S3: `GetDefinitions`).
@@ -668,6 +639,16 @@ impl Registry {
     pub fn sandbox_plan(&self, entry: &Entry, args: &JsonObject) -> Option<SandboxPlan> {
         let workspace = self.workspace().map(AsRef::as_ref);
         entry.tool().sandbox_plan(args, workspace)
+    }
+
+    /// Calls a function with the record of every call that ends, inner ones included, each once, for as long as the subscription is
+    /// kept. The call waits for it: it must not block.
+    #[must_use = "the subscription ends when it is dropped"]
+    pub fn on_record(
+        &self,
+        hook: impl Fn(&CallRecord) + Send + Sync + 'static,
+    ) -> RecordSubscription {
+        self.0.policy.record_hooks.add(hook)
     }
 
     /// Waits until every finished call is on record.

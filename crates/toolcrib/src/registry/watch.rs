@@ -2,26 +2,16 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+pub use crate::model::live::{EventSubscription, RunningCall};
 
+use super::Registry;
 use crate::model::call::Caller;
+use crate::model::error::ToolError;
+use crate::model::event::{Event, EventReader};
 use crate::model::ids::CallId;
 use crate::model::outcome::Outcome;
-
-/// An outermost call that runs or waits.
-#[derive(Debug, Clone)]
-pub struct RunningCall {
-    /// Its id.
-    pub call_id: CallId,
-    /// The tool's wire name, or what was asked for until it is found.
-    pub tool: String,
-    /// Who calls.
-    pub caller: Caller,
-    /// When it arrived.
-    pub since: Timestamp,
-    /// The question it waits for, if it waits for a person.
-    pub approval: Option<String>,
-}
+use crate::pipeline;
+use crate::record::replay::Standing;
 
 /// Where a call stands.
 #[derive(Debug, Clone)]
@@ -29,21 +19,94 @@ pub enum CallState {
     /// It runs or waits, in this process.
     Running(RunningCall),
     /// It runs in another process that shares the home.
-    Elsewhere,
+    Elsewhere(Caller),
     /// It is over, and its outcome was kept. With whoever called.
     Done(Caller, Box<Outcome>),
-    /// It was begun, and nobody knows how it ended: its process died.
-    Lost,
+    /// It was begun, and nobody knows how it ended: its process died, or whoever waited for it went away.
+    Lost(Caller),
 }
 
-/// Whoever wants to hear of events, for as long as this is kept.
-#[derive(Clone)]
-pub struct EventSubscription(
-    #[expect(dead_code, reason = "kept, not read")] Arc<dyn std::any::Any + Send + Sync>,
-);
+impl CallState {
+    /// Who called.
+    pub fn caller(&self) -> &Caller {
+        match self {
+            CallState::Running(call) => &call.caller,
+            CallState::Elsewhere(caller) | CallState::Done(caller, _) | CallState::Lost(caller) => {
+                caller
+            }
+        }
+    }
+}
 
-impl std::fmt::Debug for EventSubscription {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("EventSubscription")
+impl Registry {
+    /// The outermost calls that run or wait now, oldest first.
+    pub fn running(&self) -> Vec<RunningCall> {
+        let mut calls = self.0.running.outermost();
+        calls.sort_by(|a, b| {
+            let by_age = a.since.cmp(&b.since);
+            by_age.then_with(|| a.call_id.as_str().cmp(b.call_id.as_str()))
+        });
+        calls
+    }
+
+    /// Where a call stands, by what is known here and in the home: running, or over with an outcome if that was kept (it is for ids
+    /// that callers gave, [`CallRequest::keep_outcome`](crate::CallRequest::keep_outcome) included). Calls that left nothing but a
+    /// record are in the call log. Says so to everybody: whose call it is comes with the answer.
+    ///
+    /// May read a file.
+    pub fn call_state(&self, id: &CallId) -> Result<Option<CallState>, ToolError> {
+        if let Some(call) = self.0.running.look(id) {
+            return Ok(Some(CallState::Running(call)));
+        }
+        let standing = self.0.policy.replay.standing(id)?;
+        Ok(standing.map(|standing| match standing {
+            Standing::Running(live) => CallState::Running(live.look()),
+            Standing::Elsewhere(caller) => CallState::Elsewhere(caller),
+            Standing::Done(caller, mut outcome) => {
+                pipeline::mask_stored(&self.0, &mut outcome);
+                CallState::Done(caller, outcome)
+            }
+            Standing::Lost(caller) => CallState::Lost(caller),
+        }))
+    }
+
+    /// Calls a function for every event of every outermost call, except output and progress, for as long as the subscription is
+    /// kept. Of calls inside others it hears when they ask a person: the event has their id then, and the call is the outermost one.
+    /// A call that is refused for its id, or answered with the outcome that was kept, has no events here.
+    ///
+    /// Events of one call come in order. The call waits for the function: it must not block, and must not read the call's events.
+    pub fn on_event(
+        &self,
+        hook: impl Fn(&RunningCall, &Event) + Send + Sync + 'static,
+    ) -> EventSubscription {
+        self.0.running.hooks().add(Arc::new(hook))
+    }
+
+    /// Waits until every call that has finished so far is written to the record: what is acknowledged after this survives the death
+    /// of the process, though not a power failure. Where a record could not be written, that is the recorder's to say; nobody
+    /// waits for it.
+    pub async fn recorded(&self) {
+        self.0.policy.recorder.written().await;
+    }
+
+    /// Cancels a running call; false when no such call runs here.
+    pub fn cancel(&self, id: &CallId) -> bool {
+        self.0.running.cancel(id)
+    }
+
+    /// Cancels every call that runs or waits here, and says how many outermost ones those are. Calls that come later are not
+    /// touched: who wants none takes none.
+    pub fn cancel_all(&self) -> usize {
+        self.0.running.cancel_all()
+    }
+
+    /// Waits until no call runs or waits here, and what they leave is kept: outcomes, and the records in the recorder's hands.
+    pub async fn idle(&self) {
+        self.0.running.idle().await;
+    }
+
+    /// The events of a running call from `after` on (0: from the start).
+    pub fn events(&self, id: &CallId, after: u64) -> Option<EventReader> {
+        self.0.running.events(id, after)
     }
 }

@@ -4,6 +4,7 @@
 mod approvals;
 mod archive;
 mod call_log;
+mod call_states;
 mod definition;
 mod egress;
 mod endings;
@@ -18,6 +19,7 @@ mod pipeline;
 mod programs;
 mod properties;
 mod rules;
+mod running;
 mod search;
 mod search_many;
 mod secrets;

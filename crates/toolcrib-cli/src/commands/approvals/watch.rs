@@ -163,7 +163,7 @@ impl Watch<'_> {
         });
         let queued = open?;
         let desk = Desk {
-            crib: self.crib_for(queued),
+            questions: self.crib_for(queued),
             screen: Arc::clone(&self.screen),
             terminal,
             whose: Whose::Another,

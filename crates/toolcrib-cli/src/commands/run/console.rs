@@ -7,15 +7,20 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 use toolcrib::model::JsonObject;
-use toolcrib::registry::CallHandle;
 use toolcrib::{EventKind, Outcome, OutputStream};
+use toolcrib_server::client::ClientError;
 
+use super::call::Call;
 use super::print::Shown;
 use crate::output::Output;
 use crate::prompt::Screen;
 
 /// Shows what is meant for the terminal until the call is over.
-pub(super) async fn watch(call: CallHandle, screen: &Screen, output: &Output) -> (Outcome, Shown) {
+pub(super) async fn watch(
+    mut call: Call,
+    screen: &Screen,
+    output: &Output,
+) -> Result<(Outcome, Shown), ClientError> {
     let mut events = call.events();
     let mut steps = HashSet::new();
     let mut is_mid_line = false;
@@ -45,7 +50,7 @@ pub(super) async fn watch(call: CallHandle, screen: &Screen, output: &Output) ->
     if is_mid_line {
         output.error_chunk("\n");
     }
-    let outcome = call.outcome().await;
+    let outcome = call.outcome().await?;
     let fields = match &outcome.result {
         Ok(result) => result.value.as_object(),
         Err(error) => error.details(),
@@ -55,7 +60,7 @@ pub(super) async fn watch(call: CallHandle, screen: &Screen, output: &Output) ->
         true if output.shows_results_live() => Shown::Everything,
         true => Shown::Stderr,
     };
-    (outcome, shown)
+    Ok((outcome, shown))
 }
 
 /// Whether a result is what one of these steps printed.

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib::model::{JsonObject, text};
-use toolcrib::registry::Source;
 use toolcrib::wire::{ResultShape, render};
 use toolcrib::{Crib, ErrorCode, Outcome, Plan, ToolError, ToolOutput};
 
@@ -17,12 +16,20 @@ use crate::failure::print_error;
 use crate::output::Output;
 use crate::prompt::short;
 
+/// What is known about a call beside its outcome.
+pub(super) struct Known {
+    /// Whether the tool is one of the store.
+    pub(super) is_stored: bool,
+    /// How long a denial is remembered; `None` where only a server knows.
+    pub(super) remember_denial: Option<Duration>,
+}
+
 /// What to do about a call that failed, where the call itself says more than its code.
-fn hint(args: &RunArgs, outcome: &Outcome, error: &ToolError, crib: &Crib) -> Option<String> {
+fn hint(args: &RunArgs, outcome: &Outcome, error: &ToolError, known: &Known) -> Option<String> {
     // As it was typed: the name for models may be that of another version.
-    let tool = match crib.registry().find(&args.tool) {
-        Ok(entry) if entry.source() == Source::Store => word(&args.tool),
-        _ => outcome.tool.clone(),
+    let tool = match known.is_stored {
+        true => word(&args.tool),
+        false => outcome.tool.clone(),
     };
     match error.code() {
         ErrorCode::InvalidArguments => Some(format!("`toolcrib show {tool}` lists the parameters")),
@@ -36,7 +43,7 @@ fn hint(args: &RunArgs, outcome: &Outcome, error: &ToolError, crib: &Crib) -> Op
             ))
         }
         ErrorCode::ApprovalDenied => {
-            let remembered = crib.config().approvals().remember_denial;
+            let remembered = known.remember_denial?;
             (!remembered.is_zero()).then(|| {
                 format!(
                     "do something else; to change your mind, call again with `--yes`, or {} after the denial to be asked again",
@@ -61,7 +68,7 @@ pub(super) fn print_outcome(
     args: &RunArgs,
     outcome: &Outcome,
     shown: Shown,
-    crib: &Crib,
+    known: &Known,
     output: &Output,
 ) {
     if let Some(shape) = args
@@ -93,7 +100,7 @@ pub(super) fn print_outcome(
                 if let Some(program) = error.details().and_then(Program::of) {
                     program.print(shown, output);
                 }
-                let hint = hint(args, outcome, error, crib);
+                let hint = hint(args, outcome, error, known);
                 print_error(output, error, hint.as_deref());
             }
         }

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
+use toolcrib::Crib;
 
 use crate::auth::Principal;
 
@@ -91,6 +92,16 @@ impl Gate {
         }))
     }
 
+    /// The gate that the settings of a crib ask for.
+    pub(crate) fn of(crib: &Crib) -> Self {
+        // Settings that do not hold are refused where the server starts; an API without a server goes by what is usual.
+        let (places, max_waiting) = crib
+            .config()
+            .server()
+            .map_or((256, 1024), |server| (server.max_calls, server.max_waiting));
+        Gate::new(places, max_waiting)
+    }
+
     /// Takes a place, or waits for one. Dropping the future gives up the wait, and nothing else.
     pub(crate) async fn enter(&self, who: &Principal) -> Result<Place, TooMany> {
         let mut waiting = match self.0.enter(who)? {
@@ -162,7 +173,7 @@ impl Shared {
         let others_wait = state.turns.iter().any(|other| *other != lane);
         let share = match others_wait {
             true => self.places / 2,
-            false => self.places * 3 / 4,
+            false => self.places - self.places / 4,
         };
         state.taken < self.places && state.lanes[lane].taken < share.max(1)
     }
@@ -465,7 +476,11 @@ mod tests {
     impl Model {
         fn may_enter(&self, places: usize, who: usize) -> bool {
             let others = self.waiting.iter().any(|(other, _)| *other != who);
-            let share = if others { places / 2 } else { places * 3 / 4 };
+            let share = if others {
+                places / 2
+            } else {
+                places - places / 4
+            };
             self.taken.iter().sum::<usize>() < places && self.taken[who] < share.max(1)
         }
 

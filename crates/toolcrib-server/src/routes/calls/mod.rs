@@ -1,19 +1,103 @@
 //! Calls: `/api/calls`, and the places they take.
 
+mod asker;
+mod body;
+pub(crate) mod doc;
 mod gate;
+mod list;
+mod make;
+pub(crate) mod state;
 
-use toolcrib::Crib;
+use futures_util::FutureExt as _;
+use http::Method;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::json;
 
-pub(crate) use gate::{Fullness, Gate};
+pub(crate) use body::InvokeBody;
+pub(crate) use gate::{Gate, Place};
+pub(crate) use make::{make, too_many};
 
-use crate::api::Route;
+use crate::api::{Route, Who, param};
+use body::CallBody;
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
-    Vec::new()
+    let call = Route::new(Method::POST, "/api/calls", Who::Caller, |api, asked| {
+        make(api, asked, None).boxed()
+    });
+    let call = call
+        .named("call", "calls", "Calls a tool by any of its names.")
+        .about(doc::MAKING)
+        .takes::<CallBody>(
+            "The tool, its arguments, and how to call.",
+            || json!({"tool": "read_file", "args": {"path": "README.md"}}),
+        );
+    let list = Route::new(Method::GET, "/api/calls", Who::Caller, |api, asked| {
+        list::list(api, asked).boxed()
+    });
+    let list = list
+        .named("listCalls", "calls", "Lists calls, newest first; those that run come before all others.")
+        .about("A client sees its own calls.")
+        .param(param::query_text("tool", "Only calls of this tool, by its name."))
+        .param(param::query(
+            "status",
+            "Only calls that stand so: `running` (also those that wait), `waiting` for a person, `done`, or of those `ok` or `failed`.",
+            status,
+        ))
+        .param(param::query_text(
+            "caller",
+            "Only calls of this caller: `operator`, `cli`, `library`, `tool` or `client:NAME`.",
+        ))
+        .param(param::query("since", "Only calls that arrived at this time or later.", time))
+        .param(param::page_size())
+        .param(param::page_token())
+        .answers::<doc::CallsDoc>(200, "A page of calls.")
+        .refuses(500, "The call log could not be read.");
+    let show = Route::new(Method::GET, "/api/calls/{id}", Who::Caller, |api, asked| {
+        state::show(api, asked).boxed()
+    });
+    let show = show
+        .named("getCall", "calls", "Says how a call stands, and what it came to.")
+        .about("The outcome is there for calls with a `callId` of the caller's own and those made with `Prefer: respond-async`, for as long as `calls.keepOutcomesHours` says; of others there is the record in the call log. A client sees its own calls.")
+        .param(doc::shape())
+        .param(param::query(
+            "waitMs",
+            "How long to wait for the end of a call that runs, in milliseconds.",
+            wait,
+        ))
+        .answers::<doc::CallDoc>(200, "How the call stands.")
+        .refuses(404, "There is no such call, or it is somebody else's.")
+        .refuses(500, "The call log could not be read.");
+    let cancel = Route::new(
+        Method::POST,
+        "/api/calls/{id}/cancel",
+        Who::Caller,
+        |api, asked| state::cancel(api, asked).boxed(),
+    );
+    let cancel = cancel
+        .named(
+            "cancelCall",
+            "calls",
+            "Cancels a call that runs or waits, and ends all its processes.",
+        )
+        .answers::<doc::CallDoc>(
+            200,
+            "How the call stands now; it may take a moment longer to end.",
+        )
+        .refuses(404, "There is no such call, or it is somebody else's.")
+        .refuses(409, "The call is over, or runs in another process.")
+        .refuses(500, "The call log could not be read.");
+    vec![doc::making(call), list, show, cancel]
 }
 
-/// The gate that the settings of a crib ask for.
-pub(crate) fn gate_of(_crib: &Crib) -> Gate {
-    Gate::new(256, 1024)
+fn status(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": ["running", "waiting", "done", "ok", "failed"]})
+}
+
+fn time(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "format": "date-time"})
+}
+
+fn wait(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "integer", "minimum": 0, "maximum": state::MAX_WAIT_MS, "default": 0})
 }

@@ -1,21 +1,119 @@
-//! Everything that happens, as a stream that can be resumed: `/api/events`.
+//! What happens, as streams that can be resumed: `/api/events`, and the events of one call.
 
-use std::sync::Arc;
+mod follow;
+mod hub;
+mod recent;
+pub(crate) mod sse;
 
-use toolcrib::Crib;
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::stream;
+use http::Method;
 
-use crate::api::Route;
+pub(crate) use hub::Hub;
+
+use crate::api::{Answer, Api, Asked, Refusal, Route, Who, param};
+use crate::auth::Principal;
+use crate::routes::calls::{Place, too_many};
+use hub::HubReader;
+use sse::Next;
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
-    Vec::new()
+    let all = Route::new(Method::GET, "/api/events", Who::Caller, |api, asked| {
+        events(api, asked).boxed()
+    });
+    let all = all
+        .named("events", "events", "Tells what happens, as a stream.")
+        .about(
+            "Events of calls (`started`, `step`, `approval`, `finished`, each with `tool` and `caller`), of questions to people \
+             (`question`, with `id`, `status` and `tool`, also of other processes) and of tools (`tools`, with the names that came, \
+             changed or went). A client hears of its own calls and of tools. The stream begins now, or behind `Last-Event-ID`; where \
+             events were lost there is a `gap`. Every 15 seconds of silence there is a comment.",
+        )
+        .param(last_event_id_param())
+        .answers_with(200, "The events.", "text/event-stream")
+        .refuses(429, "There are too many streams; `Retry-After` says when to come back.");
+    let call = Route::new(
+        Method::GET,
+        "/api/calls/{id}/events",
+        Who::Caller,
+        |api, asked| follow::follow(api, asked).boxed(),
+    );
+    let call = call
+        .named("callEvents", "calls", "Tells what happens in a call, as a stream.")
+        .about(
+            "From the start, or behind `Last-Event-ID`, to the event `finished`. Where events were lost there is a `gap`. Of a call \
+             that is over there may be nothing left but its end. Every 15 seconds of silence there is a comment. A client hears of \
+             its own calls.",
+        )
+        .param(last_event_id_param())
+        .answers_with(200, "The events.", "text/event-stream")
+        .refuses(404, "There is no such call, or it is somebody else's.")
+        .refuses(429, "There are too many streams; `Retry-After` says when to come back.")
+        .refuses(500, "The call log could not be read.");
+    vec![all, call]
 }
 
-/// What happens in this server, in order, as far back as memory allows.
-pub(crate) struct Hub {}
+fn last_event_id_param() -> crate::api::ParamDoc {
+    param::header(
+        "Last-Event-ID",
+        "The id of the last event that was seen: the stream begins behind it.",
+    )
+}
 
-impl Hub {
-    pub(crate) fn of(_crib: &Arc<Crib>) -> Self {
-        Hub {}
+/// The id of the last event that a reader has seen.
+fn last_event_id(asked: &Asked) -> Result<Option<&str>, Refusal> {
+    let Some(value) = asked.headers.get("last-event-id") else {
+        return Ok(None);
+    };
+    match value.to_str() {
+        Ok("") => Ok(None),
+        Ok(text) => Ok(Some(text)),
+        Err(_) => Err(Refusal::usage("`Last-Event-ID` is not text")),
+    }
+}
+
+/// A place for a stream.
+pub(crate) async fn enter(api: &Api, who: &Principal) -> Result<Place, Refusal> {
+    let entered = api.0.hub.streams.enter(who).await;
+    entered.map_err(|_| {
+        too_many("there are too many streams, of all or of yours alone (`server.maxStreams`); close some")
+    })
+}
+
+/// `GET /api/events`
+async fn events(api: Api, asked: Asked) -> Answer {
+    let after = last_event_id(&asked)?;
+    let place = enter(&api, &asked.principal).await?;
+    let reader = api.0.hub.read(&asked.principal, after);
+    let reading = Reading {
+        api,
+        reader,
+        greeted: false,
+        _place: place,
+    };
+    Ok(sse::response(stream::unfold(reading, Reading::next)))
+}
+
+struct Reading {
+    api: Api,
+    reader: HubReader,
+    greeted: bool,
+    _place: Place,
+}
+
+impl Reading {
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        if !std::mem::replace(&mut self.greeted, true) {
+            // At once, so that whoever listens knows that they do.
+            return Some((sse::heartbeat(), self));
+        }
+        let stopping = self.api.stopping().clone();
+        match Next::of(self.reader.next(), Some(&stopping)).await {
+            Next::Event(frame) => Some((frame, self)),
+            Next::Silence => Some((sse::heartbeat(), self)),
+            Next::Stop => None,
+        }
     }
 }

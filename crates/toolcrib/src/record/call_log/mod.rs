@@ -14,9 +14,11 @@
 
 mod file;
 mod line;
+mod page;
 mod reader;
 mod writer;
 
 pub use line::is_cut;
-pub use reader::{CallLogReader, LatestCalls};
+pub use page::{CallFilter, CallPage, CallPosition, CallStatus, NoPosition};
+pub use reader::{CallLogReader, CallLogSize, LatestCalls};
 pub use writer::{CallLog, CallLogHealth, CallLogOptions};

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::file::LogName;
 use super::line::MAX_LINE_BYTES;
+use super::page::CallPosition;
 use crate::record::CallRecord;
 use crate::storage::{DurableDir, StorageError};
 
@@ -28,6 +29,15 @@ pub struct LatestCalls {
     pub unreadable: u64,
 }
 
+/// How much a log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallLogSize {
+    /// How many files there are.
+    pub files: u64,
+    /// How long they are together.
+    pub bytes: u64,
+}
+
 impl CallLogReader {
     /// A reader of the log in a directory, which need not be there yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
@@ -44,7 +54,7 @@ impl CallLogReader {
         if count == 0 {
             return Ok(found);
         }
-        self.read_backwards(|line| {
+        self.read_backwards(None, |line| {
             match line.parse() {
                 Some(record) if is_wanted(&record) => found.records.push(record),
                 Some(_) => {}
@@ -60,7 +70,7 @@ impl CallLogReader {
         // As it stands in the line: looking for text is much cheaper than parsing every record.
         let needle = serde_json::Value::from(call_id).to_string();
         let mut found = None;
-        self.read_backwards(|line| {
+        self.read_backwards(None, |line| {
             if line.text.contains(&needle) {
                 found = line
                     .parse()
@@ -71,19 +81,46 @@ impl CallLogReader {
         Ok(found)
     }
 
-    /// Goes through all lines, last written first, until `visit` returns false.
-    fn read_backwards(&self, mut visit: impl FnMut(Line<'_>) -> bool) -> Result<(), StorageError> {
+    /// How much there is.
+    pub fn size(&self) -> Result<CallLogSize, StorageError> {
+        let mut size = CallLogSize::default();
+        let Some(dir) = DurableDir::open(&self.path)? else {
+            return Ok(size);
+        };
+        for name in LogName::list(&dir)?.iter().map(LogName::to_string) {
+            if let Some(file) = dir.open_file(&name)? {
+                let found = file.metadata();
+                let found = found.map_err(|e| StorageError::io("read", &name, e))?;
+                size.files += 1;
+                size.bytes += found.len();
+            }
+        }
+        Ok(size)
+    }
+
+    /// Goes through all lines, last written first, until `visit` returns false; with a position, through those before it.
+    pub(super) fn read_backwards(
+        &self,
+        before: Option<&CallPosition>,
+        mut visit: impl FnMut(Line<'_>) -> bool,
+    ) -> Result<(), StorageError> {
         let Some(dir) = DurableDir::open(&self.path)? else {
             return Ok(());
         };
-        for name in LogName::list(&dir)?.iter().rev().map(LogName::to_string) {
-            let failed = |e| StorageError::io("read", &name, e);
+        let names = LogName::list(&dir)?;
+        let names = names.iter().rev();
+        for name in names.skip_while(|name| before.is_some_and(|before| **name > before.file)) {
+            let shown = name.to_string();
+            let failed = |e| StorageError::io("read", &shown, e);
             // Gone since we listed it: the size limit took it.
-            let Some(file) = dir.open_file(&name)? else {
+            let Some(file) = dir.open_file(&shown)? else {
                 continue;
             };
-            let mut lines = LinesBackwards::new(file).map_err(failed)?;
-            while let Some(line) = lines.next_line().map_err(failed)? {
+            let within = before.filter(|before| before.file == *name);
+            let end = within.map_or(u64::MAX, |before| before.offset);
+            let mut lines = LinesBackwards::new(file, end).map_err(failed)?;
+            while let Some(mut line) = lines.next_line().map_err(failed)? {
+                line.file = Some(name);
                 if !visit(line) {
                     return Ok(());
                 }
@@ -94,15 +131,26 @@ impl CallLogReader {
 }
 
 /// A line that is not empty.
-struct Line<'a> {
+pub(super) struct Line<'a> {
     /// Without its line feed; empty when it is not text or over the limit.
-    text: &'a str,
+    pub(super) text: &'a str,
     /// Whether it has its line feed. One that has not is torn, or just being written.
-    is_complete: bool,
+    pub(super) is_complete: bool,
+    /// Where it starts.
+    file: Option<&'a LogName>,
+    offset: u64,
 }
 
 impl Line<'_> {
-    fn parse(&self) -> Option<CallRecord> {
+    /// The place before it.
+    pub(super) fn position(&self) -> Option<CallPosition> {
+        Some(CallPosition {
+            file: self.file?.clone(),
+            offset: self.offset,
+        })
+    }
+
+    pub(super) fn parse(&self) -> Option<CallRecord> {
         serde_json::from_str(self.text).ok()
     }
 }
@@ -122,8 +170,9 @@ struct LinesBackwards {
 }
 
 impl LinesBackwards {
-    fn new(file: File) -> io::Result<Self> {
-        let position = file.metadata()?.len();
+    /// Of what comes before `end`.
+    fn new(file: File, end: u64) -> io::Result<Self> {
+        let position = file.metadata()?.len().min(end);
         Ok(LinesBackwards {
             file,
             position,
@@ -159,6 +208,8 @@ impl LinesBackwards {
                 return Ok(Some(Line {
                     text: str::from_utf8(bytes).unwrap_or_default(),
                     is_complete,
+                    file: None,
+                    offset: self.position + start as u64,
                 }));
             }
         }

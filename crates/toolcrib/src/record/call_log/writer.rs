@@ -5,7 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
+use tokio::sync::oneshot;
 
 use super::file::LogFiles;
 use super::line::push_line;
@@ -98,6 +100,10 @@ struct State {
     accepted: u64,
     flush_goal: u64,
     settled: u64,
+    /// How many of them are written, or known not to be.
+    written: u64,
+    /// Who waits for what is accepted to be written. One batch wakes all who came before it was begun.
+    waiters: Vec<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     is_asleep: bool,
     /// Somebody has called the writer, so nobody else needs to.
@@ -118,7 +124,7 @@ impl State {
     fn is_urgent(&self) -> bool {
         let half_full =
             self.queue.len() >= QUEUE_RECORDS / 2 || self.queue_bytes >= QUEUE_BYTES / 2;
-        half_full || self.is_closing || self.is_flush_wanted()
+        half_full || self.is_closing || self.is_flush_wanted() || !self.waiters.is_empty()
     }
 
     fn is_flush_wanted(&self) -> bool {
@@ -240,6 +246,24 @@ impl Recorder for CallLog {
         }
     }
 
+    fn written(&self) -> BoxFuture<'_, ()> {
+        let mut state = self.shared.lock();
+        if state.written == state.accepted || state.is_over {
+            return Box::pin(std::future::ready(()));
+        }
+        let (waiter, woken) = oneshot::channel();
+        state.waiters.push(waiter);
+        let must_call = !std::mem::replace(&mut state.is_called, true);
+        drop(state);
+        if must_call {
+            self.shared.work.notify_one();
+        }
+        Box::pin(async move {
+            // A writer that ends drops its end, and wakes us so.
+            let _ = woken.await;
+        })
+    }
+
     /// Waits until everything recorded so far is on the disk, or counted as lost.
     fn flush(&self) {
         let mut state = self.shared.lock();
@@ -296,11 +320,21 @@ impl Writer {
             state.queue_bytes = 0;
             state.is_called = false;
             let taken = state.accepted;
+            let waiters = std::mem::take(&mut state.waiters);
             let is_flush = state.is_flush_wanted() || state.is_closing;
             drop(state);
             shared.progress.notify_all();
 
             let mut tally = self.write_records();
+            if !waiters.is_empty() {
+                let mut state = shared.lock();
+                state.health.add(std::mem::take(&mut tally));
+                state.written = taken;
+                drop(state);
+                for waiter in waiters {
+                    let _ = waiter.send(());
+                }
+            }
             if is_flush && let Err(error) = self.files.sync() {
                 tally.lose(0, error);
             }
@@ -308,6 +342,7 @@ impl Writer {
 
             state = shared.lock();
             state.health.add(tally);
+            state.written = taken;
             if is_flush {
                 state.settled = taken;
                 shared.progress.notify_all();
@@ -366,6 +401,7 @@ impl Drop for Over {
         state.is_over = true;
         state.health.dropped += state.queue.len() as u64;
         state.queue.clear();
+        state.waiters.clear();
         self.0.progress.notify_all();
     }
 }

@@ -1,6 +1,6 @@
 //! Claims as files, so that processes agree on who runs a call.
 //!
-//! `<digest of the id>.json` holds two lines: the claim (the id and the digest of tool and arguments)
+//! `<digest of the id>.json` holds two lines: the claim (the id, the digest of what is called, the caller)
 //! and, once the call is over, its outcome. The file is locked while the call runs; the kernel drops
 //! the lock when the process dies. A claim without outcome and without lock is a call that was lost;
 //! an empty file is one that was given up.
@@ -15,6 +15,8 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use super::{Claimant, Standing};
+use crate::model::call::Caller;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::CallId;
@@ -23,8 +25,8 @@ use crate::storage::{DirLock, DurableDir};
 
 /// The largest stored outcome that is read back.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// The longest claim: an id, a digest and what JSON puts around them.
-const MAX_HEADER: u64 = 1024;
+/// The longest claim: an id, a digest, a caller and what JSON puts around them.
+const MAX_HEADER: u64 = 4096;
 
 pub(super) struct DiskReplay {
     path: PathBuf,
@@ -59,6 +61,9 @@ pub(super) enum Found {
 struct Header {
     id: String,
     digest: String,
+    /// Not in claims of earlier versions, which are nobody's.
+    #[serde(default)]
+    caller: Option<Caller>,
 }
 
 impl DiskReplay {
@@ -70,34 +75,69 @@ impl DiskReplay {
         }
     }
 
-    pub(super) fn claim(&self, id: &CallId, digest: &str) -> Result<Found, ToolError> {
+    pub(super) fn claim(&self, id: &CallId, claimant: &Claimant) -> Result<Found, ToolError> {
         // The lock is held while a claim is made or looked at, never while a call runs.
         let dir = DurableDir::create(&self.path)?;
         let lock = dir.lock()?;
         self.swept.call_once(|| self.sweep());
-        let name = format!(
-            "{}.json",
-            &Digester::default().text(id.as_str()).finish()[..32]
-        );
+        let name = file_name(id);
         let path = self.path.join(&name);
-        let unreadable = |error: io::Error| {
-            let message = format!("cannot keep account of call `{id}`: {error}");
-            ToolError::new(ErrorCode::StorageError, message).caused_by(error)
-        };
+        let unreadable = |error: io::Error| unusable(id, error);
         if self.is_expired(&path) {
             fs::remove_file(&path).map_err(unreadable)?;
         }
         match open(&path) {
-            Ok(file) => look_at(file, &path, id, digest).map_err(unreadable)?,
+            Ok(file) => match look_at(file, &path).map_err(unreadable)? {
+                (Some(header), _)
+                    if header.id != id.as_str() || header.digest != claimant.digest =>
+                {
+                    Err(super::conflict(id))
+                }
+                (_, found) => Ok(found),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let header = Header {
                     id: id.to_string(),
-                    digest: digest.to_owned(),
+                    digest: claimant.digest.clone(),
+                    caller: Some(claimant.caller.clone()),
                 };
                 make(&dir, &lock, &name, &path, &header)
             }
             Err(error) => Err(unreadable(error)),
         }
+    }
+
+    /// Where the call with an id stands; a claim of an earlier version, whose caller nobody knows, is none.
+    pub(super) fn standing(&self, id: &CallId) -> Result<Option<Standing>, ToolError> {
+        let Some(dir) = DurableDir::open(&self.path)? else {
+            return Ok(None);
+        };
+        // Whoever makes a claim locks its file in the lock of the directory: they must not find it locked by us.
+        let _lock = dir.lock()?;
+        let path = self.path.join(file_name(id));
+        let file = match open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unusable(id, error)),
+        };
+        let (header, found) = look_at(file, &path).map_err(|error| unusable(id, error))?;
+        let Some(Header {
+            id: own,
+            caller: Some(caller),
+            ..
+        }) = header
+        else {
+            return Ok(None);
+        };
+        if own != id.as_str() {
+            return Ok(None);
+        }
+        Ok(match found {
+            Found::Taken => Some(Standing::Elsewhere(caller)),
+            Found::Done(outcome) => Some(Standing::Done(caller, outcome)),
+            Found::Lost => Some(Standing::Lost(caller)),
+            Found::Ours(_) => None,
+        })
     }
 
     /// Whether a claim is older than it is kept. What runs is never too old: its lock says so.
@@ -125,6 +165,16 @@ impl DiskReplay {
     }
 }
 
+fn file_name(id: &CallId) -> String {
+    let digest = Digester::default().text(id.as_str()).finish();
+    format!("{}.json", &digest[..32])
+}
+
+fn unusable(id: &CallId, error: io::Error) -> ToolError {
+    let message = format!("cannot keep account of call `{id}`: {error}");
+    ToolError::new(ErrorCode::StorageError, message).caused_by(error)
+}
+
 /// Neither a link nor a FIFO in the place of a claim leads anywhere.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -143,6 +193,13 @@ fn make(
     header: &Header,
 ) -> Result<Found, ToolError> {
     let line = serde_json::to_string(header).unwrap_or_default() + "\n";
+    if line.len() as u64 > MAX_HEADER {
+        let message = format!(
+            "call `{}` cannot be kept: its caller's name is too long",
+            header.id
+        );
+        return Err(ToolError::new(ErrorCode::Usage, message));
+    }
     dir.create_new(lock, name, line.as_bytes())?;
     let locked = open(path).and_then(|mut file| {
         file.try_lock()?;
@@ -164,12 +221,8 @@ fn make(
     }
 }
 
-fn look_at(
-    file: File,
-    path: &Path,
-    id: &CallId,
-    digest: &str,
-) -> io::Result<Result<Found, ToolError>> {
+/// What a claim says, if it can be read, and how its call stands. In the lock of the directory.
+fn look_at(file: File, path: &Path) -> io::Result<(Option<Header>, Found)> {
     // Locked first, so that an outcome is there whole or not at all.
     let is_free = file.try_lock_shared().is_ok();
     let mut reader = BufReader::new(file.take(MAX_BYTES));
@@ -182,21 +235,19 @@ fn look_at(
         if is_free {
             fs::remove_file(path)?;
         }
-        return Ok(Ok(Found::Taken));
+        return Ok((None, Found::Taken));
     }
     let Ok(header) = serde_json::from_slice::<Header>(&header) else {
-        return Ok(Ok(Found::Lost));
+        return Ok((None, Found::Lost));
     };
-    if header.id != id.as_str() || header.digest != digest {
-        return Ok(Err(super::conflict(id)));
-    }
-    if !is_free {
-        return Ok(Ok(Found::Taken));
-    }
-    Ok(Ok(match serde_json::from_reader(reader) {
-        Ok(outcome) => Found::Done(Box::new(outcome)),
-        Err(_) => Found::Lost,
-    }))
+    let found = match is_free {
+        false => Found::Taken,
+        true => match serde_json::from_reader(reader) {
+            Ok(outcome) => Found::Done(Box::new(outcome)),
+            Err(_) => Found::Lost,
+        },
+    };
+    Ok((Some(header), found))
 }
 
 impl DiskClaim {

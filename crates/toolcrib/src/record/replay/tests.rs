@@ -25,9 +25,17 @@ fn outcome(id: &str, value: &str) -> Outcome {
     }
 }
 
+fn by(caller: Caller, digest: &str) -> Claimant {
+    Claimant {
+        digest: digest.to_owned(),
+        caller,
+        live: None,
+    }
+}
+
 async fn fresh(replay: &Replay, id: &str, digest: &str) -> Claimed {
     match replay
-        .claim(&CallId::parse(id).unwrap(), digest)
+        .claim(&CallId::parse(id).unwrap(), &by(Caller::Library, digest))
         .await
         .unwrap()
     {
@@ -38,7 +46,7 @@ async fn fresh(replay: &Replay, id: &str, digest: &str) -> Claimed {
 
 async fn stored(replay: &Replay, id: &str, digest: &str) -> Outcome {
     match replay
-        .claim(&CallId::parse(id).unwrap(), digest)
+        .claim(&CallId::parse(id).unwrap(), &by(Caller::Library, digest))
         .await
         .unwrap()
     {
@@ -48,7 +56,10 @@ async fn stored(replay: &Replay, id: &str, digest: &str) -> Outcome {
 }
 
 async fn refused(replay: &Replay, id: &str, digest: &str) -> ErrorCode {
-    match replay.claim(&CallId::parse(id).unwrap(), digest).await {
+    match replay
+        .claim(&CallId::parse(id).unwrap(), &by(Caller::Library, digest))
+        .await
+    {
         Err(error) => error.code(),
         Ok(_) => panic!("not refused"),
     }
@@ -112,7 +123,8 @@ async fn another_process_waits_for_a_running_call() {
     let claimed = fresh(&one, "a", "d").await;
     let id = CallId::parse("a").unwrap();
     // It waits, and goes on waiting, until the call is over.
-    let mut joiner = Box::pin(two.claim(&id, "d"));
+    let claimant = by(Caller::Library, "d");
+    let mut joiner = Box::pin(two.claim(&id, &claimant));
     let soon = Duration::from_millis(50);
     assert!(tokio::time::timeout(soon, &mut joiner).await.is_err());
     claimed.finish(&outcome("a", "x")).await;
@@ -129,7 +141,11 @@ async fn a_joiner_that_gives_up_leaves_the_call_to_others() {
     let claimed = fresh(&one, "a", "d").await;
     let id = CallId::parse("a").unwrap();
     // Until it has seen that another process runs the call.
-    let impatient = tokio::time::timeout(Duration::from_millis(50), two.claim(&id, "d")).await;
+    let impatient = tokio::time::timeout(
+        Duration::from_millis(50),
+        two.claim(&id, &by(Caller::Library, "d")),
+    )
+    .await;
     assert!(impatient.is_err());
     claimed.finish(&outcome("a", "x")).await;
     assert_eq!(stored(&two, "a", "d").await.value().unwrap(), "x");
@@ -158,9 +174,12 @@ async fn a_call_that_runs_longer_than_outcomes_are_kept_is_not_run_twice() {
     let two = Replay::in_directory(path, DEFAULT_KEEP);
     let id = CallId::parse("a").unwrap();
     assert!(
-        tokio::time::timeout(Duration::from_millis(50), two.claim(&id, "d"))
-            .await
-            .is_err()
+        tokio::time::timeout(
+            Duration::from_millis(50),
+            two.claim(&id, &by(Caller::Library, "d"))
+        )
+        .await
+        .is_err()
     );
     claimed.finish(&outcome("a", "x")).await;
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 mod crash;
+mod written;
 
 use std::collections::BTreeSet;
 use std::fs;

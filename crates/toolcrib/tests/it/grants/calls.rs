@@ -238,3 +238,37 @@ async fn what_is_asked_about_every_time_cannot_be_granted() {
         assert!(!is_covered(&registry, CallRequest::new(name)).await);
     }
 }
+
+#[tokio::test]
+async fn a_grant_of_a_session_is_for_the_calls_that_say_they_belong_to_it() {
+    let scene = Scene::new();
+    let registry = scene.registry();
+    scene.grant_next(in_docs(), |grant| GrantRequest {
+        scope: Scope::Session,
+        ..grant
+    });
+    let in_session = |session: &str| saving("docs/a.md").session(session);
+    assert!(registry.execute(in_session("a")).await.is_ok());
+    assert!(is_covered(&registry, in_session("a")).await);
+    assert!(!is_covered(&registry, in_session("b")).await);
+    assert!(
+        !is_covered(&registry, saving("docs/a.md")).await,
+        "the registry's own is another"
+    );
+    let around = FnTool::new("around", "Calls another", |(): (), cx| async move {
+        // A tool cannot choose.
+        let outcome = cx.call(saving("docs/a.md").session("a")).await;
+        Ok(outcome.result.map(|output| output.value)?)
+    });
+    registry.register(around.unwrap()).unwrap();
+    scene.grant_next(in_docs(), |grant| GrantRequest {
+        scope: Scope::Session,
+        ..grant
+    });
+    let around = |session: &str| CallRequest::new("around").session(session);
+    assert!(registry.execute(around("c")).await.is_ok());
+    let asked = scene.asked();
+    assert!(registry.execute(around("c")).await.is_ok());
+    assert_eq!(scene.asked(), asked);
+    assert!(!registry.execute(around("d")).await.is_ok());
+}

@@ -1,0 +1,32 @@
+//! What `serve` takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib serve                            on http://127.0.0.1:7410
+  toolcrib serve --open                     and shows what it can do in a browser
+  toolcrib serve --addr 127.0.0.1:0         on a port that is free
+  toolcrib serve --socket ~/crib.sock       on a socket that only you can open
+
+Requests carry `Authorization: Bearer TOKEN`. Yours is in the file `token` of the home and may do
+everything; `toolcrib clients add NAME` makes one for a program that may call tools and never approve.
+Calls that ask wait for `toolcrib approvals`, or for whoever answers over HTTP.
+
+Other machines reach it only through TLS (`server.certificate`, `server.key`) and by a name in
+`server.hosts`; docs/config.md has all settings. SIGTERM and Ctrl-C let running calls finish for
+`server.shutdownMs`; a second one cancels them.")]
+pub(crate) struct ServeArgs {
+    /// Listen here instead of at `server.addr`; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) addr: Option<String>,
+    /// Listen on a socket in the file system; without --addr on nothing else
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) socket: Option<PathBuf>,
+    /// Show the documentation in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
+}

@@ -1,0 +1,191 @@
+//! A call while it runs: in this process or in a server. What is shown of it is the same.
+
+use std::collections::HashSet;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::future::{Either, select};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use toolcrib::approval::ApprovalRequest;
+use toolcrib::registry::CallHandle;
+use toolcrib::{Event, EventKind, EventReader, Outcome};
+use toolcrib_server::client::{CallBody, CallStream, Client, ClientError, Followed};
+
+use crate::prompt::Questions;
+
+/// A call that runs.
+pub(super) enum Call {
+    Here(CallHandle),
+    There(There),
+}
+
+/// A call that a server runs. A task follows it, so that questions are heard of while something else is waited for.
+pub(super) struct There {
+    events: Option<UnboundedReceiver<Arc<Event>>>,
+    cancel: CancellationToken,
+    task: JoinHandle<Result<Outcome, ClientError>>,
+}
+
+/// The events of a call.
+pub(super) enum Events {
+    Here(EventReader),
+    There(UnboundedReceiver<Arc<Event>>),
+}
+
+impl Events {
+    /// The next event; `None` when there are no more.
+    pub(super) async fn next(&mut self) -> Option<Arc<Event>> {
+        match self {
+            Events::Here(reader) => reader.next().await,
+            Events::There(events) => events.recv().await,
+        }
+    }
+}
+
+/// Whom the questions of a server's call are handed to.
+pub(super) struct Hearing {
+    pub(super) questions: Arc<dyn Questions>,
+    pub(super) told: UnboundedSender<ApprovalRequest>,
+}
+
+impl Call {
+    /// Calls through a server. An error means that nothing was called, unless it is that the answer was lost.
+    pub(super) async fn through(
+        client: &Client,
+        body: &CallBody,
+        hearing: Option<Hearing>,
+        cancel: &CancellationToken,
+    ) -> Result<Self, ClientError> {
+        let stream = client.call(body).await?;
+        let (sender, events) = unbounded_channel();
+        let cancel = cancel.child_token();
+        let following = Following {
+            client: client.clone(),
+            stream,
+            events: sender,
+            hearing,
+            heard: HashSet::new(),
+        };
+        let task = tokio::spawn(following.follow(cancel.clone()));
+        Ok(Call::There(There {
+            events: Some(events),
+            cancel,
+            task,
+        }))
+    }
+
+    /// The events from the start. Once.
+    pub(super) fn events(&mut self) -> Events {
+        match self {
+            Call::Here(call) => Events::Here(call.events()),
+            Call::There(there) => Events::There(there.events.take().unwrap_or_else(|| {
+                let (_, none) = unbounded_channel();
+                none
+            })),
+        }
+    }
+
+    pub(super) fn cancel(&self) {
+        match self {
+            Call::Here(call) => call.cancel(),
+            Call::There(there) => there.cancel.cancel(),
+        }
+    }
+
+    pub(super) async fn outcome(self) -> Result<Outcome, ClientError> {
+        match self {
+            Call::Here(call) => Ok(call.outcome().await),
+            Call::There(there) => match there.task.await {
+                Ok(outcome) => outcome,
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            },
+        }
+    }
+}
+
+struct Following {
+    client: Client,
+    stream: CallStream,
+    events: UnboundedSender<Arc<Event>>,
+    hearing: Option<Hearing>,
+    heard: HashSet<String>,
+}
+
+impl Following {
+    async fn follow(mut self, cancel: CancellationToken) -> Result<Outcome, ClientError> {
+        let mut is_cancelled = false;
+        loop {
+            let followed = {
+                let next = pin!(self.stream.next());
+                let ended = pin!(async {
+                    match is_cancelled {
+                        true => std::future::pending().await,
+                        false => cancel.cancelled().await,
+                    }
+                });
+                match select(next, ended).await {
+                    Either::Left((followed, _)) => Some(followed),
+                    Either::Right(((), _)) => None,
+                }
+            };
+            let Some(followed) = followed else {
+                is_cancelled = true;
+                self.cancel().await?;
+                continue;
+            };
+            match followed? {
+                Some(Followed::Outcome(outcome)) => return Ok(*outcome),
+                Some(Followed::Event(event)) => {
+                    self.hear(&event);
+                    // Nobody may look at events.
+                    let _ = self.events.send(Arc::new(*event));
+                }
+                None => {
+                    return Err(ClientError::Strange {
+                        server: self.client.address().to_string(),
+                        why: "the call has no outcome".to_owned(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Asks the server to cancel. What is over meanwhile has its outcome on the way.
+    async fn cancel(&self) -> Result<(), ClientError> {
+        let Some(id) = self.stream.id() else {
+            return Err(ClientError::Lost {
+                server: self.client.address().to_string(),
+                why: "cancelled before the server said which call it is".to_owned(),
+            });
+        };
+        match self.client.cancel(id.as_str()).await {
+            Err(ClientError::Refused { .. }) | Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Hands a question over to whoever puts it to somebody.
+    fn hear(&mut self, event: &Event) {
+        let EventKind::Approval {
+            status,
+            id: Some(id),
+            ..
+        } = &event.kind
+        else {
+            return;
+        };
+        let Some(hearing) = &self.hearing else { return };
+        if status != "pending" || !self.heard.insert(id.clone()) {
+            return;
+        }
+        let (questions, told) = (Arc::clone(&hearing.questions), hearing.told.clone());
+        let id = id.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Ok(queued) = questions.show(&id) {
+                let _ = told.send(queued.request);
+            }
+        });
+    }
+}

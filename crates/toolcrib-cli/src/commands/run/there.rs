@@ -1,0 +1,181 @@
+//! Calls through a server: one that was named, or one that serves this home.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib::model::text;
+use toolcrib::{CallRequest, Crib, ErrorCode, Outcome, Schema, ToolError, ToolSpec, WireName};
+use toolcrib_server::client::{Ask, CallBody, Client, ClientError};
+
+use super::print::{Known, print_outcome};
+use super::{Asking, How, Job, execute, exit_code, request};
+use crate::args::{Global, RunArgs};
+use crate::commands::{Answerer, Done, answerer, nobody_to_ask};
+use crate::failure::CliError;
+use crate::output::Output;
+use crate::prompt::{self, Questions};
+use crate::remote::{self, Server, ServersQuestions};
+
+/// A server, and what is asked of it.
+pub(super) struct Through {
+    pub(super) client: Client,
+    pub(super) body: CallBody,
+}
+
+/// The server of this home, where a call in it is the call that would be made here.
+pub(super) fn server_for(args: &RunArgs, crib: &Crib, global: &Global) -> Option<Client> {
+    // The server waits for people as long as its settings say, and no longer.
+    let expires = crib.config().approvals().expires;
+    if args.wait_approval.is_some_and(|wait| wait > expires) {
+        return None;
+    }
+    remote::of_home(crib, global)
+}
+
+/// The call as a server is asked for it. It ends with this process, as one of its own would.
+pub(super) fn through(
+    client: Client,
+    request: &CallRequest,
+    args: &RunArgs,
+    answerer: &Answerer,
+) -> Through {
+    let approvals = match answerer {
+        Answerer::Person(_) | Answerer::Queue => "wait",
+        Answerer::Settled if args.yes => "yes",
+        Answerer::Settled => "given",
+    };
+    let wait = args
+        .wait_approval
+        .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1));
+    Through {
+        client,
+        body: CallBody {
+            tool: request.tool.clone(),
+            args: request.args.clone(),
+            call_id: request.call_id.clone(),
+            timeout_ms: request.limits.timeout_ms,
+            approval_wait_ms: wait,
+            approvals: Some(approvals),
+            cancel_on_disconnect: true,
+            session: prompt::session(),
+        },
+    }
+}
+
+/// The call was cancelled before it was one.
+pub(super) fn cancelled() -> ClientError {
+    ClientError::Refused {
+        status: 200,
+        error: Box::new(ToolError::new(
+            ErrorCode::Cancelled,
+            "the call was cancelled",
+        )),
+    }
+}
+
+/// What a server that was found leaves to say.
+pub(super) fn failed(error: ClientError) -> CliError {
+    let is_lost = matches!(error, ClientError::Lost { .. });
+    let failed = CliError::from(ToolError::from(error));
+    match is_lost {
+        true => failed.with_hint("`toolcrib calls list` shows whether it ran"),
+        false => failed,
+    }
+}
+
+/// The end of a server's refusal where nobody may be asked.
+const GIVEN: &str = "the request says `approvals: \"given\"`";
+
+/// Says why nobody could be asked in the words of this command line: the server only knows that it was told not to.
+pub(super) fn in_own_words(outcome: &mut Outcome, global: &Global) {
+    let Err(error) = &outcome.result else { return };
+    if error.code() != ErrorCode::ApprovalUnavailable {
+        return;
+    }
+    let Some(start) = error.message().strip_suffix(GIVEN) else {
+        return;
+    };
+    let mut own = ToolError::new(error.code(), format!("{start}{}", nobody_to_ask(global)));
+    for (key, value) in error.details().into_iter().flatten() {
+        own = own.with_detail(key.clone(), value.clone());
+    }
+    outcome.result = Err(own);
+}
+
+/// `run` through a server that was named.
+pub(super) fn run(args: &RunArgs, server: &Server, global: &Global, output: &Output) -> Done {
+    if args.dry_run {
+        return Err(CliError::usage(
+            "`--dry-run` works on the files of this machine, not through a server",
+        )
+        .with_hint("type it on the machine of the server"));
+    }
+    let tool = look_up(&args.tool, server)?;
+    let spec = tool.as_ref().map(|tool| &tool.spec);
+    let request = request(args, global, spec, output)?;
+    let answerer = answerer(global, args.yes, args.wait_approval, output);
+    let mut through = through(server.client.clone(), &request, args, &answerer);
+    // Another machine: a connection that is lost for a moment must not end the call.
+    through.body.cancel_on_disconnect = server.client.address().is_this_machine();
+    let questions = ServersQuestions::of(&server.client, server.runtime.handle());
+    let job = Job {
+        crib: None,
+        questions: Arc::new(questions) as Arc<dyn Questions>,
+        through: Some(through),
+        request,
+    };
+    let how = How {
+        stream: args.stream,
+        person: None,
+    };
+    let asking = Asking::new(answerer, global);
+    let ran = server.runtime.block_on(execute(job, how, asking, output));
+    let (mut outcome, shown) =
+        ran.map_err(|error| remote::failed(&error, server.client.address()))?;
+    in_own_words(&mut outcome, global);
+    let known = Known {
+        is_stored: tool.is_some_and(|tool| tool.is_stored),
+        remember_denial: None,
+    };
+    print_outcome(args, &outcome, shown, &known, output);
+    Ok(exit_code(args, &outcome))
+}
+
+/// A tool of a server, as far as a call needs to know it.
+struct ServersTool {
+    spec: ToolSpec,
+    is_stored: bool,
+}
+
+/// The tool that a word names, to read arguments by its schema; `None` if there is none, which the call will say.
+fn look_up(tool: &str, server: &Server) -> Result<Option<ServersTool>, CliError> {
+    let path = format!("/api/lookup?tool={}", Ask::encoded(tool));
+    let found = server.runtime.block_on(server.client.get(&path));
+    let document = match found {
+        Ok(document) => document,
+        Err(ClientError::Refused {
+            status: 400 | 404 | 409,
+            ..
+        }) => return Ok(None),
+        Err(error) => return Err(remote::failed(&error, server.client.address())),
+    };
+    Ok(spec_of(&document).map(|spec| ServersTool {
+        spec,
+        is_stored: document.get("source").and_then(Value::as_str) == Some("store"),
+    }))
+}
+
+/// What a document says of a tool's parameters.
+fn spec_of(document: &Value) -> Option<ToolSpec> {
+    let name = document.get("name")?.as_str()?;
+    let schema = Schema::stored(document.get("inputSchema")?.clone()).ok()?;
+    let mut spec = ToolSpec::new(WireName::parse(name).ok()?, text::shorten(name, 64), schema);
+    let synonyms = document.get("synonyms").and_then(Value::as_object);
+    for (accepted, published) in synonyms.into_iter().flatten() {
+        if let Some(published) = published.as_str() {
+            let pair = (accepted.as_str().into(), published.into());
+            spec.synonyms.push(pair);
+        }
+    }
+    Some(spec)
+}

@@ -1,0 +1,227 @@
+//! A server in the place of this machine's files: named by `--server`, or found by the home for calls.
+//!
+//! A server that is named stands for everything: no file of this machine is looked at but the token. One that is found by the home runs
+//! calls, and only where a call in it is the call that would be made here: same home, same workspace, same settings. Everything
+//! else is read from the files that both share.
+
+mod find;
+mod questions;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use toolcrib::config::Surroundings;
+use toolcrib::{ErrorCode, ToolError};
+use toolcrib_server::client::{Address, Ask, Client, ClientError, ClientOptions};
+use toolcrib_server::running::Servers;
+
+pub(crate) use find::of_home;
+pub(crate) use questions::ServersQuestions;
+
+use crate::args::Global;
+use crate::failure::CliError;
+
+/// A server that was named, and what it takes to talk to it.
+pub(crate) struct Server {
+    pub(crate) client: Client,
+    pub(crate) runtime: tokio::runtime::Runtime,
+}
+
+/// The server that `--server` or `TOOLCRIB_SERVER` names, if one does.
+pub(crate) fn named(global: &Global) -> Result<Option<Server>, CliError> {
+    let Some(address) = address(global)? else {
+        return Ok(None);
+    };
+    if global.workspace.is_some() {
+        return Err(CliError::usage(
+            "the workspace is the server's: `--workspace` and `--server` do not go together",
+        ));
+    }
+    let home = home(global);
+    let mut options = ClientOptions::new(address.clone());
+    options.token = token(&address, home.as_deref())?;
+    if let Some(path) = certificate(global) {
+        let pem = std::fs::read(&path).map_err(|error| {
+            CliError::usage(format!(
+                "cannot read the server's certificate `{}`: {error}",
+                path.display()
+            ))
+        })?;
+        options.certificate = Some(pem);
+    }
+    let client = Client::new(options).map_err(|error| failed(&error, &address))?;
+    Ok(Some(Server {
+        client,
+        runtime: runtime()?,
+    }))
+}
+
+/// Whether a server is named; without a look at whether it is one.
+pub(crate) fn is_named(global: &Global) -> bool {
+    global.server.is_some() || (!global.no_server && variable("TOOLCRIB_SERVER").is_some())
+}
+
+fn address(global: &Global) -> Result<Option<Address>, CliError> {
+    if let Some(text) = &global.server {
+        return Ok(Some(text.parse().map_err(|error: ClientError| {
+            CliError::usage(error.to_string())
+        })?));
+    }
+    match variable("TOOLCRIB_SERVER") {
+        Some(text) if !global.no_server => {
+            let parsed: Result<Address, ClientError> = text.parse();
+            let parsed =
+                parsed.map_err(|error| CliError::usage(format!("TOOLCRIB_SERVER: {error}")))?;
+            Ok(Some(parsed))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn certificate(global: &Global) -> Option<PathBuf> {
+    let named = global.server_ca.clone();
+    named.or_else(|| variable("TOOLCRIB_SERVER_CA").map(PathBuf::from))
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn home(global: &Global) -> Option<PathBuf> {
+    global
+        .home
+        .clone()
+        .or_else(|| Surroundings::of_process().home().ok())
+}
+
+/// The token to show a server: `TOOLCRIB_TOKEN`, or the home's own where the server is one of this home or a socket of this user.
+fn token(address: &Address, home: Option<&std::path::Path>) -> Result<Option<String>, CliError> {
+    if let Some(token) = variable("TOOLCRIB_TOKEN") {
+        return Ok(Some(token));
+    }
+    let Some(home) = home else { return Ok(None) };
+    let is_ours = match address {
+        Address::Unix(path) => is_own(path),
+        Address::Tcp { .. } => {
+            let url = address.to_string();
+            let mut live = Servers::of_home(home).live().into_iter();
+            live.any(|server| server.url.as_deref() == Some(url.as_str()))
+        }
+    };
+    Ok(is_ours.then(|| home_token(home)).flatten())
+}
+
+/// The token in a home, if there is one.
+fn home_token(home: &std::path::Path) -> Option<String> {
+    let text = std::fs::read_to_string(home.join("token")).ok()?;
+    Some(text.trim().to_owned()).filter(|token| !token.is_empty())
+}
+
+/// Whether a socket was made by this user, or by root: nobody else gets the token.
+fn is_own(path: &std::path::Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = std::fs::metadata(path).map(|found| found.uid());
+    owner.is_ok_and(|owner| owner == 0 || owner == rustix::process::geteuid().as_raw())
+}
+
+/// A runtime for one command.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(|error| {
+        ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")).into()
+    })
+}
+
+/// Refuses what works on files: a server has no way to do it for somebody else.
+pub(crate) fn refuse(global: &Global, what: &str) -> Result<(), CliError> {
+    if !is_named(global) {
+        return Ok(());
+    }
+    let by = match global.server {
+        Some(_) => "leave `--server` out",
+        None => "pass `--no-server`, since TOOLCRIB_SERVER is set",
+    };
+    Err(CliError::usage(format!(
+        "{what} works on the files of this machine, not through a server"
+    ))
+    .with_hint(format!("{by}, or type it on the machine of the server")))
+}
+
+/// What went wrong with a server that was named, with what to do about it.
+pub(crate) fn failed(error: &ClientError, address: &Address) -> CliError {
+    let hint = match error {
+        ClientError::Unreachable { .. } => Some(match address {
+            Address::Unix(path) => format!("start one with `toolcrib serve --socket {}`", path.display()),
+            Address::Tcp { .. } if address.is_this_machine() => {
+                "start one with `toolcrib serve`; `toolcrib doctor` says which ones run".to_owned()
+            }
+            Address::Tcp { .. } => "is the address right, and `toolcrib serve` running there?".to_owned(),
+        }),
+        ClientError::Refused { status: 401, .. } => Some(match variable("TOOLCRIB_TOKEN") {
+            Some(_) => "TOOLCRIB_TOKEN is not this server's; its token is in the file `token` of its home".to_owned(),
+            None => "set TOOLCRIB_TOKEN to the server's token: it is in the file `token` of its home".to_owned(),
+        }),
+        ClientError::Refused { status: 403, error } if error.code() == ErrorCode::Forbidden => {
+            Some("the command line needs the operator's token: it is in the file `token` of the server's home".to_owned())
+        }
+        ClientError::Lost { .. } => {
+            Some("what was asked for may have been done: `toolcrib calls list` shows calls".to_owned())
+        }
+        ClientError::Strange { .. } => Some("is it a Toolcrib server, and of this version?".to_owned()),
+        ClientError::Refused { .. } | ClientError::Usage(_) => None,
+    };
+    let failed = CliError::from(ToolError::from(error.clone()));
+    match hint {
+        Some(hint) => failed.with_hint(hint),
+        None => failed,
+    }
+}
+
+impl Server {
+    /// Waits for something that the server does.
+    pub(crate) fn wait<T>(
+        &self,
+        work: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, CliError> {
+        let done = self.runtime.block_on(work);
+        done.map_err(|error| failed(&error, self.client.address()))
+    }
+
+    /// `GET`s JSON.
+    pub(crate) fn get(&self, path: &str) -> Result<Value, CliError> {
+        self.wait(self.client.get(path))
+    }
+
+    /// Every row of a list, page after page.
+    pub(crate) fn rows(&self, path: &str, name: &str) -> Result<Vec<Value>, CliError> {
+        let mut rows = Vec::new();
+        let mut token: Option<String> = None;
+        loop {
+            let page = match &token {
+                None => path.to_owned(),
+                Some(token) => {
+                    let mark = if path.contains('?') { '&' } else { '?' };
+                    format!("{path}{mark}pageToken={}", Ask::encoded(token))
+                }
+            };
+            let mut answer = self.get(&page)?;
+            match answer.get_mut(name).map(Value::take) {
+                Some(Value::Array(more)) => rows.extend(more),
+                _ => {
+                    let server = self.client.address().to_string();
+                    let why = format!("`{name}` is missing in its list");
+                    let error = ClientError::Strange { server, why };
+                    return Err(failed(&error, self.client.address()));
+                }
+            }
+            let next = answer.get("nextPageToken").and_then(Value::as_str);
+            match next {
+                // A server that gives the same token again would never end.
+                Some(next) if token.as_deref() != Some(next) => token = Some(next.to_owned()),
+                _ => return Ok(rows),
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! One request as it is watched: [`Watch`], from its head to the end of its answer.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures_util::stream::Stream;
+use http::{HeaderValue, Method, Response};
+use jiff::Timestamp;
+use toolcrib::CallId;
+
+use super::Shared;
+use super::access::Line;
+use super::traces::{RequestSpan, SpanContext};
+use crate::api::{Body, Peer, RequestId};
+use crate::auth::Principal;
+
+/// A request that is being answered. Dropped before its end, it was aborted: its client went away.
+pub struct Watch(Option<Box<Watching>>);
+
+struct Watching {
+    shared: Arc<Shared>,
+    began: Instant,
+    began_at: Timestamp,
+    method: Method,
+    path: String,
+    id: String,
+    peer: Peer,
+    /// The route's place among the figures, and its id.
+    route: Option<(usize, &'static str)>,
+    principal: Principal,
+    note: CallNote,
+    status: Option<u16>,
+    bytes: u64,
+}
+
+/// Where a handler notes the call that a request makes or asks about. Cloning is cheap.
+#[derive(Clone, Default)]
+pub struct CallNote(Arc<Noted>);
+
+#[derive(Default)]
+struct Noted {
+    call: OnceLock<CallId>,
+    /// The request's span, if it is traced.
+    span: Option<(SpanContext, Arc<OnceLock<super::Tracer>>)>,
+}
+
+impl std::fmt::Debug for CallNote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("CallNote").field(&self.0.call.get()).finish()
+    }
+}
+
+impl CallNote {
+    /// Notes the call, best before it begins. The first one stays.
+    pub fn call(&self, id: &CallId) {
+        if self.0.call.set(id.clone()).is_err() {
+            return;
+        }
+        if let Some((span, tracer)) = &self.0.span
+            && let Some(tracer) = tracer.get()
+        {
+            tracer.belongs(id, *span);
+        }
+    }
+}
+
+impl Watch {
+    pub(super) fn begin(
+        shared: &Arc<Shared>,
+        parts: &http::request::Parts,
+        peer: &Peer,
+        id: &RequestId,
+    ) -> Self {
+        shared.figures.began();
+        let span = shared.tracer.get().map(|_| {
+            let span = SpanContext::of_request(&parts.headers);
+            (span, Arc::clone(&shared.tracer))
+        });
+        Watch(Some(Box::new(Watching {
+            shared: Arc::clone(shared),
+            began: Instant::now(),
+            began_at: Timestamp::now(),
+            method: parts.method.clone(),
+            path: parts.uri.path().to_owned(),
+            id: id.0.clone(),
+            peer: peer.clone(),
+            route: None,
+            principal: Principal::Nobody,
+            note: CallNote(Arc::new(Noted {
+                call: OnceLock::new(),
+                span,
+            })),
+            status: None,
+            bytes: 0,
+        })))
+    }
+
+    /// The request is for this route (by the id of its documentation) and comes from this principal.
+    pub fn routed(&mut self, route: &'static str, principal: &Principal) {
+        if let Some(watching) = &mut self.0 {
+            watching.route = watching.shared.figures.route(route).map(|at| (at, route));
+            watching.principal = principal.clone();
+        }
+    }
+
+    /// Where the handler may note a call.
+    pub fn note(&self) -> CallNote {
+        let watching = self.0.as_ref();
+        watching.map_or_else(CallNote::default, |watching| watching.note.clone())
+    }
+
+    /// Notes the call that the request makes.
+    pub fn call(&self, id: &CallId) {
+        self.note().call(id);
+    }
+
+    /// Follows an answer to its end: a whole one ends here, a stream when it is read to its end or dropped. A traced request's answer
+    /// says which trace it is part of.
+    pub fn answered(mut self, response: Response<Body>) -> Response<Body> {
+        let (mut parts, body) = response.into_parts();
+        if let Some(watching) = &mut self.0 {
+            watching.status = Some(parts.status.as_u16());
+            if let Some((span, _)) = &watching.note.0.span
+                && let Ok(value) = HeaderValue::from_str(&span.traceparent())
+            {
+                parts.headers.insert("traceresponse", value);
+            }
+        }
+        let body = match body {
+            Body::Whole(bytes) => {
+                let size = bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+                self.done(parts.status.as_u16(), size);
+                Body::Whole(bytes)
+            }
+            Body::Stream(pieces) => Body::stream(Followed {
+                pieces,
+                watch: self,
+            }),
+        };
+        Response::from_parts(parts, body)
+    }
+
+    /// The answer is over.
+    pub fn done(mut self, status: u16, bytes: u64) {
+        if let Some(mut watching) = self.0.take() {
+            watching.status = Some(status);
+            watching.bytes = bytes;
+            watching.end(Ended::Whole);
+        }
+    }
+
+    fn finished(&mut self) {
+        if let Some(watching) = self.0.take() {
+            watching.end(Ended::Whole);
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(watching) = self.0.take() {
+            watching.end(Ended::Aborted);
+        }
+    }
+}
+
+/// How a request came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// All of the answer was made and taken.
+    Whole,
+    /// Its client went away before.
+    Aborted,
+}
+
+impl Watching {
+    fn end(self: Box<Self>, ended: Ended) {
+        let shared = Arc::clone(&self.shared);
+        let duration = self.began.elapsed();
+        let route = self.route.map(|(at, _)| at);
+        shared.figures.ended(route, self.status, ended, duration);
+        if let Some(tracer) = shared.tracer.get()
+            && let Some((context, _)) = self.note.0.span
+        {
+            tracer.request(RequestSpan {
+                context,
+                began_at: self.began_at,
+                duration,
+                method: self.method.clone(),
+                route: route.and_then(|at| shared.figures.path_of(at)),
+                status: self.status,
+                ended,
+                request_id: self.id.clone(),
+                principal: self.principal.clone(),
+            });
+        }
+        if let Some(access) = &shared.access {
+            access.write(Line {
+                at: self.began_at,
+                peer: self.peer,
+                principal: self.principal,
+                method: self.method,
+                path: self.path,
+                route: self.route.map(|(_, id)| id),
+                status: self.status,
+                ended,
+                duration,
+                bytes: self.bytes,
+                request_id: self.id,
+                call_id: self.note.0.call.get().cloned(),
+            });
+        }
+    }
+}
+
+/// A stream that tells its watch how it ends.
+struct Followed {
+    pieces: futures_util::stream::BoxStream<'static, Bytes>,
+    watch: Watch,
+}
+
+impl Stream for Followed {
+    type Item = Bytes;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let piece = self.pieces.as_mut().poll_next(cx);
+        match &piece {
+            Poll::Ready(Some(piece)) => {
+                if let Some(watching) = &mut self.watch.0 {
+                    watching.bytes += piece.len() as u64;
+                }
+            }
+            Poll::Ready(None) => self.watch.finished(),
+            Poll::Pending => {}
+        }
+        piece
+    }
+}

@@ -1,0 +1,338 @@
+//! Making a call for a request: whole, in the background, or as a stream of its events.
+//!
+//! A call that has begun goes on when its client goes, unless the client asked otherwise; one that still waits for a place is given up
+//! with its client. It is answered only after its record is written: what was answered survives the death of the server.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use toolcrib::wire::{ResultShape, render};
+use toolcrib::{ErrorCode, EventKind, Outcome, ToolError};
+
+use super::asker::approver;
+use super::body::{self, Wanted};
+use super::gate::Place;
+use crate::api::{Answer, Api, Asked, Body, Query, Refusal, json_response};
+use crate::auth::Principal;
+use crate::routes::events::sse::{self, CallFrames, Next, Position};
+
+/// How long a call waits for a place, if it does not say less itself.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a call in the background is watched for being refused at once.
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// How a call is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// With its outcome.
+    Whole,
+    /// With its id.
+    Background,
+    /// With its events, and its outcome as the last of them.
+    Stream,
+}
+
+impl Way {
+    fn of(headers: &HeaderMap) -> Self {
+        if accepts_events(headers) {
+            Way::Stream
+        } else if prefers_async(headers) {
+            Way::Background
+        } else {
+            Way::Whole
+        }
+    }
+}
+
+/// Whether `Accept` names event streams: `*/*` does not, it is what clients send that do not care.
+fn accepts_events(headers: &HeaderMap) -> bool {
+    words(headers, &header::ACCEPT).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let is_named = parts
+            .next()
+            .is_some_and(|media| media.eq_ignore_ascii_case("text/event-stream"));
+        is_named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+    })
+}
+
+fn prefers_async(headers: &HeaderMap) -> bool {
+    let prefer = header::HeaderName::from_static("prefer");
+    words(headers, &prefer).any(|word| word.eq_ignore_ascii_case("respond-async"))
+}
+
+/// The comma-separated words of a header, which may stand there several times.
+fn words<'a>(
+    headers: &'a HeaderMap,
+    name: &header::HeaderName,
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+}
+
+/// The shape that a request wants outcomes in.
+pub(super) fn shape(query: &Query) -> Result<ResultShape, Refusal> {
+    query
+        .text("shape")
+        .map_or(Ok(ResultShape::default()), |text| {
+            text.parse()
+                .map_err(|error: toolcrib::wire::UnknownChoice| Refusal::usage(error.to_string()))
+        })
+}
+
+/// Makes the call that a request wants. `tool` is the one that the path names.
+pub(crate) async fn make(api: Api, asked: Asked, tool: Option<String>) -> Answer {
+    let shape = shape(&asked.query)?;
+    let wanted = body::read(&asked, tool)?;
+    match Way::of(&asked.headers) {
+        Way::Whole => whole(&api, &asked.principal, wanted, shape).await,
+        Way::Background => in_background(&api, &asked.principal, wanted, shape).await,
+        Way::Stream => streamed(&api, &asked.principal, wanted, shape).await,
+    }
+}
+
+/// Waits for a place, for a while.
+async fn enter(api: &Api, who: &Principal, wanted: &Wanted) -> Result<Arc<Place>, Refusal> {
+    let gate = &api.0.gate;
+    let stopping = || Refusal::new(ErrorCode::Unavailable, "the server stops; call again later");
+    if api.stopping().is_cancelled() {
+        return Err(stopping());
+    }
+    let patience = wanted.request.limits.timeout_ms;
+    let patience = patience.map_or(PATIENCE, |own| Duration::from_millis(own).min(PATIENCE));
+    let entered = tokio::select! {
+        biased;
+        entered = gate.enter(who) => entered,
+        () = tokio::time::sleep(patience) => return Err(too_many(&format!(
+            "no place for the call became free within {} ms",
+            patience.as_millis()
+        ))),
+        () = api.stopping().cancelled() => return Err(stopping()),
+    };
+    match entered {
+        Ok(place) => Ok(Arc::new(place)),
+        Err(full) => Err(too_many(&format!(
+            "{} of your calls wait for a place already; wait for some of them",
+            full.waiting
+        ))),
+    }
+}
+
+/// Refuses with the advice to come back.
+pub(crate) fn too_many(message: &str) -> Refusal {
+    let error = ToolError::new(ErrorCode::RateLimited, message).with_detail("retryAfterMs", 1000);
+    Refusal::from(error).with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
+}
+
+async fn whole(api: &Api, who: &Principal, wanted: Wanted, shape: ResultShape) -> Answer {
+    let place = enter(api, who, &wanted).await?;
+    let approver = approver(api, wanted.approvals, &place);
+    let registry = api.crib().registry().clone();
+    let mut request = wanted.request;
+    let cancel = wanted.cancel_on_disconnect.then(CancellationToken::new);
+    request.cancel.clone_from(&cancel);
+    let call = async move {
+        let outcome = registry.execute_by(request, approver).await;
+        drop(place);
+        registry.recorded().await;
+        outcome
+    };
+    let call = GoesOn {
+        call: Some(call.boxed()),
+        cancel,
+    };
+    Ok(response(&call.await, shape))
+}
+
+/// A call that goes on in the background when nobody waits for it any more; cancelled, if that was wanted.
+struct GoesOn {
+    call: Option<BoxFuture<'static, Outcome>>,
+    cancel: Option<CancellationToken>,
+}
+
+impl Future for GoesOn {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let Some(call) = &mut self.call else {
+            return Poll::Pending;
+        };
+        let outcome = ready!(call.as_mut().poll(cx));
+        self.call = None;
+        Poll::Ready(outcome)
+    }
+}
+
+impl Drop for GoesOn {
+    fn drop(&mut self) {
+        let Some(call) = self.call.take() else {
+            return;
+        };
+        if let Some(cancel) = &self.cancel {
+            cancel.cancel();
+        }
+        // Also if it is cancelled: it ends its processes and keeps what they printed. Without a runtime nothing of it runs.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(call);
+        }
+    }
+}
+
+/// The answer that an outcome is: 200 if the tool ran, however that went, else the status of the refusal.
+pub(super) fn response(outcome: &Outcome, shape: ResultShape) -> Response<Body> {
+    let status = outcome
+        .error()
+        .map_or(200, |error| error.code().http_status());
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json_response(status, &render(outcome, shape));
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        let wait = outcome.error().and_then(ToolError::details);
+        let wait = wait.and_then(|details| details.get("retryAfterMs")?.as_u64());
+        let seconds = wait.unwrap_or(1000).div_ceil(1000).max(1);
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// Runs a call on a task of its own, which has the place for as long as it runs.
+fn spawn(api: &Api, wanted: Wanted, place: &Arc<Place>) -> Spawned {
+    let approver = approver(api, wanted.approvals, place);
+    let registry = api.crib().registry().clone();
+    let caller = wanted.request.caller.clone();
+    let handle = registry.execute_async_by(wanted.request, approver);
+    let (id, events) = (handle.id().clone(), handle.events());
+    let hub = &api.0.hub;
+    hub.recent.remember(id, caller, events.clone());
+    let place = Arc::clone(place);
+    let outcome = tokio::spawn(async move {
+        let outcome = handle.outcome().await;
+        drop(place);
+        registry.recorded().await;
+        outcome
+    });
+    Spawned { events, outcome }
+}
+
+struct Spawned {
+    events: toolcrib::EventReader,
+    outcome: JoinHandle<Outcome>,
+}
+
+async fn in_background(api: &Api, who: &Principal, wanted: Wanted, shape: ResultShape) -> Answer {
+    let place = enter(api, who, &wanted).await?;
+    let wanted = Wanted {
+        request: wanted.request.keep_outcome(),
+        ..wanted
+    };
+    let id = wanted.request.call_id.clone();
+    let Spawned {
+        mut events,
+        outcome,
+    } = spawn(api, wanted, &place);
+    drop(place);
+    // What is refused before it begins is refused at once: there is nothing to come back for.
+    let first = tokio::time::timeout(MOMENT, events.next()).await;
+    let ended = matches!(&first, Ok(Some(event)) if matches!(event.kind, EventKind::Finished { ok: false, .. }));
+    if ended
+        && let Ok(outcome) = outcome.await
+        && outcome
+            .error()
+            .is_some_and(|error| error.code().http_status() != 200)
+    {
+        return Ok(response(&outcome, shape));
+    }
+    let id = id.map(|id| id.to_string()).unwrap_or_default();
+    let mut answer = json_response(
+        StatusCode::ACCEPTED,
+        &json!({"callId": id, "status": "running"}),
+    );
+    let headers = answer.headers_mut();
+    // Ids that callers choose are visible ASCII, of which a path takes not everything as it is.
+    let encoded: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
+    if let Ok(location) = HeaderValue::from_str(&format!("/api/calls/{encoded}")) {
+        headers.insert(header::LOCATION, location);
+    }
+    headers.insert(
+        "preference-applied",
+        HeaderValue::from_static("respond-async"),
+    );
+    Ok(answer)
+}
+
+async fn streamed(api: &Api, who: &Principal, wanted: Wanted, shape: ResultShape) -> Answer {
+    let stream_place = super::super::events::enter(api, who).await?;
+    let place = enter(api, who, &wanted).await?;
+    let cancel = wanted.cancel_on_disconnect.then(CancellationToken::new);
+    let mut wanted = wanted;
+    wanted.request.cancel.clone_from(&cancel);
+    let Spawned { events, outcome } = spawn(api, wanted, &place);
+    let stream = CallStream {
+        frames: CallFrames::new(events, Position::default()),
+        outcome: Some(outcome),
+        shape,
+        is_over: false,
+        _leaving: cancel.map(CancellationToken::drop_guard),
+        _places: (place, stream_place),
+    };
+    Ok(sse::response(stream::unfold(stream, CallStream::next)))
+}
+
+/// The events of a call and then its outcome. It has the call's place until the outcome was taken, since until then it holds memory:
+/// clients that do not read cannot have more calls than others.
+struct CallStream {
+    frames: CallFrames,
+    outcome: Option<JoinHandle<Outcome>>,
+    shape: ResultShape,
+    is_over: bool,
+    /// Cancels the call with the stream.
+    _leaving: Option<tokio_util::sync::DropGuard>,
+    _places: (Arc<Place>, Place),
+}
+
+impl CallStream {
+    async fn next(mut self) -> Option<(bytes::Bytes, Self)> {
+        // Not ended by the server's stopping: that ends the call, and whoever waits is told how.
+        if !self.is_over {
+            match Next::of(self.frames.next(), None).await {
+                Next::Event(Some(frame)) => return Some((frame, self)),
+                Next::Silence => return Some((sse::heartbeat(), self)),
+                Next::Event(None) | Next::Stop => self.is_over = true,
+            }
+        }
+        let outcome = self.outcome.as_mut()?;
+        let outcome = match Next::of(outcome, None).await {
+            Next::Event(outcome) => outcome,
+            Next::Silence => return Some((sse::heartbeat(), self)),
+            Next::Stop => return None,
+        };
+        self.outcome = None;
+        let data = match &outcome {
+            Ok(outcome) => render(outcome, self.shape),
+            Err(_) => bug(),
+        };
+        let frame = sse::frame(self.frames.position(), "outcome", &data);
+        Some((frame, self))
+    }
+}
+
+/// The outcome of a call whose task is gone.
+fn bug() -> Value {
+    let error = ToolError::new(ErrorCode::Internal, "a bug in the server; it is in its log");
+    json!({"ok": false, "error": error})
+}

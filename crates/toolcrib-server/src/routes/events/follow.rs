@@ -1,0 +1,142 @@
+//! The events of one call: `GET /api/calls/{id}/events`.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use toolcrib::CallId;
+use toolcrib::registry::CallState;
+
+use super::sse::{self, CallFrames, Next, Position};
+use super::{enter, last_event_id};
+use crate::api::{Answer, Api, Asked, Refusal};
+use crate::auth::Principal;
+use crate::routes::calls::Place;
+use crate::routes::calls::state::{Known, id_of, look, look_until, may_see};
+
+/// How long a look at a call of another process waits for its end.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// `GET /api/calls/{id}/events`
+pub(super) async fn follow(api: Api, asked: Asked) -> Answer {
+    let id = id_of(&asked)?;
+    let position = match last_event_id(&asked)? {
+        None => Position::default(),
+        Some(text) => text.parse().map_err(|()| {
+            Refusal::usage("`Last-Event-ID` is the id of an event of this call, a number")
+        })?,
+    };
+    let who = asked.principal;
+    let known = look(&api, &who, &id).await?;
+    let place = enter(&api, &who).await?;
+    let events = match &known {
+        // Whose call it is was looked at; a call cannot change hands.
+        Known::State(CallState::Running(_)) => api.crib().registry().events(&id, position.seq()),
+        _ => None,
+    };
+    let events = events.or_else(|| {
+        let may_see = |caller: &_| may_see(&who, caller);
+        api.0.hub.recent.events(&id, may_see)
+    });
+    let source = match events {
+        Some(events) => Source::Frames(CallFrames::new(events, position)),
+        None => Source::End { known },
+    };
+    let following = Following {
+        api,
+        who,
+        id,
+        position,
+        source,
+        _place: place,
+    };
+    Ok(sse::response(stream::unfold(following, Following::next)))
+}
+
+struct Following {
+    api: Api,
+    who: Principal,
+    id: CallId,
+    position: Position,
+    source: Source,
+    _place: Place,
+}
+
+enum Source {
+    /// Its events.
+    Frames(CallFrames),
+    /// Its end, which is all that is known of it here or will be.
+    End {
+        known: Known,
+    },
+    /// The event `finished`, after a gap.
+    Finished(Value),
+    Over,
+}
+
+impl Following {
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        match &mut self.source {
+            Source::Frames(frames) => {
+                let stopping = self.api.stopping().clone();
+                match Next::of(frames.next(), Some(&stopping)).await {
+                    Next::Event(Some(frame)) => Some((frame, self)),
+                    Next::Silence => Some((sse::heartbeat(), self)),
+                    Next::Event(None) | Next::Stop => None,
+                }
+            }
+            Source::End { known } => {
+                if known.runs() {
+                    let deadline = Instant::now() + LOOK;
+                    let looked = look_until(&self.api, &self.who, &self.id, deadline).await;
+                    // Whatever keeps it from being looked at ends the stream; who asks again is told.
+                    *known = looked.ok()?;
+                    if self.api.stopping().is_cancelled() {
+                        return None;
+                    }
+                    if known.runs() {
+                        return Some((sse::heartbeat(), self));
+                    }
+                }
+                let seq = self.position.seq() + 2;
+                let finished = finished(known, &self.id, seq)?;
+                let gap = json!({"event": "gap", "callId": self.id});
+                self.position = Position::after(seq - 1);
+                self.source = Source::Finished(finished);
+                Some((sse::frame(self.position, "gap", &gap), self))
+            }
+            Source::Finished(finished) => {
+                let seq = self.position.seq() + 1;
+                let frame = sse::frame(seq, "finished", finished);
+                self.source = Source::Over;
+                Some((frame, self))
+            }
+            Source::Over => None,
+        }
+    }
+}
+
+/// The last event of a call that is over, made of what is known about it; none if nobody knows how it ended.
+fn finished(known: &Known, id: &CallId, seq: u64) -> Option<Value> {
+    let (time, ok, code): (Timestamp, bool, Option<&str>) = match known {
+        Known::Record(record) => (
+            record.end_time,
+            record.ok,
+            record.code.map(|code| code.as_str()),
+        ),
+        Known::State(CallState::Done(_, outcome)) => (
+            outcome.timing.ended_at,
+            outcome.is_ok(),
+            outcome.error().map(|error| error.code().as_str()),
+        ),
+        Known::State(_) => return None,
+    };
+    let mut event = json!({"seq": seq, "callId": id, "time": time, "event": "finished", "ok": ok});
+    if let Some(code) = code {
+        event["code"] = code.into();
+    }
+    Some(event)
+}

@@ -1,0 +1,199 @@
+//! What `openapi.json` says, ready to hold answers against.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+/// Every operation of the document.
+pub(super) struct Documented {
+    document: Value,
+    pub(super) operations: Vec<Operation>,
+    validators: Mutex<HashMap<(usize, String, String), Option<Arc<Validator>>>>,
+}
+
+/// One operation.
+pub(super) struct Operation {
+    /// In capitals.
+    pub(super) method: String,
+    pub(super) path: String,
+    /// The description in the document.
+    pub(super) doc: Value,
+}
+
+impl Operation {
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+}
+
+/// Where a path leads.
+pub(super) enum Found {
+    /// To an operation, by its number.
+    Operation(usize),
+    /// To a path that has no such method.
+    OtherMethod,
+    /// To nothing.
+    Nothing,
+}
+
+impl Documented {
+    pub(super) fn new(document: Value) -> Self {
+        let mut operations = Vec::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for method in ["get", "put", "post", "patch", "delete"] {
+                if let Some(doc) = item.get(method) {
+                    operations.push(Operation {
+                        method: method.to_uppercase(),
+                        path: path.clone(),
+                        doc: doc.clone(),
+                    });
+                }
+            }
+        }
+        Documented {
+            document,
+            operations,
+            validators: Mutex::default(),
+        }
+    }
+
+    /// What a reference stands for; anything else is itself.
+    pub(super) fn resolve<'a>(&'a self, mut schema: &'a Value) -> &'a Value {
+        while let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+            let pointer = target.strip_prefix('#').unwrap();
+            schema = self.document.pointer(pointer).unwrap();
+        }
+        schema
+    }
+
+    /// The operation of a raw path, found by reading both segment by segment. `HEAD` is like `GET`.
+    pub(super) fn find(&self, method: &str, path: &str) -> Found {
+        let method = if method == "HEAD" { "GET" } else { method };
+        let matching = |operation: &&(usize, &Operation)| fits(&operation.1.path, path);
+        let all: Vec<(usize, &Operation)> = self.operations.iter().enumerate().collect();
+        let mut fitting: Vec<&(usize, &Operation)> = all.iter().filter(matching).collect();
+        // `/tools/search` before `/tools/{…}`.
+        let fewest = fitting
+            .iter()
+            .map(|(_, o)| o.path.matches('{').count())
+            .min();
+        fitting.retain(|(_, o)| Some(o.path.matches('{').count()) == fewest);
+        match fitting.iter().find(|(_, o)| o.method == method) {
+            Some((number, _)) => Found::Operation(*number),
+            None if fitting.is_empty() => Found::Nothing,
+            None => Found::OtherMethod,
+        }
+    }
+
+    /// What is wrong with an answer, if anything is.
+    pub(super) fn check(
+        &self,
+        operation: usize,
+        status: u16,
+        content: Option<&str>,
+        body: &[u8],
+    ) -> Result<(), String> {
+        let doc = &self.operations[operation].doc;
+        let answer = match doc["responses"].get(status.to_string()) {
+            Some(answer) => self.resolve(answer),
+            None => return Err(format!("the status {status} is not documented")),
+        };
+        let contents = answer.get("content").and_then(Value::as_object);
+        let essence = content.map(|content| content.split(';').next().unwrap().trim());
+        let (Some(contents), Some(essence)) = (contents, essence) else {
+            return match (contents, essence, body.is_empty()) {
+                (None, None, true) => Ok(()),
+                (None, ..) => Err("a body where none is documented".to_owned()),
+                (Some(_), ..) => Err("no content type".to_owned()),
+            };
+        };
+        let Some(documented) = contents.get(essence) else {
+            return Err(format!("the content type {essence} is not documented"));
+        };
+        if essence != "application/json" {
+            return Ok(());
+        }
+        let value: Value = serde_json::from_slice(body)
+            .map_err(|error| format!("the body is no JSON: {error}"))?;
+        let Some(schema) = documented.get("schema") else {
+            return Err("a body in JSON without a schema".to_owned());
+        };
+        let key = (operation, status.to_string(), essence.to_owned());
+        let validator = {
+            let mut validators = self.validators.lock().unwrap();
+            let made = validators.entry(key).or_insert_with(|| {
+                let mut root = schema.clone();
+                if let Some(root) = root.as_object_mut() {
+                    root.insert("components".to_owned(), self.document["components"].clone());
+                }
+                // Most refusals share one schema; it is compiled for each of them, once.
+                Some(Arc::new(jsonschema::validator_for(&root).unwrap()))
+            });
+            made.clone()
+        };
+        match validator
+            .as_ref()
+            .and_then(|validator| validator.iter_errors(&value).next())
+        {
+            None => Ok(()),
+            Some(error) => Err(format!(
+                "the body does not fit its schema: {error} at `{}`",
+                error.instance_path()
+            )),
+        }
+    }
+
+    /// Whether an answer is the error of every route.
+    pub(super) fn check_error(body: &[u8], status: u16) -> Result<(), String> {
+        let value: Value = serde_json::from_slice(body)
+            .map_err(|error| format!("the body is no JSON: {error}"))?;
+        let code = value["error"]["code"].as_str().unwrap_or_default();
+        let known = toolcrib::ErrorCode::from_wire(code);
+        match (
+            value["ok"] == json!(false),
+            known,
+            value["error"]["message"].as_str(),
+        ) {
+            (true, Some(code), Some(_)) if code.http_status() == status => Ok(()),
+            _ => Err(format!("not the error of a {status}: {value}")),
+        }
+    }
+}
+
+/// Whether a raw path is one of a template, by the rules of the server: what cannot be read fits nothing.
+fn fits(template: &str, path: &str) -> bool {
+    let (mut known, mut given) = (template.split('/'), path.split('/'));
+    loop {
+        match (known.next(), given.next()) {
+            (None, None) => return true,
+            (Some(known), Some(given)) => match decoded(given) {
+                Some(given) if known.starts_with('{') && !given.is_empty() => {}
+                Some(given) if known == given => {}
+                _ => return false,
+            },
+            _ => return false,
+        }
+    }
+}
+
+fn decoded(segment: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = segment.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next()?, rest.next()?];
+        let digits = std::str::from_utf8(&digits).ok()?;
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    let bad = text.contains(['/', '\0']) || text == "." || text == "..";
+    (!bad).then_some(text)
+}

@@ -1,0 +1,161 @@
+//! What exists on the server: the few bundles, tools and names that requests are about, and what answers have told.
+//!
+//! Names come from small sets, so that requests meet what others made and the store stays small. No tool here starts a program: those
+//! have their own tests, and would make this one a test of the sandbox's speed.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::random::Random;
+
+/// How many texts are kept of what answers tell, per name.
+const KEPT: usize = 32;
+const BUNDLES: usize = 12;
+
+pub(super) struct Known {
+    pub(super) operator: String,
+    pub(super) client: String,
+    pub(super) slugs: Vec<String>,
+    pub(super) archives: Vec<Vec<u8>>,
+    learnt: HashMap<String, Vec<String>>,
+}
+
+impl Known {
+    pub(super) fn new(operator: &str, client: String) -> Self {
+        Known {
+            operator: operator.to_owned(),
+            client,
+            slugs: [
+                "read-file",
+                "list-directory",
+                "weather",
+                "echo",
+                "天気",
+                "delete-file",
+                "write-file",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            archives: vec![b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec()],
+            learnt: HashMap::new(),
+        }
+    }
+
+    /// The ids of the bundles that requests make.
+    pub(super) fn bundle_id(number: usize) -> String {
+        format!("01990000-0000-7000-8000-{number:012x}")
+    }
+
+    pub(super) fn bundle(&self, random: &mut Random) -> String {
+        match random.below(8) {
+            0 => "core".to_owned(),
+            1 => "weather-kit".to_owned(),
+            _ => Known::bundle_id(random.below(BUNDLES)),
+        }
+    }
+
+    pub(super) fn call_id(&self, random: &mut Random) -> String {
+        format!("call-{}", random.below(200))
+    }
+
+    pub(super) fn id_of(&self, topic: &str, random: &mut Random) -> String {
+        match topic {
+            "calls" if !random.once_in(3) => self.call_id(random),
+            "calls" => self.learnt("callId", random),
+            _ => self.learnt(&format!("{topic}/id"), random),
+        }
+    }
+
+    pub(super) fn tool(&self, random: &mut Random) -> String {
+        let tools = [
+            "read_file",
+            "list_directory",
+            "+read-file",
+            "core/read-file@v1",
+            "find_tools",
+            "delete_file",
+            "write_file",
+            "weather",
+            "echo",
+        ];
+        (*random.pick(&tools)).to_owned()
+    }
+
+    pub(super) fn arguments(&self, random: &mut Random) -> Value {
+        let all = [
+            json!({}),
+            json!({"path": "."}),
+            json!({"path": "a.txt"}),
+            json!({"path": "a.txt", "content": "x"}),
+            json!({"path": "new/b.txt", "content": "x", "createDirs": true}),
+            json!({"path": "../x"}),
+            json!({"query": "read"}),
+            json!({"city": "Paris"}),
+        ];
+        random.pick(&all).clone()
+    }
+
+    pub(super) fn word(&self, random: &mut Random) -> String {
+        let words = [
+            "x",
+            "weather",
+            "read",
+            "a b",
+            "天気",
+            "v1",
+            "docs/*",
+            "2026-01-01T00:00:00Z",
+            "https://example.com/",
+            "\u{202e}x",
+            "assistant",
+        ];
+        (*random.pick(&words)).to_owned()
+    }
+
+    /// Something that an answer told under this name.
+    pub(super) fn learnt(&self, name: &str, random: &mut Random) -> String {
+        match self.learnt.get(name) {
+            Some(all) => random.pick(all).clone(),
+            None => "01990000-0000-7000-8000-ffffffffffff".to_owned(),
+        }
+    }
+
+    /// Takes in what an answer tells.
+    pub(super) fn learn(&mut self, topic: &str, value: &Value, random: &mut Random) {
+        match value {
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    match (name.as_str(), field) {
+                        ("id", Value::String(text)) => {
+                            self.keep(format!("{topic}/id"), text, random)
+                        }
+                        ("callId" | "stepId", Value::String(text)) => {
+                            self.keep("callId".to_owned(), text, random)
+                        }
+                        ("argsDigest" | "nextPageToken", Value::String(text)) => {
+                            self.keep(name.clone(), text, random)
+                        }
+                        _ => self.learn(topic, field, random),
+                    }
+                }
+            }
+            Value::Array(items) => items
+                .iter()
+                .take(3)
+                .for_each(|item| self.learn(topic, item, random)),
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, name: String, text: &str, random: &mut Random) {
+        let all = self.learnt.entry(name).or_default();
+        if all.iter().any(|known| known == text) {
+            return;
+        }
+        match all.len() < KEPT {
+            true => all.push(text.to_owned()),
+            false => all[random.below(KEPT)] = text.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Traces, as a collector gets them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use toolcrib::{CallId, CallRequest};
+use toolcrib_server::api::{Peer, RequestId};
+use toolcrib_server::auth::Principal;
+use toolcrib_server::observe::{AccessLog, Observer, ObserverOptions, Telemetry};
+
+use crate::collector::{Collector, Mood, attribute};
+use crate::harness::Scene;
+use crate::observe::greet;
+
+fn observer(endpoint: &str) -> Observer {
+    Observer::new(ObserverOptions {
+        access_log: AccessLog::Off,
+        telemetry: Some(Telemetry::new(endpoint, "the crib").unwrap()),
+        ..ObserverOptions::default()
+    })
+}
+
+fn scene(endpoint: &str) -> (Scene, Observer) {
+    let observer = observer(endpoint);
+    let scene = Scene::observed(|options| options, observer.clone());
+    scene.crib.registry().register(greet()).unwrap();
+    (scene, observer)
+}
+
+async fn flush(observer: &Observer, within: Duration) {
+    let observer = observer.clone();
+    tokio::task::spawn_blocking(move || observer.flush(within))
+        .await
+        .unwrap();
+}
+
+/// A request as the kernel watches it, which makes one call.
+async fn request_with_call(scene: &Scene, observer: &Observer, traceparent: Option<&str>) {
+    let mut request = http::Request::post("/tools/invoke?token=hush");
+    if let Some(traceparent) = traceparent {
+        request = request.header("traceparent", traceparent);
+    }
+    let (parts, ()) = request.body(()).unwrap().into_parts();
+    let mut watch = observer.begin(&parts, &Peer::Local, &RequestId("r-1".to_owned()));
+    watch.routed("health", &Principal::Client("ci".to_owned()));
+    let id = CallId::generate();
+    watch.call(&id);
+    let call = CallRequest::new("greet").arg("name", "hush");
+    scene.crib.registry().execute(call.call_id(id)).await;
+    watch.done(200, 5);
+}
+
+fn span<'a>(spans: &'a [Value], name: &str) -> &'a Value {
+    spans.iter().find(|span| span["name"] == name).unwrap()
+}
+
+#[tokio::test]
+async fn a_call_is_a_span_within_its_request_which_is_within_the_clients() {
+    let collector = Collector::start([]);
+    let (scene, observer) = scene(&collector.endpoint());
+    let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    request_with_call(&scene, &observer, Some(given)).await;
+    flush(&observer, Duration::from_secs(10)).await;
+    let spans = collector.spans(2);
+    let (request, call) = (span(&spans, "POST /api/health"), span(&spans, "call greet"));
+    assert_eq!(request["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!(request["parentSpanId"], "00f067aa0ba902b7");
+    assert_eq!((&request["kind"], &call["kind"]), (&json!(2), &json!(1)));
+    assert_eq!(call["traceId"], request["traceId"]);
+    assert_eq!(call["parentSpanId"], request["spanId"]);
+    for (key, value) in [
+        ("http.request.method", "POST"),
+        ("http.response.status_code", "200"),
+        ("toolcrib.request.id", "r-1"),
+        ("toolcrib.principal", "client"),
+    ] {
+        assert_eq!(attribute(request, key).as_deref(), Some(value), "{key}");
+    }
+    for (key, value) in [("toolcrib.tool", "greet"), ("toolcrib.code", "OK")] {
+        assert_eq!(attribute(call, key).as_deref(), Some(value), "{key}");
+    }
+    for key in [
+        "toolcrib.call.id",
+        "toolcrib.queue_ms",
+        "toolcrib.execution_ms",
+        "toolcrib.bundle",
+    ] {
+        assert!(attribute(call, key).is_some(), "{key}");
+    }
+    let service = &collector.requests(1)[0]["resourceSpans"][0]["resource"]["attributes"][0];
+    assert_eq!(service["value"]["stringValue"], "the crib");
+    let all = Value::from(collector.requests(1)).to_string();
+    assert!(
+        !all.contains("hush"),
+        "neither a query nor an argument: {all}"
+    );
+}
+
+#[tokio::test]
+async fn who_began_the_trace_decides_whether_it_is_sent() {
+    let collector = Collector::start([]);
+    let (scene, observer) = scene(&collector.endpoint());
+    let not_sampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
+    request_with_call(&scene, &observer, Some(not_sampled)).await;
+    request_with_call(&scene, &observer, Some("nonsense")).await;
+    flush(&observer, Duration::from_secs(10)).await;
+    let spans = collector.spans(2);
+    assert_eq!(spans.len(), 2, "{spans:?}");
+    assert_ne!(spans[0]["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
+}
+
+#[tokio::test]
+async fn a_refused_call_is_a_failed_span_with_its_code() {
+    let collector = Collector::start([]);
+    let (scene, observer) = scene(&collector.endpoint());
+    scene
+        .crib
+        .registry()
+        .execute(CallRequest::new("hush"))
+        .await;
+    flush(&observer, Duration::from_secs(10)).await;
+    let spans = collector.spans(1);
+    assert_eq!(spans[0]["status"]["code"], 2);
+    assert_eq!(
+        attribute(&spans[0], "toolcrib.code").unwrap(),
+        "TOOL_NOT_FOUND"
+    );
+    assert_eq!(
+        spans[0]["name"], "call unknown",
+        "what was asked for is the caller's text"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_says_which_trace_it_is_part_of() {
+    let collector = Collector::start([]);
+    let (scene, observer) = scene(&collector.endpoint());
+    let response = scene
+        .as_nobody()
+        .raw(http::Method::GET, "/api/health", "", None)
+        .await;
+    let trace = response.headers()["traceresponse"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    flush(&observer, Duration::from_secs(10)).await;
+    let span = &collector.spans(1)[0];
+    let (trace_id, span_id) = (
+        span["traceId"].as_str().unwrap(),
+        span["spanId"].as_str().unwrap(),
+    );
+    assert_eq!(trace, format!("00-{trace_id}-{span_id}-01"));
+}
+
+#[tokio::test]
+async fn a_collector_that_is_busy_is_asked_again() {
+    let busy = Mood::Says("503 Service Unavailable\r\nretry-after: 0");
+    let collector = Collector::start([busy, Mood::Says("429 Too Many Requests\r\nretry-after: 0")]);
+    let (scene, observer) = scene(&collector.endpoint());
+    request_with_call(&scene, &observer, None).await;
+    let tries = collector.requests(3);
+    assert!(tries.iter().all(|body| body == &tries[0]), "the same again");
+    flush(&observer, Duration::from_secs(10)).await;
+    let (_, metrics) = scene.as_operator().get("/api/metrics").await;
+    let metrics = metrics.as_str().unwrap();
+    assert!(
+        metrics.contains("\ntoolcrib_spans_sent_total 2\n"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("\ntoolcrib_spans_dropped_total 0\n"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("\ntoolcrib_span_exports_failed_total 2\n"),
+        "{metrics}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_collector_refuses_is_dropped_and_counted() {
+    let collector = Collector::start([Mood::Says("400 Bad Request")]);
+    let (scene, observer) = scene(&collector.endpoint());
+    request_with_call(&scene, &observer, None).await;
+    flush(&observer, Duration::from_secs(10)).await;
+    let (_, metrics) = scene.as_operator().get("/api/metrics").await;
+    assert!(
+        metrics
+            .as_str()
+            .unwrap()
+            .contains("\ntoolcrib_spans_dropped_total 2\n")
+    );
+}
+
+#[tokio::test]
+async fn a_silent_or_dead_collector_holds_up_nobody_and_the_end_is_in_time() {
+    let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = format!("http://{}", dead.local_addr().unwrap());
+    drop(dead);
+    let silent = Collector::start([Mood::Silent; 100]);
+    for endpoint in [nobody, silent.endpoint()] {
+        let (scene, observer) = scene(&endpoint);
+        let began = Instant::now();
+        for _ in 0..50 {
+            request_with_call(&scene, &observer, None).await;
+        }
+        assert!(began.elapsed() < Duration::from_secs(5));
+        let began = Instant::now();
+        flush(&observer, Duration::from_millis(300)).await;
+        assert!(
+            began.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            began.elapsed()
+        );
+    }
+}
+
+#[test]
+fn an_endpoint_is_the_address_of_a_collector() {
+    for bad in [
+        "",
+        "localhost:4318",
+        "ftp://collector.test",
+        "http://u:p@collector.test",
+        "http://collector.test?key=1",
+    ] {
+        assert!(Telemetry::new(bad, "crib").is_err(), "{bad}");
+    }
+    assert!(Telemetry::new("https://collector.test/otlp/", "crib").is_ok());
+}
