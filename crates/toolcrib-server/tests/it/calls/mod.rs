@@ -3,6 +3,7 @@
 mod fairness;
 mod hub;
 mod invoke;
+mod sockets;
 mod state;
 mod streams;
 
