@@ -34,6 +34,8 @@ const SEED: u64 = 20_261_116;
 const REQUESTS: u64 = 100_000;
 /// Requests at the same time.
 const WORKERS: u64 = 4;
+/// After how many requests the state is put in order.
+const TEND: u64 = 500;
 /// How long a stream is read that has nothing to say.
 const STREAM: Duration = Duration::from_millis(10);
 
@@ -121,7 +123,7 @@ impl Fuzz {
         };
         let prepare =
             |_: &Path, work: &Path| std::fs::write(work.join("a.txt"), "precious").unwrap();
-        let wait = Some(Duration::from_millis(20));
+        let wait = Some(Duration::from_millis(200));
         let scene = Scene::prepared(directory.unwrap(), prepare, |options| {
             options.approvals(Approvals::Queue { wait })
         });
@@ -142,7 +144,46 @@ impl Fuzz {
         }
     }
 
+    /// Sees to it that there is something to ask about, and not too much: bundles that are switched on, questions that wait.
+    async fn tend(&self, request: u64) {
+        let operator = self.scene.as_operator();
+        for number in 0..known::BUNDLES {
+            let id = Known::bundle_id(number);
+            let slug = format!("kit-{number}");
+            let _ = operator
+                .post_nothing(&format!("/api/bundles/{id}/restore"))
+                .await;
+            let body = json!({"slug": slug, "displayName": slug, "description": "a kit", "isEnabled": true});
+            let _ = operator.put(&format!("/tools/bundles/{id}"), body).await;
+            let _ = operator
+                .patch(&format!("/tools/bundles/{id}"), json!({"isEnabled": true}))
+                .await;
+        }
+        let (_, page) = operator.get("/api/grants?pageSize=500").await;
+        for grant in page["grants"].as_array().into_iter().flatten().skip(20) {
+            let id = grant["id"].as_str().unwrap();
+            let _ = operator.delete(&format!("/api/grants/{id}")).await;
+        }
+        std::fs::write(self.scene.work().join("a.txt"), "precious").unwrap();
+        let asking = self.scene.as_operator().header("prefer", "respond-async");
+        for number in 0..2 {
+            let name = format!("{request}-{number}.txt");
+            std::fs::write(self.scene.work().join(&name), "x").unwrap();
+            let body = json!({"tool": "delete_file", "args": {"path": name}, "callId": format!("call-{}", (request / TEND + number) % 200)});
+            let _ = asking.post("/api/calls", body).await;
+        }
+        let (_, page) = operator.get("/api/approvals?status=pending").await;
+        let mut random = Random::of(self.seed, request);
+        self.known
+            .lock()
+            .unwrap()
+            .learn("approvals", &page, &mut random);
+    }
+
     async fn one(&self, request: u64) {
+        if request.is_multiple_of(TEND) {
+            self.tend(request).await;
+        }
         let mut random = Random::of(self.seed, request);
         let sent = {
             let known = self.known.lock().unwrap();
@@ -171,13 +212,14 @@ impl Fuzz {
                 self.failure(request, &sent, "no answer within a minute")
             );
         };
-        let checked = self.check(&sent, answer, &mut random).await;
         let took = begun.elapsed();
-        let mut tally = self.tally.lock().unwrap();
-        let name = match self.documented.find(&sent.method, &sent.path) {
+        let found = self.documented.find(&sent.method, &sent.path);
+        let name = match found {
             Found::Operation(number) => self.documented.operations[number].name(),
             Found::OtherMethod | Found::Nothing => "nothing".to_owned(),
         };
+        let checked = self.check(&sent, found, answer, &mut random).await;
+        let mut tally = self.tally.lock().unwrap();
         if took > tally.slowest.0 {
             tally.slowest = (took, sent.as_curl());
         }
@@ -210,6 +252,7 @@ impl Fuzz {
     async fn check(
         &self,
         sent: &Sent,
+        found: Found,
         answer: Response<Body>,
         random: &mut Random,
     ) -> Result<u16, String> {
@@ -230,7 +273,6 @@ impl Fuzz {
             }
         }
         let shown = || String::from_utf8_lossy(&body[..body.len().min(600)]).into_owned();
-        let found = self.documented.find(&sent.method, &sent.path);
         let Found::Operation(number) = found else {
             let allowed: &[u16] = match found {
                 Found::OtherMethod => &[400, 401, 403, 405],
