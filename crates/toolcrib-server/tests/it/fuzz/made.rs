@@ -176,7 +176,7 @@ impl Maker<'_> {
                 }
                 "argsDigest" => *field = known.digest_of(path, random).into(),
                 "callId" => *field = known.call_id(random).into(),
-                "tool" if !is_call => *field = known.call(random).0.into(),
+                "tool" if !is_call && random.once_in(5) => *field = known.call(random).0.into(),
                 "timeoutMs" | "approvalWaitMs" => *field = json!(1 + random.below(50)),
                 _ => {}
             }
@@ -217,7 +217,8 @@ impl Maker<'_> {
         if let Some(value) = schema.get("const") {
             return value.clone();
         }
-        for key in ["oneOf", "anyOf"] {
+        let is_whole = schema.get("properties").is_none();
+        for key in ["oneOf", "anyOf"].into_iter().filter(|_| is_whole) {
             if let Some(options) = schema.get(key).and_then(Value::as_array) {
                 let option = random.pick(options).clone();
                 return self.value(&option, name, depth, random);
@@ -251,9 +252,17 @@ impl Maker<'_> {
 
     fn object(&self, schema: &Value, depth: usize, random: &mut Random) -> Value {
         let mut object = Map::new();
-        let required = schema["required"].as_array();
-        let is_required =
-            |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+        // Some say by choices which of their properties they need.
+        let choice = schema["oneOf"]
+            .as_array()
+            .map(|choices| random.pick(choices));
+        let required: Vec<&Value> = [Some(schema), choice]
+            .into_iter()
+            .flatten()
+            .filter_map(|schema| schema["required"].as_array())
+            .flatten()
+            .collect();
+        let is_required = |name: &str| required.iter().any(|one| *one == name);
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             if is_required(name) || (depth > 0 && random.once_in(2)) {
                 let value = self.value(property, name, depth.saturating_sub(1), random);

@@ -45,6 +45,8 @@ struct Tally {
     by_status: BTreeMap<u16, u64>,
     /// How often each operation was carried out.
     done: BTreeMap<String, u64>,
+    /// With which statuses each operation was answered.
+    answers: BTreeMap<String, BTreeMap<u16, u64>>,
     unsendable: u64,
     /// The first failure of each kind, by the operation and the beginning of what is wrong.
     failures: BTreeMap<(String, String), String>,
@@ -228,6 +230,8 @@ impl Fuzz {
         match checked {
             Ok(status) => {
                 *tally.by_status.entry(status).or_default() += 1;
+                let answers = tally.answers.entry(name.clone()).or_default();
+                *answers.entry(status).or_default() += 1;
                 if status < 400 {
                     *tally.done.entry(name).or_default() += 1;
                 }
@@ -362,11 +366,8 @@ impl Fuzz {
         let mut times: Vec<_> = tally.time_by_operation.iter().collect();
         times.sort_by_key(|(_, (_, time))| std::cmp::Reverse(*time));
         for (name, (count, time)) in times {
-            println!(
-                "{time:>12?} in all, {:>9?} each, {count:>6} times, {:>6} done: {name}",
-                *time / u32::try_from(*count).unwrap(),
-                tally.done.get(name).unwrap_or(&0)
-            );
+            let each = *time / u32::try_from(*count).unwrap();
+            println!("{each:>12?} each: {name} {:?}", tally.answers.get(name));
         }
         println!(
             "the slowest took {:?}: {}",
