@@ -102,7 +102,9 @@ impl ToolFigures {
 /// What took too long for a connection to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
-    /// The head of a request, or what comes before it.
+    /// Agreeing on keys.
+    Handshake,
+    /// The head of a request.
     Header,
     /// Nothing was asked for.
     Idle,
@@ -110,7 +112,8 @@ pub enum Timeout {
     Write,
 }
 
-pub(super) const TIMEOUTS: [(Timeout, &str); 3] = [
+pub(super) const TIMEOUTS: [(Timeout, &str); 4] = [
+    (Timeout::Handshake, "handshake"),
     (Timeout::Header, "header"),
     (Timeout::Idle, "idle"),
     (Timeout::Write, "write"),
