@@ -143,6 +143,11 @@ impl Api {
         &self.0.routes
     }
 
+    /// Who looks on.
+    pub fn observer(&self) -> &Observer {
+        &self.0.observer
+    }
+
     /// The crib behind it.
     pub fn crib(&self) -> &Arc<Crib> {
         &self.0.crib

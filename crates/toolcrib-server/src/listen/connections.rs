@@ -24,6 +24,7 @@ const CHOSEN: usize = 64;
 #[derive(Debug)]
 pub(super) struct Connections {
     limits: Limits,
+    /// Counts them.
     observer: Observer,
     epoch: Instant,
     next: AtomicU64,
@@ -168,6 +169,9 @@ impl Connections {
                 && watch.order(Order::Drop)
             {
                 self.observer.timed_out(what);
+                if what == Timeout::Write && watch.has_stream() {
+                    self.observer.stream_dropped();
+                }
             }
         }
     }

@@ -126,6 +126,11 @@ impl Watch {
         self.agrees.load(Ordering::Relaxed)
     }
 
+    /// Whether an answer is, or was, a stream.
+    pub(super) fn has_stream(&self) -> bool {
+        self.streams.load(Ordering::Relaxed)
+    }
+
     /// Tells the connection what to do, and says whether that is news; an order is never taken back.
     pub(super) fn order(&self, order: Order) -> bool {
         let bits = match order {

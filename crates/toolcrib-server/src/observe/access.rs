@@ -14,6 +14,7 @@ use http::Method;
 use jiff::Timestamp;
 use serde_json::json;
 use toolcrib::CallId;
+use toolcrib::config::AccessLog;
 use toolcrib::secret::{Masker, SecretStore};
 
 use super::figures::Figures;
@@ -29,31 +30,6 @@ const BATCH_BYTES: usize = 64 * 1024;
 /// How much of a path, a request id or a method is logged.
 const MAX_PATH: usize = 2048;
 const MAX_WORD: usize = 200;
-
-/// How requests are logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AccessLog {
-    /// Not at all.
-    Off,
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON object for each request, always with the same keys.
-    Json,
-}
-
-impl std::str::FromStr for AccessLog {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "off" => Ok(AccessLog::Off),
-            "text" => Ok(AccessLog::Text),
-            "json" => Ok(AccessLog::Json),
-            _ => Err("the access log is `text`, `json` or `off`".to_owned()),
-        }
-    }
-}
 
 /// Where the access log goes; standard error by default.
 pub struct Sink(pub Box<dyn Write + Send>);

@@ -102,24 +102,21 @@ impl ToolFigures {
 /// What took too long for a connection to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
+    /// Agreeing on keys.
+    Handshake,
     /// The head of a request.
     Header,
-    /// The body of a request.
-    Body,
     /// Nothing was asked for.
     Idle,
     /// An answer was not taken.
     Write,
-    /// The handshake of TLS.
-    Handshake,
 }
 
-pub(super) const TIMEOUTS: [(Timeout, &str); 5] = [
+pub(super) const TIMEOUTS: [(Timeout, &str); 4] = [
+    (Timeout::Handshake, "handshake"),
     (Timeout::Header, "header"),
-    (Timeout::Body, "body"),
     (Timeout::Idle, "idle"),
     (Timeout::Write, "write"),
-    (Timeout::Handshake, "handshake"),
 ];
 
 /// How questions to people were answered.
@@ -290,6 +287,10 @@ impl Figures {
         }
     }
 
+    pub(super) fn stream_dropped(&self) {
+        self.streams_dropped.fetch_add(1, Relaxed);
+    }
+
     pub(super) fn connections_open(&self) -> u64 {
         self.connections.read()
     }
@@ -347,18 +348,13 @@ impl Drop for ConnectionOpen {
 
 /// A stream of events that is open for as long as this is kept.
 #[derive(Debug)]
-pub struct StreamOpen(Arc<Figures>);
+pub(super) struct StreamOpen(Arc<Figures>);
 
 impl StreamOpen {
     pub(super) fn new(figures: &Arc<Figures>) -> Self {
         figures.streams_opened.fetch_add(1, Relaxed);
         figures.streams.up();
         StreamOpen(Arc::clone(figures))
-    }
-
-    /// Its reader was too slow and is dropped.
-    pub fn dropped(self) {
-        self.0.streams_dropped.fetch_add(1, Relaxed);
     }
 }
 

@@ -23,8 +23,9 @@ use jiff::Timestamp;
 use toolcrib::Crib;
 use toolcrib::record::RecordSubscription;
 
-pub use access::{AccessLog, Sink};
-pub use figures::{ConnectionOpen, StreamOpen, Timeout};
+pub use access::Sink;
+pub use figures::{ConnectionOpen, Timeout};
+pub use toolcrib::config::AccessLog;
 pub use traces::Telemetry;
 pub use watch::{CallNote, Watch};
 
@@ -133,9 +134,9 @@ impl Observer {
         self.0.figures.timed_out(what);
     }
 
-    /// A stream of events begins; it is open for as long as what this returns is kept.
-    pub fn stream(&self) -> StreamOpen {
-        StreamOpen::new(&self.0.figures)
+    /// A stream of events ended because its reader was too slow.
+    pub fn stream_dropped(&self) {
+        self.0.figures.stream_dropped();
     }
 
     /// How many connections are open.

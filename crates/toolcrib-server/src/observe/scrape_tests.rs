@@ -157,7 +157,7 @@ fn the_text_is_what_prometheus_reads() {
     figures.ended(Some(health), None, Ended::Aborted, Duration::from_micros(1));
     let open = observer.connection();
     observer.timed_out(crate::observe::Timeout::Header);
-    observer.stream().dropped();
+    observer.stream_dropped();
     let store = StoreNow {
         bundles: 2,
         approvals_pending: Some(1),

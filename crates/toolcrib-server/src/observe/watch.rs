@@ -13,6 +13,7 @@ use toolcrib::CallId;
 
 use super::Shared;
 use super::access::Line;
+use super::figures::StreamOpen;
 use super::traces::{RequestSpan, SpanContext};
 use crate::api::{Body, Peer, RequestId};
 use crate::auth::Principal;
@@ -137,6 +138,10 @@ impl Watch {
             }
             Body::Stream(pieces) => Body::stream(Followed {
                 pieces,
+                _open: self
+                    .0
+                    .as_ref()
+                    .map(|it| StreamOpen::new(&it.shared.figures)),
                 watch: self,
             }),
         };
@@ -219,6 +224,7 @@ impl Watching {
 /// A stream that tells its watch how it ends.
 struct Followed {
     pieces: futures_util::stream::BoxStream<'static, Bytes>,
+    _open: Option<StreamOpen>,
     watch: Watch,
 }
 
