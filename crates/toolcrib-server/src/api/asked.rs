@@ -189,8 +189,10 @@ impl Query {
         let Some(text) = self.text(name) else {
             return Ok(None);
         };
+        // `parse` takes a sign.
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u64>() {
-            Ok(number) if (min..=max).contains(&number) => Ok(Some(number)),
+            Ok(number) if is_plain && (min..=max).contains(&number) => Ok(Some(number)),
             _ => Err(Refusal::usage(format!(
                 "`{name}` is a whole number from {min} to {max}"
             ))),

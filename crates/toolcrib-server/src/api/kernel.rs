@@ -191,3 +191,123 @@ fn request_id(headers: &HeaderMap) -> String {
         _ => uuid::Uuid::now_v7().to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::Mutex;
+
+    use http_body_util::{BodyExt as _, Full};
+    use toolcrib::config::Surroundings;
+    use toolcrib::{Crib, CribOptions};
+
+    use super::super::{ApiOptions, json_response};
+    use super::*;
+    use crate::api::Route;
+    use crate::auth::{Clients, Tokens};
+    use crate::routes::Routes;
+
+    static HELD: Mutex<u32> = Mutex::new(0);
+
+    /// An API whose handlers are these; each counts under a lock before it does what it does.
+    fn api(directory: &std::path::Path, routes: Vec<Route>) -> Api {
+        let home = directory.join("home");
+        let options = CribOptions::default()
+            .surroundings(Surroundings::new(
+                directory,
+                [("HOME", directory.to_str().unwrap())],
+            ))
+            .home(&home)
+            .workspace(directory);
+        let crib: Arc<Crib> = Arc::new(options.open().unwrap());
+        let token = Some("operator-token-of-the-tests".to_owned());
+        let tokens = Tokens::open(&home, token, Clients::of_home(&home)).unwrap();
+        Api::with_routes(crib, ApiOptions::new(tokens), Routes::of(routes))
+    }
+
+    async fn get(api: &Api, path: &str) -> (u16, serde_json::Value) {
+        let request = Request::get(path).header("x-request-id", "r1");
+        let request = request.body(Full::new(Bytes::new())).unwrap();
+        let response = api.answer(request, Peer::Local).await;
+        let status = response.status().as_u16();
+        assert_eq!(response.headers()["x-request-id"], "r1");
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_a_500_and_nothing_else_is_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let route = |path, handler| Route::new(Method::GET, path, Who::Anybody, handler);
+        let api = api(
+            directory.path(),
+            vec![
+                route("/at-once", |_, _| panic!("secret words")),
+                route("/later", |_, _| {
+                    async {
+                        tokio::task::yield_now().await;
+                        let mut held = HELD
+                            .lock()
+                            .unwrap_or_else(std::sync::PoisonError::into_inner);
+                        *held += 1;
+                        panic!("secret words")
+                    }
+                    .boxed()
+                }),
+                route("/fine", |_, _| {
+                    async {
+                        let held = HELD
+                            .lock()
+                            .unwrap_or_else(std::sync::PoisonError::into_inner);
+                        Ok(json_response(http::StatusCode::OK, &*held))
+                    }
+                    .boxed()
+                }),
+            ],
+        );
+        for path in ["/at-once", "/later", "/later"] {
+            let (status, body) = get(&api, path).await;
+            assert_eq!(status, 500);
+            assert_eq!(
+                body,
+                serde_json::json!({"ok": false, "error": {
+                    "code": "INTERNAL",
+                    "message": "a bug in the server; its log says more about the request `r1`",
+                }})
+            );
+        }
+        assert_eq!(get(&api, "/fine").await, (200, 2.into()));
+    }
+
+    #[tokio::test]
+    async fn a_fixed_segment_goes_before_a_value_and_a_dead_end_is_left_again() {
+        let directory = tempfile::tempdir().unwrap();
+        fn named(_: Api, asked: Asked) -> futures_util::future::BoxFuture<'static, Answer> {
+            async move { Ok(json_response(http::StatusCode::OK, &asked.path.0)) }.boxed()
+        }
+        let route = |path| Route::new(Method::GET, path, Who::Anybody, named);
+        let put = Route::new(Method::PUT, "/a/{one}", Who::Anybody, named);
+        let api = api(
+            directory.path(),
+            vec![
+                route("/a/b"),
+                route("/a/{one}/c"),
+                route("/a/b/{two}/d"),
+                route("/{x}/{y}/{z}/{w}"),
+                put,
+            ],
+        );
+        let nothing = serde_json::json!([]);
+        assert_eq!(get(&api, "/a/b").await.1, nothing);
+        assert_eq!(
+            get(&api, "/a/b/c").await.1,
+            serde_json::json!([["one", "b"]])
+        );
+        assert_eq!(
+            get(&api, "/a/b/%C3%A4/d").await.1,
+            serde_json::json!([["two", "ä"]])
+        );
+        let whole = serde_json::json!([["x", "a"], ["y", "b"], ["z", "c"], ["w", "e"]]);
+        assert_eq!(get(&api, "/a/b/c/e").await.1, whole);
+    }
+}

@@ -43,12 +43,14 @@ pub(super) async fn serve<S>(
         None => exchange(watched, peer, &watch, api).await,
         Some(tls) => {
             // What it sends to agree on keys counts as the head of its first request.
+            watch.agrees(true);
             let mut agreeing = pin!(tls.accept(watched));
             let agreed = std::future::poll_fn(|cx| match watch.ordered(cx) {
                 Order::Serve => agreeing.as_mut().poll(cx).map(Result::ok),
                 Order::Finish | Order::Drop => Poll::Ready(None),
             });
             if let Some(stream) = agreed.await {
+                watch.agrees(false);
                 exchange(stream, peer, &watch, api).await;
             }
         }

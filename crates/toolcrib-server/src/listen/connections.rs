@@ -24,7 +24,6 @@ const CHOSEN: usize = 64;
 #[derive(Debug)]
 pub(super) struct Connections {
     limits: Limits,
-    /// Counts them.
     observer: Observer,
     epoch: Instant,
     next: AtomicU64,
@@ -41,7 +40,6 @@ struct Open {
 }
 
 /// A connection's place. Gives it back.
-#[derive(Debug)]
 pub(super) struct Place {
     connections: Arc<Connections>,
     id: u64,
@@ -91,6 +89,7 @@ impl Connections {
     pub(super) fn place(self: &Arc<Self>) -> Option<Place> {
         let mut open = self.open();
         if open.all.len() >= self.limits.max_connections {
+            // Either it or another one.
             self.observer.evicted();
             open.make_room(self.epoch.elapsed())?;
         }
@@ -165,12 +164,11 @@ impl Connections {
     fn look(&self) {
         let now = self.epoch.elapsed();
         for watch in self.open().all.values() {
-            let Some(late) = self.limits.is_over(watch, now) else {
-                continue;
-            };
-            if watch.order(Order::Drop) {
-                self.observer.timed_out(late);
-                if late == Timeout::Write && watch.has_stream() {
+            if let Some(what) = self.limits.overrun(watch, now)
+                && watch.order(Order::Drop)
+            {
+                self.observer.timed_out(what);
+                if what == Timeout::Write && watch.has_stream() {
                     self.observer.stream_dropped();
                 }
             }
@@ -179,16 +177,21 @@ impl Connections {
 }
 
 impl Limits {
-    /// What takes a connection too long, if anything does.
-    fn is_over(&self, watch: &Watch, now: Duration) -> Option<Timeout> {
-        let (what, since, limit) = match (watch.stalled(), watch.state()) {
-            (Some(since), _) => (Timeout::Write, since, self.write),
-            (None, (Phase::Fresh | Phase::Head, since)) => (Timeout::Header, since, self.head),
-            (None, (Phase::Idle, since)) => (Timeout::Idle, since, self.idle),
+    /// What takes a connection too long.
+    fn overrun(&self, watch: &Watch, now: Duration) -> Option<Timeout> {
+        let is_over = |since, limit| now.saturating_sub(since) > limit;
+        if let Some(since) = watch.stalled() {
+            return is_over(since, self.write).then_some(Timeout::Write);
+        }
+        let (phase, since) = watch.state();
+        let (limit, what) = match phase {
+            Phase::Fresh | Phase::Head if watch.is_agreeing() => (self.head, Timeout::Handshake),
+            Phase::Fresh | Phase::Head => (self.head, Timeout::Header),
+            Phase::Idle => (self.idle, Timeout::Idle),
             // A call takes its time; it has limits of its own, and so has the body of a request.
-            (None, (Phase::Busy, _)) => return None,
+            Phase::Busy => return None,
         };
-        (now.saturating_sub(since) > limit).then_some(what)
+        is_over(since, limit).then_some(what)
     }
 }
 

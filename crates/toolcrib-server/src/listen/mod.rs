@@ -156,7 +156,7 @@ impl Server {
 
     /// Answers until it is told to stop, and then until everything has ended.
     pub async fn serve(self, api: Api, stopping: Stopping) {
-        let connections = Connections::new(self.limits, api.observer().clone());
+        let connections = Connections::new(self.limits, api.0.observer.clone());
         api.set_stage(Stage::Ready);
         let listening = async {
             let tcp = accept_tcp(self.tcp, self.tls, &connections, &api);

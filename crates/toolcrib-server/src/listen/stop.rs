@@ -15,6 +15,9 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long cancelled calls get to end: their programs are killed, and what they wrote is recorded.
 const LAST_CALLS: Duration = Duration::from_secs(5);
 
+/// How long logs and traces get to be written.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
 /// When and how to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Stopping {
@@ -47,6 +50,8 @@ pub(super) async fn stop(api: &Api, connections: &Connections, stopping: &Stoppi
     let _ = tokio::time::timeout(LAST_WORDS, connections.closed()).await;
     connections.close();
     api.crib().registry().recorded().await;
+    let observer = api.0.observer.clone();
+    let _ = tokio::task::spawn_blocking(move || observer.flush(LAST_LINES)).await;
 }
 
 fn cancel_calls(api: &Api) {

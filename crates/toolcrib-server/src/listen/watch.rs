@@ -55,6 +55,8 @@ pub(super) struct Watch {
     stalled: AtomicU64,
     /// Whether an answer is a stream, whose reader may stop reading.
     streams: AtomicBool,
+    /// Whether keys are being agreed on.
+    agrees: AtomicBool,
     order: AtomicU8,
     task: AtomicWaker,
 }
@@ -66,6 +68,7 @@ impl Watch {
             state: AtomicU64::new(0),
             stalled: AtomicU64::new(0),
             streams: AtomicBool::new(false),
+            agrees: AtomicBool::new(false),
             order: AtomicU8::new(0),
             task: AtomicWaker::new(),
         };
@@ -108,17 +111,27 @@ impl Watch {
         }
     }
 
-    /// Notes that the answer is a stream.
-    pub(super) fn streams(&self) {
-        self.streams.store(true, Ordering::Relaxed);
-    }
-
     /// Whether an answer is, or was, a stream.
     pub(super) fn has_stream(&self) -> bool {
         self.streams.load(Ordering::Relaxed)
     }
 
-    /// Tells the connection what to do; an order is never taken back. Says whether this one is news.
+    /// Notes that the answer is a stream.
+    pub(super) fn streams(&self) {
+        self.streams.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that keys are being agreed on, or no longer.
+    pub(super) fn agrees(&self, agrees: bool) {
+        self.agrees.store(agrees, Ordering::Relaxed);
+    }
+
+    /// Whether keys are being agreed on.
+    pub(super) fn is_agreeing(&self) -> bool {
+        self.agrees.load(Ordering::Relaxed)
+    }
+
+    /// Tells the connection what to do, and says whether that is news; an order is never taken back.
     pub(super) fn order(&self, order: Order) -> bool {
         let bits = match order {
             Order::Serve => 0,
@@ -160,7 +173,7 @@ impl Watch {
 
 /// A socket that tells its [`Watch`] what passes.
 #[derive(Debug)]
-pub(super) struct Watched<S> {
+pub(super) struct Watched<S: AsFd> {
     socket: S,
     watch: Arc<Watch>,
     is_small: bool,
@@ -185,7 +198,17 @@ impl<S: AsFd> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl<S: AsFd> Drop for Watched<S> {
+    fn drop(&mut self) {
+        if self.watch.stalled().is_some() {
+            // What the other end does not take is not kept for it: the kernel would go on offering it for minutes.
+            let now = Some(Duration::ZERO);
+            let _ = rustix::net::sockopt::set_socket_linger(&self.socket, now);
+        }
+    }
+}
+
+impl<S: AsyncRead + AsFd + Unpin> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

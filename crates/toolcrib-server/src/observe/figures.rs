@@ -102,15 +102,18 @@ impl ToolFigures {
 /// What took too long for a connection to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
-    /// The head of a request, or what comes before it.
+    /// The head of a request.
     Header,
     /// Nothing was asked for.
     Idle,
     /// An answer was not taken.
     Write,
+    /// The handshake of TLS.
+    Handshake,
 }
 
-pub(super) const TIMEOUTS: [(Timeout, &str); 3] = [
+pub(super) const TIMEOUTS: [(Timeout, &str); 4] = [
+    (Timeout::Handshake, "handshake"),
     (Timeout::Header, "header"),
     (Timeout::Idle, "idle"),
     (Timeout::Write, "write"),

@@ -16,6 +16,9 @@ pub mod stats;
 pub mod tools;
 mod work;
 
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use http::Method;
 
 use crate::api::{Found, PathTree, Refusal, Route};
@@ -24,6 +27,9 @@ use crate::api::{Found, PathTree, Refusal, Route};
 pub struct Routes {
     table: Vec<Route>,
     tree: PathTree,
+    /// What is said about them, made when it is first asked for.
+    openapi: OnceLock<Bytes>,
+    page: OnceLock<Bytes>,
 }
 
 impl Routes {
@@ -50,7 +56,24 @@ impl Routes {
 
     pub(crate) fn of(table: Vec<Route>) -> Self {
         let tree = PathTree::of(&table);
-        Routes { table, tree }
+        Routes {
+            table,
+            tree,
+            openapi: OnceLock::new(),
+            page: OnceLock::new(),
+        }
+    }
+
+    /// Their description, as JSON.
+    pub(crate) fn openapi(&self) -> Bytes {
+        let make = || serde_json::to_vec(&crate::openapi::document(self)).unwrap_or_default();
+        self.openapi.get_or_init(|| make().into()).clone()
+    }
+
+    /// Their description, as a page.
+    pub(crate) fn page(&self) -> Bytes {
+        let make = || crate::openapi::page(self);
+        self.page.get_or_init(|| make().into()).clone()
     }
 
     /// Every route, in the order of the documentation.

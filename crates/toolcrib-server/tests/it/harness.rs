@@ -42,7 +42,21 @@ impl Scene {
         observer: Observer,
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        Scene::made(directory, |_, _| {}, change, observer)
+        Scene::made(
+            directory,
+            |_, _| {},
+            change,
+            |options| ApiOptions {
+                observer,
+                ..options
+            },
+        )
+    }
+
+    /// With other options for the API.
+    pub(crate) fn with_api(change: impl FnOnce(ApiOptions) -> ApiOptions) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Scene::made(directory, |_, _| {}, |options| options, change)
     }
 
     /// In this directory, with files in the home and the workspace before anything is opened.
@@ -51,14 +65,14 @@ impl Scene {
         prepare: impl FnOnce(&Path, &Path),
         change: impl FnOnce(CribOptions) -> CribOptions,
     ) -> Self {
-        Scene::made(directory, prepare, change, Observer::default())
+        Scene::made(directory, prepare, change, |options| options)
     }
 
     fn made(
         directory: TempDir,
         prepare: impl FnOnce(&Path, &Path),
         change: impl FnOnce(CribOptions) -> CribOptions,
-        observer: Observer,
+        change_api: impl FnOnce(ApiOptions) -> ApiOptions,
     ) -> Self {
         let (home, work) = (directory.path().join("home"), directory.path().join("work"));
         std::fs::create_dir(&home).unwrap();
@@ -75,11 +89,7 @@ impl Scene {
         let crib = Arc::new(change(options).open().unwrap());
         let clients = Clients::of_home(&home);
         let tokens = Tokens::open(&home, Some(OPERATOR.to_owned()), clients).unwrap();
-        let options = ApiOptions {
-            observer,
-            ..ApiOptions::new(tokens)
-        };
-        let api = Api::new(Arc::clone(&crib), options);
+        let api = Api::new(Arc::clone(&crib), change_api(ApiOptions::new(tokens)));
         api.set_stage(Stage::Ready);
         Scene {
             api,
