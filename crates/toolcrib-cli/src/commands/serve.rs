@@ -4,6 +4,7 @@
 
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -12,7 +13,7 @@ use toolcrib::crib::{Approvals, OpenError};
 use toolcrib::{Crib, CribOptions, ErrorCode, ToolError};
 use toolcrib_server::auth::{Clients, Hosts, Tokens};
 use toolcrib_server::listen::{self, Limits, ListenOptions, Server, Stopping, Tls};
-use toolcrib_server::observe::{Observer, ObserverOptions, Telemetry};
+use toolcrib_server::observe::{Observer, ObserverOptions, Sink, Telemetry};
 use toolcrib_server::running::{RunningServer, Servers, settings_digest};
 use toolcrib_server::{Api, ApiOptions};
 
@@ -21,6 +22,9 @@ use crate::args::{Global, ServeArgs};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::signals::Stops;
+
+/// How long the access log and the collector of traces may take for what is left at the end.
+const FLUSH: Duration = Duration::from_secs(2);
 
 pub(super) fn serve(args: &ServeArgs, global: &Global, output: &Output) -> Done {
     listen::raise_open_files();
@@ -83,10 +87,11 @@ async fn run(
     let (hosts, origins) = (settings.hosts.clone(), settings.origins.clone());
     let hosts = Hosts::new(hosts, origins, server.address())
         .map_err(|error| CliError::usage(error.to_string()))?;
+    let observer = observer(settings, &crib)?;
     let options = ApiOptions {
         tokens,
         hosts,
-        observer: observer(settings, &crib)?,
+        observer: observer.clone(),
         max_body_bytes: settings.max_body_bytes,
         body_timeout: settings.body_timeout,
     };
@@ -124,7 +129,24 @@ async fn run(
         () = asked => {}
     }
     drop(announced);
+    // What happened is told to the end, by whoever is slow to listen not for long.
+    let _ = tokio::task::spawn_blocking(move || observer.flush(FLUSH)).await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The access log and traces, as the settings want them.
+fn observer(settings: &ServerSettings, crib: &Crib) -> Result<Observer, CliError> {
+    let telemetry = crib.config().telemetry();
+    let telemetry = telemetry
+        .endpoint
+        .map(|endpoint| Telemetry::new(&endpoint, &telemetry.service))
+        .transpose()
+        .map_err(CliError::usage)?;
+    Ok(Observer::new(ObserverOptions {
+        access_log: settings.access_log,
+        sink: Sink::default(),
+        telemetry,
+    }))
 }
 
 fn bind(args: &ServeArgs, settings: &ServerSettings) -> Result<Server, CliError> {
@@ -152,21 +174,6 @@ fn bind(args: &ServeArgs, settings: &ServerSettings) -> Result<Server, CliError>
         CliError::usage(error.to_string())
             .with_hint("`toolcrib serve --addr 127.0.0.1:0` takes a port that is free")
     })
-}
-
-/// What is logged, and where traces go.
-fn observer(settings: &ServerSettings, crib: &Crib) -> Result<Observer, CliError> {
-    let telemetry = crib.config().telemetry();
-    let telemetry = telemetry
-        .endpoint
-        .map(|endpoint| Telemetry::new(&endpoint, &telemetry.service))
-        .transpose()
-        .map_err(CliError::usage)?;
-    Ok(Observer::new(ObserverOptions {
-        access_log: settings.access_log,
-        telemetry,
-        ..ObserverOptions::default()
-    }))
 }
 
 /// Says where it listens and what to do next.

@@ -26,6 +26,7 @@ mod own_data;
 mod programs;
 mod prompt;
 mod readme;
+mod remote;
 mod rules;
 mod run;
 mod sandbox;

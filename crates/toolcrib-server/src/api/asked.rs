@@ -51,9 +51,10 @@ pub struct Asked {
 const CALLER: &str = "toolcrib-caller";
 
 impl Asked {
-    /// The body as a type; what does not fit is a 400 that says where.
+    /// The body, an object, as a type; what does not fit is a 400 that says where.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
-        Ok(read_typed(self.value()?)?)
+        // A list of values would be taken for a struct's fields in their order.
+        Ok(read_typed(Value::Object(self.object()?))?)
     }
 
     /// The body as a type, if there is one.

@@ -19,6 +19,9 @@ use super::request::Ask;
 const ATTEMPTS: u32 = 7;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
+/// Says that the command line calls, which has grants and ids of its own, and wants the text that people read.
+const CALLER: HeaderName = HeaderName::from_static("toolcrib-caller");
+
 /// What is asked for: the body of `POST /api/calls`.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -88,10 +91,7 @@ impl Client {
         let json = serde_json::to_value(body)
             .map_err(|error| ClientError::Usage(format!("no such call can be made: {error}")))?;
         let ask = Ask::post("/api/calls", &json)
-            .header(
-                HeaderName::from_static("toolcrib-caller"),
-                HeaderValue::from_static("cli"),
-            )
+            .header(CALLER, HeaderValue::from_static("cli"))
             // A call may wait for its place.
             .patience(None);
         let mut stream = CallStream {
@@ -106,7 +106,8 @@ impl Client {
             Ok(events) => {
                 let location = events.headers().get(http::header::LOCATION);
                 let id = location
-                    .and_then(|location| location.to_str().ok()?.rsplit('/').next())
+                    .and_then(|location| location.to_str().ok()?.strip_prefix("/api/calls/"))
+                    // Ids that servers make need no decoding; others are known here.
                     .and_then(|id| CallId::parse(id).ok());
                 stream.id = stream.id.or(id);
                 stream.from = From::Stream(events);
@@ -182,13 +183,16 @@ impl CallStream {
 
     fn take(&mut self, event: &ServerEvent) -> Result<(), ClientError> {
         if event.event == "outcome" {
-            let outcome = serde_json::from_str::<Value>(&event.data)
-                .map_err(|error| error.to_string())
-                .and_then(|value| outcome_of(&value))
-                .map_err(|why| {
-                    self.client
-                        .strange(format!("its outcome cannot be read: {why}"))
-                })?;
+            let value = serde_json::from_str::<Value>(&event.data).unwrap_or_default();
+            if value.get("metadata").is_none()
+                && let Some(refused) = ClientError::refused(500, &value)
+            {
+                return Err(refused);
+            }
+            let outcome = outcome_of(&value).map_err(|why| {
+                self.client
+                    .strange(format!("its outcome cannot be read: {why}"))
+            })?;
             self.from = From::Over;
             self.ready.push_back(Followed::Outcome(Box::new(outcome)));
             return Ok(());
@@ -252,7 +256,8 @@ impl CallStream {
             return Err(self.client.lost("before the server said which call it is"));
         };
         let path = format!("/api/calls/{}", Ask::encoded(id.as_str()));
-        let value = self.client.get(&path).await?;
+        let ask = Ask::get(path).header(CALLER, HeaderValue::from_static("cli"));
+        let value = self.client.json(ask).await?;
         // Where it stands, and its outcome.
         let outcome = value.get("outcome").unwrap_or(&value);
         let outcome = outcome_of(outcome).map_err(|why| {

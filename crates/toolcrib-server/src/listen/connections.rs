@@ -24,6 +24,7 @@ const CHOSEN: usize = 64;
 #[derive(Debug)]
 pub(super) struct Connections {
     limits: Limits,
+    /// Counts them.
     observer: Observer,
     epoch: Instant,
     next: AtomicU64,

@@ -111,11 +111,6 @@ impl Watch {
         }
     }
 
-    /// Whether an answer is, or was, a stream.
-    pub(super) fn has_stream(&self) -> bool {
-        self.streams.load(Ordering::Relaxed)
-    }
-
     /// Notes that the answer is a stream.
     pub(super) fn streams(&self) {
         self.streams.store(true, Ordering::Relaxed);
@@ -129,6 +124,11 @@ impl Watch {
     /// Whether keys are being agreed on.
     pub(super) fn is_agreeing(&self) -> bool {
         self.agrees.load(Ordering::Relaxed)
+    }
+
+    /// Whether an answer is, or was, a stream.
+    pub(super) fn has_stream(&self) -> bool {
+        self.streams.load(Ordering::Relaxed)
     }
 
     /// Tells the connection what to do, and says whether that is news; an order is never taken back.

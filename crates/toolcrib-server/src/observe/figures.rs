@@ -102,14 +102,14 @@ impl ToolFigures {
 /// What took too long for a connection to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
+    /// Agreeing on keys.
+    Handshake,
     /// The head of a request.
     Header,
     /// Nothing was asked for.
     Idle,
     /// An answer was not taken.
     Write,
-    /// The handshake of TLS.
-    Handshake,
 }
 
 pub(super) const TIMEOUTS: [(Timeout, &str); 4] = [

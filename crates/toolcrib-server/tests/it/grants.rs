@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::approvals::{asks, file, one_pending};
+use crate::approvals::{asks, file, one_pending, pending};
 use crate::harness::Scene;
 
 fn docs_grant() -> Value {
@@ -230,6 +230,7 @@ reason = "git is asked about"
         );
         call.cancel();
         call.outcome().await;
+        pending(&scene, 0).await;
     }
     // What a rule denies, no grant allows.
     let denied = asks(&scene, "shell", json!({"command": "git status; rm -rf /"}));

@@ -143,6 +143,11 @@ pub(crate) struct Asking<'a> {
 }
 
 impl Asking<'_> {
+    /// Its token.
+    pub(crate) fn token(&self) -> &str {
+        self.token.as_deref().unwrap()
+    }
+
     /// With a header more.
     pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.insert(name, value.parse().unwrap());

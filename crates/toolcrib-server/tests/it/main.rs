@@ -1,6 +1,9 @@
 //! The server by its routes, in this process: requests go to [`toolcrib_server::Api`] as they would come from a socket.
 
 mod approvals;
+mod archive;
+mod bundles;
+mod catalogue;
 mod client;
 mod collector;
 mod fuzz;
@@ -10,8 +13,11 @@ mod health;
 mod hosts;
 mod kernel;
 mod listen;
+mod lists;
 mod observe;
 mod strict_json;
 mod table;
 mod tokens;
+mod tools;
 mod traces;
+mod unicode;

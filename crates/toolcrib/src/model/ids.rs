@@ -26,7 +26,7 @@ macro_rules! uuid_id {
             pub fn parse(text: &str) -> Result<Self, NameError> {
                 match Uuid::try_parse(text) {
                     // Only the hyphenated form: one id, one spelling.
-                    Ok(id) if id.get_version_num() == 7 && text.len() == 36 => Ok($name(id)),
+                    Ok(id) if is_version_7(id) && text.len() == 36 => Ok($name(id)),
                     _ => Err(NameError::NotUuidV7 { what: $what }),
                 }
             }
@@ -64,6 +64,11 @@ macro_rules! uuid_id {
             }
         }
     };
+}
+
+/// Whether it is of version 7 and of the variant that has versions at all.
+fn is_version_7(id: Uuid) -> bool {
+    id.get_version_num() == 7 && id.get_variant() == uuid::Variant::RFC4122
 }
 
 uuid_id! {
@@ -169,6 +174,7 @@ mod tests {
             "x",
             "018faf50b7b67a019a05a22a6e0af101",
             "018faf50-b7b6-4a01-9a05-a22a6e0af101",
+            "018faf50-b7b6-7a01-ca05-a22a6e0af101",
         ] {
             assert!(ToolId::parse(bad).is_err(), "{bad}");
         }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib::model::text;
-use toolcrib::{CallRequest, Crib, ErrorCode, Outcome, Schema, ToolError, ToolSpec, WireName};
+use toolcrib::{
+    CallId, CallRequest, Crib, ErrorCode, Outcome, Schema, ToolError, ToolSpec, WireName,
+};
 use toolcrib_server::client::{Ask, CallBody, Client, ClientError};
 
 use super::print::{Known, print_outcome};
@@ -115,8 +117,11 @@ pub(super) fn run(args: &RunArgs, server: &Server, global: &Global, output: &Out
     let request = request(args, global, spec, output)?;
     let answerer = answerer(global, args.yes, args.wait_approval, output);
     let mut through = through(server.client.clone(), &request, args, &answerer);
-    // Another machine: a connection that is lost for a moment must not end the call.
-    through.body.cancel_on_disconnect = server.client.address().is_this_machine();
+    if !server.client.address().is_this_machine() {
+        // A connection that is lost for a moment must not end the call, and its outcome has to be there afterwards.
+        through.body.cancel_on_disconnect = false;
+        through.body.call_id.get_or_insert_with(CallId::generate);
+    }
     let questions = ServersQuestions::of(&server.client, server.runtime.handle());
     let job = Job {
         crib: None,

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use toolcrib::wire::{ResultShape, render};
-use toolcrib::{ErrorCode, EventKind, Outcome, ToolError};
+use toolcrib::{CallId, Caller, ErrorCode, EventKind, Outcome, ToolError};
 
 use super::asker::approver;
 use super::body::{self, Wanted};
@@ -218,7 +218,7 @@ fn spawn(api: &Api, wanted: Wanted, place: &Arc<Place>) -> Spawned {
     let handle = registry.execute_async_by(wanted.request, approver);
     let (id, events) = (handle.id().clone(), handle.events());
     let hub = &api.0.hub;
-    hub.recent.remember(id, caller, events.clone());
+    hub.recent.remember(id.clone(), caller, events.clone());
     let place = Arc::clone(place);
     let outcome = tokio::spawn(async move {
         let outcome = handle.outcome().await;
@@ -226,10 +226,15 @@ fn spawn(api: &Api, wanted: Wanted, place: &Arc<Place>) -> Spawned {
         registry.recorded().await;
         outcome
     });
-    Spawned { events, outcome }
+    Spawned {
+        id,
+        events,
+        outcome,
+    }
 }
 
 struct Spawned {
+    id: CallId,
     events: toolcrib::EventReader,
     outcome: JoinHandle<Outcome>,
 }
@@ -244,6 +249,7 @@ async fn in_background(api: &Api, who: &Principal, wanted: Wanted, shape: Result
     let Spawned {
         mut events,
         outcome,
+        ..
     } = spawn(api, wanted, &place);
     drop(place);
     // What is refused before it begins is refused at once: there is nothing to come back for.
@@ -263,11 +269,7 @@ async fn in_background(api: &Api, who: &Principal, wanted: Wanted, shape: Result
         &json!({"callId": id, "status": "running"}),
     );
     let headers = answer.headers_mut();
-    // Ids that callers choose are visible ASCII, of which a path takes not everything as it is.
-    let encoded: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
-    if let Ok(location) = HeaderValue::from_str(&format!("/api/calls/{encoded}")) {
-        headers.insert(header::LOCATION, location);
-    }
+    headers.extend(location(&id));
     headers.insert(
         "preference-applied",
         HeaderValue::from_static("respond-async"),
@@ -281,16 +283,43 @@ async fn streamed(api: &Api, who: &Principal, wanted: Wanted, shape: ResultShape
     let cancel = wanted.cancel_on_disconnect.then(CancellationToken::new);
     let mut wanted = wanted;
     wanted.request.cancel.clone_from(&cancel);
-    let Spawned { events, outcome } = spawn(api, wanted, &place);
+    let caller = wanted.request.caller.clone();
+    let Spawned {
+        id,
+        events,
+        outcome,
+    } = spawn(api, wanted, &place);
     let stream = CallStream {
         frames: CallFrames::new(events, Position::default()),
         outcome: Some(outcome),
         shape,
+        caller,
         is_over: false,
         _leaving: cancel.map(CancellationToken::drop_guard),
         _places: (place, stream_place),
     };
-    Ok(sse::response(stream::unfold(stream, CallStream::next)))
+    let mut answer = sse::response(stream::unfold(stream, CallStream::next));
+    // Whoever loses the connection before the first event knows where to look; and what to cancel.
+    answer.headers_mut().extend(location(id.as_str()));
+    Ok(answer)
+}
+
+/// Where a call is found. Ids that callers choose are visible ASCII, of which a path takes not everything as it is.
+fn location(id: &str) -> Option<(header::HeaderName, HeaderValue)> {
+    let encoded: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
+    let value = HeaderValue::from_str(&format!("/api/calls/{encoded}")).ok()?;
+    Some((header::LOCATION, value))
+}
+
+/// An outcome in a shape; for the command line with the text that it shows to people, where that is not the value itself.
+pub(super) fn told(outcome: &Outcome, shape: ResultShape, caller: &Caller) -> Value {
+    let mut told = render(outcome, shape);
+    if let (Caller::Cli, ResultShape::Tagged, Ok(output)) = (caller, shape, &outcome.result)
+        && let Some(text) = &output.text
+    {
+        told["text"] = text.as_str().into();
+    }
+    told
 }
 
 /// The events of a call and then its outcome. It has the call's place until the outcome was taken, since until then it holds memory:
@@ -299,6 +328,7 @@ struct CallStream {
     frames: CallFrames,
     outcome: Option<JoinHandle<Outcome>>,
     shape: ResultShape,
+    caller: Caller,
     is_over: bool,
     /// Cancels the call with the stream.
     _leaving: Option<tokio_util::sync::DropGuard>,
@@ -323,7 +353,7 @@ impl CallStream {
         };
         self.outcome = None;
         let data = match &outcome {
-            Ok(outcome) => render(outcome, self.shape),
+            Ok(outcome) => told(outcome, self.shape, &self.caller),
             Err(_) => bug(),
         };
         let frame = sse::frame(self.frames.position(), "outcome", &data);

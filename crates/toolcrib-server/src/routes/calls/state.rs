@@ -143,7 +143,11 @@ pub(super) async fn show(api: Api, asked: Asked) -> Answer {
     let wait = asked.query.number("waitMs", 0, MAX_WAIT_MS)?.unwrap_or(0);
     let deadline = Instant::now() + Duration::from_millis(wait);
     let known = look_until(&api, &asked.principal, &id, deadline).await?;
-    Ok(json_response(StatusCode::OK, &known.view(&id, shape)))
+    let mut view = known.view(&id, shape);
+    if let Known::State(CallState::Done(_, outcome)) = &known {
+        view["outcome"] = make::told(outcome, shape, &asked.caller()?);
+    }
+    Ok(json_response(StatusCode::OK, &view))
 }
 
 /// `POST /api/calls/{id}/cancel`

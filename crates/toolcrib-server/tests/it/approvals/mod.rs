@@ -1,6 +1,8 @@
 //! Questions over HTTP: seen and answered by the operator, never by whoever calls.
 
 mod answers;
+mod callers;
+mod flows;
 mod lists;
 
 use std::time::{Duration, Instant};

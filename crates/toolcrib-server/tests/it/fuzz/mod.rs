@@ -44,6 +44,8 @@ struct Tally {
     /// How often each operation was carried out.
     done: BTreeMap<String, u64>,
     unsendable: u64,
+    /// The first failure of each kind, by the operation and the beginning of what is wrong.
+    failures: BTreeMap<(String, String), String>,
     slowest: (Duration, String),
     time_by_operation: BTreeMap<String, (u64, Duration)>,
 }
@@ -85,6 +87,7 @@ async fn a_hundred_thousand_spoilt_requests_are_answered_as_documented() {
         }
     }
     fuzz.report(begun.elapsed());
+    fuzz.check_failures();
     assert_eq!(*panics.lock().unwrap(), Vec::<String>::new());
     if requests >= REQUESTS {
         fuzz.check_reach();
@@ -184,8 +187,9 @@ impl Fuzz {
                 }
             }
             Err(problem) => {
-                drop(tally);
-                panic!("{}", self.failure(request, &sent, &problem));
+                let kind: String = problem.chars().take(60).collect();
+                let failure = self.failure(request, &sent, &problem);
+                tally.failures.entry((name, kind)).or_insert(failure);
             }
         }
     }
@@ -221,7 +225,7 @@ impl Fuzz {
                 return Err(format!("a {status} without `{name}`"));
             }
         }
-        let shown = || String::from_utf8_lossy(&body[..body.len().min(2000)]).into_owned();
+        let shown = || String::from_utf8_lossy(&body[..body.len().min(600)]).into_owned();
         let found = self.documented.find(&sent.method, &sent.path);
         let Found::Operation(number) = found else {
             let allowed: &[u16] = match found {
@@ -321,6 +325,17 @@ impl Fuzz {
         println!(
             "the slowest took {:?}: {}",
             tally.slowest.0, tally.slowest.1
+        );
+    }
+
+    fn check_failures(&self) {
+        let tally = self.tally.lock().unwrap();
+        let all: Vec<&str> = tally.failures.values().map(String::as_str).collect();
+        assert!(
+            all.is_empty(),
+            "{} kinds of failure\n\n{}",
+            all.len(),
+            all.join("\n\n")
         );
     }
 

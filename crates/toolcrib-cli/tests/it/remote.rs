@@ -1,0 +1,396 @@
+//! Calls through a server: the same words, results and exit codes as without one.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::harness::{Ran, Test};
+
+/// A server of a test's home, until it is dropped.
+pub(crate) struct Serving {
+    child: Child,
+    pub(crate) at: String,
+}
+
+impl Serving {
+    pub(crate) fn start(test: &Test, words: &[&str]) -> Self {
+        let mut child = test
+            .command()
+            .arg("serve")
+            .args(words)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let at = loop {
+            let line = lines
+                .next()
+                .expect("the server says where it listens")
+                .unwrap();
+            if let Some(at) = line.strip_prefix("listening on ") {
+                break at.to_owned();
+            }
+        };
+        // What it says later must not hold it up.
+        std::thread::spawn(move || lines.for_each(drop));
+        Serving { child, at }
+    }
+
+    /// On a port that is free.
+    pub(crate) fn on_loopback(test: &Test) -> Self {
+        Serving::start(test, &["--addr", "127.0.0.1:0"])
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a run came to, without what differs from call to call.
+fn comparable(ran: Ran) -> (i32, String, String) {
+    (ran.code, steady(&ran.stdout), steady(&ran.stderr))
+}
+
+/// A text without ids, times and durations.
+fn steady(text: &str) -> String {
+    let lines: Vec<String> = text
+        .split_inclusive('\n')
+        .map(|line| match serde_json::from_str::<Value>(line) {
+            Ok(mut value) if value.is_object() => {
+                blank(&mut value);
+                format!("{value}\n")
+            }
+            _ => words_without_ids(line),
+        })
+        .collect();
+    lines.concat()
+}
+
+fn words_without_ids(line: &str) -> String {
+    let mut out = String::new();
+    for word in line.split_inclusive([' ', '`', '\n']) {
+        let is_id = word.len() > 30 && word.matches('-').count() == 4;
+        let is_time = word.contains("ms") || word.contains("µs") || word.contains(":");
+        out.push_str(if is_id || is_time { "… " } else { word });
+    }
+    out
+}
+
+fn blank(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields.iter_mut() {
+                match key.as_str() {
+                    "callId" | "tool_call_id" | "time" | "startTime" | "endTime" | "start_time"
+                    | "end_time" | "execution_time" | "queueTimeMs" | "executionTimeMs"
+                    | "durationMs" | "duration" | "modified" | "id" => *value = "…".into(),
+                    _ => blank(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(blank),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn scene() -> Test {
+    Test::new()
+        .file("a.txt", "first\nsecond\nthird\n")
+        .file(
+            ".toolcrib/tools/told.yaml",
+            "name: told\ndescription: Says something while it runs.\ntags: [run]\nsteps:\n  - name: one\n    bash: echo one; echo oops >&2\n    output: {mode: stream, stream-callback: console}\n  - name: two\n    bash: echo two\n",
+        )
+        .file(
+            ".toolcrib/tools/asks.yaml",
+            "name: asks\ndescription: Is asked about.\nbash: echo {WORD}\nparameters:\n  WORD: {type: string, description: What to say.}\n",
+        )
+}
+
+/// Commands that mean the same wherever they run.
+const COMMANDS: &[&[&str]] = &[
+    &["read_file", "path=a.txt"],
+    &["read_file", "path=a.txt", "startLine=2", "end_line=2"],
+    &["read_file", "path=a.txt", "--json"],
+    &["read_file", "path=a.txt", "-q"],
+    &["list_directory", "path=.", "recursive=true"],
+    &["list_files", "path=.", "--json"],
+    &["+read-file", "path=a.txt"],
+    &["core/read-file", "path=a.txt"],
+    &["read_file", "path=missing.txt"],
+    &["read_file", "path=missing.txt", "--json"],
+    &["read_file", "path=../outside"],
+    &["reed_file", "path=a.txt"],
+    &["reed_file", "path=a.txt", "--json"],
+    &["read_file"],
+    &["read_file", "path=a.txt", "start_line=soon"],
+    &["read_file", "path=a.txt", "colour=red", "size=9"],
+    &["read_file", "a.txt"],
+    &["path=a.txt"],
+    &["read_file", "--args", "{\"path\": 7}", "--json"],
+    &["read_file", "--args", "[]"],
+    &["shell", "command=echo out; echo err >&2"],
+    &["shell", "command=echo out; echo err >&2", "--stream"],
+    &["shell", "command=echo out", "--stream", "--json"],
+    &["shell", "command=exit 3"],
+    &["shell", "command=exit 3", "--exit-code"],
+    &["shell", "command=exit 3", "--json"],
+    &["shell", "command=sudo rm -rf /"],
+    &["shell", "command=sudo rm -rf /", "--yes", "--json"],
+    &["shell", "command=echo early; sleep 9", "--timeout", "300ms"],
+    &["shell", "command=kill -9 $$"],
+    &["delete_file", "path=a.txt"],
+    &["delete_file", "path=a.txt", "--no-input"],
+    &["delete_file", "path=a.txt", "--no-input", "--json"],
+    &["delete_file", "path=a.txt", "--no-input", "--stream"],
+    &["asks", "WORD=hi"],
+    &["asks", "WORD=hi", "--yes"],
+    &["asks", "WORD=hi", "--yes", "--json"],
+    &["asks", "WORD=hi", "--yes", "--stream"],
+    &["asks", "WORD=hi", "--wait-approval", "300ms", "-q"],
+    &["told"],
+    &["told", "--json"],
+    &["told", "--stream"],
+    &["told", "-q"],
+    &["read_file", "path=a.txt", "--shape", "simple"],
+    &["read_file", "path=a.txt", "--shape", "detailed"],
+    &["read_file", "path=a.txt", "--shape", "mcp"],
+    &["read_file", "path=a.txt", "--shape", "tagged"],
+    &["read_file", "path=missing.txt", "--shape", "detailed"],
+    &["web_search", "query=x"],
+    &["web_fetch", "url=http://169.254.169.254/"],
+];
+
+#[test]
+fn every_call_is_the_same_with_and_without_a_server() {
+    let test = scene();
+    test.run(&["trust", "--yes"]).exits(0);
+    let serving = Serving::on_loopback(&test);
+    let mut differences = Vec::new();
+    for command in COMMANDS {
+        let here: Vec<&str> = ["run", "--no-server"]
+            .into_iter()
+            .chain(command.iter().copied())
+            .collect();
+        let found: Vec<&str> = ["run"].into_iter().chain(command.iter().copied()).collect();
+        let named: Vec<&str> = ["--server", &serving.at, "run"]
+            .into_iter()
+            .chain(command.iter().copied())
+            .collect();
+        let expected = comparable(test.run(&here));
+        for words in [found, named] {
+            let got = comparable(test.run(&words));
+            if got != expected {
+                differences.push(format!("{words:?}\n  here  {expected:?}\n  there {got:?}"));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn a_call_goes_through_the_server_of_the_home_and_is_recorded_once() {
+    let test = scene();
+    let serving = Serving::on_loopback(&test);
+    test.run(&["run", "read_file", "path=a.txt", "-v"])
+        .exits(0)
+        .says(&format!("through the server at {}", serving.at));
+    let calls = test.run(&["calls", "list", "--json"]).exits(0).json();
+    assert_eq!(calls.as_array().unwrap().len(), 1, "{calls}");
+    assert_eq!(calls[0]["caller"], "cli", "{calls}");
+    let here = test
+        .run(&["run", "read_file", "path=a.txt", "-v", "--no-server"])
+        .exits(0);
+    assert!(!here.stderr.contains("server"), "{here:?}");
+}
+
+#[test]
+fn other_settings_another_workspace_and_a_dead_server_are_passed_over() {
+    let test = scene();
+    let mut serving = Serving::on_loopback(&test);
+    let silent = |ran: Ran| {
+        assert!(!ran.stderr.contains("through the server"), "{ran:?}");
+        ran.exits(0).prints("first\nsecond\nthird\n");
+    };
+    let mut other = test.command();
+    other
+        .args(["run", "read_file", "path=a.txt", "-v"])
+        .env("TOOLCRIB_LIMITS_TIMEOUT_MS", "9000");
+    silent(Ran::of(other.output().unwrap()));
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::write(elsewhere.path().join("a.txt"), "first\nsecond\nthird\n").unwrap();
+    let mut other = test.command();
+    other
+        .args(["run", "read_file", "path=a.txt", "-v"])
+        .current_dir(elsewhere.path());
+    silent(Ran::of(other.output().unwrap()));
+    let mut other = test.command();
+    other
+        .args(["run", "read_file", "path=a.txt", "-v"])
+        .env("TOOLCRIB_TOKEN", "not-the-token-of-this-server");
+    silent(Ran::of(other.output().unwrap()));
+    serving.kill();
+    silent(test.run(&["run", "read_file", "path=a.txt", "-v"]));
+}
+
+#[test]
+fn a_server_that_was_named_is_not_passed_over() {
+    let test = scene();
+    let mut serving = Serving::on_loopback(&test);
+    let words = [
+        "--server",
+        &serving.at.clone(),
+        "run",
+        "read_file",
+        "path=a.txt",
+    ];
+    let mut other = test.command();
+    other
+        .args(words)
+        .env("TOOLCRIB_TOKEN", "not-the-token-of-this-server");
+    Ran::of(other.output().unwrap())
+        .exits(5)
+        .says("UNAUTHENTICATED: TOOLCRIB_TOKEN is not this server's");
+    serving.kill();
+    test.run(&words)
+        .exits(8)
+        .says("no server answers at")
+        .says("toolcrib serve");
+    let mut other = test.command();
+    other
+        .args(["run", "read_file", "path=a.txt"])
+        .env("TOOLCRIB_SERVER", words[1]);
+    Ran::of(other.output().unwrap()).exits(8);
+    let mut other = test.command();
+    other
+        .args(["run", "read_file", "path=a.txt", "--no-server"])
+        .env("TOOLCRIB_SERVER", words[1]);
+    Ran::of(other.output().unwrap()).exits(0);
+    test.run(&["--server", "127.0.0.1:1", "run", "x"])
+        .exits(2)
+        .says("write http://127.0.0.1:7410");
+    test.run(&["--server", "http://tools.example", "run", "x"])
+        .exits(8);
+    let mut other = test.command();
+    other
+        .args(["--server", "http://tools.example", "run", "x"])
+        .env("TOOLCRIB_TOKEN", "a-token-of-some-length");
+    Ran::of(other.output().unwrap())
+        .exits(2)
+        .says("in plain text");
+    test.run(&[
+        "--server",
+        words[1],
+        "run",
+        "read_file",
+        "path=a.txt",
+        "--dry-run",
+    ])
+    .exits(2)
+    .says("files of this machine");
+    test.run(&["--server", words[1], "--workspace", ".", "run", "read_file"])
+        .exits(2)
+        .says("the workspace is the server's");
+}
+
+#[test]
+fn a_socket_serves_too_and_the_homes_token_opens_it() {
+    let test = scene();
+    let socket = test.home().parent().unwrap().join("crib.sock");
+    let serving = Serving::start(&test, &["--socket", socket.to_str().unwrap()]);
+    assert_eq!(serving.at, format!("unix:{}", socket.display()));
+    test.run(&["run", "read_file", "path=a.txt", "-v"])
+        .exits(0)
+        .says("through the server at unix:");
+    test.run(&["--server", &serving.at, "run", "read_file", "path=a.txt"])
+        .exits(0)
+        .prints("first\nsecond\nthird\n");
+}
+
+#[test]
+fn a_call_id_means_the_same_call_with_and_without_a_server() {
+    let test = scene();
+    let serving = Serving::on_loopback(&test);
+    let words = ["run", "shell", "command=date +%N", "--call-id", "same"];
+    let first = test.run(&words).exits(0).stdout;
+    let here: Vec<&str> = words.into_iter().chain(["--no-server"]).collect();
+    test.run(&here).exits(0).prints(&first);
+    let there: Vec<&str> = ["--server", &serving.at].into_iter().chain(words).collect();
+    test.run(&there).exits(0).prints(&first);
+    test.run(&["run", "shell", "command=date", "--call-id", "same"])
+        .exits(9)
+        .says("choose another id");
+}
+
+#[test]
+fn an_interrupt_cancels_the_call_of_the_server() {
+    let test = scene();
+    let serving = Serving::on_loopback(&test);
+    for named in [false, true] {
+        let mut command = test.command();
+        if named {
+            command.args(["--server", &serving.at]);
+        }
+        let mark = format!("begun-{named}");
+        let script = format!("command=echo x > {mark}; sleep 30; echo y > survived");
+        let child = command
+            .args(["run", "shell", &script])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        while !test.workspace().join(&mark).exists() {
+            assert!(Instant::now() < until, "the call does not begin");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        let ran = Ran::of(child.wait_with_output().unwrap()).exits(130);
+        assert!(ran.stderr.contains("CANCELLED"), "{ran:?}");
+    }
+    let calls = test.run(&["calls", "list", "--json"]).json();
+    assert_eq!(calls[0]["code"], "CANCELLED", "{calls}");
+    assert_eq!(calls[1]["code"], "CANCELLED", "{calls}");
+    assert!(!test.workspace().join("survived").exists());
+}
+
+#[test]
+fn a_command_that_dies_takes_its_call_with_it() {
+    let test = scene();
+    let _serving = Serving::on_loopback(&test);
+    let mut child = test
+        .command()
+        .args(["run", "shell", "command=echo x > begun; sleep 30"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    let wait_for = |what: &str, is_there: &dyn Fn() -> bool| {
+        while !is_there() {
+            assert!(Instant::now() < until, "{what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    wait_for("the call does not begin", &|| {
+        test.workspace().join("begun").exists()
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for("the call goes on", &|| {
+        let calls = test.run(&["calls", "list", "--json"]).json();
+        calls[0]["code"] == "CANCELLED"
+    });
+}

@@ -1,0 +1,148 @@
+//! Whoever calls tools by a client's token can never approve, by no way there is (APR-006).
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use toolcrib_server::api::Who;
+
+use super::{answer, at, file, one_pending, pending};
+use crate::harness::Scene;
+
+fn is_forbidden((status, body): &(StatusCode, Value)) -> bool {
+    *status == 403 && body["error"]["code"] == "FORBIDDEN"
+}
+
+/// The routes that hold power over others are the operator's, and refuse before they look at anything else.
+#[tokio::test]
+async fn a_caller_is_forbidden_everything_that_is_the_operators() {
+    let scene = Scene::new();
+    let caller = scene.as_client("agent");
+    let mut checked = Vec::new();
+    for route in scene.api.routes().iter() {
+        let is_safe_topic = |path: &str| {
+            [
+                "/approvals",
+                "/grants",
+                "/rules",
+                "/secrets",
+                "/clients",
+                "/stats",
+                "/metrics",
+                "/check",
+                "/import",
+                "/export",
+                "/restore",
+            ]
+            .iter()
+            .any(|part| path.contains(part))
+        };
+        let is_write = [Method::PUT, Method::PATCH, Method::DELETE].contains(&route.method);
+        if is_safe_topic(route.path) || is_write {
+            assert_eq!(route.who, Who::Operator, "{} {}", route.method, route.path);
+        }
+        if route.who != Who::Operator {
+            continue;
+        }
+        let path = route.path.replace('{', "").replace('}', "");
+        for body in [None, Some("{}"), Some("{"), Some("null")] {
+            let body = body.map(Into::into);
+            let answer = caller.send(route.method.clone(), &path, body).await;
+            assert!(is_forbidden(&answer), "{} {path}: {answer:?}", route.method);
+        }
+        checked.push(route.path);
+    }
+    assert!(checked.contains(&"/api/approvals/{id}") && checked.contains(&"/api/grants"));
+    assert!(checked.len() > 20, "{checked:?}");
+}
+
+#[tokio::test]
+async fn a_caller_cannot_approve_its_own_call_in_any_way() {
+    let scene = Scene::new();
+    file(&scene, "a.txt");
+    let caller = scene.as_client("agent");
+    let delete = json!({"tool": "delete_file", "args": {"path": "a.txt"}, "callId": "mine"});
+    let with = |more: Value| {
+        let mut body = delete.clone();
+        let fields = more.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(fields);
+        body
+    };
+    // What only the operator may say.
+    for more in [json!({"approvals": "yes"}), json!({"session": "s"})] {
+        let answer = caller.post("/api/calls", with(more)).await;
+        assert!(is_forbidden(&answer), "{answer:?}");
+    }
+    for word in ["cli", "operator", "library", ""] {
+        let asking = scene
+            .with_token(caller.token())
+            .header("toolcrib-caller", word);
+        let answer = asking.post("/api/calls", delete.clone()).await;
+        assert!(is_forbidden(&answer), "{word}: {answer:?}");
+    }
+    // What nobody may say.
+    for more in [
+        json!({"approved": true}),
+        json!({"caller": "operator"}),
+        json!({"yes": true}),
+        json!({"approval": {"approved": true}}),
+        json!({"grant": {}}),
+    ] {
+        let (status, refused) = caller.post("/api/calls", with(more)).await;
+        assert_eq!(status, 400, "{refused}");
+    }
+    let arguments = json!({"path": "a.txt", "approved": true});
+    let (status, _) = caller
+        .post("/api/calls", with(json!({"args": arguments})))
+        .await;
+    assert_eq!(status, 400);
+    // Headers that mean nothing here.
+    for (name, value) in [
+        ("x-approved", "true"),
+        ("x-toolcrib-operator", "1"),
+        ("x-forwarded-user", "operator"),
+        ("x-http-method-override", "POST"),
+    ] {
+        let asking = scene.with_token(caller.token()).header(name, value);
+        let body = with(json!({"approvals": "given", "callId": format!("by-{name}")}));
+        let (status, refused) = asking.post("/api/calls", body).await;
+        assert_eq!(
+            (status.as_u16(), &refused["error"]["code"]),
+            (403, &json!("APPROVAL_UNAVAILABLE")),
+            "{refused}"
+        );
+    }
+    // The question itself: not seen, not answered, whatever it knows of it.
+    let asking = scene
+        .with_token(caller.token())
+        .header("prefer", "respond-async");
+    let (status, accepted) = asking.post("/api/calls", delete).await;
+    assert_eq!(status, 202, "{accepted}");
+    let question = one_pending(&scene).await;
+    assert_eq!(question["caller"], "client:agent");
+    for path in [at(&question), format!("{}/", at(&question))] {
+        let answer = caller.post(&path, answer(&question, true)).await;
+        assert!(answer.0 == 403 || answer.0 == 404, "{answer:?}");
+    }
+    assert!(is_forbidden(&caller.get(&at(&question)).await));
+    assert!(is_forbidden(&caller.get("/api/approvals").await));
+    assert!(is_forbidden(
+        &scene.as_client("other").get("/api/approvals").await
+    ));
+    assert_eq!(scene.as_nobody().get("/api/approvals").await.0, 401);
+    assert!(scene.work().join("a.txt").exists());
+    assert_eq!(pending(&scene, 1).await[0]["id"], question["id"]);
+}
+
+/// The tools that models are offered have none that approves.
+#[tokio::test]
+async fn no_tool_approves() {
+    let scene = Scene::new();
+    let (status, page) = scene
+        .as_client("agent")
+        .get("/tools?recommendedPageSize=500")
+        .await;
+    assert_eq!(status, 200, "{page}");
+    for tool in page["tools"].as_array().unwrap() {
+        let name = tool.to_string().to_lowercase();
+        assert!(!name.contains("\"approve"), "{tool}");
+    }
+}

@@ -1,0 +1,271 @@
+//! Slugs, versions and texts in other scripts over HTTP (cases UNI-*), and paths that nobody should send.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::bundles::made;
+use crate::harness::Scene;
+use crate::tools::weather;
+
+/// A text as a segment of a path.
+fn encoded(text: &str) -> String {
+    let byte = |byte: &u8| match byte.is_ascii_alphanumeric() {
+        true => char::from(*byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    text.as_bytes().iter().map(byte).collect()
+}
+
+fn version(bundle: &str, slug: &str, version: &str) -> String {
+    format!(
+        "{bundle}/tools/{}/version/{}",
+        encoded(slug),
+        encoded(version)
+    )
+}
+
+fn message(body: &Value) -> &str {
+    body["error"]["message"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn letters_and_digits_of_every_script_are_slugs() {
+    let scene = Scene::new();
+    let bundle = made(&scene, "acme").await;
+    let operator = scene.as_operator();
+    let long = "\u{1d41a}".repeat(64);
+    let slugs = [
+        "weather",
+        "Weather",
+        "read-file",
+        "天気",
+        "wéather",
+        "१",
+        "-",
+        "ʰ",
+        &long,
+        "가",
+        "i",
+        "ı",
+        "İ",
+        "I",
+        "ß",
+        "ẞ",
+        "ss",
+        "apple",
+        "аpple",
+        "e",
+        "µ",
+        "ǆ",
+        "ﬁ",
+    ];
+    for slug in slugs {
+        let path = version(&bundle, slug, "v1");
+        let (status, body) = operator.put(&path, weather()).await;
+        assert_eq!(
+            (status.as_u16(), &body["slug"]),
+            (201, &json!(slug)),
+            "{slug}: {body}"
+        );
+    }
+    for slug in slugs {
+        let (status, body) = operator.get(&version(&bundle, slug, "v1")).await;
+        assert_eq!((status.as_u16(), &body["slug"]), (200, &json!(slug)));
+    }
+    // No file is named after a slug.
+    let directory = scene
+        .home()
+        .join("bundles")
+        .join(bundle.rsplit('/').next().unwrap());
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(name.is_ascii(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn other_characters_are_named_and_nothing_is_written() {
+    let scene = Scene::new();
+    let bundle = made(&scene, "acme").await;
+    let operator = scene.as_operator();
+    for (slug, named) in [
+        ("read_file", "U+005F"),
+        ("a/b", "U+002F"),
+        ("a\\b", "U+005C"),
+        ("🔧", "U+1F527"),
+        ("²", "U+00B2"),
+        ("\u{feff}a", "U+FEFF"),
+        ("a–b", "U+2013"),
+        ("a－b", "U+FF0D"),
+        ("we\u{301}ather", "U+0301"),
+        ("a\u{fe0f}", "U+FE0F"),
+        ("हिंदी", "U+093F"),
+        ("a\0b", "U+0000"),
+        ("a\nb", "U+000A"),
+        ("a%2fb", "U+0025"),
+        ("a+b", "U+002B"),
+        ("a~b", "U+007E"),
+        ("a@b", "U+0040"),
+        ("a\u{a0}b", "U+00A0"),
+        ("a\u{2028}b", "U+2028"),
+        ("a b", "U+0020"),
+        ("a.b", "U+002E"),
+        ("a\u{7f}b", "U+007F"),
+        ("a\u{202e}b", "U+202E"),
+        ("a\u{e0041}", "U+E0041"),
+        ("Ⅷ", "U+2167"),
+        ("\u{1100}\u{1161}", "U+1161"),
+    ] {
+        let path = version(&bundle, slug, "v1");
+        let (status, body) = operator.put(&path, weather()).await;
+        assert_eq!(status, 400, "{slug:?}: {body}");
+        assert!(message(&body).contains(named), "{slug:?}: {body}");
+        // In the body, too.
+        let mut tool = weather();
+        tool["slug"] = json!(slug);
+        let (status, body) = operator.put(&version(&bundle, "fine", "v1"), tool).await;
+        assert_eq!(status, 400, "{slug:?}: {body}");
+        assert!(message(&body).contains(named), "{slug:?}: {body}");
+        assert_eq!(operator.get(&path).await.0, 400);
+    }
+    let (_, page) = operator
+        .get("/tools?bundleIDs=acme&includeDisabled=true")
+        .await;
+    assert_eq!(page, json!({"tools": []}));
+    for long in ["a".repeat(65), "\u{1d41a}".repeat(65), "天".repeat(1000)] {
+        let (status, body) = operator
+            .put(&version(&bundle, &long, "v1"), weather())
+            .await;
+        assert_eq!(status, 400, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn versions_are_labels_with_dots() {
+    let scene = Scene::new();
+    let bundle = made(&scene, "acme").await;
+    let operator = scene.as_operator();
+    let (longest, longer) = ("9".repeat(64), "9".repeat(65));
+    for label in ["v2", "1.0.0", "1..0", "...", &longest, "V2", "天.気"] {
+        let path = version(&bundle, "weather", label);
+        let (status, body) = operator.put(&path, weather()).await;
+        assert_eq!(
+            (status.as_u16(), &body["version"]),
+            (201, &json!(label)),
+            "{label}: {body}"
+        );
+        assert_eq!(operator.get(&path).await.0, 200);
+    }
+    for label in [
+        ".", "..", "v2_1", "v 2", &longer, "", "v\u{301}", "v/2", "v2\0",
+    ] {
+        let (status, body) = operator
+            .put(&version(&bundle, "weather", label), weather())
+            .await;
+        assert!(matches!(status.as_u16(), 400 | 404), "{label}: {body}");
+        let mut tool = weather();
+        tool["version"] = json!(label);
+        let (status, body) = operator.put(&version(&bundle, "weather", "v9"), tool).await;
+        assert_eq!(status, 400, "{label}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn what_may_deceive_is_flagged_wherever_it_is_shown() {
+    let scene = Scene::new();
+    let bundle = made(&scene, "acme").await;
+    let operator = scene.as_operator();
+    operator
+        .put(&version(&bundle, "apple", "v1"), weather())
+        .await;
+    let (status, tool) = operator
+        .put(&version(&bundle, "аpple", "v1"), weather())
+        .await;
+    assert_eq!(status, 201);
+    assert!(
+        tool["warnings"][0]
+            .as_str()
+            .unwrap()
+            .contains("mixes scripts"),
+        "{tool}"
+    );
+    let mut hidden = weather();
+    let description = "Weather\u{e0001}\u{e0041}\u{202e}\u{1b}[31m";
+    hidden["description"] = json!(description);
+    let (status, tool) = operator
+        .put(&version(&bundle, "hidden", "v1"), hidden)
+        .await;
+    assert_eq!(
+        (status.as_u16(), &tool["description"]),
+        (201, &json!(description))
+    );
+    assert!(
+        tool["warnings"][0].as_str().unwrap().contains("hidden"),
+        "{tool}"
+    );
+    for (path, rows) in [
+        ("/tools?bundleIDs=acme&includeDisabled=true", "tools"),
+        ("/tools/search?q=weather&includeDisabled=true", "results"),
+    ] {
+        let (_, page) = operator.get(path).await;
+        for row in page[rows].as_array().unwrap() {
+            let flagged = row.get("warnings").is_some();
+            assert_eq!(flagged, row["slug"] != "apple", "{row}");
+        }
+    }
+    let mixed = made(&scene, "асme").await;
+    assert!(operator.get(&mixed).await.1["warnings"][0].is_string());
+}
+
+#[tokio::test]
+async fn odd_paths_lead_nowhere() {
+    let scene = Scene::new();
+    let bundle = made(&scene, "acme").await;
+    let operator = scene.as_operator();
+    operator.put(&version(&bundle, "x", "v1"), weather()).await;
+    let long = "a".repeat(10_000);
+    for (path, statuses) in [
+        (format!("{bundle}/tools/x/version/..%2f..%2f"), [400, 400]),
+        (format!("{bundle}/tools/x/version/%2e%2e"), [400, 400]),
+        (format!("{bundle}/tools/x/version/%2E%2e%2f"), [400, 400]),
+        (format!("{bundle}/tools/x/version/.."), [400, 400]),
+        (format!("{bundle}/tools/x/version/v1%00"), [400, 400]),
+        (format!("{bundle}/tools/x/version/%C0%AE%C0%AE"), [400, 400]),
+        (format!("{bundle}/tools/x/version/%ED%A0%80"), [400, 400]),
+        (format!("{bundle}/tools/x/version/%"), [400, 400]),
+        (format!("{bundle}/tools/x/version/%zz"), [400, 400]),
+        (format!("{bundle}/tools/x/version/%252e%252e"), [400, 400]),
+        (format!("{bundle}/tools/x/version/"), [404, 400]),
+        (format!("{bundle}/tools/x/version/v1/"), [404, 400]),
+        (format!("{bundle}/tools//version/v1"), [400, 404]),
+        (format!("{bundle}/tools/x/version/v1;a=b"), [400, 404]),
+        (format!("{bundle}/tools/x/version/{long}"), [400, 414]),
+        (format!("{bundle}/tools/{long}/version/v1"), [400, 414]),
+        (format!("/tools/bundles/{long}"), [400, 404]),
+        ("/tools//bundles/./x/../".to_owned(), [400, 404]),
+        ("/tools/./bundles".to_owned(), [400, 404]),
+        ("/TOOLS/bundles".to_owned(), [404, 404]),
+        ("/tools/bundles/".to_owned(), [404, 400]),
+        ("/tools/bundles/%2e".to_owned(), [400, 400]),
+        ("/tools/bundles/core%2ftools".to_owned(), [400, 400]),
+    ] {
+        for method in [Method::GET, Method::DELETE, Method::PUT] {
+            let body = (method == Method::PUT).then(|| weather().to_string().into());
+            let (status, answer) = operator.send(method.clone(), &path, body).await;
+            let is_as_expected = statuses.contains(&status.as_u16())
+                // A path that is there for other methods only.
+                || status == 405;
+            assert!(is_as_expected, "{method} {path}: {status} {answer}");
+        }
+    }
+    assert_eq!(operator.get(&version(&bundle, "x", "v1")).await.0, 200);
+    assert_eq!(
+        scene
+            .as_nobody()
+            .get("/tools//bundles/./x/../")
+            .await
+            .0
+            .is_success(),
+        false
+    );
+}
