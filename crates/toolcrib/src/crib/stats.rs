@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Crib;
@@ -23,11 +24,12 @@ const MAX_CALLERS: usize = 256;
 const OTHERS: &str = "others";
 
 /// What there was and is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// From when on calls are counted; all that are on record, if nobody said.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
     /// All calls, those inside others too.
     pub total: CallStats,
@@ -45,12 +47,13 @@ pub struct Stats {
 }
 
 /// The calls of one tool.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolStats {
     /// The tool's wire name.
     pub tool: String,
     /// Its bundle.
+    #[schemars(with = "String")]
     pub bundle: Slug,
     /// Its calls.
     #[serde(flatten)]
@@ -58,7 +61,7 @@ pub struct ToolStats {
 }
 
 /// Some calls, added up.
-#[derive(Debug, Clone, PartialEq, Serialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct CallStats {
     /// How many there were.
@@ -75,14 +78,16 @@ pub struct CallStats {
     pub duration_ms: Durations,
     /// When the first of them arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub first_at: Option<Timestamp>,
     /// When the last of them arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub last_at: Option<Timestamp>,
 }
 
 /// How long calls took, in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema, Default)]
 pub struct Durations {
     /// Half of them no longer than this, within five per cent.
     pub p50: f64,
@@ -93,7 +98,7 @@ pub struct Durations {
 }
 
 /// What is in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct StoreStats {
     /// Bundles of the store, those in the bin too.
@@ -105,7 +110,7 @@ pub struct StoreStats {
 }
 
 /// The record of calls itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct LogStats {
     /// How many files it has.
@@ -114,6 +119,45 @@ pub struct LogStats {
     pub bytes: u64,
     /// How many lines could not be read.
     pub unreadable: u64,
+}
+
+impl Stats {
+    /// The figures of one tool alone, by its wire name.
+    #[must_use]
+    pub fn only(mut self, tool: &str) -> Self {
+        self.tools.retain(|figures| figures.tool == tool);
+        self.other = None;
+        self.total = match self.tools.as_slice() {
+            [one] => one.calls.clone(),
+            // Several bundles may have had a tool of this name; their times do not add up to one distribution.
+            several => several.iter().fold(CallStats::default(), |mut sum, one| {
+                sum.include(&one.calls);
+                sum
+            }),
+        };
+        self
+    }
+}
+
+impl CallStats {
+    /// Adds what can be added; of the times the largest stand.
+    fn include(&mut self, other: &CallStats) {
+        self.calls += other.calls;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        for (code, count) in &other.codes {
+            *self.codes.entry(code).or_default() += count;
+        }
+        for (caller, count) in &other.callers {
+            *self.callers.entry(caller.clone()).or_default() += count;
+        }
+        let (own, others) = (&mut self.duration_ms, &other.duration_ms);
+        own.p50 = own.p50.max(others.p50);
+        own.p95 = own.p95.max(others.p95);
+        own.max = own.max.max(others.max);
+        self.first_at = [self.first_at, other.first_at].into_iter().flatten().min();
+        self.last_at = self.last_at.max(other.last_at);
+    }
 }
 
 impl Crib {
