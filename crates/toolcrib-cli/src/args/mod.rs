@@ -24,7 +24,9 @@ pub(crate) use bundle::{
     BundleRmArgs, BundleSwitchArgs,
 };
 pub(crate) use clients::ClientsCommand;
-pub(crate) use look::{CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs};
+pub(crate) use look::{
+    CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs, StatsArgs,
+};
 pub(crate) use manage::{DoctorArgs, RmArgs, SwitchArgs, TrustArgs};
 pub(crate) use rules::{ConfigCommand, RulesCommand, RulesTestArgs};
 pub(crate) use run::{RunArgs, SandboxArgs};
@@ -144,6 +146,8 @@ pub(crate) enum Command {
     /// Look at past calls
     #[command(subcommand)]
     Calls(CallsCommand),
+    /// Add up past calls: how many, how fast, what failed
+    Stats(StatsArgs),
     /// Look at the rules, check them, try them on a call
     #[command(subcommand)]
     Rules(RulesCommand),

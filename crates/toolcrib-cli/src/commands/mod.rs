@@ -27,6 +27,7 @@ mod search;
 mod secret;
 mod serve;
 mod show;
+mod stats;
 mod stored;
 mod test;
 mod tool_file;
@@ -64,6 +65,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Grants(command) => grants::grants(command, global, output),
         Command::Secret(command) => secret::secret(command, global, output),
         Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
+        Command::Stats(args) => stats::stats(args, global, output),
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
         Command::Check(args) => check::check(args, global, output),
