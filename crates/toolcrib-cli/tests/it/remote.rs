@@ -59,7 +59,7 @@ impl Drop for Serving {
 }
 
 /// What a run came to, without what differs from call to call.
-fn comparable(ran: Ran) -> (i32, String, String) {
+pub(crate) fn comparable(ran: Ran) -> (i32, String, String) {
     (ran.code, steady(&ran.stdout), steady(&ran.stderr))
 }
 
