@@ -138,3 +138,21 @@ A call that `toolcrib run` makes itself is cancelled there, with Ctrl-C.")]
         id: String,
     },
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib stats                      every tool, as far back as the record goes
+  toolcrib stats --since 24h          the last day
+  toolcrib stats --tool shell --json  one tool, for a program
+
+The record has the calls of every process that uses the home. A server that serves it adds how it is
+itself; with --server the figures are those of that server's home.")]
+pub(crate) struct StatsArgs {
+    /// Only calls that arrived this long ago at most: 30m, 24h, 7d
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::of_people)]
+    pub(crate) since: Option<std::time::Duration>,
+    /// Only this tool
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<String>,
+}

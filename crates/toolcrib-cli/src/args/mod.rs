@@ -3,6 +3,7 @@
 mod approvals;
 mod author;
 mod bundle;
+mod clients;
 mod look;
 mod manage;
 mod rules;
@@ -22,7 +23,10 @@ pub(crate) use bundle::{
     BundleImportArgs, BundleListArgs, BundleNamesArgs, BundleNewArgs, BundleRestoreArgs,
     BundleRmArgs, BundleSwitchArgs,
 };
-pub(crate) use look::{CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs};
+pub(crate) use clients::ClientsCommand;
+pub(crate) use look::{
+    CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs, StatsArgs,
+};
 pub(crate) use manage::{DoctorArgs, RmArgs, SwitchArgs, TrustArgs};
 pub(crate) use rules::{ConfigCommand, RulesCommand, RulesTestArgs};
 pub(crate) use run::{RunArgs, SandboxArgs};
@@ -142,6 +146,8 @@ pub(crate) enum Command {
     /// Look at past calls
     #[command(subcommand)]
     Calls(CallsCommand),
+    /// Add up past calls: how many, how fast, what failed
+    Stats(StatsArgs),
     /// Look at the rules, check them, try them on a call
     #[command(subcommand)]
     Rules(RulesCommand),
@@ -172,6 +178,9 @@ pub(crate) enum Command {
     Disable(SwitchArgs),
     /// Serve everything over HTTP, until Ctrl-C
     Serve(ServeArgs),
+    /// Make, list and take back tokens for programs that call tools over HTTP
+    #[command(subcommand)]
+    Clients(ClientsCommand),
     /// Run any command behind the wall that tools run behind
     Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace

@@ -4,6 +4,7 @@ mod approvals;
 mod bundle;
 mod calls;
 mod check;
+mod clients;
 mod completions;
 mod config;
 mod confirm;
@@ -26,6 +27,7 @@ mod search;
 mod secret;
 mod serve;
 mod show;
+mod stats;
 mod stored;
 mod test;
 mod through;
@@ -67,6 +69,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Grants(command) => grants::grants(command, global, output),
         Command::Secret(command) => secret::secret(command, global, output),
         Command::Calls(command) => calls::calls(command, &open(global, output)?, global, output),
+        Command::Stats(args) => stats::stats(args, global, output),
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),
         Command::Check(args) => check::check(args, global, output),
@@ -81,6 +84,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Enable(args) => enable::set_enabled(args, true, global, output),
         Command::Disable(args) => enable::set_enabled(args, false, global, output),
         Command::Serve(args) => serve::serve(args, global, output),
+        Command::Clients(command) => clients::clients(command, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor(args) => doctor::doctor(args, global, output),
         Command::Completions(args) => completions::completions(args, output),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
-use toolcrib::config::{AccessLog, ServerSettings};
+use toolcrib::config::ServerSettings;
 use toolcrib::crib::{Approvals, OpenError};
 use toolcrib::{Crib, CribOptions, ErrorCode, ToolError};
 use toolcrib_server::auth::{Clients, Hosts, Tokens};

@@ -2,10 +2,15 @@
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use http::{HeaderValue, Method, Response, header};
+use http::{HeaderValue, Method, Response, StatusCode, header};
+use jiff::Timestamp;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use toolcrib::approval::queue::Status;
+use toolcrib::crib::Stats;
+use toolcrib::{Crib, ToolError};
 
-use crate::api::{Answer, Api, Asked, Body, Refusal, Route, Who};
+use crate::api::{Answer, Api, Asked, Body, Refusal, Route, Who, json_response, param};
 use crate::observe::{GateNow, StoreNow};
 
 /// The type of Prometheus's text format.
@@ -14,6 +19,19 @@ const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
     vec![
+        Route::new(Method::GET, "/api/stats", Who::Operator, stats)
+            .named("stats", "server", "What the record of calls adds up to, and how the server is.")
+            .about("Calls of every process of this home are in it, as far back as the record goes.")
+            .param(param::query(
+                "since",
+                "Only calls that arrived at this time or later: `2026-01-31T12:00:00Z`.",
+                time,
+            ))
+            .param(param::query_text(
+                "tool",
+                "Only the figures of this tool, by any of its names; the totals are its own, then.",
+            ))
+            .answers::<Figures>(200, "The figures."),
         Route::new(Method::GET, "/api/metrics", Who::Operator, metrics)
             .named(
                 "metrics",
@@ -26,6 +44,84 @@ pub(crate) fn routes() -> Vec<Route> {
             )
             .answers_with(200, "The figures.", PROMETHEUS),
     ]
+}
+
+/// What the record adds up to, and how the server is.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Figures {
+    #[serde(flatten)]
+    stats: Stats,
+    /// The server that answers.
+    server: ServerNow,
+}
+
+/// How a server is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ServerNow {
+    /// The version of Toolcrib.
+    version: &'static str,
+    /// When it started.
+    #[schemars(with = "String")]
+    started_at: Timestamp,
+    /// How long it has been there, in milliseconds.
+    uptime_ms: u64,
+    /// Calls that run or wait, whoever made them.
+    running_calls: u64,
+    /// Calls over HTTP that wait for a free place.
+    waiting_calls: u64,
+    /// Requests that are being answered.
+    requests: u64,
+    /// Connections that are open.
+    connections: u64,
+    /// Streams of events that are open.
+    streams: u64,
+}
+
+fn time(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "format": "date-time"})
+}
+
+fn stats(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+    async move {
+        let since = asked.query.text("since").map(str::parse::<Timestamp>);
+        let since = since
+            .transpose()
+            .map_err(|_| Refusal::usage("`since` is a time like `2026-01-31T12:00:00Z`"))?;
+        let tool = asked.query.text("tool").map(str::to_owned);
+        let server = server_now(&api);
+        let stats = blocking(move || {
+            let stats = api.crib().stats(since)?;
+            Ok(match tool {
+                Some(tool) => stats.only(&name_of(api.crib(), &tool)),
+                None => stats,
+            })
+        })
+        .await?;
+        let stats = stats.map_err(|error: ToolError| Refusal::from(error))?;
+        Ok(json_response(StatusCode::OK, &Figures { stats, server }))
+    }
+    .boxed()
+}
+
+/// Any spelling of a tool that is there; else the name as typed, for tools that are gone.
+fn name_of(crib: &Crib, name: &str) -> String {
+    let found = crib.registry().find(name);
+    found.map_or_else(|_| name.to_owned(), |entry| entry.spec().name.to_string())
+}
+
+fn server_now(api: &Api) -> ServerNow {
+    let observer = api.observer();
+    ServerNow {
+        version: env!("CARGO_PKG_VERSION"),
+        started_at: observer.started_at(),
+        uptime_ms: u64::try_from(observer.uptime().as_millis()).unwrap_or(u64::MAX),
+        running_calls: api.crib().registry().running().len() as u64,
+        waiting_calls: api.0.gate.fullness().waiting as u64,
+        requests: observer.in_flight(),
+        connections: observer.connections_open(),
+        streams: observer.streams_open(),
+    }
 }
 
 fn metrics(api: Api, _: Asked) -> BoxFuture<'static, Answer> {

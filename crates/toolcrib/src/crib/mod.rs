@@ -6,6 +6,7 @@ mod finder;
 mod listing;
 mod reaping;
 mod shown;
+mod stats;
 mod upkeep;
 
 use std::collections::HashMap;
@@ -49,6 +50,7 @@ pub use shown::{
     LimitsShown, NameContest, ProblemRow, RanCommand, RuleRow, RulesTest, Runs, SecretRow,
     ToldSecret, ToolRow, moved,
 };
+pub use stats::{CallStats, Durations, LogStats, Stats, StoreStats, ToolStats};
 pub use upkeep::HomeProblem;
 
 /// The directory of the home that holds the call log.

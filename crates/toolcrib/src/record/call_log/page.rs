@@ -173,6 +173,29 @@ impl CallLogReader {
         self.page_within(filter, after, limit, MAX_SCANNED_BYTES)
     }
 
+    /// Shows every record of calls that arrived at a time or later, or all, newest first; returns how many lines were damaged.
+    pub(crate) fn each_since(
+        &self,
+        since: Option<Timestamp>,
+        mut visit: impl FnMut(&CallRecord),
+    ) -> Result<u64, StorageError> {
+        let filter = CallFilter {
+            since,
+            ..CallFilter::default()
+        };
+        let mut unreadable = 0;
+        self.read_backwards(None, |line| {
+            match line.parse() {
+                Some(record) if filter.is_past(&record) => return false,
+                Some(record) if filter.wants(&record) => visit(&record),
+                Some(_) => {}
+                None => unreadable += u64::from(line.is_complete),
+            }
+            true
+        })?;
+        Ok(unreadable)
+    }
+
     fn page_within(
         &self,
         filter: &CallFilter,
@@ -238,7 +261,7 @@ mod tests {
 
         fn add(&self, records: impl IntoIterator<Item = CallRecord>) {
             let options = CallLogOptions {
-                max_file_bytes: 4000,
+                max_file_bytes: 2000,
                 ..CallLogOptions::default()
             };
             let log = CallLog::with_options(self.0.path(), options);

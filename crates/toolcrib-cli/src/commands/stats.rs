@@ -1,0 +1,229 @@
+//! `toolcrib stats`: what the record of calls adds up to.
+//!
+//! The record is in the home, whoever called; a server that serves this home adds what only it knows. One that is named by `--server`
+//! says everything itself.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
+use toolcrib::model::text::visible;
+use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib_server::client::Ask;
+
+use super::{Done, open};
+use crate::args::{Global, StatsArgs};
+use crate::duration;
+use crate::failure::CliError;
+use crate::output::Output;
+use crate::remote;
+
+/// How many codes of one tool are shown to people.
+const MAX_CODES: usize = 3;
+
+/// What is shown of the figures.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Figures {
+    total: Calls,
+    tools: Vec<Tool>,
+    other: Option<Calls>,
+    approvals: BTreeMap<String, u64>,
+    store: BTreeMap<String, u64>,
+    server: Option<Server>,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    tool: String,
+    #[serde(flatten)]
+    calls: Calls,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Calls {
+    calls: u64,
+    ok: u64,
+    codes: BTreeMap<String, u64>,
+    duration_ms: Times,
+    last_at: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+struct Times {
+    p50: f64,
+    p95: f64,
+    max: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Server {
+    version: String,
+    uptime_ms: f64,
+    running_calls: u64,
+    waiting_calls: u64,
+    connections: u64,
+    streams: u64,
+}
+
+pub(super) fn stats(args: &StatsArgs, global: &Global, output: &Output) -> Done {
+    let since = args.since.map(|ago| {
+        let ago = SignedDuration::try_from(ago).unwrap_or(SignedDuration::MAX);
+        // Before time began is from the beginning.
+        Timestamp::now().checked_sub(ago).unwrap_or(Timestamp::MIN)
+    });
+    let value = match remote::named(global)? {
+        Some(server) => server.get(&path(since, args.tool.as_deref()))?,
+        None => of_home(args, since, &open(global, output)?, global)?,
+    };
+    if output.json() {
+        output.document(&value);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let figures: Figures = serde_json::from_value(value).map_err(|error| {
+        ToolError::new(
+            ErrorCode::Internal,
+            format!("the figures are not what was expected: {error}"),
+        )
+    })?;
+    show(&figures, args, output);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The figures of this machine's home, and what its server knows.
+fn of_home(
+    args: &StatsArgs,
+    since: Option<Timestamp>,
+    crib: &Crib,
+    global: &Global,
+) -> Result<Value, CliError> {
+    let mut stats = crib.stats(since)?;
+    if let Some(tool) = &args.tool {
+        // Any spelling of a tool that is there; else the name as typed, for tools that are gone.
+        let found = crib.registry().find(tool);
+        stats =
+            stats.only(&found.map_or_else(|_| tool.clone(), |entry| entry.spec().name.to_string()));
+    }
+    let mut value = serde_json::to_value(stats).unwrap_or_default();
+    if let Some(client) = remote::of_home(crib, global) {
+        // A moment's figures alone: the record is the same. A server that does not answer has nothing to add.
+        let now = path(Some(Timestamp::now()), None);
+        if let Ok(answer) = remote::runtime()?.block_on(client.get(&now)) {
+            value["server"] = answer["server"].clone();
+        }
+    }
+    Ok(value)
+}
+
+fn path(since: Option<Timestamp>, tool: Option<&str>) -> String {
+    let since = since.map(|since| format!("since={since}"));
+    let tool = tool.map(|tool| format!("tool={}", Ask::encoded(tool)));
+    let query: Vec<String> = since.into_iter().chain(tool).collect();
+    match query.is_empty() {
+        true => "/api/stats".to_owned(),
+        false => format!("/api/stats?{}", query.join("&")),
+    }
+}
+
+fn show(figures: &Figures, args: &StatsArgs, output: &Output) {
+    if figures.total.calls == 0 && !output.plain() {
+        output.say(match (&args.tool, args.since) {
+            (None, None) => "no calls on record yet: try `toolcrib run list_directory path=.`",
+            _ => "no such calls on record; `toolcrib stats` shows all",
+        });
+    } else {
+        table(figures, output);
+    }
+    if output.plain() {
+        return;
+    }
+    let list = |figures: &BTreeMap<String, u64>| {
+        let parts = figures.iter().filter(|(_, count)| **count > 0);
+        let parts: Vec<String> = parts
+            .map(|(what, count)| format!("{count} {what}"))
+            .collect();
+        match parts.is_empty() {
+            true => "none".to_owned(),
+            false => parts.join(", "),
+        }
+    };
+    output.line("");
+    output.line(&format!("approvals  {}", list(&figures.approvals)));
+    output.line(&format!("store      {}", list(&figures.store)));
+    if let Some(server) = &figures.server {
+        output.line(&format!(
+            "server     {}, up {}; {} running, {} waiting; {} connections, {} streams",
+            visible(&server.version),
+            duration::measured(server.uptime_ms),
+            server.running_calls,
+            server.waiting_calls,
+            server.connections,
+            server.streams,
+        ));
+    }
+}
+
+fn table(figures: &Figures, output: &Output) {
+    let row = |name: &str, calls: &Calls| {
+        let last = calls
+            .last_at
+            .map(|at| at.strftime("%Y-%m-%d %H:%M").to_string());
+        vec![
+            visible(name).into_owned(),
+            calls.calls.to_string(),
+            calls.ok.to_string(),
+            duration::measured(calls.duration_ms.p50),
+            duration::measured(calls.duration_ms.p95),
+            duration::measured(calls.duration_ms.max),
+            last.unwrap_or_default(),
+            failures(&calls.codes, output),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = figures
+        .tools
+        .iter()
+        .map(|tool| row(&tool.tool, &tool.calls))
+        .collect();
+    if let Some(other) = &figures.other {
+        rows.push(row("(not found)", other));
+    }
+    if rows.len() > 1 {
+        rows.push(row("(all)", &figures.total));
+    }
+    let headings = [
+        "TOOL",
+        "CALLS",
+        "OK",
+        "P50",
+        "P95",
+        "MAX",
+        "LAST (UTC)",
+        "FAILED",
+    ];
+    output.table(&headings, &rows);
+}
+
+/// The codes of failures, the most frequent first.
+fn failures(codes: &BTreeMap<String, u64>, output: &Output) -> String {
+    let mut codes: Vec<(&String, &u64)> = codes.iter().collect();
+    codes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let most = if output.plain() {
+        usize::MAX
+    } else {
+        MAX_CODES
+    };
+    let more = codes.len().saturating_sub(most);
+    let mut parts: Vec<String> = codes
+        .into_iter()
+        .take(most)
+        .map(|(code, count)| format!("{code} {count}"))
+        .collect();
+    if more > 0 {
+        parts.push(format!("{more} more"));
+    }
+    parts.join(", ")
+}
