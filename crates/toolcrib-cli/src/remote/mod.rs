@@ -18,7 +18,7 @@ use toolcrib_server::running::Servers;
 
 pub(crate) use find::{cancel_by_home, of_home, running_calls};
 pub(crate) use questions::{ServersQuestions, answer_body, cause};
-pub(crate) use tool::{look_up, spec_named};
+pub(crate) use tool::{look_up, spec_named, spec_of};
 
 use crate::args::Global;
 use crate::failure::CliError;

@@ -38,7 +38,7 @@ pub(crate) fn spec_named(tool: &str, server: &Server) -> Result<Option<ToolSpec>
 }
 
 /// What a document says of a tool's parameters.
-fn spec_of(document: &Value) -> Option<ToolSpec> {
+pub(crate) fn spec_of(document: &Value) -> Option<ToolSpec> {
     let name = document.get("name")?.as_str()?;
     let schema = Schema::stored(document.get("inputSchema")?.clone()).ok()?;
     let mut spec = ToolSpec::new(WireName::parse(name).ok()?, text::shorten(name, 64), schema);
@@ -48,6 +48,9 @@ fn spec_of(document: &Value) -> Option<ToolSpec> {
             spec.synonyms
                 .push((accepted.as_str().into(), published.into()));
         }
+    }
+    if let Some(Value::Array(examples)) = document.get("examples") {
+        spec.examples.clone_from(examples);
     }
     Some(spec)
 }

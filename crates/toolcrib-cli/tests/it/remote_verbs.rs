@@ -72,6 +72,8 @@ const LOOKING: &[&[&str]] = &[
     &["rules", "test", "--command", "sudo rm -rf /"],
     &["rules", "test", "--command", "ls", "--json"],
     &["rules", "test", "--command", "sudo ls", "--exit-code"],
+    &["clients", "list"],
+    &["clients", "list", "--json"],
     &["secret", "list"],
     &["secret", "list", "--json"],
 ];
@@ -136,6 +138,16 @@ fn what_changes_things_changes_them_in_the_server() {
     there(&["bundle", "new", "fresh"]).exits(0);
     test.run(&["bundle", "show", "fresh"]).exits(0);
     there(&["bundle", "rm", "core", "--yes"]).exits(9);
+    let token = there(&["clients", "add", "robot"]).exits(0).stdout;
+    let mut robot = test.command();
+    robot
+        .args(["--server", &serving.at, "approvals", "list"])
+        .env("TOOLCRIB_TOKEN", token.trim());
+    Ran::of(robot.output().unwrap())
+        .exits(5)
+        .says("the operator's token");
+    there(&["clients", "rm", "robot"]).exits(0);
+    there(&["clients", "rm", "robot"]).exits(3);
 }
 
 #[test]

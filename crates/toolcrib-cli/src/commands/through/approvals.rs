@@ -102,6 +102,11 @@ fn unanswered(error: ClientError, id: &str, server: &Server) -> CliError {
         _ => return remote::failed(&error, server.client.address()),
     };
     match error {
+        // As on this machine: a wrong word.
+        ClientError::Refused { status: 404, .. } => CliError::usage(format!(
+            "there is no approval request `{id}`; `toolcrib approvals list` shows them"
+        ))
+        .with_hint(hint),
         ClientError::Refused { error, .. } => CliError::from(cause(*error)).with_hint(hint),
         other => remote::failed(&other, server.client.address()),
     }

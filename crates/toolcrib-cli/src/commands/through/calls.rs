@@ -34,7 +34,7 @@ pub(super) fn calls(command: &CallsCommand, server: &Server, output: &Output) ->
         CallsCommand::Show { id } => {
             let path = format!("/api/calls/{}", Ask::encoded(id));
             let found = server.get(&path)?;
-            match serde_json::from_value::<CallRecord>(found.clone()) {
+            match serde_json::from_value::<CallRecord>(as_record(&found)) {
                 Ok(record) => calls::show(&record, output),
                 // It runs, or its outcome was kept: what the server says of it.
                 Err(_) if output.json() => output.document(&found),
@@ -90,7 +90,21 @@ fn list(server: &Server, path: &str, limit: usize) -> Result<Vec<Listed>, CliErr
     Ok(listed)
 }
 
-/// A call of which there is no record yet, or more than a record.
+/// What a server says of a call, as the record of it. Of one whose outcome was kept it says that.
+fn as_record(found: &Value) -> Value {
+    let mut record = found.clone();
+    let metadata = found
+        .pointer("/outcome/metadata")
+        .and_then(Value::as_object);
+    for (key, value) in metadata.into_iter().flatten() {
+        if key != "sandbox" {
+            record[key] = value.clone();
+        }
+    }
+    record
+}
+
+/// A call of which there is no record yet.
 fn show(view: &Value, output: &Output) {
     let visible = |key: &str| toolcrib::model::text::visible(super::text(view, key)).into_owned();
     output.line(&format!("call      {}", visible("callId")));

@@ -6,6 +6,7 @@
 mod approvals;
 mod bundles;
 mod calls;
+mod clients;
 mod grants;
 mod policy;
 mod tools;
@@ -25,8 +26,8 @@ pub(super) fn dispatch(cli: &Cli, output: &Output) -> Option<Done> {
         return None;
     }
     match &cli.command {
-        // It has a path of its own; the others have nothing to do with any home.
-        Command::Run(_) | Command::Completions(_) | Command::Man(_) => None,
+        // They have paths of their own, or nothing to do with any home.
+        Command::Run(_) | Command::Stats(_) | Command::Completions(_) | Command::Man(_) => None,
         _ => Some(through(cli, output)),
     }
 }
@@ -49,6 +50,7 @@ fn through(cli: &Cli, output: &Output) -> Done {
         Command::Calls(command) => calls::calls(command, &server()?, output),
         Command::Approvals(command) => approvals::approvals(command, server()?, global, output),
         Command::Grants(command) => grants::grants(command, server, global, output),
+        Command::Clients(command) => clients::clients(command, &server()?, output),
         Command::Rules(command) => policy::rules(command, server, global, output),
         Command::Secret(SecretCommand::List) => policy::secrets(&server()?, output),
         // Whatever comes later works on files until somebody has thought about it.

@@ -13,7 +13,7 @@ use super::{first_line, standing, text, texts};
 use crate::args::{Global, ListArgs, RmArgs, SchemaArgs, SearchArgs, ShowArgs, SwitchArgs};
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::remote::Server;
+use crate::remote::{self, Server};
 
 /// `bundle/slug@version`.
 fn reference(row: &Value) -> String {
@@ -324,7 +324,22 @@ pub(super) fn show(args: &ShowArgs, server: &Server, output: &Output) -> Done {
             output.line(&row);
         }
     }
+    output.line("");
+    output.line(&format!("toolcrib run {}", visible(&call_line(&tool))));
     Ok(ExitCode::SUCCESS)
+}
+
+/// A call of it as a line of words.
+fn call_line(tool: &Value) -> String {
+    let name = text(tool, "name");
+    let line = remote::spec_of(tool).map_or_else(
+        || name.to_owned(),
+        |spec| super::super::show::call_line(&spec),
+    );
+    match (is_shadowed(tool), line.strip_prefix(name)) {
+        (true, Some(rest)) => word(&format!("{}{rest}", reference(tool))),
+        _ => word(&line),
+    }
 }
 
 pub(super) fn schema(args: &SchemaArgs, server: &Server, output: &Output) -> Done {
