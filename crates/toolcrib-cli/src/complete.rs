@@ -17,6 +17,7 @@ use toolcrib::manifest::fields::HTTP_FIELDS;
 use toolcrib::model::text;
 use toolcrib::registry::Availability;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
+use toolcrib_server::auth::Clients;
 
 use crate::args::Cli;
 use crate::prompt::short;
@@ -390,6 +391,20 @@ pub(crate) fn secrets(current: &OsStr) -> Vec<CompletionCandidate> {
     matching
         .map(|entry| candidate(entry.name.as_str(), &entry.binding.hosts().join(", ")))
         .collect()
+}
+
+/// Names of clients.
+pub(crate) fn clients(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let Ok(Ok(clients)) = Crib::open().map(|crib| Clients::of_home(crib.home()).list()) else {
+        return Vec::new();
+    };
+    let matching = clients
+        .iter()
+        .filter(|client| client.name.starts_with(current) && !client.name.starts_with('-'));
+    matching.map(|client| candidate(&client.name, "")).collect()
 }
 
 /// Short ids, and whole ones for who began to type one.

@@ -3,6 +3,7 @@
 mod approvals;
 mod author;
 mod bundle;
+mod clients;
 mod look;
 mod manage;
 mod rules;
@@ -22,6 +23,7 @@ pub(crate) use bundle::{
     BundleImportArgs, BundleListArgs, BundleNamesArgs, BundleNewArgs, BundleRestoreArgs,
     BundleRmArgs, BundleSwitchArgs,
 };
+pub(crate) use clients::ClientsCommand;
 pub(crate) use look::{
     CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs, StatsArgs,
 };
@@ -176,6 +178,9 @@ pub(crate) enum Command {
     Disable(SwitchArgs),
     /// Serve everything over HTTP, until Ctrl-C
     Serve(ServeArgs),
+    /// Make, list and take back tokens for programs that call tools over HTTP
+    #[command(subcommand)]
+    Clients(ClientsCommand),
     /// Run any command behind the wall that tools run behind
     Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace

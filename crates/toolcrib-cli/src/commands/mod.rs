@@ -4,6 +4,7 @@ mod approvals;
 mod bundle;
 mod calls;
 mod check;
+mod clients;
 mod completions;
 mod config;
 mod confirm;
@@ -79,6 +80,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Enable(args) => enable::set_enabled(args, true, global, output),
         Command::Disable(args) => enable::set_enabled(args, false, global, output),
         Command::Serve(args) => serve::serve(args, global, output),
+        Command::Clients(command) => clients::clients(command, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor(args) => doctor::doctor(args, global, output),
         Command::Completions(args) => completions::completions(args, output),

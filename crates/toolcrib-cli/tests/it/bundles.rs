@@ -92,7 +92,8 @@ fn a_new_bundle_has_s4s_fields_and_a_slug_and_an_id_of_its_own() {
     assert_eq!(
         shape,
         json!({"schemaVersion": "1", "bundleID": id, "slug": "acme", "displayName": "Acme API",
-            "description": "", "isEnabled": true, "isBuiltIn": false, "createdAt": "T", "modifiedAt": "T", "kind": "store", "tools": 0})
+            "description": "", "isEnabled": true, "isBuiltIn": false, "createdAt": "T", "modifiedAt": "T", "kind": "store", "tools": 0,
+            "availability": {"state": "ready"}})
     );
     // The slug is taken, the id is taken, the slug is reserved, the id is none, the slug is none.
     test.run(&["bundle", "new", "acme"])

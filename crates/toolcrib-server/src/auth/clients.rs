@@ -203,20 +203,26 @@ impl Clients {
     }
 
     /// Takes a client's token back.
-    pub fn remove(&self, name: &str) -> Result<Client, ClientsError> {
-        let unknown = || ClientsError::Unknown(name.to_owned());
+    pub fn remove(&self, name: &str) -> Result<(), ClientsError> {
+        self.remove_all(&[name.to_owned()])
+    }
+
+    /// Takes the tokens of clients back: of all, or of none if one of them is unknown.
+    pub fn remove_all(&self, names: &[String]) -> Result<(), ClientsError> {
+        let unknown = |name: &String| ClientsError::Unknown(name.clone());
         // A home that is not there is not made for this.
-        let dir = DurableDir::open(&self.0.home)?.ok_or_else(unknown)?;
+        let Some(dir) = DurableDir::open(&self.0.home)? else {
+            return names.first().map_or(Ok(()), |name| Err(unknown(name)));
+        };
         let lock = dir.lock()?;
         let mut kept = read(&dir)?;
-        let place = kept
-            .clients
-            .iter()
-            .position(|kept| kept.client.name == name)
-            .ok_or_else(unknown)?;
-        let removed = kept.clients.remove(place);
-        write(&dir, &lock, &mut kept)?;
-        Ok(removed.client)
+        let is_there = |name: &&String| kept.clients.iter().any(|kept| kept.client.name == **name);
+        if let Some(name) = names.iter().find(|name| !is_there(name)) {
+            return Err(unknown(name));
+        }
+        kept.clients
+            .retain(|kept| !names.contains(&kept.client.name));
+        write(&dir, &lock, &mut kept)
     }
 
     /// Whose token has this digest. A file that cannot be read knows nobody; why goes to the log, once for each state of the file.

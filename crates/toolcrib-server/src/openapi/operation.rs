@@ -147,7 +147,7 @@ fn error_reference() -> Value {
 }
 
 /// What the kernel refuses before a handler sees it.
-fn of_kernel(route: &Route) -> Vec<(u16, &'static str)> {
+pub(super) fn of_kernel(route: &Route) -> Vec<(u16, &'static str)> {
     let mut refusals = vec![
         (400, "The request is not one that this route takes."),
         (

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::operation::who_word;
+use super::operation::{of_kernel, who_word};
 use super::schema_words::{fields, kind, name_of};
 use super::{document, topics};
 use crate::api::{Route, Who};
@@ -80,7 +80,7 @@ fn head(html: &mut String, routes: &Routes) {
     );
     put(
         html,
-        "<p>Bodies are JSON in UTF-8; a key that stands twice in one object and a parameter that a route does not list are refused. An error is <code>{\"ok\": false, \"error\": {\"code\", \"message\", \"details\"?}}</code>, and its status belongs to its code.</p></header>\n",
+        "<p>Bodies are JSON in UTF-8; a key that stands twice in one object and a parameter that a route does not list are refused. An error is <code>{\"ok\": false, \"error\": {\"code\", \"message\", \"details\"?}}</code>, and its status belongs to its code.</p><p>Every route may also answer 400 (not a request it takes), 401 (no good token), 403 (not for this token, <code>Host</code> or <code>Origin</code>) and 500 (a bug, or files that cannot be read or written); one that takes a body also 408 (too slow), 413 (too long) and 415 (of another type).</p></header>\n",
     );
 }
 
@@ -109,7 +109,7 @@ fn operation(html: &mut String, route: &Route, document: &Value) {
     }
     parameters(html, operation, document);
     body(html, operation, document);
-    answers(html, operation, document);
+    answers(html, operation, route, document);
     put(html, "</article>\n");
 }
 
@@ -163,13 +163,20 @@ fn body(html: &mut String, operation: &Value, document: &Value) {
     }
 }
 
-/// Answers when all is well in full; refusals, which all look alike, in one line each.
-fn answers(html: &mut String, operation: &Value, document: &Value) {
+/// Answers when all is well in full; refusals, which all look alike, in one line each. Those of the kernel are said once, above.
+fn answers(html: &mut String, operation: &Value, route: &Route, document: &Value) {
     let Some(responses) = operation["responses"].as_object() else {
         return;
     };
     put(html, "<h4>Answers</h4><dl>");
+    let of_kernel = of_kernel(route);
     for (status, response) in responses {
+        let is_of_kernel = |(refused, why): &(u16, &str)| {
+            *status == refused.to_string() && response["description"] == *why
+        };
+        if of_kernel.iter().any(is_of_kernel) {
+            continue;
+        }
         let is_error = status.as_str() >= "400";
         let mut about = words(response["description"].as_str().unwrap_or_default());
         for (content, media) in response["content"].as_object().into_iter().flatten() {

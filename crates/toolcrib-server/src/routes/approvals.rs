@@ -98,7 +98,7 @@ struct ApprovalPage {
     /// The questions, oldest first.
     approvals: Vec<Queued>,
     /// Files that cannot be read; the others are not concerned.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     damaged: Vec<Damaged>,
     /// Where the next page begins, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -101,7 +101,7 @@ struct GrantPage {
     /// The grants, oldest first.
     grants: Vec<Grant>,
     /// Files that cannot be read; they allow nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     damaged: Vec<Damaged>,
     /// Where the next page begins, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -177,6 +177,10 @@ impl Asking<'_> {
             .await
     }
 
+    pub(crate) async fn post_nothing(&self, path: &str) -> (StatusCode, Value) {
+        self.send(Method::POST, path, None).await
+    }
+
     /// Sends these bytes as JSON and reads the answer as JSON; what has no body is `null`.
     pub(crate) async fn send(
         &self,

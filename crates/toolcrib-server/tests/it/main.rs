@@ -3,6 +3,7 @@
 mod approvals;
 mod archive;
 mod bundles;
+mod calls;
 mod catalogue;
 mod client;
 mod collector;

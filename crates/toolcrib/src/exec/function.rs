@@ -231,27 +231,44 @@ fn from_arguments<A: DeserializeOwned>(
     let mismatch = |error| mismatch(error, has_secrets);
     // `()` is read from null, not from an empty object.
     let no_arguments = args.is_empty() && size_of::<A>() == 0;
-    match serde_json::from_value(Value::Object(args)) {
-        Err(_) if no_arguments => serde_json::from_value(Value::Null).map_err(mismatch),
+    match serde_path_to_error::deserialize(Value::Object(args)) {
+        Err(_) if no_arguments => serde_path_to_error::deserialize(Value::Null).map_err(mismatch),
         other => other.map_err(mismatch),
     }
 }
 
 /// The schema let something through that the type does not take.
-fn mismatch(error: serde_json::Error, has_secrets: bool) -> ToolError {
+fn mismatch(error: serde_path_to_error::Error<serde_json::Error>, has_secrets: bool) -> ToolError {
+    let place = pointer(error.path());
+    let error = error.into_inner();
     // The error may quote the value, and the value may be a secret.
     let why = if has_secrets {
         String::new()
     } else {
         format!(": {error}")
     };
-    let message = format!("the arguments cannot be read{why}");
+    let message = match place.as_str() {
+        "" => format!("the arguments cannot be read{why}"),
+        place => format!("the arguments cannot be read at `{place}`{why}"),
+    };
     let readable = ToolError::new(ErrorCode::InvalidArguments, message);
     if has_secrets {
         readable
     } else {
         readable.caused_by(error)
     }
+}
+
+/// A place in the arguments as a JSON pointer.
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let steps = path.iter().filter_map(|segment| match segment {
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Map { key } => Some(key.replace('~', "~0").replace('/', "~1")),
+        // Not a step of the text.
+        Segment::Enum { .. } | Segment::Unknown => None,
+    });
+    steps.map(|step| format!("/{step}")).collect()
 }
 
 fn to_output<R: Serialize>(result: &R) -> Result<ToolOutput, ToolError> {

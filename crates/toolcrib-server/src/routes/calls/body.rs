@@ -71,12 +71,16 @@ pub(super) fn read(asked: &Asked, tool: Option<String>) -> Result<Wanted, Refusa
                 request.args = args;
             }
             "callId" => {
-                let id = value.as_str().map(CallId::parse);
-                match id {
-                    Some(Ok(id)) => request.call_id = Some(id),
-                    Some(Err(error)) => return Err(wrong(&key, &error.to_string())),
-                    None => return Err(wrong(&key, "a call id is a string")),
+                let Value::String(id) = value else {
+                    return Err(wrong(&key, "a call id is a string"));
+                };
+                // The call would have an address that no path can name.
+                if id.contains(['/', '\\']) || id == "." || id == ".." {
+                    let problem = "a call id over HTTP has no slashes, and is not `.` or `..`";
+                    return Err(wrong(&key, problem));
                 }
+                let id = CallId::parse(&id).map_err(|error| wrong(&key, &error.to_string()))?;
+                request.call_id = Some(id);
             }
             "timeoutMs" => request = request.timeout(milliseconds(&key, &value)?),
             "approvalWaitMs" => request = request.approval_wait(milliseconds(&key, &value)?),
@@ -226,7 +230,7 @@ fn common_properties() -> Map<String, Value> {
     let properties = serde_json::json!({
         "callId": {
             "type": "string",
-            "pattern": "^[!-~]{1,128}$",
+            "pattern": "^(?!\\.\\.?$)[!-.0-\\[\\]-~]{1,128}$",
             "description": "an id of the caller's own: the same call made again with it returns the kept outcome, or joins the call that runs",
         },
         "timeoutMs": {

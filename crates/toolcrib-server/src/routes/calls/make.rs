@@ -24,6 +24,7 @@ use super::body::{self, Wanted};
 use super::gate::Place;
 use crate::api::{Answer, Api, Asked, Body, Query, Refusal, json_response};
 use crate::auth::Principal;
+use crate::routes::events::call_as_it_comes;
 use crate::routes::events::sse::{self, CallFrames, Next, Position};
 
 /// How long a call waits for a place, if it does not say less itself.
@@ -214,16 +215,20 @@ pub(super) fn response(outcome: &Outcome, shape: ResultShape) -> Response<Body> 
 fn spawn(api: &Api, wanted: Wanted, place: &Arc<Place>) -> Spawned {
     let approver = approver(api, wanted.approvals, place);
     let registry = api.crib().registry().clone();
-    let caller = wanted.request.caller.clone();
-    let handle = registry.execute_async_by(wanted.request, approver);
-    let (id, events) = (handle.id().clone(), handle.events());
-    let hub = &api.0.hub;
-    hub.recent.remember(id.clone(), caller, events.clone());
+    // Known from the start: whoever is told of it can ask for it.
+    let request = wanted.request;
+    let call = call_as_it_comes(&request);
+    let handle = registry.execute_async_by(request, approver);
+    let id = handle.id().clone();
+    let call = call(id.clone());
+    let events = handle.events();
+    let ending = api.0.hub.recent.remember(call, events.clone());
     let place = Arc::clone(place);
     let outcome = tokio::spawn(async move {
         let outcome = handle.outcome().await;
         drop(place);
         registry.recorded().await;
+        drop(ending);
         outcome
     });
     Spawned {

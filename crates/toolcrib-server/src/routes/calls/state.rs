@@ -1,6 +1,5 @@
 //! How a call stands: `GET /api/calls/{id}`, and ending it: `POST /api/calls/{id}/cancel`.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -10,7 +9,7 @@ use toolcrib::record::CallRecord;
 use toolcrib::record::call_log::CallLogReader;
 use toolcrib::registry::{CallState, RunningCall};
 use toolcrib::wire::{ResultShape, render};
-use toolcrib::{CallId, Caller, Crib, ErrorCode, Outcome, ToolError};
+use toolcrib::{CallId, Caller, ErrorCode, Outcome, ToolError};
 
 use super::make;
 use crate::api::{Answer, Api, Asked, Refusal, json_response};
@@ -21,6 +20,9 @@ pub(super) const MAX_WAIT_MS: u64 = 60_000;
 
 /// How long a request to cancel waits for the end of the call.
 const CANCEL_WAIT: Duration = Duration::from_secs(5);
+
+/// How long a call that has come may take to be listed.
+const LISTED_WITHIN: Duration = Duration::from_secs(2);
 
 /// How often a call of another process is looked at.
 const POLL: Duration = Duration::from_millis(200);
@@ -89,17 +91,21 @@ pub(crate) fn not_found(id: &str) -> Refusal {
 
 /// What is known about a call that somebody may see. Reads files.
 pub(crate) async fn look(api: &Api, who: &Principal, id: &CallId) -> Result<Known, Refusal> {
-    let (crib, wanted) = (Arc::clone(api.crib()), id.clone());
-    let looked = tokio::task::spawn_blocking(move || look_now(&crib, &wanted)).await;
+    let (api, wanted) = (api.clone(), id.clone());
+    let looked = tokio::task::spawn_blocking(move || look_now(&api, &wanted)).await;
     let known = looked.unwrap_or_else(|_| Err(ToolError::new(ErrorCode::Internal, "a bug")))?;
     known
         .filter(|known| may_see(who, known.caller()))
         .ok_or_else(|| not_found(id.as_str()))
 }
 
-fn look_now(crib: &Crib, id: &CallId) -> Result<Option<Known>, ToolError> {
+fn look_now(api: &Api, id: &CallId) -> Result<Option<Known>, ToolError> {
+    let crib = api.crib();
     if let Some(state) = crib.registry().call_state(id)? {
         return Ok(Some(Known::State(state)));
+    }
+    if let Some(call) = api.0.hub.recent.begun(id) {
+        return Ok(Some(Known::State(CallState::Running(call))));
     }
     let found = CallLogReader::new(crib.call_log_path()).find(id.as_str());
     let record =
@@ -121,7 +127,9 @@ pub(crate) async fn look_until(
         }
         // Its end is its last event. A call of another process, or one that waits for another with its id, has none here.
         let ended = async {
-            match api.crib().registry().events(id, 0) {
+            let events = api.crib().registry().events(id, 0);
+            let recent = || api.0.hub.recent.events(id, |_| true);
+            match events.or_else(recent) {
                 Some(mut events) => while events.next().await.is_some() {},
                 None => tokio::time::sleep(POLL).await,
             }
@@ -169,11 +177,17 @@ pub(super) async fn cancel(api: Api, asked: Asked) -> Answer {
             ));
         }
     }
-    if !api.crib().registry().cancel(&id) {
-        return Err(Refusal::new(
-            ErrorCode::Conflict,
-            format!("call `{id}` is over, or waits for another with its id"),
-        ));
+    // A call that has just come is not listed for a moment.
+    let deadline = Instant::now() + LISTED_WITHIN;
+    while !api.crib().registry().cancel(&id) {
+        let known = look(&api, &asked.principal, &id).await?;
+        if !known.runs() || Instant::now() >= deadline {
+            return Err(Refusal::new(
+                ErrorCode::Conflict,
+                format!("call `{id}` is over, or waits for another with its id"),
+            ));
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let deadline = Instant::now() + CANCEL_WAIT;
     let known = look_until(&api, &asked.principal, &id, deadline).await?;

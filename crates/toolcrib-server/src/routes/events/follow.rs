@@ -38,8 +38,8 @@ pub(super) async fn follow(api: Api, asked: Asked) -> Answer {
         _ => None,
     };
     let events = events.or_else(|| {
-        let may_see = |caller: &_| may_see(&who, caller);
-        api.0.hub.recent.events(&id, may_see)
+        let recent = &api.0.hub.recent;
+        recent.events(&id, |call| may_see(&who, &call.caller))
     });
     let source = match events {
         Some(events) => Source::Frames(CallFrames::new(events, position)),
@@ -85,7 +85,11 @@ impl Following {
                 match Next::of(frames.next(), Some(&stopping)).await {
                     Next::Event(Some(frame)) => Some((frame, self)),
                     Next::Silence => Some((sse::heartbeat(), self)),
-                    Next::Event(None) | Next::Stop => None,
+                    Next::Event(None) => None,
+                    Next::Stop => {
+                        self.source = Source::Over;
+                        Some((sse::shutdown(), self))
+                    }
                 }
             }
             Source::End { known } => {
@@ -95,7 +99,8 @@ impl Following {
                     // Whatever keeps it from being looked at ends the stream; who asks again is told.
                     *known = looked.ok()?;
                     if self.api.stopping().is_cancelled() {
-                        return None;
+                        self.source = Source::Over;
+                        return Some((sse::shutdown(), self));
                     }
                     if known.runs() {
                         return Some((sse::heartbeat(), self));

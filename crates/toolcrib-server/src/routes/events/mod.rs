@@ -11,6 +11,7 @@ use futures_util::stream;
 use http::Method;
 
 pub(crate) use hub::Hub;
+pub(crate) use recent::call_as_it_comes;
 
 use crate::api::{Answer, Api, Asked, Refusal, Route, Who, param};
 use crate::auth::Principal;
@@ -91,6 +92,7 @@ async fn events(api: Api, asked: Asked) -> Answer {
         api,
         reader,
         greeted: false,
+        is_over: false,
         _place: place,
     };
     Ok(sse::response(stream::unfold(reading, Reading::next)))
@@ -100,6 +102,7 @@ struct Reading {
     api: Api,
     reader: HubReader,
     greeted: bool,
+    is_over: bool,
     _place: Place,
 }
 
@@ -109,11 +112,17 @@ impl Reading {
             // At once, so that whoever listens knows that they do.
             return Some((sse::heartbeat(), self));
         }
+        if self.is_over {
+            return None;
+        }
         let stopping = self.api.stopping().clone();
         match Next::of(self.reader.next(), Some(&stopping)).await {
             Next::Event(frame) => Some((frame, self)),
             Next::Silence => Some((sse::heartbeat(), self)),
-            Next::Stop => None,
+            Next::Stop => {
+                self.is_over = true;
+                Some((sse::shutdown(), self))
+            }
         }
     }
 }

@@ -1,9 +1,12 @@
 //! [`Recent`]: the events of calls that were made to be followed, for a while after they are over.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use toolcrib::{CallId, Caller, EventReader};
+use jiff::Timestamp;
+use toolcrib::registry::RunningCall;
+use toolcrib::{CallId, EventReader};
 
 /// How many calls are remembered. Each holds 1 MiB of events at most.
 const MAX_CALLS: usize = 32;
@@ -13,34 +16,79 @@ const MAX_CALLS: usize = 32;
 pub(crate) struct Recent(Mutex<VecDeque<Followed>>);
 
 struct Followed {
-    id: CallId,
-    caller: Caller,
+    call: RunningCall,
     events: EventReader,
+    is_over: Arc<AtomicBool>,
+}
+
+/// Says that a call is over when it is dropped.
+pub(crate) struct Ending(Arc<AtomicBool>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 impl Recent {
-    /// Remembers a call, and forgets the oldest of too many.
-    pub(crate) fn remember(&self, id: CallId, caller: Caller, events: EventReader) {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Remembers a call, and forgets the oldest of too many. To be told when its record is written.
+    #[must_use]
+    pub(crate) fn remember(&self, call: RunningCall, events: EventReader) -> Ending {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let mut calls = self.lock();
         // A call id that is given again joins the call that has it; the newest has what is left of its events.
-        calls.retain(|call| call.id != id || call.caller != caller);
+        calls.retain(|other| {
+            (&other.call.call_id, &other.call.caller) != (&call.call_id, &call.caller)
+        });
         if calls.len() == MAX_CALLS {
             calls.pop_front();
         }
-        calls.push_back(Followed { id, caller, events });
+        calls.push_back(Followed {
+            call,
+            events,
+            is_over: Arc::clone(&is_over),
+        });
+        Ending(is_over)
     }
 
-    /// The events of a call of somebody, from the start.
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Followed>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call that is not over, as it was when it came: for the moment before it is listed among those that run.
+    pub(crate) fn begun(&self, id: &CallId) -> Option<RunningCall> {
+        let calls = self.lock();
+        let mut found = calls.iter().rev().filter(|known| known.call.call_id == *id);
+        let found = found.find(|known| !known.is_over.load(Ordering::Acquire))?;
+        Some(found.call.clone())
+    }
+
+    /// The events of a call that somebody may see, from the start.
     pub(crate) fn events(
         &self,
         id: &CallId,
-        may_see: impl Fn(&Caller) -> bool,
+        may_see: impl Fn(&RunningCall) -> bool,
     ) -> Option<EventReader> {
-        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = self.lock();
         let found = calls
             .iter()
             .rev()
-            .find(|call| call.id == *id && may_see(&call.caller))?;
+            .find(|known| known.call.call_id == *id && may_see(&known.call))?;
         Some(found.events.clone())
+    }
+}
+
+/// A call as it comes, but for the id that it gets.
+pub(crate) fn call_as_it_comes(
+    request: &toolcrib::CallRequest,
+) -> impl FnOnce(CallId) -> RunningCall + use<> {
+    let tool = request.tool.chars().take(128).collect();
+    let caller = request.caller.clone();
+    move |call_id| RunningCall {
+        call_id,
+        tool,
+        caller,
+        since: Timestamp::now(),
+        approval: None,
     }
 }

@@ -87,6 +87,11 @@ pub(crate) fn heartbeat() -> Bytes {
     Bytes::from_static(b": \n\n")
 }
 
+/// The last event of a stream that ends because the server stops. It has no id: whoever asks again goes on where it was.
+pub(crate) fn shutdown() -> Bytes {
+    Bytes::from_static(b"event: shutdown\ndata: {\"event\":\"shutdown\"}\n\n")
+}
+
 /// Where a reader of a call's events is: behind the event of this number, and behind this many parts of the next one.
 ///
 /// As an id of an event `12`, or `12.3` within an event that comes in parts.

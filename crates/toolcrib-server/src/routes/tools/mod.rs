@@ -1,6 +1,7 @@
 //! Tools: S4's routes for versions, the list and the search.
 
 mod listing;
+mod lookup;
 mod version;
 
 use crate::api::Route;
@@ -9,5 +10,6 @@ use crate::api::Route;
 pub(crate) fn routes() -> Vec<Route> {
     let mut routes = version::routes();
     routes.extend(listing::routes());
+    routes.extend(lookup::routes());
     routes
 }

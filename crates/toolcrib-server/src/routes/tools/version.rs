@@ -20,7 +20,7 @@ const ONE: &str = "/tools/bundles/{bundleID}/tools/{toolSlug}/version/{v}";
 #[derive(JsonSchema)]
 #[schemars(rename = "Tool", rename_all = "camelCase", extend("additionalProperties" = true))]
 #[expect(dead_code, reason = "the shape of a document that is open")]
-struct ToolShape {
+pub(super) struct ToolShape {
     /// The name for models.
     name: String,
     /// The name for people and URLs.

@@ -20,15 +20,27 @@ pub(super) struct Operation {
     pub(super) path: String,
     /// The description in the document.
     pub(super) doc: Value,
+    segments: Vec<String>,
+    /// How many of them are values.
+    values: usize,
 }
 
 impl Operation {
+    fn fits(&self, path: &[String]) -> bool {
+        let fits = |(known, given): (&String, &String)| match known.starts_with('{') {
+            true => !given.is_empty(),
+            false => known == given,
+        };
+        self.segments.len() == path.len() && self.segments.iter().zip(path).all(fits)
+    }
+
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 }
 
 /// Where a path leads.
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Found {
     /// To an operation, by its number.
     Operation(usize),
@@ -48,6 +60,8 @@ impl Documented {
                         method: method.to_uppercase(),
                         path: path.clone(),
                         doc: doc.clone(),
+                        segments: path.split('/').map(str::to_owned).collect(),
+                        values: path.matches('{').count(),
                     });
                 }
             }
@@ -71,18 +85,20 @@ impl Documented {
     /// The operation of a raw path, found by reading both segment by segment. `HEAD` is like `GET`.
     pub(super) fn find(&self, method: &str, path: &str) -> Found {
         let method = if method == "HEAD" { "GET" } else { method };
-        let matching = |operation: &&(usize, &Operation)| fits(&operation.1.path, path);
-        let all: Vec<(usize, &Operation)> = self.operations.iter().enumerate().collect();
-        let mut fitting: Vec<&(usize, &Operation)> = all.iter().filter(matching).collect();
+        let Some(segments) = path.split('/').map(decoded).collect::<Option<Vec<_>>>() else {
+            return Found::Nothing;
+        };
+        let fitting = || {
+            let all = self.operations.iter().enumerate();
+            all.filter(|(_, operation)| operation.fits(&segments))
+        };
         // `/tools/search` before `/tools/{…}`.
-        let fewest = fitting
-            .iter()
-            .map(|(_, o)| o.path.matches('{').count())
-            .min();
-        fitting.retain(|(_, o)| Some(o.path.matches('{').count()) == fewest);
-        match fitting.iter().find(|(_, o)| o.method == method) {
-            Some((number, _)) => Found::Operation(*number),
-            None if fitting.is_empty() => Found::Nothing,
+        let Some(fewest) = fitting().map(|(_, operation)| operation.values).min() else {
+            return Found::Nothing;
+        };
+        let mut best = fitting().filter(|(_, operation)| operation.values == fewest);
+        match best.find(|(_, operation)| operation.method == method) {
+            Some((number, _)) => Found::Operation(number),
             None => Found::OtherMethod,
         }
     }
@@ -101,15 +117,17 @@ impl Documented {
             None => return Err(format!("the status {status} is not documented")),
         };
         let contents = answer.get("content").and_then(Value::as_object);
-        let essence = content.map(|content| content.split(';').next().unwrap().trim());
-        let (Some(contents), Some(essence)) = (contents, essence) else {
+        let essence_of = |content: &str| content.split(';').next().unwrap().trim().to_owned();
+        let essence = content.map(essence_of);
+        let (Some(contents), Some(essence)) = (contents, essence.clone()) else {
             return match (contents, essence, body.is_empty()) {
                 (None, None, true) => Ok(()),
                 (None, ..) => Err("a body where none is documented".to_owned()),
                 (Some(_), ..) => Err("no content type".to_owned()),
             };
         };
-        let Some(documented) = contents.get(essence) else {
+        let mut known = contents.iter();
+        let Some((_, documented)) = known.find(|(known, _)| essence_of(known) == essence) else {
             return Err(format!("the content type {essence} is not documented"));
         };
         if essence != "application/json" {
@@ -120,7 +138,7 @@ impl Documented {
         let Some(schema) = documented.get("schema") else {
             return Err("a body in JSON without a schema".to_owned());
         };
-        let key = (operation, status.to_string(), essence.to_owned());
+        let key = (operation, status.to_string(), essence);
         let validator = {
             let mut validators = self.validators.lock().unwrap();
             let made = validators.entry(key).or_insert_with(|| {
@@ -162,23 +180,12 @@ impl Documented {
     }
 }
 
-/// Whether a raw path is one of a template, by the rules of the server: what cannot be read fits nothing.
-fn fits(template: &str, path: &str) -> bool {
-    let (mut known, mut given) = (template.split('/'), path.split('/'));
-    loop {
-        match (known.next(), given.next()) {
-            (None, None) => return true,
-            (Some(known), Some(given)) => match decoded(given) {
-                Some(given) if known.starts_with('{') && !given.is_empty() => {}
-                Some(given) if known == given => {}
-                _ => return false,
-            },
-            _ => return false,
-        }
-    }
-}
-
+/// A segment as the server reads it; `None` for what it refuses.
 fn decoded(segment: &str) -> Option<String> {
+    if !segment.contains('%') {
+        let is_dots = segment == "." || segment == "..";
+        return (!is_dots).then(|| segment.to_owned());
+    }
     let mut bytes = Vec::new();
     let mut rest = segment.bytes();
     while let Some(byte) = rest.next() {

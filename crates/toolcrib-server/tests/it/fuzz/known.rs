@@ -11,7 +11,7 @@ use super::random::Random;
 
 /// How many texts are kept of what answers tell, per name.
 const KEPT: usize = 32;
-const BUNDLES: usize = 12;
+pub(super) const BUNDLES: usize = 12;
 
 pub(super) struct Known {
     pub(super) operator: String,
@@ -19,6 +19,8 @@ pub(super) struct Known {
     pub(super) slugs: Vec<String>,
     pub(super) archives: Vec<Vec<u8>>,
     learnt: HashMap<String, Vec<String>>,
+    /// The digests of questions, by their ids.
+    digests: HashMap<String, String>,
 }
 
 impl Known {
@@ -39,6 +41,7 @@ impl Known {
             .to_vec(),
             archives: vec![b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec()],
             learnt: HashMap::new(),
+            digests: HashMap::new(),
         }
     }
 
@@ -49,8 +52,8 @@ impl Known {
 
     pub(super) fn bundle(&self, random: &mut Random) -> String {
         match random.below(8) {
-            0 => "core".to_owned(),
-            1 => "weather-kit".to_owned(),
+            0 | 1 => "core".to_owned(),
+            2 => "kit-1".to_owned(),
             _ => Known::bundle_id(random.below(BUNDLES)),
         }
     }
@@ -67,33 +70,41 @@ impl Known {
         }
     }
 
-    pub(super) fn tool(&self, random: &mut Random) -> String {
-        let tools = [
-            "read_file",
-            "list_directory",
-            "+read-file",
-            "core/read-file@v1",
-            "find_tools",
-            "delete_file",
-            "write_file",
-            "weather",
-            "echo",
+    /// A tool and arguments that it takes, more often than not.
+    pub(super) fn call(&self, random: &mut Random) -> (String, Value) {
+        let calls = [
+            ("read_file", json!({"path": "a.txt"})),
+            ("+read-file", json!({"path": "missing.txt"})),
+            ("core/read-file@v1", json!({"path": "../x"})),
+            ("list_directory", json!({"path": "."})),
+            ("list_directory", json!({"path": ".", "recursive": true})),
+            (
+                "write_file",
+                json!({"path": format!("new/{}.txt", random.below(50)), "content": "x", "createDirs": true}),
+            ),
+            ("write_file", json!({"path": "a.txt", "content": "x"})),
+            ("delete_file", json!({"path": "a.txt"})),
+            ("move_file", json!({"from": "a.txt", "to": "../b"})),
+            ("weather", json!({"city": "Paris"})),
+            ("find_tools", json!({"query": "read"})),
+            ("nowhere/echo", json!({})),
         ];
-        (*random.pick(&tools)).to_owned()
+        let (tool, args) = random.pick(&calls).clone();
+        (tool.to_owned(), args)
     }
 
-    pub(super) fn arguments(&self, random: &mut Random) -> Value {
-        let all = [
-            json!({}),
-            json!({"path": "."}),
-            json!({"path": "a.txt"}),
-            json!({"path": "a.txt", "content": "x"}),
-            json!({"path": "new/b.txt", "content": "x", "createDirs": true}),
-            json!({"path": "../x"}),
-            json!({"query": "read"}),
-            json!({"city": "Paris"}),
-        ];
-        random.pick(&all).clone()
+    /// Arguments for the tool of a path.
+    pub(super) fn arguments_for(&self, path: &str, random: &mut Random) -> Value {
+        match path {
+            _ if path.contains("/delete-file/") || path.contains("/read-file/") => {
+                json!({"path": "a.txt"})
+            }
+            _ if path.contains("/list-directory/") => json!({"path": "."}),
+            _ if path.contains("/write-file/") => {
+                json!({"path": format!("new/{}.txt", random.below(50)), "content": "x", "createDirs": true})
+            }
+            _ => json!({"city": "Paris"}),
+        }
     }
 
     pub(super) fn word(&self, random: &mut Random) -> String {
@@ -113,6 +124,13 @@ impl Known {
         (*random.pick(&words)).to_owned()
     }
 
+    /// The digest of the question of a path, if it was told, else that of another one.
+    pub(super) fn digest_of(&self, path: &str, random: &mut Random) -> String {
+        let id = path.rsplit('/').next().unwrap_or_default();
+        let own = self.digests.get(id).cloned();
+        own.unwrap_or_else(|| self.learnt("argsDigest", random))
+    }
+
     /// Something that an answer told under this name.
     pub(super) fn learnt(&self, name: &str, random: &mut Random) -> String {
         match self.learnt.get(name) {
@@ -125,6 +143,14 @@ impl Known {
     pub(super) fn learn(&mut self, topic: &str, value: &Value, random: &mut Random) {
         match value {
             Value::Object(fields) => {
+                if let (Some(Value::String(id)), Some(Value::String(digest))) =
+                    (fields.get("id"), fields.get("argsDigest"))
+                {
+                    if self.digests.len() > 1000 {
+                        self.digests.clear();
+                    }
+                    self.digests.insert(id.clone(), digest.clone());
+                }
                 for (name, field) in fields {
                     match (name.as_str(), field) {
                         ("id", Value::String(text)) => {

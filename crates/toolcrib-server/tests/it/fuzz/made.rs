@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::documented::{Documented, Operation};
-use super::known::Known;
+use super::known::{BUNDLES, Known};
 use super::random::Random;
 use super::sent::Sent;
 
@@ -147,32 +147,43 @@ impl Maker<'_> {
             return;
         };
         let known = self.known;
+        let is_call = self.topic == "calls" || path.ends_with("/invoke");
+        if is_call && !random.once_in(5) {
+            let (tool, args) = known.call(random);
+            let args = match path.ends_with("/invoke") {
+                true => known.arguments_for(path, random),
+                false => args,
+            };
+            let named: Vec<&str> = ["tool", "name"]
+                .into_iter()
+                .filter(|name| fields.contains_key(*name))
+                .collect();
+            if let Some(name) = named.first() {
+                fields.insert((*name).to_owned(), tool.into());
+            }
+            for name in ["args", "arguments", "parameters"] {
+                fields.remove(name);
+            }
+            fields.insert("args".to_owned(), args);
+            if !random.once_in(4) {
+                fields.remove("callId");
+            }
+        }
         for (name, field) in fields.iter_mut() {
             match name.as_str() {
-                // A definition says again what its path says.
-                "id" | "bundleID" | "slug" | "version" if self.topic != "approvals" => {
-                    let place = if name == "slug" && !path.contains("/tools/bundles/") {
-                        0
-                    } else {
-                        1
-                    };
-                    if place == 1 {
-                        self.suit_identity(name, field, path, random);
-                    }
+                "id" | "bundleID" | "slug" | "version" => {
+                    self.suit_identity(name, field, path, random);
                 }
-                "argsDigest" => *field = known.learnt("argsDigest", random).into(),
+                "argsDigest" => *field = known.digest_of(path, random).into(),
                 "callId" => *field = known.call_id(random).into(),
-                "tool" | "name" if self.topic == "calls" => *field = known.tool(random).into(),
-                "tool" => *field = known.tool(random).into(),
-                "args" | "arguments" | "parameters" if random.once_in(2) => {
-                    *field = known.arguments(random);
-                }
+                "tool" if !is_call && random.once_in(5) => *field = known.call(random).0.into(),
                 "timeoutMs" | "approvalWaitMs" => *field = json!(1 + random.below(50)),
                 _ => {}
             }
         }
     }
 
+    /// A definition says again what its path says.
     fn suit_identity(&self, name: &str, field: &mut Value, path: &str, random: &mut Random) {
         let segments: Vec<&str> = path.split('/').collect();
         let after = |word: &str| {
@@ -183,6 +194,12 @@ impl Maker<'_> {
             "id" if !path.contains("/version/") => after("bundles"),
             "bundleID" => after("bundles"),
             "slug" if path.contains("/version/") => after("tools"),
+            "slug" if path.contains("/tools/bundles/") => {
+                after("bundles").map(|id| match known_number(&id) {
+                    Some(number) => format!("kit-{number}"),
+                    None => "kit-x".to_owned(),
+                })
+            }
             "version" => after("version"),
             _ => None,
         };
@@ -200,7 +217,8 @@ impl Maker<'_> {
         if let Some(value) = schema.get("const") {
             return value.clone();
         }
-        for key in ["oneOf", "anyOf"] {
+        let is_whole = schema.get("properties").is_none();
+        for key in ["oneOf", "anyOf"].into_iter().filter(|_| is_whole) {
             if let Some(options) = schema.get(key).and_then(Value::as_array) {
                 let option = random.pick(options).clone();
                 return self.value(&option, name, depth, random);
@@ -234,9 +252,17 @@ impl Maker<'_> {
 
     fn object(&self, schema: &Value, depth: usize, random: &mut Random) -> Value {
         let mut object = Map::new();
-        let required = schema["required"].as_array();
-        let is_required =
-            |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+        // Some say by choices which of their properties they need.
+        let choice = schema["oneOf"]
+            .as_array()
+            .map(|choices| random.pick(choices));
+        let required: Vec<&Value> = [Some(schema), choice]
+            .into_iter()
+            .flatten()
+            .filter_map(|schema| schema["required"].as_array())
+            .flatten()
+            .collect();
+        let is_required = |name: &str| required.iter().any(|one| *one == name);
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             if is_required(name) || (depth > 0 && random.once_in(2)) {
                 let value = self.value(property, name, depth.saturating_sub(1), random);
@@ -254,6 +280,11 @@ impl Maker<'_> {
         }
         Value::Object(object)
     }
+}
+
+/// The number of one of our bundles.
+fn known_number(id: &str) -> Option<usize> {
+    (0..BUNDLES).find(|number| Known::bundle_id(*number) == id)
 }
 
 /// A text as a segment of a path, or a value of a query.

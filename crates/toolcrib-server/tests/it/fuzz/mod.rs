@@ -34,6 +34,8 @@ const SEED: u64 = 20_261_116;
 const REQUESTS: u64 = 100_000;
 /// Requests at the same time.
 const WORKERS: u64 = 4;
+/// After how many requests the state is put in order.
+const TEND: u64 = 500;
 /// How long a stream is read that has nothing to say.
 const STREAM: Duration = Duration::from_millis(10);
 
@@ -43,6 +45,8 @@ struct Tally {
     by_status: BTreeMap<u16, u64>,
     /// How often each operation was carried out.
     done: BTreeMap<String, u64>,
+    /// With which statuses each operation was answered.
+    answers: BTreeMap<String, BTreeMap<u16, u64>>,
     unsendable: u64,
     /// The first failure of each kind, by the operation and the beginning of what is wrong.
     failures: BTreeMap<(String, String), String>,
@@ -121,7 +125,7 @@ impl Fuzz {
         };
         let prepare =
             |_: &Path, work: &Path| std::fs::write(work.join("a.txt"), "precious").unwrap();
-        let wait = Some(Duration::from_millis(20));
+        let wait = Some(Duration::from_millis(200));
         let scene = Scene::prepared(directory.unwrap(), prepare, |options| {
             options.approvals(Approvals::Queue { wait })
         });
@@ -142,11 +146,54 @@ impl Fuzz {
         }
     }
 
+    /// Sees to it that there is something to ask about, and not too much: bundles that are switched on, questions that wait.
+    async fn tend(&self, request: u64) {
+        let operator = self.scene.as_operator();
+        for number in 0..known::BUNDLES {
+            let id = Known::bundle_id(number);
+            let slug = format!("kit-{number}");
+            let _ = operator
+                .post_nothing(&format!("/api/bundles/{id}/restore"))
+                .await;
+            let body = json!({"slug": slug, "displayName": slug, "description": "a kit", "isEnabled": true});
+            let _ = operator.put(&format!("/tools/bundles/{id}"), body).await;
+            let _ = operator
+                .patch(&format!("/tools/bundles/{id}"), json!({"isEnabled": true}))
+                .await;
+        }
+        let (_, page) = operator.get("/api/grants?pageSize=500").await;
+        for grant in page["grants"].as_array().into_iter().flatten().skip(20) {
+            let id = grant["id"].as_str().unwrap();
+            let _ = operator.delete(&format!("/api/grants/{id}")).await;
+        }
+        std::fs::write(self.scene.work().join("a.txt"), "precious").unwrap();
+        let asking = self.scene.as_operator().header("prefer", "respond-async");
+        for number in 0..2 {
+            let name = format!("{request}-{number}.txt");
+            std::fs::write(self.scene.work().join(&name), "x").unwrap();
+            let body = json!({"tool": "delete_file", "args": {"path": name}, "callId": format!("call-{}", (request / TEND + number) % 200)});
+            let _ = asking.post("/api/calls", body).await;
+        }
+        let (_, page) = operator.get("/api/approvals?status=pending").await;
+        let mut random = Random::of(self.seed, request);
+        self.known
+            .lock()
+            .unwrap()
+            .learn("approvals", &page, &mut random);
+    }
+
     async fn one(&self, request: u64) {
+        if request.is_multiple_of(TEND) {
+            self.tend(request).await;
+        }
         let mut random = Random::of(self.seed, request);
         let sent = {
             let known = self.known.lock().unwrap();
-            let operation = random.pick(&self.documented.operations);
+            let mut operation = random.pick(&self.documented.operations);
+            // Long answers that are always the same take their time to be read, and tell nothing new.
+            while is_always_the_same(&operation.path) && !random.once_in(20) {
+                operation = random.pick(&self.documented.operations);
+            }
             let mut sent = made::request(operation, &self.documented, &known, &mut random);
             // A third is left as it is: what is refused at the door tests nothing behind it.
             for _ in 0..[0, 0, 1, 1, 1, 2][random.below(6)] {
@@ -167,13 +214,14 @@ impl Fuzz {
                 self.failure(request, &sent, "no answer within a minute")
             );
         };
-        let checked = self.check(&sent, answer, &mut random).await;
         let took = begun.elapsed();
-        let mut tally = self.tally.lock().unwrap();
-        let name = match self.documented.find(&sent.method, &sent.path) {
+        let found = self.documented.find(&sent.method, &sent.path);
+        let name = match found {
             Found::Operation(number) => self.documented.operations[number].name(),
             Found::OtherMethod | Found::Nothing => "nothing".to_owned(),
         };
+        let checked = self.check(&sent, found, answer, &mut random).await;
+        let mut tally = self.tally.lock().unwrap();
         if took > tally.slowest.0 {
             tally.slowest = (took, sent.as_curl());
         }
@@ -182,6 +230,8 @@ impl Fuzz {
         match checked {
             Ok(status) => {
                 *tally.by_status.entry(status).or_default() += 1;
+                let answers = tally.answers.entry(name.clone()).or_default();
+                *answers.entry(status).or_default() += 1;
                 if status < 400 {
                     *tally.done.entry(name).or_default() += 1;
                 }
@@ -206,6 +256,7 @@ impl Fuzz {
     async fn check(
         &self,
         sent: &Sent,
+        found: Found,
         answer: Response<Body>,
         random: &mut Random,
     ) -> Result<u16, String> {
@@ -226,7 +277,6 @@ impl Fuzz {
             }
         }
         let shown = || String::from_utf8_lossy(&body[..body.len().min(600)]).into_owned();
-        let found = self.documented.find(&sent.method, &sent.path);
         let Found::Operation(number) = found else {
             let allowed: &[u16] = match found {
                 Found::OtherMethod => &[400, 401, 403, 405],
@@ -316,11 +366,8 @@ impl Fuzz {
         let mut times: Vec<_> = tally.time_by_operation.iter().collect();
         times.sort_by_key(|(_, (_, time))| std::cmp::Reverse(*time));
         for (name, (count, time)) in times {
-            println!(
-                "{time:>12?} in all, {:>9?} each, {count:>6} times, {:>6} done: {name}",
-                *time / u32::try_from(*count).unwrap(),
-                tally.done.get(name).unwrap_or(&0)
-            );
+            let each = *time / u32::try_from(*count).unwrap();
+            println!("{each:>12?} each: {name} {:?}", tally.answers.get(name));
         }
         println!(
             "the slowest took {:?}: {}",
@@ -352,6 +399,16 @@ impl Fuzz {
             .collect();
         assert_eq!(never, Vec::<String>::new(), "never carried out");
     }
+}
+
+fn is_always_the_same(path: &str) -> bool {
+    [
+        "/api/openapi.json",
+        "/api/docs",
+        "/api/metrics",
+        "/api/rules",
+    ]
+    .contains(&path)
 }
 
 /// A body; of a stream, what it says at once.

@@ -109,7 +109,7 @@ pub struct Listing {
     /// The questions, oldest first.
     pub requests: Vec<Queued>,
     /// Files that cannot be read. The others are not concerned.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<Damaged>,
 }
 

@@ -200,3 +200,91 @@ fn change(entries: &ArcSwap<Entries>, gone: &[Arc<Entry>], come: &[Arc<Entry>]) 
     }
     entries.store(Arc::new(next));
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::Surroundings;
+    use crate::crib::CribOptions;
+    use crate::model::manifest::ToolManifest;
+    use crate::store::BundleDraft;
+
+    /// A crib whose store has a bundle with these tools.
+    fn crib(directory: &std::path::Path, slugs: &[&str]) -> Crib {
+        let surroundings = Surroundings::new(directory, [("HOME", directory.to_str().unwrap())]);
+        let options = CribOptions::default().surroundings(surroundings);
+        let crib = options.home(directory.join("home")).open().unwrap();
+        let id = BundleId::generate();
+        let draft = BundleDraft {
+            slug: crate::model::names::Slug::parse("acme").unwrap(),
+            display_name: String::new(),
+            description: String::new(),
+            is_enabled: true,
+        };
+        crib.put_bundle(id, draft).unwrap();
+        for slug in slugs {
+            let manifest: ToolManifest = serde_json::from_value(json!({
+                "bundleID": id, "slug": slug, "version": "v1", "description": "Says", "type": "http", "tags": ["read"],
+                "impl": {"method": "GET", "urlTemplate": "https://api.example.com/"},
+                "createdAt": "2024-05-14T13:44:00Z", "modifiedAt": "2024-05-14T13:44:00Z",
+            }))
+            .unwrap();
+            crib.put_tool(manifest).unwrap();
+        }
+        crib
+    }
+
+    fn query(limit: usize) -> ToolQuery {
+        ToolQuery {
+            bundles: vec!["acme".to_owned()],
+            limit,
+            ..ToolQuery::default()
+        }
+    }
+
+    #[test]
+    fn only_the_tools_of_a_page_are_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let crib = crib(directory.path(), &["a", "b", "c", "d", "e"]);
+        let page = crib.tool_page(&query(2)).unwrap();
+        let made = |slug: &str| {
+            let id = crib.bundle("acme").unwrap().bundle.bundle_id;
+            let entries = crib.bundle_tools(id);
+            let is_it = |entry: &&Arc<Entry>| entry.head().slug.as_str() == slug;
+            entries.iter().find(is_it).unwrap().is_made()
+        };
+        assert_eq!(page.tools.len(), 2);
+        assert_eq!(
+            ["a", "b", "c", "d", "e"].map(made),
+            [true, true, false, false, false]
+        );
+        // Those that are off are listed without being made for it.
+        let all = ToolQuery {
+            include_disabled: true,
+            ..query(0)
+        };
+        assert_eq!(crib.tool_page(&all).unwrap().tools.len(), 5);
+        assert!(!made("e"));
+    }
+
+    #[test]
+    fn a_page_goes_on_behind_a_tool_that_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let crib = crib(directory.path(), &["a", "b", "c"]);
+        let first = crib.tool_page(&query(2)).unwrap();
+        crib.delete_tool("acme/b@v1").unwrap();
+        let next = ToolQuery {
+            page_token: first.next_page_token,
+            ..ToolQuery::default()
+        };
+        let page = crib.tool_page(&next).unwrap();
+        let slugs: Vec<&str> = page
+            .tools
+            .iter()
+            .map(|tool| tool.head().slug.as_str())
+            .collect();
+        assert_eq!((slugs, page.next_page_token), (vec!["c"], None));
+    }
+}

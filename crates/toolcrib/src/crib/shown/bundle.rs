@@ -56,7 +56,7 @@ pub struct BundleRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// What a person should know before trusting its looks.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<&'static str>,
 }
 

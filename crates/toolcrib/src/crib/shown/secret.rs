@@ -30,7 +30,11 @@ pub struct SecretRow {
     #[schemars(with = "String")]
     pub modified_at: Timestamp,
     /// The ids of those bundles that are in the store: these are meant, not whoever has their slugs later.
-    #[serde(rename = "bundleIDs", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        rename = "bundleIDs",
+        default,
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub bundle_ids: BTreeMap<Slug, BundleId>,
 }

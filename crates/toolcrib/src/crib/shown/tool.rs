@@ -40,7 +40,7 @@ pub struct ToolRow {
     #[schemars(with = "Vec<String>")]
     pub effects: Effects,
     /// Categories and security tags.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Where it comes from.
     pub source: Source,
@@ -59,7 +59,7 @@ pub struct ToolRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowed_by: Option<String>,
     /// What a person should know before trusting its looks.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<&'static str>,
     /// The id of its bundle; tools of a program that embeds Toolcrib have none.
     #[serde(rename = "bundleID", skip_serializing_if = "Option::is_none")]

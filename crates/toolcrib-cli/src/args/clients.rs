@@ -1,0 +1,39 @@
+//! What `clients` takes.
+
+use clap::Subcommand;
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::complete;
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  toolcrib clients add assistant                prints its token, this once
+  toolcrib clients add ci > ci-token            the token and nothing else
+  toolcrib clients list
+  toolcrib clients rm assistant                 its next request is refused
+
+A client's token lists, searches and calls tools, and sees its own calls. Questions, grants, rules,
+secrets, clients and every change of a definition are for the operator, whose token is in the file
+`token` of the home: a client can never approve its own call.")]
+pub(crate) enum ClientsCommand {
+    /// Make a client and print its token, which is told this once
+    #[command(after_help = "\
+Examples:
+  TOKEN=$(toolcrib clients add assistant)
+  curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:7410/tools
+
+Only a digest of the token is kept. Whoever loses one removes the client and makes it again.")]
+    Add {
+        /// Its name: letters, digits, `.`, `_` and `-`
+        name: String,
+    },
+    /// List the clients
+    List,
+    /// Remove clients; their tokens are refused from then on
+    Rm {
+        /// Their names
+        #[arg(required = true, value_name = "NAME", add = ArgValueCompleter::new(complete::clients))]
+        names: Vec<String>,
+    },
+}

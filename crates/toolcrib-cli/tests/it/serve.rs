@@ -1,0 +1,114 @@
+//! `toolcrib serve` as a newcomer meets it: what it says, what it refuses, how it ends.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::harness::Test;
+use crate::serving::{Serving, eventually};
+
+#[test]
+fn it_says_where_it_listens_and_what_to_do_next_and_ends_when_asked() {
+    let test = Test::new();
+    let mut server = Serving::start(&test);
+    let (status, body) = server.get("/api/health");
+    assert_eq!((status, &body["status"]), (200, &json!("ok")));
+    let token = test.home().join("token");
+    let mode = std::fs::metadata(&token).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let servers = test.home().join("state/servers");
+    let files = || std::fs::read_dir(&servers).unwrap().count();
+    assert_eq!(files(), 1);
+    server.signal(Signal::TERM);
+    assert!(server.ended().success());
+    assert_eq!(files(), 0);
+    let said = server.said();
+    for part in [
+        "Authorization: Bearer",
+        &format!("http://{}/api/docs", server.address),
+        token.to_str().unwrap(),
+        "Ctrl-C",
+    ] {
+        assert!(said.contains(part), "{part:?} is not in {said}");
+    }
+    assert!(!said.contains(&server.token), "{said}");
+}
+
+#[test]
+fn what_it_says_to_do_next_works_when_pasted() {
+    let test = Test::new();
+    let server = Serving::start(&test);
+    let mut said = String::new();
+    eventually("it says how to ask", || {
+        said.push_str(&server.said());
+        said.contains("/tools")
+    });
+    let line = said.lines().find(|line| line.contains("curl")).unwrap();
+    let command = &line[line.find("curl").unwrap()..];
+    let output = std::process::Command::new("sh")
+        .args(["-c", &format!("{} -sS", command)])
+        .output()
+        .unwrap();
+    let tools: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    assert!(tools["tools"].is_array(), "{tools}");
+}
+
+#[test]
+fn a_socket_alone_is_listened_on_without_an_address() {
+    let test = Test::new();
+    let path = test.home().with_file_name("crib.sock");
+    let mut child = test
+        .command()
+        .args(["serve", "--socket", path.to_str().unwrap(), "--json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(child.stdout.take().unwrap()),
+        &mut line,
+    )
+    .unwrap();
+    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(told["url"], serde_json::Value::Null);
+    assert_eq!(told["socket"], path.to_str().unwrap());
+    let mut stream = UnixStream::connect(&path).unwrap();
+    let request = "GET /api/ready HTTP/1.1\r\nHost: anything\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // It could not remove it; the next one can, and a live one is not replaced.
+    let again = Serving::start_with(&test, &["--socket", path.to_str().unwrap()]);
+    test.run(&["serve", "--socket", path.to_str().unwrap()])
+        .exits(2)
+        .says("another server listens there");
+    drop(again);
+}
+
+#[test]
+fn where_it_cannot_listen_it_says_why() {
+    let test = Test::new();
+    let server = Serving::start(&test);
+    let taken = server.address.to_string();
+    test.run(&["serve", "--addr", &taken])
+        .exits(2)
+        .says("in use");
+    test.run(&["serve", "--addr", "0.0.0.0:0"])
+        .exits(2)
+        .says("server.certificate");
+    test.run(&["serve", "--addr", "nowhere"])
+        .exits(2)
+        .says("server.addr");
+    let test = Test::new().variable("TOOLCRIB_TOKEN", "short");
+    test.run(&["serve", "--addr", "127.0.0.1:0"])
+        .exits(2)
+        .says("TOOLCRIB_TOKEN");
+}

@@ -1,0 +1,54 @@
+//! The tool that a word names, as people and models spell it: `/api/lookup`.
+
+use http::{Method, StatusCode};
+use serde_json::{Map, Value};
+use toolcrib::Crib;
+
+use super::version::ToolShape;
+use crate::api::{Answer, Asked, Refusal, Route, Who, param};
+use crate::routes::work::{blocking, shown};
+
+/// The longest word that is looked up.
+const MAX_WORD: usize = 512;
+
+pub(super) fn routes() -> Vec<Route> {
+    let route = Route::new(Method::GET, "/api/lookup", Who::Caller, |api, asked| {
+        blocking(api, asked, look_up)
+    });
+    let tool = "Its name, `+slug`, `bundle/slug`, `bundle/slug@version` or id.";
+    vec![
+        route
+            .named(
+                "lookUpTool",
+                "tools",
+                "Shows the tool that a call by this name would get.",
+            )
+            .about(
+                "The same document as that of its version, with `synonyms`: other names that calls may use for parameters. A tool that \
+                 is off is found too.",
+            )
+            .param(param::query_text("tool", tool))
+            .answers::<ToolShape>(200, "The tool.")
+            .refuses(404, "No tool answers to this name."),
+    ]
+}
+
+fn look_up(crib: &Crib, asked: &Asked) -> Answer {
+    let word = asked.query.text("tool").unwrap_or_default();
+    if word.is_empty() || word.len() > MAX_WORD {
+        let message = format!("`tool` is the name of a tool, 1 to {MAX_WORD} bytes");
+        return Err(Refusal::usage(message));
+    }
+    let entry = crib.registry().find(word)?;
+    let mut document = crib.tool_document(&entry)?;
+    let synonyms: Map<String, Value> = entry
+        .spec()
+        .synonyms
+        .iter()
+        .map(|(accepted, published)| (accepted.to_string(), published.to_string().into()))
+        .collect();
+    if !synonyms.is_empty() {
+        document.insert("synonyms".to_owned(), synonyms.into());
+    }
+    Ok(shown(crib, StatusCode::OK, &document))
+}

@@ -1,0 +1,293 @@
+//! Calls as streams of events.
+
+use http::Method;
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use toolcrib::approval::ApprovalResponse;
+
+use super::{Frames, Stage, call, names, post_raw};
+
+#[tokio::test]
+async fn an_invocation_streams_its_events_and_ends_with_the_outcome() {
+    let stage = Stage::new();
+    let operator = stage
+        .operator()
+        .header("accept", "application/json, text/event-stream; q=0.9");
+    let answer = post_raw(
+        &operator,
+        "/api/calls?shape=simple",
+        call("print", json!({"times": 2, "bytes": 5})),
+    )
+    .await;
+    let frames = Frames::of(answer).all().await;
+    assert_eq!(
+        names(&frames),
+        ["started", "output", "output", "finished", "outcome"]
+    );
+    let ids: Vec<&str> = frames.iter().map(|frame| frame.id.as_str()).collect();
+    assert_eq!(ids, ["1", "2", "3", "4", "4"]);
+    assert_eq!(frames[1].data["chunk"], "0:0:0");
+    assert_eq!(frames[1].data["event"], "output");
+    assert_eq!(frames[1].data["seq"], 2);
+    assert_eq!(frames[4].data["output"], "printed");
+}
+
+#[tokio::test]
+async fn a_tool_of_a_bundle_streams_too_and_bad_arguments_end_the_stream_with_their_outcome() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("accept", "text/event-stream");
+    let path = "/tools/bundles/core/tools/read-file/version/v1/invoke";
+    let frames = Frames::of(post_raw(&operator, path, json!({"args": {}})).await)
+        .all()
+        .await;
+    assert_eq!(names(&frames), ["finished", "outcome"]);
+    assert_eq!(frames[1].data["error"]["code"], "INVALID_ARGUMENTS");
+}
+
+#[tokio::test]
+async fn questions_are_part_of_the_stream() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("accept", "text/event-stream");
+    let mut frames = Frames::of(post_raw(&operator, "/api/calls", call("ask", json!({}))).await);
+    let asked = frames.next().await.unwrap();
+    assert_eq!(
+        (asked.event.as_str(), &asked.data["status"]),
+        ("approval", &json!("pending"))
+    );
+    stage.answer(ApprovalResponse::approve("Ada")).await;
+    let rest = frames.all().await;
+    assert_eq!(names(&rest), ["approval", "started", "finished", "outcome"]);
+}
+
+#[tokio::test]
+async fn long_output_comes_in_parts_that_make_the_whole() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("accept", "text/event-stream");
+    let body = json!({"tool": "print", "args": {"times": 2, "bytes": 100_000}, "callId": "long"});
+    let frames = Frames::of(post_raw(&operator, "/api/calls", body).await)
+        .all()
+        .await;
+    let output: Vec<_> = frames
+        .iter()
+        .filter(|frame| frame.event == "output")
+        .collect();
+    assert!(output.len() > 10, "{} parts", output.len());
+    let whole: String = output
+        .iter()
+        .map(|frame| frame.data["chunk"].as_str().unwrap())
+        .collect();
+    assert_eq!(whole.len(), 200_000);
+    assert!(
+        output
+            .iter()
+            .all(|frame| frame.data["chunk"].as_str().unwrap().len() <= 16 * 1024)
+    );
+    // Resuming in the midst of an event misses nothing and repeats nothing.
+    for seen in [0, 1, 3, output.len() - 1, output.len()] {
+        let last = match seen {
+            0 => "0".to_owned(),
+            seen => output[seen - 1].id.clone(),
+        };
+        let operator = stage.operator().header("last-event-id", &last);
+        let answer = operator
+            .raw(Method::GET, "/api/calls/long/events", "", None)
+            .await;
+        let again = Frames::of(answer).all().await;
+        let text: String = again
+            .iter()
+            .filter_map(|frame| frame.data["chunk"].as_str())
+            .collect();
+        let before: String = output[..seen]
+            .iter()
+            .map(|frame| frame.data["chunk"].as_str().unwrap())
+            .collect();
+        assert_eq!(format!("{before}{text}"), whole, "after {last}");
+        assert_eq!(again.last().unwrap().event, "finished");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_reader_sees_a_gap_and_still_gets_the_outcome() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("accept", "text/event-stream");
+    let body = json!({"tool": "print", "args": {"times": 60, "bytes": 60_000}, "callId": "slow"});
+    let answer = post_raw(&operator, "/api/calls", body).await;
+    // Nobody reads until it is over.
+    stage.operator().get("/api/calls/slow?waitMs=20000").await;
+    let frames = Frames::of(answer).all().await;
+    assert_eq!(frames[0].event, "gap");
+    assert!(frames[0].data["missed"].as_u64().unwrap() > 10);
+    let bytes: usize = frames
+        .iter()
+        .filter_map(|frame| Some(frame.data["chunk"].as_str()?.len()))
+        .sum();
+    assert!(bytes <= 1024 * 1024);
+    assert_eq!(frames.last().unwrap().event, "outcome");
+    assert_eq!(frames.last().unwrap().data["value"], "printed");
+}
+
+#[tokio::test]
+async fn a_call_is_followed_from_the_start_and_from_where_one_left() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("prefer", "respond-async");
+    operator
+        .post("/api/calls", json!({"tool": "hold", "callId": "followed"}))
+        .await;
+    let mut whole = Frames::of(
+        operator
+            .raw(Method::GET, "/api/calls/followed/events", "", None)
+            .await,
+    );
+    let first = whole.next().await.unwrap();
+    assert_eq!((first.event.as_str(), first.id.as_str()), ("started", "1"));
+    let second = whole.next().await.unwrap();
+    assert_eq!(second.data["chunk"], "holding\n");
+    let resumed = stage.operator().header("last-event-id", "1");
+    let mut resumed = Frames::of(
+        resumed
+            .raw(Method::GET, "/api/calls/followed/events", "", None)
+            .await,
+    );
+    assert_eq!(resumed.next().await.unwrap(), second);
+    stage.release.add_permits(1);
+    for frames in [whole, resumed] {
+        assert_eq!(names(&frames.all().await), ["finished"]);
+    }
+    for bad in ["x", "-1", "1 2"] {
+        let operator = stage.operator().header("last-event-id", bad);
+        let (status, _) = operator.get("/api/calls/followed/events").await;
+        assert_eq!(status, 400, "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_call_that_is_over_there_is_at_least_its_end() {
+    let stage = Stage::new();
+    let (_, outcome) = stage
+        .operator()
+        .post("/api/calls", call("fail", json!({})))
+        .await;
+    let id = outcome["metadata"]["callId"].as_str().unwrap();
+    let answer = stage
+        .operator()
+        .raw(Method::GET, &format!("/api/calls/{id}/events"), "", None)
+        .await;
+    let frames = Frames::of(answer).all().await;
+    assert_eq!(names(&frames), ["gap", "finished"]);
+    assert_eq!(frames[1].data["code"], "EXECUTION_ERROR");
+    assert_eq!(frames[1].data["callId"], json!(id));
+}
+
+#[tokio::test]
+async fn a_stream_that_goes_cancels_its_call_if_it_asked_for_that() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("accept", "text/event-stream");
+    for (cancel, id) in [(true, "goes"), (false, "stays")] {
+        let body = json!({"tool": "hold", "callId": id, "cancelOnDisconnect": cancel});
+        let mut frames = Frames::of(post_raw(&operator, "/api/calls", body).await);
+        assert_eq!(frames.next().await.unwrap().event, "started");
+    }
+    let (_, gone) = stage.operator().get("/api/calls/goes?waitMs=20000").await;
+    assert_eq!(
+        (&gone["status"], &gone["code"]),
+        (&json!("done"), &json!("CANCELLED")),
+        "{gone}"
+    );
+    stage.release.add_permits(1);
+    let (_, done) = stage.operator().get("/api/calls/stays?waitMs=20000").await;
+    assert_eq!(done["outcome"]["value"], "let go", "{done}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_is_broken_by_a_heartbeat() {
+    let stage = Stage::new();
+    let operator = stage.operator();
+    for path in ["/api/events", "/api/calls/held/events"] {
+        if path != "/api/events" {
+            let begin = stage.operator().header("accept", "text/event-stream");
+            let body = json!({"tool": "hold", "callId": "held"});
+            let answer = post_raw(&begin, "/api/calls", body).await;
+            tokio::spawn(async move { Frames::of(answer).all().await });
+        }
+        let mut body = operator.raw(Method::GET, path, "", None).await.into_body();
+        let began = tokio::time::Instant::now();
+        let mut heard = Vec::new();
+        while began.elapsed().as_secs() < 15 {
+            let piece = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            heard.push((began.elapsed().as_secs(), piece));
+        }
+        let beats: Vec<u64> = heard
+            .iter()
+            .filter(|(at, piece)| *at > 0 && piece == ": \n\n".as_bytes())
+            .map(|(at, _)| *at)
+            .collect();
+        assert_eq!(beats, [15], "{path}");
+    }
+}
+
+#[tokio::test]
+async fn streams_end_when_the_server_stops_but_not_those_that_bring_an_outcome() {
+    let stage = Stage::new();
+    let operator = stage.operator();
+    let streaming = stage.operator().header("accept", "text/event-stream");
+    let body = json!({"tool": "hold", "callId": "held"});
+    let invoked = Frames::of(post_raw(&streaming, "/api/calls", body).await);
+    let followed = Frames::of(
+        operator
+            .raw(Method::GET, "/api/calls/held/events", "", None)
+            .await,
+    );
+    let all = Frames::of(operator.raw(Method::GET, "/api/events", "", None).await);
+    stage.scene.api.stopping().cancel();
+    followed.all().await;
+    all.all().await;
+    let (status, refused) = operator
+        .post("/api/calls", call("echo", json!({"text": ""})))
+        .await;
+    assert_eq!(
+        (status.as_u16(), &refused["error"]["code"]),
+        (503, &json!("UNAVAILABLE"))
+    );
+    stage.release.add_permits(1);
+    let frames = invoked.all().await;
+    assert_eq!(frames.last().unwrap().data["value"], "let go");
+}
+
+#[tokio::test]
+async fn there_are_so_many_streams_and_no_more() {
+    let stage = Stage::with_settings("[server]\nmaxStreams = 2\n");
+    let operator = stage.operator();
+    let open = async || operator.raw(Method::GET, "/api/events", "", None).await;
+    let (first, second, third) = (open().await, open().await, open().await);
+    assert_eq!(
+        (first.status(), second.status()),
+        (http::StatusCode::OK, http::StatusCode::OK)
+    );
+    assert_eq!(third.status(), 429);
+    assert!(third.headers().contains_key("retry-after"));
+    drop(first);
+    assert_eq!(open().await.status(), 200);
+}
+
+#[tokio::test]
+async fn text_of_any_kind_survives_a_stream() {
+    let stage = Stage::new();
+    let odd = "a\r\nb\nc\rd\u{2028}\u{0}\u{feff}data: x\n\nid: 7\n\n𝕏 é";
+    let odd_tool = toolcrib::FnTool::new("odd", "Prints odd text", move |(), cx| async move {
+        cx.emit_output(toolcrib::OutputStream::Stdout, odd);
+        Ok(odd)
+    });
+    stage
+        .scene
+        .crib
+        .registry()
+        .register(odd_tool.unwrap())
+        .unwrap();
+    let operator = stage.operator().header("accept", "text/event-stream");
+    let frames = Frames::of(post_raw(&operator, "/api/calls", call("odd", json!({}))).await)
+        .all()
+        .await;
+    assert_eq!(names(&frames), ["started", "output", "finished", "outcome"]);
+    assert_eq!(frames[1].data["chunk"], Value::from(odd));
+    assert_eq!(frames[3].data["value"], Value::from(odd));
+}
