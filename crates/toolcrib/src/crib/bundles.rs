@@ -219,7 +219,7 @@ impl Crib {
 
     /// Registers what was just written. The store knows its own writes, so that this is no search for them.
     pub(super) fn catch_up(&self) {
-        self.sources.stored().catch_up(&self.registry);
+        self.sources.stored().register_known(&self.registry);
     }
 
     /// The definition as it is to be stored.

@@ -44,7 +44,7 @@ use crate::model::live::Live;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::model::text;
 use crate::record::replay::{Claim, Claimant};
-use crate::registry::Inner;
+use crate::registry::{Counted, Inner};
 use admit::Admission;
 use trace::Trace;
 
@@ -64,6 +64,8 @@ pub(crate) struct Begun {
     started: Instant,
     /// Who is asked about it and the calls inside it, if not the registry's approver.
     approver: Option<Arc<dyn Approver>>,
+    /// Whether all calls were cancelled since can be told by this.
+    era: u64,
 }
 
 impl Begun {
@@ -96,6 +98,7 @@ impl Begun {
             at,
             started: Instant::now(),
             approver,
+            era: inner.running.era(),
         }
     }
 }
@@ -168,6 +171,7 @@ pub(crate) async fn run(
     approver: Option<Arc<dyn Approver>>,
 ) -> Outcome {
     let begun = Begun::of(inner, &request, approver);
+    let _counted = begun.events.outermost().map(|_| Counted::one(inner));
     run_begun(inner, request, begun).await
 }
 
@@ -176,7 +180,6 @@ pub(crate) async fn run_begun(
     mut request: CallRequest,
     begun: Begun,
 ) -> Outcome {
-    let _counted = begun.events.outermost().map(|_| inner.running.count());
     // A token of our own below the caller's: what ends this call must not end its neighbours.
     let cancel = request
         .cancel
@@ -206,6 +209,10 @@ pub(crate) async fn run_begun(
         live: begun.events.outermost().cloned(),
     };
     let given_up = inner.running.given_up();
+    // After that: who cancels all from now on is heard.
+    if inner.running.era() != begun.era {
+        cancel.cancel();
+    }
     let claiming = inner.policy.replay.claim(&given, &claimant);
     // Who waits for a running call waits no longer than they said.
     let patience = request
@@ -273,6 +280,9 @@ async fn run_once(
     cancel: CancellationToken,
 ) -> (Outcome, bool) {
     let mut trace = Trace::listed(inner, &request, &begun, cancel.clone());
+    if inner.running.era() != begun.era {
+        cancel.cancel();
+    }
     let call = Call::of(inner, &request, &begun, cancel);
     // Tools' own panics are caught where they are called; this one is for ours, and for the
     // approver's and the rules'.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -10,7 +10,7 @@ use tokio::sync::futures::Notified;
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::Registry;
+use super::{Inner, Registry};
 use crate::approval::Approver;
 use crate::model::call::CallRequest;
 use crate::model::event::{EventLog, EventReader};
@@ -28,7 +28,8 @@ pub(crate) struct Running {
     /// How many wait until there are none, and where.
     idlers: AtomicUsize,
     idle: Notify,
-    /// Tells calls that are not listed yet to give up.
+    /// How often all calls were cancelled, and what tells those that wait for another with their id.
+    era: AtomicU64,
     give_up: Notify,
     hooks: Arc<Hooks>,
 }
@@ -47,6 +48,7 @@ impl Default for Running {
             outermost: AtomicUsize::new(0),
             idlers: AtomicUsize::new(0),
             idle: Notify::new(),
+            era: AtomicU64::new(0),
             give_up: Notify::new(),
             hooks: Arc::default(),
         }
@@ -63,10 +65,9 @@ impl Running {
         &self.hooks
     }
 
-    /// Counts an outermost call for as long as the answer is kept.
-    pub(crate) fn count(&self) -> Counted<'_> {
-        self.outermost.fetch_add(1, Ordering::Relaxed);
-        Counted(self)
+    /// A number that is another one when all calls were cancelled since: so a call learns of it that nobody could find yet.
+    pub(crate) fn era(&self) -> u64 {
+        self.era.load(Ordering::SeqCst)
     }
 
     /// Whether a call with this id runs.
@@ -91,7 +92,8 @@ impl Running {
     }
 
     pub(crate) fn cancel_all(&self) -> usize {
-        let count = self.outermost.load(Ordering::Relaxed);
+        let count = self.outermost.load(Ordering::SeqCst);
+        self.era.fetch_add(1, Ordering::SeqCst);
         self.give_up.notify_waiters();
         for shard in &self.shards {
             // Cancelling wakes others; not in the lock.
@@ -161,12 +163,19 @@ fn lock(shard: &Mutex<HashMap<CallId, Listed>>) -> MutexGuard<'_, HashMap<CallId
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An outermost call, counted.
-pub(crate) struct Counted<'a>(&'a Running);
+/// An outermost call, counted for as long as this is kept.
+pub(crate) struct Counted(Arc<Inner>);
 
-impl Drop for Counted<'_> {
+impl Counted {
+    pub(crate) fn one(inner: &Arc<Inner>) -> Self {
+        inner.running.outermost.fetch_add(1, Ordering::SeqCst);
+        Counted(Arc::clone(inner))
+    }
+}
+
+impl Drop for Counted {
     fn drop(&mut self) {
-        let running = self.0;
+        let running = &self.0.running;
         let was = running.outermost.fetch_sub(1, Ordering::SeqCst);
         if was == 1 && running.idlers.load(Ordering::SeqCst) > 0 {
             running.idle.notify_waiters();
@@ -197,8 +206,12 @@ impl CallHandle {
         request.cancel = Some(cancel.clone());
         let begun = Begun::of(&registry.0, &request, approver);
         let (id, events) = (begun.id.clone(), Arc::clone(&begun.events));
-        let task =
-            tokio::spawn(async move { pipeline::run_begun(&registry.0, request, begun).await });
+        // From now on, not from when somebody gets round to it: who waits for the last call waits for this one, too.
+        let counted = Counted::one(&registry.0);
+        let task = tokio::spawn(async move {
+            let _counted = counted;
+            pipeline::run_begun(&registry.0, request, begun).await
+        });
         CallHandle {
             id,
             cancel,

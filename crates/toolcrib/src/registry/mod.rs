@@ -26,7 +26,7 @@ pub(crate) use availability::{BundleState, StoreSwitches, Switch};
 pub use builder::RegistryBuilder;
 pub use entry::{Entry, Registration, Source};
 pub use handle::CallHandle;
-pub(crate) use handle::Running;
+pub(crate) use handle::{Counted, Running};
 pub(crate) use made::MadeTool;
 use snapshot::Snapshot;
 pub use watch::{CallState, EventSubscription, RunningCall};

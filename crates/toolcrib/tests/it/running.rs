@@ -302,6 +302,13 @@ async fn all_calls_are_cancelled_at_once_and_then_there_is_none() {
     for handle in running.into_iter().chain([joined]) {
         assert_eq!(code(&handle.outcome().await), ErrorCode::Cancelled);
     }
+    // One that nobody has got round to is cancelled as well, and waited for.
+    let unborn = registry.execute_async(CallRequest::new("wait"));
+    let unborn_given = registry.execute_async(given());
+    assert_eq!(registry.cancel_all(), 2);
+    registry.idle().await;
+    assert_eq!(code(&unborn.outcome().await), ErrorCode::Cancelled);
+    assert_eq!(code(&unborn_given.outcome().await), ErrorCode::Cancelled);
     // Those who come later are not touched.
     let later = registry.execute_async(CallRequest::new("wait"));
     started(&later).await;

@@ -105,9 +105,15 @@ impl StoredTools {
         }
     }
 
-    /// Registers what the store knows, as after a write of this process, and what can be seen at a glance; says whether something changed. Waits for
-    /// no writer.
-    pub(crate) fn catch_up(&self, registry: &Registry) -> bool {
+    /// Registers what the store knows, as after a write of this process. There is nothing to look for: a writer has caught up with all others before
+    /// it writes, and what they do after it is seen at the next look.
+    pub(crate) fn register_known(&self, registry: &Registry) {
+        let mut entries = self.entries();
+        self.take(registry, &mut entries, Ok(self.store.told()));
+    }
+
+    /// Registers what the store knows, and what can be seen at a glance; says whether something changed. Waits for no writer.
+    fn catch_up(&self, registry: &Registry) -> bool {
         let mut entries = self.entries();
         let changes = match self.store.follow(Look::Glance) {
             Ok(Followed::Changes(changes)) => Ok(changes),

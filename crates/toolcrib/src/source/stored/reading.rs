@@ -58,12 +58,13 @@ pub(super) struct RecordReading {
 /// A digest of what a record's tool does. Switching it, or saving the same again, does not change it, so that grants and approvals
 /// stay.
 pub(super) fn content_digest(manifest: &ToolManifest) -> String {
-    let mut content = manifest.clone();
-    content.is_enabled = true;
-    content.modified_at = content.created_at;
-    Digester::default()
-        .json(&serde_json::to_value(content).unwrap_or_default())
-        .finish()
+    let mut content = serde_json::to_value(manifest).unwrap_or_default();
+    if let Value::Object(fields) = &mut content {
+        let created = fields.get("createdAt").cloned().unwrap_or_default();
+        fields.insert("modifiedAt".to_owned(), created);
+        fields.insert("isEnabled".to_owned(), Value::Bool(true));
+    }
+    Digester::default().json(&content).finish()
 }
 
 /// The name for models.
@@ -122,7 +123,10 @@ fn http(
         How::Check => manifest::read(bytes, manifest.slug.as_str()),
     };
     let definition = reading.definition.map(|mut definition| {
-        definition.digest = content_digest(manifest);
+        // Who only checks has no grants to compare it with.
+        if how == How::Load {
+            definition.digest = content_digest(manifest);
+        }
         Implementation::Http(Arc::new(definition))
     });
     (definition, reading.problems)
@@ -325,4 +329,32 @@ fn schemas(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<Found> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ids::{BundleId, ToolId};
+
+    #[test]
+    fn a_tool_stays_the_same_when_it_is_switched_or_saved_again() {
+        let manifest: ToolManifest = serde_json::from_value(json!({
+            "bundleID": BundleId::generate(), "toolID": ToolId::generate(), "slug": "a", "version": "v1",
+            "displayName": "A", "description": "Does it", "type": "rust", "isEnabled": true,
+            "argSchema": {"type": "object"}, "impl": {"func": "a"}, "custom": {"deep": [1, 2]},
+            "createdAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z",
+        }))
+        .unwrap();
+        // As it always was: grants on disk are compared with it.
+        let whole = serde_json::to_value(&manifest).unwrap();
+        let digest = Digester::default().json(&whole).finish();
+        assert_eq!(content_digest(&manifest), digest);
+        let mut switched = manifest.clone();
+        switched.is_enabled = false;
+        switched.modified_at = jiff::Timestamp::now();
+        assert_eq!(content_digest(&switched), digest);
+        let mut other = manifest;
+        other.description.push('!');
+        assert_ne!(content_digest(&other), digest);
+    }
 }

@@ -30,9 +30,16 @@ pub(super) struct CommandText {
 impl RecordText {
     /// The text of a manifest. Fields that `is_known` does not know are left out; they stand at the end of a record, so that nothing moves.
     pub(super) fn of(manifest: &ToolManifest, is_known: impl Fn(&str) -> bool) -> Self {
-        let mut known = manifest.clone();
-        known.extra.retain(|field, _| is_known(field));
-        let text = serde_json::to_string_pretty(&known).unwrap_or_default();
+        let is_all_known = manifest.extra.keys().all(|field| is_known(field));
+        let text = match is_all_known {
+            true => serde_json::to_string_pretty(manifest),
+            false => {
+                let mut known = manifest.clone();
+                known.extra.retain(|field, _| is_known(field));
+                serde_json::to_string_pretty(&known)
+            }
+        };
+        let text = text.unwrap_or_default();
         RecordText(escaped(text) + "\n")
     }
 
