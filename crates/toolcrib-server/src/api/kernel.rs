@@ -57,14 +57,14 @@ impl Api {
             Ok(Ok(response)) => response,
             Ok(Err(refusal)) => refusal.into_response(),
             // What happened is in the log, by the hook for panics; it is nobody else's business.
-            Err(_) => Refusal::new(
-                ErrorCode::Internal,
-                format!(
+            Err(_) => {
+                eprintln!("toolcrib: that bug was met by the request `{}`", id.0);
+                let message = format!(
                     "a bug in the server; its log says more about the request `{}`",
                     id.0
-                ),
-            )
-            .into_response(),
+                );
+                Refusal::new(ErrorCode::Internal, message).into_response()
+            }
         };
         if parts.method == Method::HEAD {
             without_body(&mut response);
