@@ -168,9 +168,9 @@ impl From<&ToolComparison> for ComparedTool {
             fields,
             diff,
             runs: runs.collect(),
-            hosts: reach.hosts.iter().cloned().collect(),
+            hosts: reach.hosts.clone(),
             tells: tells.collect(),
-            calls: reach.tools.iter().cloned().collect(),
+            calls: reach.tools.clone(),
             problems: compared.problems.iter().map(ProblemRow::from).collect(),
         }
     }
