@@ -60,8 +60,8 @@ async fn pages_hold_every_tool_once_although_others_come_and_go() {
         put(&scene, &bundle, &format!("t{n}"), "v1", &["read"]).await;
     }
     put(&scene, &bundle, "t10", "v2", &["read"]).await;
-    let path = format!("/tools?bundleIDs=acme&includeDisabled=true&recommendedPageSize=4");
-    let seen = walk(&scene, &path, "tools", async |pages| {
+    let path = "/tools?bundleIDs=acme&includeDisabled=true&recommendedPageSize=4";
+    let seen = walk(&scene, path, "tools", async |pages| {
         let operator = scene.as_operator();
         match pages {
             // Behind, on and before where the page ended.

@@ -259,13 +259,6 @@ async fn odd_paths_lead_nowhere() {
         }
     }
     assert_eq!(operator.get(&version(&bundle, "x", "v1")).await.0, 200);
-    assert_eq!(
-        scene
-            .as_nobody()
-            .get("/tools//bundles/./x/../")
-            .await
-            .0
-            .is_success(),
-        false
-    );
+    let (status, _) = scene.as_nobody().get("/tools//bundles/./x/../").await;
+    assert!(status.is_client_error(), "{status}");
 }

@@ -168,9 +168,9 @@ impl From<&ToolComparison> for ComparedTool {
             fields,
             diff,
             runs: runs.collect(),
-            hosts: reach.hosts.to_vec(),
+            hosts: reach.hosts.clone(),
             tells: tells.collect(),
-            calls: reach.tools.to_vec(),
+            calls: reach.tools.clone(),
             problems: compared.problems.iter().map(ProblemRow::from).collect(),
         }
     }
