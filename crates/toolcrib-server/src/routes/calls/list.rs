@@ -143,9 +143,8 @@ async fn records(
             wanted.has_record(record)
         })
     });
-    let found = match reading.await {
-        Ok(found) => found,
-        Err(_) => return Err(Refusal::new(ErrorCode::Internal, "a bug in the server")),
+    let Ok(found) = reading.await else {
+        return Err(Refusal::new(ErrorCode::Internal, "a bug in the server"));
     };
     let found = found.map_err(|error| Refusal::new(ErrorCode::StorageError, error.to_string()))?;
     let mut records = found.records;

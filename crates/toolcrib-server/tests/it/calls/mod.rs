@@ -212,6 +212,14 @@ impl Frames {
 
 fn read(text: &str) -> Frame {
     let mut lines = text.lines();
+    // The end of the server is no event of the stream, and leaves the last id as it is.
+    if text.starts_with("event: shutdown\n") {
+        return Frame {
+            id: String::new(),
+            event: "shutdown".to_owned(),
+            data: Value::Null,
+        };
+    }
     let mut field = |name: &str| {
         let line = lines.next().unwrap_or_default();
         line.strip_prefix(name)

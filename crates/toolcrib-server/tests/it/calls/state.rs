@@ -44,6 +44,12 @@ async fn a_call_in_the_background_waits_for_a_person() {
     let id = begin(&operator, json!({"tool": "ask", "callId": "asks"})).await;
     assert_eq!(id, "asks");
     let question = stage.question().await;
+    // The question is there a moment before the call says that it waits.
+    soon(|| {
+        let running = stage.scene.crib.registry().running();
+        running.iter().find_map(|call| call.approval.clone())
+    })
+    .await;
     let (_, state) = operator.get("/api/calls/asks").await;
     assert_eq!(state["status"], "waiting", "{state}");
     assert_eq!(state["approval"]["id"], json!(question));

@@ -239,8 +239,9 @@ async fn streams_end_when_the_server_stops_but_not_those_that_bring_an_outcome()
     );
     let all = Frames::of(operator.raw(Method::GET, "/api/events", "", None).await);
     stage.scene.api.stopping().cancel();
-    followed.all().await;
-    all.all().await;
+    for stream in [followed, all] {
+        assert_eq!(stream.all().await.last().unwrap().event, "shutdown");
+    }
     let (status, refused) = operator
         .post("/api/calls", call("echo", json!({"text": ""})))
         .await;
