@@ -66,6 +66,33 @@ examples() {
     done
     cargo run --quiet -p toolcrib-sandbox --example walled -- process true 2>/dev/null
     echo "example walled ran"
+    callers
+}
+
+# Programs in other languages that use the server, each against one of its own.
+callers() {
+    local try=examples/rest/try.sh toolcrib
+    if ! command -v curl >/dev/null; then
+        skip "examples of callers" "they need curl, to answer what they ask"
+        return 0
+    fi
+    cargo build --quiet --locked -p toolcrib-cli
+    toolcrib=${CARGO_TARGET_DIR:-target}/debug/toolcrib
+    if python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+        $try "$toolcrib" Python python3 examples/rest/python/caller.py
+        echo "example caller.py ran"
+    else
+        skip "example caller.py" "needs Python 3.10 or newer"
+    fi
+    if ! command -v npm >/dev/null; then
+        skip "example caller.ts" "needs npm (Node 20 or newer)"
+    elif ! (cd examples/rest/typescript && npm ci --silent --no-audit --no-fund); then
+        skip "example caller.ts" "npm could not fetch the compiler"
+    else
+        (cd examples/rest/typescript && npm run --silent build)
+        $try "$toolcrib" TypeScript node examples/rest/typescript/dist/caller.js
+        echo "example caller.ts ran"
+    fi
 }
 
 # A Python of its own with schemathesis in it. What went wrong, if anything, is on stdout.
