@@ -38,6 +38,7 @@ mod secrets;
 mod seed_fields;
 mod seed_yaml;
 mod serve;
+mod serve_approvals;
 mod serve_crash;
 mod serve_pair;
 mod serve_stop;

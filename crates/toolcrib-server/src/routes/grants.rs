@@ -175,7 +175,7 @@ async fn list(api: Api, asked: Asked) -> Answer {
 async fn make(api: Api, asked: Asked) -> Answer {
     let simulate = asked.query.flag("simulate")?;
     let body: GrantBody = asked.json()?;
-    let caller = caller_of(&body, &asked)?;
+    let caller = caller_of(&body, &asked, &api)?;
     if body.session.is_some() && body.scope != Scope::Session {
         return Err(Refusal::usage("`session` is for the scope `session` alone"));
     }
@@ -208,7 +208,7 @@ async fn make(api: Api, asked: Asked) -> Answer {
 }
 
 /// For whose calls a grant is meant.
-fn caller_of(body: &GrantBody, asked: &Asked) -> Result<Caller, Refusal> {
+fn caller_of(body: &GrantBody, asked: &Asked, api: &Api) -> Result<Caller, Refusal> {
     let Some(word) = &body.caller else {
         return asked.caller();
     };
@@ -216,9 +216,11 @@ fn caller_of(body: &GrantBody, asked: &Asked) -> Result<Caller, Refusal> {
         Ok(Caller::Tool) => Err(Refusal::usage(
             "calls that a tool makes are granted along with the question about one of them",
         )),
-        Ok(Caller::Client(name)) if !is_client_name(&name) => Err(Refusal::usage(
-            "the name of a client has 1 to 64 letters, digits, `.`, `_` and `-`",
-        )),
+        // A grant for a name that is free would be found there by whoever gets it next.
+        Ok(Caller::Client(name)) if !is_client(&name, api) => Err(Refusal::usage(format!(
+            "there is no client `{}`; `GET /api/clients` lists them",
+            text::shorten(&name, 64)
+        ))),
         Ok(caller) => Ok(caller),
         Err(_) => Err(Refusal::usage(format!(
             "`{}` is no caller; there are `operator`, `cli`, `library` and `client:NAME`",
@@ -227,9 +229,9 @@ fn caller_of(body: &GrantBody, asked: &Asked) -> Result<Caller, Refusal> {
     }
 }
 
-fn is_client_name(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+fn is_client(name: &str, api: &Api) -> bool {
+    let clients = api.tokens().clients().list();
+    clients.is_ok_and(|clients| clients.iter().any(|client| client.name == name))
 }
 
 async fn show(api: Api, asked: Asked) -> Answer {

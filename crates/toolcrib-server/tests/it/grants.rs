@@ -154,7 +154,7 @@ async fn what_cannot_be_granted_is_refused_with_a_reason() {
             "no caller",
         ),
         (
-            with(docs_grant(), json!({"caller": "client:a b"})),
+            with(docs_grant(), json!({"caller": "client:nobody"})),
             400,
             "client",
         ),
@@ -261,6 +261,14 @@ async fn a_grant_is_for_one_caller() {
     );
     one_pending(&scene).await;
     call.cancel();
+    scene.as_client("agent");
+    let body = with(docs_grant(), json!({"caller": "client:agent"}));
+    let (status, grant) = operator.post("/api/grants", body).await;
+    assert_eq!(
+        (status.as_u16(), &grant["caller"]),
+        (201, &json!("client:agent")),
+        "{grant}"
+    );
     let by_header = operator.header("toolcrib-caller", "cli");
     let (status, grant) = by_header.post("/api/grants", docs_grant()).await;
     assert_eq!(

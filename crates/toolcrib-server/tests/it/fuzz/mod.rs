@@ -371,18 +371,19 @@ impl Fuzz {
             .collect();
         let (operator, client) = {
             let known = self.known.lock().unwrap();
-            (
-                format!("Bearer {}", known.operator),
-                format!("Bearer {}", known.client),
-            )
+            (known.operator.clone(), known.client.clone())
         };
-        let is_operator = |token: &&[u8]| {
-            token.trim_ascii().eq_ignore_ascii_case(operator.as_bytes())
-                || token.ends_with(format!(" {}", OPERATOR).as_bytes())
+        let bearer = |header: &[u8]| {
+            let (scheme, token) = std::str::from_utf8(header).ok()?.split_once(' ')?;
+            let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+            is_bearer.then(|| token.trim().to_owned())
         };
         let may = match tokens.as_slice() {
-            [one] if is_operator(one) => true,
-            [one] if *one == client.as_bytes() => operation.doc["x-who"] == "caller",
+            [one] => match bearer(one) {
+                Some(token) if token == operator => true,
+                Some(token) if token == client => operation.doc["x-who"] == "caller",
+                Some(_) | None => false,
+            },
             _ => false,
         };
         match may || matches!(status, 400 | 401 | 403) {
