@@ -167,21 +167,38 @@ fn show(figures: &Figures, args: &StatsArgs, output: &Output) {
     }
 }
 
-fn table(figures: &Figures, output: &Output) {
-    let row = |name: &str, calls: &Calls| {
+/// A column: its heading, how wide a line must be for it to be shown, and what it says.
+type Column = (&'static str, usize, fn(&Calls) -> String);
+
+const COLUMNS: [Column; 6] = [
+    ("CALLS", 0, |calls| calls.calls.to_string()),
+    ("OK", 0, |calls| calls.ok.to_string()),
+    ("P50", 64, |calls| duration::measured(calls.duration_ms.p50)),
+    ("P95", 0, |calls| duration::measured(calls.duration_ms.p95)),
+    ("MAX", 80, |calls| duration::measured(calls.duration_ms.max)),
+    ("LAST (UTC)", 100, |calls| {
         let last = calls
             .last_at
             .map(|at| at.strftime("%Y-%m-%d %H:%M").to_string());
-        vec![
-            visible(name).into_owned(),
-            calls.calls.to_string(),
-            calls.ok.to_string(),
-            duration::measured(calls.duration_ms.p50),
-            duration::measured(calls.duration_ms.p95),
-            duration::measured(calls.duration_ms.max),
-            last.unwrap_or_default(),
-            failures(&calls.codes, output),
-        ]
+        last.unwrap_or_default()
+    }),
+];
+
+fn table(figures: &Figures, output: &Output) {
+    let width = if output.plain() {
+        usize::MAX
+    } else {
+        output.columns()
+    };
+    let columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|(_, least, _)| *least <= width)
+        .collect();
+    let row = |name: &str, calls: &Calls| {
+        let mut row = vec![visible(name).into_owned()];
+        row.extend(columns.iter().map(|(_, _, says)| says(calls)));
+        row.push(failures(&calls.codes, output));
+        row
     };
     let mut rows: Vec<Vec<String>> = figures
         .tools
@@ -194,16 +211,9 @@ fn table(figures: &Figures, output: &Output) {
     if rows.len() > 1 {
         rows.push(row("(all)", &figures.total));
     }
-    let headings = [
-        "TOOL",
-        "CALLS",
-        "OK",
-        "P50",
-        "P95",
-        "MAX",
-        "LAST (UTC)",
-        "FAILED",
-    ];
+    let mut headings = vec!["TOOL"];
+    headings.extend(columns.iter().map(|(heading, _, _)| *heading));
+    headings.push("FAILED");
     output.table(&headings, &rows);
 }
 

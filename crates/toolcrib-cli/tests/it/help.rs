@@ -30,6 +30,7 @@ fn help_of_every_command_is_as_it_was_reviewed() {
         "approvals watch",
         "grants",
         "grants add",
+        "stats",
         "serve",
         "clients",
         "clients add",

@@ -42,6 +42,7 @@ mod serve_crash;
 mod serve_pair;
 mod serve_stop;
 mod serving;
+mod stats;
 mod steps;
 mod stored_tools;
 mod terminal;

@@ -3,7 +3,8 @@
 //! A block of YAML that begins with `# .toolcrib/tools/NAME.yaml`, or of JSON that begins with `// .toolcrib/tools/NAME.json`, is written to that
 //! file and trusted (a name without a directory is a file of the directory itself), unless the commands after it begin with `toolcrib trust`; these run in a directory that is thrown away, which is shown as `/home/ada/project`. A block of
 //! TOML that begins with `# config.toml` is the home's settings. What the pages call `127.0.0.1:18080` is a server of the test
-//! (`example_server`), on whatever port is free.
+//! (`example_server`), on whatever port is free. What they call `127.0.0.1:7410` is `toolcrib serve`, in the same home and workspace,
+//! for pages that need it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -93,9 +94,37 @@ fn is_id(word: &str) -> bool {
     toolcrib::ToolId::parse(word.trim_matches(['(', ')', '`', ',', ';'])).is_ok()
 }
 
+/// A line of JSON or of events, with what differs from run to run replaced by what it is.
+fn kinds(line: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_.:+".contains(letter);
+    let kind = |word: &str| {
+        let is_hex = word.chars().all(|letter| letter.is_ascii_hexdigit());
+        match word {
+            word if toolcrib::ToolId::parse(word).is_ok() => "ID".to_owned(),
+            word if word.parse::<jiff::Timestamp>().is_ok() => "TIMESTAMP".to_owned(),
+            word if word.len() == 64 && is_hex => "DIGEST".to_owned(),
+            word if word.trim_start_matches(':').parse::<f64>().is_ok() && word.contains('.') => {
+                "NUMBER".to_owned()
+            }
+            word => word.to_owned(),
+        }
+    };
+    let (mut made, mut word) = (String::new(), String::new());
+    for letter in line.chars() {
+        if is_part(letter) {
+            word.push(letter);
+        } else {
+            made.push_str(&kind(&std::mem::take(&mut word)));
+            made.push(letter);
+        }
+    }
+    made + &kind(&word)
+}
+
 /// Whether a line is as expected: the same, or the same but for times, ids and figures.
 fn fits(expected: &str, actual: &str) -> bool {
     expected == actual
+        || (expected.contains("\":") && kinds(expected) == kinds(actual))
         || (expected.contains("20") && words(expected) == words(actual))
         || (expected.ends_with("s)") && words(expected) == words(actual))
         || (expected.split_whitespace().any(is_id) && words(expected) == words(actual))
@@ -116,14 +145,90 @@ struct Place {
     /// The project's own directory, or one that is thrown away.
     directory: PathBuf,
     server: ScriptedServer,
+    /// `toolcrib serve`, if the page needs it.
+    serving: Option<Serving>,
+}
+
+/// The address that `toolcrib serve` has by default, as pages have it.
+const SERVED: &str = "127.0.0.1:7410";
+
+/// A real server of the place's home and workspace.
+struct Serving {
+    process: std::process::Child,
+    address: String,
+    /// What it said when it started.
+    greeting: Vec<String>,
+    /// Kept open: whoever writes there may do so to the end.
+    _stderr: std::io::BufReader<std::process::ChildStderr>,
+}
+
+impl Serving {
+    fn start(dir: &Path, directory: &Path) -> Self {
+        use std::io::{BufRead as _, Read as _};
+        let mut process = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+            .args(["serve", "--addr", "127.0.0.1:0", "--socket", "crib.sock"])
+            .current_dir(directory)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", dir)
+            .env("TOOLCRIB_HOME", dir.join("home"))
+            .env("TOOLCRIB_SERVER_ACCESS_LOG", "off")
+            .stdin(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stderr = std::io::BufReader::new(process.stderr.take().unwrap());
+        let mut greeting = Vec::new();
+        for line in stderr.by_ref().lines() {
+            let line = line.unwrap();
+            let is_last = line == "Ctrl-C stops it";
+            greeting.push(line);
+            if is_last {
+                break;
+            }
+        }
+        let address = greeting
+            .iter()
+            .find_map(|line| line.strip_prefix("listening on http://"))
+            .unwrap_or_else(|| panic!("it does not listen: {greeting:?}"))
+            .to_owned();
+        Serving {
+            process,
+            address,
+            greeting,
+            _stderr: stderr,
+        }
+    }
+
+    /// Asks it to stop, and sees that it ends well.
+    fn stop(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 impl Place {
+    /// Where a server is.
+    fn served() -> Self {
+        let mut place = Place::thrown_away();
+        place.serving = Some(Serving::start(place.dir.path(), &place.directory));
+        place
+    }
+
     fn project() -> Self {
         Place {
             dir: tempfile::tempdir().unwrap(),
             directory: root(),
             server: example_server::start(),
+            serving: None,
         }
     }
 
@@ -135,12 +240,17 @@ impl Place {
             dir,
             directory,
             server: example_server::start(),
+            serving: None,
         }
     }
 
     /// A page's text with the address that the server really has.
     fn with_address(&self, text: &str) -> String {
-        text.replace(ADDRESS, &self.server.host())
+        let text = text.replace(ADDRESS, &self.server.host());
+        match &self.serving {
+            Some(serving) => text.replace(SERVED, &serving.address),
+            None => text,
+        }
     }
 
     /// Writes the home's settings.
@@ -166,8 +276,13 @@ impl Place {
             .output()
             .unwrap();
         let text = String::from_utf8(ran.stdout).unwrap();
-        text.replace(self.directory.to_str().unwrap(), "/home/ada/project")
-            .replace(&self.server.host(), ADDRESS)
+        let text = text
+            .replace(self.directory.to_str().unwrap(), "/home/ada/project")
+            .replace(&self.server.host(), ADDRESS);
+        match &self.serving {
+            Some(serving) => text.replace(&serving.address, SERVED),
+            None => text,
+        }
     }
 
     /// Writes a tool's file as shown.
@@ -212,7 +327,19 @@ impl Place {
 }
 
 /// Runs a page, or a section of one, in a place. From the first tool's file on, that is a directory that is thrown away.
-fn tour(page: &str, text: &str, first_line: usize, mut place: Place) -> (Vec<String>, String) {
+fn tour(page: &str, text: &str, first_line: usize, place: Place) -> (Vec<String>, String) {
+    let tour = tour_at(page, text, first_line, place);
+    (tour.wrong, tour.made)
+}
+
+/// A tour that is over: what was wrong, the page as it should be, and where it ended.
+struct Toured {
+    wrong: Vec<String>,
+    made: String,
+    place: Place,
+}
+
+fn tour_at(page: &str, text: &str, first_line: usize, mut place: Place) -> Toured {
     let mut wrong = Vec::new();
     let mut made = text.to_owned();
     let mut is_new = false;
@@ -241,7 +368,7 @@ fn tour(page: &str, text: &str, first_line: usize, mut place: Place) -> (Vec<Str
             wrong.extend(found);
         }
     }
-    (wrong, made)
+    Toured { wrong, made, place }
 }
 
 /// `UPDATE_GOLDEN=1` writes what the commands print into the page.
@@ -343,6 +470,57 @@ fn the_examples_of_http_tools_print_what_they_show() {
     settle(page, &format!("{made}{heading}{fields}"), &wrong);
 }
 
+/// The table of codes, from the one table there is.
+fn table_of_codes() -> String {
+    let mut table = "| code | status | when | what to do |\n|---|---|---|---|\n".to_owned();
+    for code in toolcrib::ErrorCode::ALL {
+        let (status, meaning, remedy) = (code.http_status(), code.meaning(), code.remedy());
+        table.push_str(&format!("| `{code}` | {status} | {meaning} | {remedy} |\n"));
+    }
+    table
+}
+
+/// Against `toolcrib serve` as a user starts it. The first block is what it says, and its last part the table of codes.
+#[test]
+fn the_sessions_with_the_server_print_what_they_show() {
+    let page = "docs/rest.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    assert!(text.matches("\n$ ").count() >= 30, "no commands were found");
+    let place = Place::served();
+    let serving = place.serving.as_ref().unwrap();
+    let home = place.dir.path().join("home");
+    let greeting: Vec<String> = serving
+        .greeting
+        .iter()
+        .filter(|line| !line.starts_with("listening on unix:"))
+        .map(|line| {
+            line.replace(&serving.address, SERVED)
+                .replace(home.to_str().unwrap(), "/home/ada/.local/share/toolcrib")
+        })
+        .collect();
+    let shown = blocks(&text)
+        .into_iter()
+        .find(|block| block.language == "text");
+    let shown = shown.expect("what it says when it starts").text;
+    let said = format!("$ toolcrib serve\n{}\n", greeting.join("\n"));
+    let text = text.replace(&shown, &said);
+    let heading = "`{\"ok\": false, \"error\": {\"code\", \"message\", \"details\"?}}`.\n\n";
+    let (written, table) = text.split_once(heading).expect("a heading for errors");
+    let tour = tour_at(page, written, 0, place);
+    let (mut wrong, made) = (tour.wrong, tour.made);
+    if shown != said {
+        wrong.push(format!("{page}: it says at the start\n{said}"));
+    }
+    let codes = table_of_codes();
+    if table != codes {
+        wrong.push(format!("{page}: the table is not what the codes say"));
+    }
+    if let Some(serving) = tour.place.serving {
+        serving.stop();
+    }
+    settle(page, &format!("{made}{heading}{codes}"), &wrong);
+}
+
 #[test]
 fn the_two_commands_are_what_ci_and_people_run() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
@@ -361,13 +539,24 @@ fn the_two_commands_are_what_ci_and_people_run() {
         .split_whitespace()
         .collect();
     let home = tempfile::tempdir().unwrap();
-    let ran = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+    assert_eq!(words, ["serve"]);
+    let mut server = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
         .args(words)
         .current_dir(root())
         .env("TOOLCRIB_HOME", home.path())
-        .output()
+        .env("TOOLCRIB_SERVER_ADDR", "127.0.0.1:0")
+        .stderr(std::process::Stdio::piped())
+        .spawn()
         .unwrap();
-    assert_eq!(String::from_utf8(ran.stdout).unwrap(), readme);
+    let mut line = String::new();
+    let mut stderr = std::io::BufReader::new(server.stderr.take().unwrap());
+    while !line.starts_with("listening on http://127.0.0.1:") {
+        line.clear();
+        let read = std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
+        assert_ne!(read, 0, "it says where it listens");
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
     // The second is this very run: CI calls it and nothing else.
     let ci = std::fs::read_to_string(root().join(".ci/run")).unwrap();
     assert!(

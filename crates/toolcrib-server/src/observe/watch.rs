@@ -85,8 +85,15 @@ impl Watch {
             began: Instant::now(),
             began_at: Timestamp::now(),
             method: parts.method.clone(),
-            path: parts.uri.path().to_owned(),
-            id: id.0.clone(),
+            // Nobody else reads them, and most of the cost of watching is copies.
+            path: match shared.access {
+                Some(_) => parts.uri.path().to_owned(),
+                None => String::new(),
+            },
+            id: match (&shared.access, &span) {
+                (None, None) => String::new(),
+                _ => id.0.clone(),
+            },
             peer: peer.clone(),
             route: None,
             principal: Principal::Nobody,

@@ -160,3 +160,45 @@ async fn metrics_are_for_the_operator() {
         "text/plain; version=0.0.4; charset=utf-8"
     );
 }
+
+#[tokio::test]
+async fn stats_add_up_the_record_and_say_how_the_server_is() {
+    let scene = Scene::new();
+    let registry = scene.crib.registry();
+    registry.register(greet()).unwrap();
+    for tool in ["greet", "greet", "nobody"] {
+        registry.execute(CallRequest::new(tool)).await;
+    }
+    registry.flush();
+    let operator = scene.as_operator();
+    let (status, stats) = operator.get("/api/stats").await;
+    assert_eq!(status, 200, "{stats}");
+    assert_eq!(
+        (&stats["total"]["calls"], &stats["total"]["ok"]),
+        (&3.into(), &2.into())
+    );
+    assert_eq!(stats["other"]["codes"]["TOOL_NOT_FOUND"], 1);
+    assert_eq!(stats["server"]["requests"], 1, "this one");
+    let (_, one) = operator.get("/api/stats?tool=%2Bgreet").await;
+    assert_eq!(
+        (&one["total"]["calls"], &one["other"]),
+        (&2.into(), &Value::Null)
+    );
+    let (_, none) = operator.get("/api/stats?since=2999-01-01T00:00:00Z").await;
+    assert_eq!(
+        (
+            &none["total"]["calls"],
+            none["tools"].as_array().unwrap().len()
+        ),
+        (&0.into(), 0)
+    );
+    for bad in ["since=24h", "since=", "until=2026-01-01T00:00:00Z"] {
+        let (status, refusal) = operator.get(&format!("/api/stats?{bad}")).await;
+        assert_eq!(
+            (status.as_u16(), &refusal["error"]["code"]),
+            (400, &"USAGE".into()),
+            "{bad}"
+        );
+    }
+    assert_eq!(scene.as_nobody().get("/api/stats").await.0, 401);
+}
