@@ -67,16 +67,16 @@ pub struct CallStream {
     id: Option<CallId>,
     /// The last event that came.
     seen: u64,
-    from: From,
+    from: Coming,
     ready: VecDeque<Followed>,
     /// Whether a lost connection can be made again.
     may_resume: bool,
 }
 
 #[derive(Debug)]
-enum From {
+enum Coming {
     /// Events come.
-    Stream(Events),
+    Stream(Box<Events>),
     /// The connection is gone, or was never made.
     Nowhere,
     /// There are no more events; the outcome has to be asked for.
@@ -98,7 +98,7 @@ impl Client {
             client: self.clone(),
             id: body.call_id.clone(),
             seen: 0,
-            from: From::Nowhere,
+            from: Coming::Nowhere,
             ready: VecDeque::new(),
             may_resume: !body.cancel_on_disconnect,
         };
@@ -110,7 +110,7 @@ impl Client {
                     // Ids that servers make need no decoding; others are known here.
                     .and_then(|id| CallId::parse(id).ok());
                 stream.id = stream.id.or(id);
-                stream.from = From::Stream(events);
+                stream.from = Coming::Stream(Box::new(events));
             }
             // Refused by the pipeline, or by the server.
             Err(answered) => {
@@ -119,7 +119,7 @@ impl Client {
                     .and_then(|value| outcome_of(&value).ok());
                 match outcome {
                     Some(outcome) => {
-                        stream.from = From::Over;
+                        stream.from = Coming::Over;
                         stream.ready.push_back(Followed::Outcome(Box::new(outcome)));
                     }
                     None => {
@@ -140,7 +140,7 @@ impl Client {
             client: self.clone(),
             id: Some(id),
             seen: after,
-            from: From::Nowhere,
+            from: Coming::Nowhere,
             ready: VecDeque::new(),
             may_resume: true,
         }
@@ -166,14 +166,14 @@ impl CallStream {
                 return Ok(Some(followed));
             }
             match &mut self.from {
-                From::Over => return Ok(None),
-                From::Nowhere => self.reconnect().await?,
-                From::Finished => return self.outcome().await.map(Some),
-                From::Stream(events) => match events.next().await {
+                Coming::Over => return Ok(None),
+                Coming::Nowhere => self.reconnect().await?,
+                Coming::Finished => return self.outcome().await.map(Some),
+                Coming::Stream(events) => match events.next().await {
                     Ok(Some(event)) => self.take(&event)?,
-                    Ok(None) => self.from = From::Finished,
+                    Ok(None) => self.from = Coming::Finished,
                     Err(ClientError::Lost { .. }) if self.may_resume && self.id.is_some() => {
-                        self.from = From::Nowhere;
+                        self.from = Coming::Nowhere;
                     }
                     Err(error) => return Err(error),
                 },
@@ -193,7 +193,7 @@ impl CallStream {
                 self.client
                     .strange(format!("its outcome cannot be read: {why}"))
             })?;
-            self.from = From::Over;
+            self.from = Coming::Over;
             self.ready.push_back(Followed::Outcome(Box::new(outcome)));
             return Ok(());
         }
@@ -225,7 +225,7 @@ impl CallStream {
             }
             match self.client.stream(ask).await {
                 Ok(Ok(events)) => {
-                    self.from = From::Stream(events);
+                    self.from = Coming::Stream(Box::new(events));
                     return Ok(());
                 }
                 Ok(Err(answered)) => {
@@ -237,7 +237,7 @@ impl CallStream {
                     {
                         refused?;
                     }
-                    self.from = From::Finished;
+                    self.from = Coming::Finished;
                     return Ok(());
                 }
                 Err(error) if attempt >= ATTEMPTS => return Err(error),
@@ -264,7 +264,7 @@ impl CallStream {
             self.client
                 .strange(format!("its outcome cannot be read: {why}"))
         })?;
-        self.from = From::Over;
+        self.from = Coming::Over;
         Ok(Followed::Outcome(Box::new(outcome)))
     }
 }

@@ -154,7 +154,7 @@ fn say_what_is_hidden(args: &ListArgs, all: &[Value], shown: usize, output: &Out
         (0, 0) if is_filtered => output.say("no tool is like that"),
         (_, 0) => {}
         (_, 1) => {
-            output.say(&output.dim(&format!("1 more tool is off or cannot run here: {more}")))
+            output.say(&output.dim(&format!("1 more tool is off or cannot run here: {more}")));
         }
         (_, hidden) => output.say(&output.dim(&format!(
             "{hidden} more tools are off or cannot run here: {more}"
