@@ -1,4 +1,5 @@
 //! The server by its routes, in this process: requests go to [`toolcrib_server::Api`] as they would come from a socket.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod approvals;
 mod archive;
