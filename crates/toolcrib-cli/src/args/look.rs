@@ -125,6 +125,18 @@ pub(crate) enum CallsCommand {
         /// Its id
         id: String,
     },
+    /// Cancel a call that a server runs
+    #[command(after_help = "\
+Examples:
+  toolcrib calls list                        those that run come first
+  toolcrib calls cancel 01a1e4f5-51d1-77c3-b050-f28beac24f2d
+
+Calls of `toolcrib serve` are found by the home, or by --server. What a call printed so far is kept.
+A call that `toolcrib run` makes itself is cancelled there, with Ctrl-C.")]
+    Cancel {
+        /// Its id
+        id: String,
+    },
 }
 
 #[derive(Debug, Args)]

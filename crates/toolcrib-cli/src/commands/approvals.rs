@@ -2,6 +2,8 @@
 
 mod watch;
 
+pub(super) use watch::{end_on_interrupt, print_change};
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -114,19 +116,24 @@ fn list(all: bool, status: Option<&str>, crib: &Crib, output: &Output) -> Done {
             text::visible(&damaged.problem)
         ));
     }
+    print_list(&listing.requests, only == Some(Status::Pending), output);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints requests; `pending` are only those that can be answered.
+pub(super) fn print_list(requests: &[Queued], pending: bool, output: &Output) {
     if output.json() {
-        output.document(&listing.requests);
-        return Ok(ExitCode::SUCCESS);
+        output.document(&requests);
+        return;
     }
-    if listing.requests.is_empty() && !output.plain() {
-        output.say(match only {
-            Some(Status::Pending) => "nothing waits for an answer",
-            Some(_) | None => "there are no such requests",
+    if requests.is_empty() && !output.plain() {
+        output.say(match pending {
+            true => "nothing waits for an answer",
+            false => "there are no such requests",
         });
-        return Ok(ExitCode::SUCCESS);
+        return;
     }
-    let rows: Vec<Vec<String>> = listing
-        .requests
+    let rows: Vec<Vec<String>> = requests
         .iter()
         .map(|queued| {
             let request = &queued.request;
@@ -149,7 +156,6 @@ fn list(all: bool, status: Option<&str>, crib: &Crib, output: &Output) -> Done {
         &["ID", "TOOL", "STATUS", "SINCE", "EXPIRES IN", "EFFECT"],
         &rows,
     );
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Where a request stands, in a word or two.
@@ -180,7 +186,7 @@ fn in_one_line(effect: &str, output: &Output) -> String {
     }
 }
 
-fn show(queued: &Queued, output: &Output) {
+pub(super) fn show(queued: &Queued, output: &Output) {
     if output.json() {
         output.document(queued);
         return;
@@ -334,7 +340,7 @@ fn edited(
 }
 
 /// Says what was answered; `plan` is what an edited call does instead.
-fn answered(queued: &Queued, plan: Option<&Plan>, output: &Output) {
+pub(super) fn answered(queued: &Queued, plan: Option<&Plan>, output: &Output) {
     if output.json() {
         output.document(queued);
         return;

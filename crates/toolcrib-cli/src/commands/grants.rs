@@ -60,19 +60,30 @@ fn list(all: bool, crib: &Crib, output: &Output) -> Result<(), CliError> {
             text::visible(&damaged.problem)
         ));
     }
+    print_list(&list.grants, &ids, all, crib.workspace_path(), output);
+    Ok(())
+}
+
+/// Prints grants, of which those with these ids are in force.
+pub(super) fn print_list(
+    grants: &[Grant],
+    ids: &HashSet<String>,
+    all: bool,
+    workspace: Option<&Path>,
+    output: &Output,
+) {
     if output.json() {
-        output.document(&list.grants);
-        return Ok(());
+        output.document(&grants);
+        return;
     }
-    if list.grants.is_empty() && !output.plain() {
+    if grants.is_empty() && !output.plain() {
         output.say(match all {
             true => "there are no grants, and none is kept that is over",
             false => "there are no grants: whatever asks, asks every time",
         });
-        return Ok(());
+        return;
     }
-    let rows: Vec<Vec<String>> = list
-        .grants
+    let rows: Vec<Vec<String>> = grants
         .iter()
         .map(|grant| {
             let id = match output.plain() {
@@ -83,7 +94,7 @@ fn list(all: bool, crib: &Crib, output: &Output) -> Result<(), CliError> {
                 id.to_owned(),
                 grant.tool.clone(),
                 scope_word(grant.scope).to_owned(),
-                place(grant, crib, output),
+                place(grant, workspace, output),
                 match ids.contains(&grant.id) {
                     true => expires_in(grant),
                     false if grant.max_uses.is_some_and(|most| grant.uses >= most) => {
@@ -108,18 +119,17 @@ fn list(all: bool, crib: &Crib, output: &Output) -> Result<(), CliError> {
         ],
         &rows,
     );
-    Ok(())
 }
 
 /// Where a grant holds: in this workspace, in another one, or everywhere.
-fn place(grant: &Grant, crib: &Crib, output: &Output) -> String {
+fn place(grant: &Grant, here: Option<&Path>, output: &Output) -> String {
     let Some(workspace) = &grant.workspace else {
         return "everywhere".to_owned();
     };
     if output.plain() {
         return workspace.clone();
     }
-    if crib.workspace_path().and_then(Path::to_str) == Some(workspace) {
+    if here.and_then(Path::to_str) == Some(workspace) {
         return "here".to_owned();
     }
     // The end of a path tells more than its beginning.
@@ -151,7 +161,7 @@ fn uses(grant: &Grant) -> String {
     }
 }
 
-fn show(grant: &Grant, output: &Output) {
+pub(super) fn show(grant: &Grant, output: &Output) {
     if output.json() {
         output.document(grant);
         return;
@@ -206,17 +216,22 @@ fn revoke(ids: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> 
     for grant in &found {
         crib.grants().revoke(&grant.id).map_err(ToolError::from)?;
         if !output.json() {
-            let mark = format!("revoked {}: ", short(&grant.id));
-            let what = format!("{} with {} asks again", grant.tool, grant.shape);
-            for line in item(&mark, &what, page(output.columns(), Paint(false))) {
-                output.line(&line);
-            }
+            say_revoked(grant, output);
         }
     }
     if output.json() {
         output.document(&found);
     }
     Ok(())
+}
+
+/// Says that a grant is no more.
+pub(super) fn say_revoked(grant: &Grant, output: &Output) {
+    let mark = format!("revoked {}: ", short(&grant.id));
+    let what = format!("{} with {} asks again", grant.tool, grant.shape);
+    for line in item(&mark, &what, page(output.columns(), Paint(false))) {
+        output.line(&line);
+    }
 }
 
 fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done {

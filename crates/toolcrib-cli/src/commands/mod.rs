@@ -30,6 +30,7 @@ mod show;
 mod stats;
 mod stored;
 mod test;
+mod through;
 mod tool_file;
 mod trust;
 mod watch;
@@ -54,6 +55,9 @@ pub(crate) type Done = Result<ExitCode, CliError>;
 
 pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
     let global = &cli.global;
+    if let Some(done) = through::dispatch(cli, output) {
+        return done;
+    }
     match &cli.command {
         Command::Run(args) => run::run(args, global, output),
         Command::List(args) => list::list(args, &open_to_look(global, output)?, output),
@@ -64,7 +68,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Approvals(command) => approvals::approvals(command, global, output),
         Command::Grants(command) => grants::grants(command, global, output),
         Command::Secret(command) => secret::secret(command, global, output),
-        Command::Calls(command) => calls::calls(command, &open(global, output)?, output),
+        Command::Calls(command) => calls::calls(command, &open(global, output)?, global, output),
         Command::Stats(args) => stats::stats(args, global, output),
         Command::Rules(command) => rules::rules(command, global, output),
         Command::Config(command) => config::config(command, global, output),

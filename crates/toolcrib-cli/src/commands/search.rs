@@ -88,7 +88,7 @@ fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Outp
 }
 
 /// Says that there is more. To a program as a line of JSON on stderr: what it reads on stdout is the list, and nothing else; and `-q` is about words.
-fn say_how_to_go_on(token: &str, output: &Output) {
+pub(super) fn say_how_to_go_on(token: &str, output: &Output) {
     if output.json() {
         output.error_line(&serde_json::json!({"nextPageToken": token}).to_string());
     } else {

@@ -95,11 +95,7 @@ fn print(
     output.line(&output.heading(spec.name.as_str()));
     output.line(&visible(&spec.description));
     output.line("");
-    let rows: Vec<Vec<String>> = spec
-        .input_schema
-        .properties()
-        .map(|(name, property)| row(spec, name, property))
-        .collect();
+    let rows = parameter_rows(spec.input_schema.as_value());
     if rows.is_empty() {
         output.line("takes no parameters");
     } else {
@@ -203,7 +199,21 @@ fn print_versions(record: &StoredTool, crib: &Crib, output: &Output) {
     }
 }
 
-fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
+/// A row for each parameter of a schema.
+pub(super) fn parameter_rows(schema: &Value) -> Vec<Vec<String>> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| {
+        let mut required = required.into_iter().flatten();
+        required.any(|required| required.as_str() == Some(name))
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let properties = properties.into_iter().flatten();
+    properties
+        .map(|(name, property)| row(is_required(name), name, property))
+        .collect()
+}
+
+fn row(is_required: bool, name: &str, property: &Value) -> Vec<String> {
     let text = |key: &str| {
         property
             .get(key)
@@ -223,7 +233,7 @@ fn row(spec: &ToolSpec, name: &str, property: &Value) -> Vec<String> {
             None => "any".to_owned(),
         },
     };
-    let need = match (spec.input_schema.requires(name), property.get("default")) {
+    let need = match (is_required, property.get("default")) {
         (true, _) => "required".to_owned(),
         (false, Some(default)) => format!("default {default}"),
         (false, None) => String::new(),

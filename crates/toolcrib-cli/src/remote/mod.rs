@@ -6,6 +6,7 @@
 
 mod find;
 mod questions;
+mod tool;
 
 use std::path::PathBuf;
 
@@ -15,8 +16,9 @@ use toolcrib::{ErrorCode, ToolError};
 use toolcrib_server::client::{Address, Ask, Client, ClientError, ClientOptions};
 use toolcrib_server::running::Servers;
 
-pub(crate) use find::of_home;
-pub(crate) use questions::ServersQuestions;
+pub(crate) use find::{cancel_by_home, of_home, running_calls};
+pub(crate) use questions::{ServersQuestions, answer_body, cause};
+pub(crate) use tool::{look_up, spec_named, spec_of};
 
 use crate::args::Global;
 use crate::failure::CliError;
@@ -185,8 +187,16 @@ impl Server {
         &self,
         work: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, CliError> {
-        let done = self.runtime.block_on(work);
+        let done = self.wait_raw(work);
         done.map_err(|error| failed(&error, self.client.address()))
+    }
+
+    /// The same, with the error as it is.
+    pub(crate) fn wait_raw<T>(
+        &self,
+        work: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, ClientError> {
+        self.runtime.block_on(work)
     }
 
     /// `GET`s JSON.

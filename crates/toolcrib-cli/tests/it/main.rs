@@ -28,6 +28,7 @@ mod programs;
 mod prompt;
 mod readme;
 mod remote;
+mod remote_verbs;
 mod rules;
 mod run;
 mod sandbox;

@@ -539,13 +539,24 @@ fn the_two_commands_are_what_ci_and_people_run() {
         .split_whitespace()
         .collect();
     let home = tempfile::tempdir().unwrap();
-    let ran = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+    assert_eq!(words, ["serve"]);
+    let mut server = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
         .args(words)
         .current_dir(root())
         .env("TOOLCRIB_HOME", home.path())
-        .output()
+        .env("TOOLCRIB_SERVER_ADDR", "127.0.0.1:0")
+        .stderr(std::process::Stdio::piped())
+        .spawn()
         .unwrap();
-    assert_eq!(String::from_utf8(ran.stdout).unwrap(), readme);
+    let mut line = String::new();
+    let mut stderr = std::io::BufReader::new(server.stderr.take().unwrap());
+    while !line.starts_with("listening on http://127.0.0.1:") {
+        line.clear();
+        let read = std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
+        assert_ne!(read, 0, "it says where it listens");
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
     // The second is this very run: CI calls it and nothing else.
     let ci = std::fs::read_to_string(root().join(".ci/run")).unwrap();
     assert!(

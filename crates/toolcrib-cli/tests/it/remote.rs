@@ -59,7 +59,7 @@ impl Drop for Serving {
 }
 
 /// What a run came to, without what differs from call to call.
-fn comparable(ran: Ran) -> (i32, String, String) {
+pub(crate) fn comparable(ran: Ran) -> (i32, String, String) {
     (ran.code, steady(&ran.stdout), steady(&ran.stderr))
 }
 
@@ -118,85 +118,94 @@ fn scene() -> Test {
         )
 }
 
-/// Commands that mean the same wherever they run.
-const COMMANDS: &[&[&str]] = &[
-    &["read_file", "path=a.txt"],
-    &["read_file", "path=a.txt", "startLine=2", "end_line=2"],
-    &["read_file", "path=a.txt", "--json"],
-    &["read_file", "path=a.txt", "-q"],
-    &["list_directory", "path=.", "recursive=true"],
-    &["list_files", "path=.", "--json"],
-    &["+read-file", "path=a.txt"],
-    &["core/read-file", "path=a.txt"],
-    &["read_file", "path=missing.txt"],
-    &["read_file", "path=missing.txt", "--json"],
-    &["read_file", "path=../outside"],
-    &["reed_file", "path=a.txt"],
-    &["reed_file", "path=a.txt", "--json"],
-    &["read_file"],
-    &["read_file", "path=a.txt", "start_line=soon"],
-    &["read_file", "path=a.txt", "colour=red", "size=9"],
-    &["read_file", "a.txt"],
-    &["path=a.txt"],
-    &["read_file", "--args", "{\"path\": 7}", "--json"],
-    &["read_file", "--args", "[]"],
-    &["shell", "command=echo out; echo err >&2"],
-    &["shell", "command=echo out; echo err >&2", "--stream"],
-    &["shell", "command=echo out", "--stream", "--json"],
-    &["shell", "command=exit 3"],
-    &["shell", "command=exit 3", "--exit-code"],
-    &["shell", "command=exit 3", "--json"],
-    &["shell", "command=sudo rm -rf /"],
-    &["shell", "command=sudo rm -rf /", "--yes", "--json"],
-    &["shell", "command=echo early; sleep 9", "--timeout", "300ms"],
-    &["shell", "command=kill -9 $$"],
-    &["delete_file", "path=a.txt"],
-    &["delete_file", "path=a.txt", "--no-input"],
-    &["delete_file", "path=a.txt", "--no-input", "--json"],
-    &["delete_file", "path=a.txt", "--no-input", "--stream"],
-    &["asks", "WORD=hi"],
-    &["asks", "WORD=hi", "--yes"],
-    &["asks", "WORD=hi", "--yes", "--json"],
-    &["asks", "WORD=hi", "--yes", "--stream"],
-    &["asks", "WORD=hi", "--wait-approval", "300ms", "-q"],
-    &["told"],
-    &["told", "--json"],
-    &["told", "--stream"],
-    &["told", "-q"],
-    &["read_file", "path=a.txt", "--shape", "simple"],
-    &["read_file", "path=a.txt", "--shape", "detailed"],
-    &["read_file", "path=a.txt", "--shape", "mcp"],
-    &["read_file", "path=a.txt", "--shape", "tagged"],
-    &["read_file", "path=missing.txt", "--shape", "detailed"],
-    &["web_search", "query=x"],
-    &["web_fetch", "url=http://169.254.169.254/"],
-];
-
-#[test]
-fn every_call_is_the_same_with_and_without_a_server() {
+/// Runs commands without a server, through the one of the home and through one that is named, and compares what comes of them. Each is
+/// a process or three, so that it takes its time.
+fn all_are_the_same(commands: &[&[&str]]) {
     let test = scene();
     test.run(&["trust", "--yes"]).exits(0);
     let serving = Serving::on_loopback(&test);
     let mut differences = Vec::new();
-    for command in COMMANDS {
-        let here: Vec<&str> = ["run", "--no-server"]
-            .into_iter()
-            .chain(command.iter().copied())
-            .collect();
-        let found: Vec<&str> = ["run"].into_iter().chain(command.iter().copied()).collect();
-        let named: Vec<&str> = ["--server", &serving.at, "run"]
-            .into_iter()
-            .chain(command.iter().copied())
-            .collect();
-        let expected = comparable(test.run(&here));
-        for words in [found, named] {
-            let got = comparable(test.run(&words));
+    for command in commands {
+        let with = |words: &[&str]| comparable(test.run(&[words, command].concat()));
+        let expected = with(&["run", "--no-server"]);
+        for words in [&["run"][..], &["--server", &serving.at, "run"]] {
+            let got = with(words);
             if got != expected {
-                differences.push(format!("{words:?}\n  here  {expected:?}\n  there {got:?}"));
+                differences.push(format!(
+                    "{words:?} {command:?}\n  here  {expected:?}\n  there {got:?}"
+                ));
             }
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn files_and_faults_are_the_same_with_and_without_a_server() {
+    all_are_the_same(&[
+        &["read_file", "path=a.txt"],
+        &["read_file", "path=a.txt", "startLine=2", "end_line=2"],
+        &["read_file", "path=a.txt", "--json"],
+        &["read_file", "path=a.txt", "-q"],
+        &["list_directory", "path=.", "recursive=true"],
+        &["list_files", "path=.", "--json"],
+        &["+read-file", "path=a.txt"],
+        &["core/read-file", "path=a.txt"],
+        &["read_file", "path=missing.txt"],
+        &["read_file", "path=missing.txt", "--json"],
+        &["read_file", "path=../outside"],
+        &["reed_file", "path=a.txt"],
+        &["reed_file", "path=a.txt", "--json"],
+        &["read_file"],
+        &["read_file", "path=a.txt", "start_line=soon"],
+        &["read_file", "path=a.txt", "colour=red", "size=9"],
+        &["read_file", "a.txt"],
+        &["path=a.txt"],
+        &["read_file", "--args", "{\"path\": 7}", "--json"],
+        &["read_file", "--args", "[]"],
+    ]);
+}
+
+#[test]
+fn programs_streams_and_time_are_the_same_with_and_without_a_server() {
+    all_are_the_same(&[
+        &["shell", "command=echo out; echo err >&2"],
+        &["shell", "command=echo out; echo err >&2", "--stream"],
+        &["shell", "command=echo out", "--stream", "--json"],
+        &["shell", "command=exit 3"],
+        &["shell", "command=exit 3", "--exit-code"],
+        &["shell", "command=exit 3", "--json"],
+        &["shell", "command=sudo rm -rf /"],
+        &["shell", "command=sudo rm -rf /", "--yes", "--json"],
+        &["shell", "command=echo early; sleep 9", "--timeout", "300ms"],
+        &["shell", "command=kill -9 $$"],
+    ]);
+}
+
+#[test]
+fn approvals_steps_and_shapes_are_the_same_with_and_without_a_server() {
+    all_are_the_same(&[
+        &["delete_file", "path=a.txt"],
+        &["delete_file", "path=a.txt", "--no-input"],
+        &["delete_file", "path=a.txt", "--no-input", "--json"],
+        &["delete_file", "path=a.txt", "--no-input", "--stream"],
+        &["asks", "WORD=hi"],
+        &["asks", "WORD=hi", "--yes"],
+        &["asks", "WORD=hi", "--yes", "--json"],
+        &["asks", "WORD=hi", "--yes", "--stream"],
+        &["asks", "WORD=hi", "--wait-approval", "300ms", "-q"],
+        &["told"],
+        &["told", "--json"],
+        &["told", "--stream"],
+        &["told", "-q"],
+        &["read_file", "path=a.txt", "--shape", "simple"],
+        &["read_file", "path=a.txt", "--shape", "detailed"],
+        &["read_file", "path=a.txt", "--shape", "mcp"],
+        &["read_file", "path=a.txt", "--shape", "tagged"],
+        &["read_file", "path=missing.txt", "--shape", "detailed"],
+        &["web_search", "query=x"],
+        &["web_fetch", "url=http://169.254.169.254/"],
+    ]);
 }
 
 #[test]
@@ -393,4 +402,33 @@ fn a_command_that_dies_takes_its_call_with_it() {
         let calls = test.run(&["calls", "list", "--json"]).json();
         calls[0]["code"] == "CANCELLED"
     });
+}
+
+/// A tool that calls one that asks.
+const NESTED: &str = "name: outer\ndescription: Calls another.\ntags: [run]\nsteps:\n  - name: one\n    use-tool: asks\n    with: {WORD: inner}\n";
+
+#[test]
+fn a_person_at_the_terminal_is_asked_about_calls_of_the_server() {
+    let test = scene().file(".toolcrib/tools/outer.yaml", NESTED);
+    test.run(&["trust", "--yes"]).exits(0);
+    let serving = Serving::on_loopback(&test);
+    for words in [&[][..], &["--server", &serving.at]] {
+        for tool in [&["run", "asks", "WORD=hi"][..], &["run", "outer"]] {
+            let mut terminal = test.on_terminal(&[words, tool].concat());
+            let question = terminal.sees("> ");
+            assert!(question.contains("asks needs your approval"), "{question}");
+            terminal.types("n");
+            terminal.sees("Why?");
+            terminal.types("not now");
+            let (code, shown) = terminal.ends();
+            assert!(matches!(code, 1 | 5), "{code}: {shown}");
+            assert!(shown.contains("not now"), "{shown}");
+        }
+        let mut terminal = test.on_terminal(&[words, &["run", "asks", "WORD=yes-please"]].concat());
+        terminal.sees("> ");
+        terminal.types("y");
+        let (code, shown) = terminal.ends();
+        assert_eq!(code, 0, "{shown}");
+        assert!(shown.contains("yes-please"), "{shown}");
+    }
 }

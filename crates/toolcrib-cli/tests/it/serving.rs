@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -30,8 +30,27 @@ impl Serving {
 
     /// With more words.
     pub(crate) fn start_with(test: &Test, words: &[&str]) -> Self {
-        let mut child = test
-            .command()
+        Serving::spawn(test, test.command(), words)
+    }
+
+    /// With at most so many open files.
+    pub(crate) fn start_with_files(test: &Test, files: u32) -> Self {
+        let toolcrib = test.command();
+        let mut command = Command::new("sh");
+        let limited = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
+        command
+            .args(["-c", &limited])
+            .arg(toolcrib.get_program())
+            .current_dir(test.workspace())
+            .env_clear();
+        for (name, value) in toolcrib.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        Serving::spawn(test, command, &[])
+    }
+
+    fn spawn(test: &Test, mut command: Command, words: &[&str]) -> Self {
+        let mut child = command
             .args(["serve", "--addr", "127.0.0.1:0"])
             .args(words)
             .stdout(Stdio::null())

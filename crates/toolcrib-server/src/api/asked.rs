@@ -216,7 +216,7 @@ fn decode_query(text: &str) -> Result<String, Refusal> {
 
 fn unknown_parameter<'a>(name: &str, known: impl Iterator<Item = &'a ParamDoc>) -> Refusal {
     let known: Vec<String> = known.map(|param| format!("`{}`", param.name)).collect();
-    let shown: String = name.chars().take(64).collect();
+    let shown = toolcrib::model::text::shorten(name, 64);
     Refusal::usage(match known.is_empty() {
         true => format!("this route has no query parameter `{shown}`, nor any other"),
         false => format!(

@@ -148,7 +148,10 @@ fn other_method(method: &Method, mut others: Vec<Method>) -> Answer {
     }
     Err(Refusal::new(
         ErrorCode::MethodNotAllowed,
-        format!("this address is not for `{method}`; it takes {names}"),
+        format!(
+            "this address is not for `{}`; it takes {names}",
+            toolcrib::model::text::shorten(method.as_str(), 32)
+        ),
     )
     .with_header(header::ALLOW, allow))
 }

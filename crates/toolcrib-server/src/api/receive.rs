@@ -4,7 +4,6 @@ use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
-use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use toolcrib::ErrorCode;
 

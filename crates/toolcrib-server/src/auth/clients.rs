@@ -150,9 +150,6 @@ impl Stamp {
     }
 }
 
-/// Clocks of file systems tick: two changes this close may look like one.
-const TICK: Duration = Duration::from_secs(2);
-
 impl Clients {
     /// The clients of a home.
     pub fn of_home(home: &Path) -> Self {
@@ -274,14 +271,20 @@ impl Clients {
     }
 }
 
-/// Whether the file was left alone for long enough that its next change will show.
+/// Whether the file was left alone for long enough that its next change will show: clocks of file systems tick, some in seconds.
 fn is_settled(stamp: Stamp) -> bool {
-    let [.., modified, _, changed, _] = stamp.0;
-    let newest = u64::try_from(modified.max(changed)).unwrap_or_default();
-    let newest = SystemTime::UNIX_EPOCH + Duration::from_secs(newest);
+    let [.., modified, modified_nanos, changed, changed_nanos] = stamp.0;
+    let tick = match (modified_nanos, changed_nanos) {
+        (0, 0) => Duration::from_secs(2),
+        _ => Duration::from_millis(20),
+    };
+    let (seconds, nanos) = (modified, modified_nanos).max((changed, changed_nanos));
+    let seconds = u64::try_from(seconds).unwrap_or_default();
+    let nanos = u32::try_from(nanos).unwrap_or_default();
+    let newest = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
     SystemTime::now()
         .duration_since(newest)
-        .is_ok_and(|age| age > TICK)
+        .is_ok_and(|age| age > tick)
 }
 
 fn check_name(name: &str) -> Result<(), ClientsError> {

@@ -149,7 +149,7 @@ impl Client {
     /// Cancels a call.
     pub async fn cancel(&self, id: &str) -> Result<Value, ClientError> {
         let path = format!("/api/calls/{}/cancel", Ask::encoded(id));
-        self.json(Ask::new(http::Method::POST, path)).await
+        self.json(Ask::post_nothing(path)).await
     }
 }
 

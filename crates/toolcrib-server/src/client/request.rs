@@ -52,6 +52,16 @@ impl Ask {
         Ask::new(Method::POST, path).json(body)
     }
 
+    /// `POST` without a body.
+    pub fn post_nothing(path: impl Into<String>) -> Self {
+        Ask::new(Method::POST, path)
+    }
+
+    /// `POST` with a ZIP archive.
+    pub fn post_zip(path: impl Into<String>, archive: impl Into<Bytes>) -> Self {
+        Ask::new(Method::POST, path).body("application/zip", archive)
+    }
+
     /// With a body of JSON.
     #[must_use]
     pub fn json(self, body: &Value) -> Self {
@@ -148,6 +158,16 @@ impl Client {
     pub async fn json(&self, ask: Ask) -> Result<Value, ClientError> {
         let answered = self.send(ask).await?;
         self.read_json(answered)
+    }
+
+    /// Sends a request and reads bytes. A status of 400 and above is an error.
+    pub async fn bytes(&self, ask: Ask) -> Result<Bytes, ClientError> {
+        let answered = self.send(ask).await?;
+        if answered.status.as_u16() >= 400 {
+            self.read_json(answered)?;
+            return Err(self.strange("it refuses without a reason"));
+        }
+        Ok(answered.body)
     }
 
     /// Sends a request and reads the whole answer, whatever its status.

@@ -215,9 +215,9 @@ fn schemas(html: &mut String, document: &Value) {
         );
         field_table(html, schema, document);
         let whole = serde_json::to_string_pretty(schema).unwrap_or_default();
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<details><summary>JSON Schema</summary><pre>{}</pre></details></article>\n",
+            "<details><summary>JSON Schema</summary><pre>{}</pre></details></article>",
             escape(&whole)
         );
     }

@@ -205,7 +205,12 @@ async fn answer(api: Api, asked: Asked) -> Answer {
         ..ApprovalResponse::approve(who_answers(body.by))
     };
     let (id, digest) = (asked.path.get("id").to_owned(), body.args_digest);
-    let answered = blocking(move || api.crib().answer(&id, Some(&digest), response)).await;
+    let answered = blocking(move || {
+        let answered = api.crib().answer(&id, Some(&digest), response);
+        api.0.hub.look();
+        answered
+    });
+    let answered = answered.await;
     Ok(json_response(StatusCode::OK, &answered.map_err(refusal)?))
 }
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinHandle;
+use toolcrib::model::event::OutputStream;
+use toolcrib::{Effects, FnTool};
 use toolcrib_server::listen::{Limits, ListenError, ListenOptions, Server, Stopping, Tls};
 
 use crate::harness::Scene;
@@ -214,6 +216,61 @@ async fn a_new_connection_is_told_when_all_others_are_busy() {
     // It is still answered itself.
     let answer = ask(&mut busy, "not json :").await;
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+}
+
+/// A request with the operator's token.
+fn authorized(method: &str, path: &str, more: &str, body: &str) -> String {
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n{more}\
+         Content-Length: {}\r\n\r\n{body}",
+        crate::harness::OPERATOR,
+        body.len()
+    )
+}
+
+#[tokio::test]
+async fn a_reader_that_takes_nothing_is_dropped_and_one_that_is_slow_is_not() {
+    let server = Listening::start(limits(|limits| limits.write = SHORT));
+    let flood = FnTool::new(
+        "flood",
+        "Prints for as long as it may",
+        |(), cx| async move {
+            let chunk = "x".repeat(16 * 1024);
+            while !cx.is_cancelled() {
+                cx.emit_output(OutputStream::Stdout, chunk.clone());
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Ok(true)
+        },
+    );
+    let flood = flood.unwrap().effects(Effects::READ);
+    server.scene.crib.registry().register(flood).unwrap();
+    let begin = authorized(
+        "POST",
+        "/api/calls",
+        "Prefer: respond-async\r\nContent-Type: application/json\r\n",
+        r#"{"tool": "flood", "args": {}, "callId": "flood"}"#,
+    );
+    let answer = ask(&mut server.connect().await, &begin).await;
+    assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
+    let follow = authorized("GET", "/api/calls/flood/events", "", "");
+    let mut deaf = server.connect().await;
+    deaf.write_all(follow.as_bytes()).await.unwrap();
+    let mut slow = server.connect().await;
+    slow.write_all(follow.as_bytes()).await.unwrap();
+    let began = Instant::now();
+    // A reset is seen without reading.
+    while deaf.take_error().unwrap().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(10), "it is kept");
+        let mut buffer = [0; 4096];
+        let read = slow.read(&mut buffer).await.unwrap();
+        assert_ne!(read, 0);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
+    server.stopping.finish.cancel();
+    server.stopping.cancel.cancel();
+    server.served.await.unwrap();
 }
 
 #[tokio::test]

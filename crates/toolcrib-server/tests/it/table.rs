@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use toolcrib_server::api::{Place, Route};
+use toolcrib_server::api::{Place, Route, Who};
 use toolcrib_server::openapi;
 
-use crate::harness::Scene;
+use crate::harness::{Asking, Scene};
 
 /// Compares with a file beside the tests; `UPDATE_GOLDEN=1` accepts what is there now.
 fn golden(name: &str, text: &str) {
@@ -40,6 +40,34 @@ async fn who_may_use_which_route_is_reviewed() {
         .collect();
     lines.sort();
     golden("routes.txt", &lines.concat());
+}
+
+#[tokio::test]
+async fn every_route_is_closed_to_whom_it_is_not_for() {
+    let scene = Scene::new();
+    let client = scene.as_client("app");
+    let wrong = scene.with_token("a-token-of-another-server");
+    let nobody = scene.as_nobody();
+    // A body would be refused for other reasons; nobody gets as far as that.
+    let body = || Some(bytes::Bytes::from_static(b"not json"));
+    for route in scene.api.routes().iter() {
+        let path = route.path.replace(['{', '}'], "");
+        let ask = async |asking: &Asking<'_>| {
+            let (status, answer) = asking.send(route.method.clone(), &path, body()).await;
+            let code = answer["error"]["code"].as_str().unwrap_or_default();
+            (status.as_u16(), code.to_owned())
+        };
+        let row = describe(route);
+        if route.who == Who::Anybody {
+            continue;
+        }
+        let unknown = (401, "UNAUTHENTICATED".to_owned());
+        assert_eq!(ask(&nobody).await, unknown, "{row}");
+        assert_eq!(ask(&wrong).await, unknown, "{row}");
+        if route.who == Who::Operator {
+            assert_eq!(ask(&client).await, (403, "FORBIDDEN".to_owned()), "{row}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -32,4 +32,4 @@ pub use definitions::{
     Definition, DefinitionOptions, Definitions, Dropped, Loss, NotExpressible, Provider,
     definition, definitions,
 };
-pub use result::{ResultShape, render};
+pub use result::{ResultShape, TaggedOutcome, render};

@@ -3,11 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::{Map, Value, json};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::UnknownChoice;
+use crate::model::JsonObject;
 use crate::model::error::ToolError;
-use crate::model::outcome::{Outcome, ToolOutput, milliseconds};
+use crate::model::ids::CallId;
+use crate::model::outcome::{ApprovalTrail, Outcome, SandboxUse, ToolOutput, milliseconds};
 use crate::model::text;
 
 /// How an outcome is written.
@@ -75,44 +79,76 @@ pub fn render(outcome: &Outcome, shape: ResultShape) -> Value {
     }
 }
 
+/// An outcome in the shape [`Tagged`](ResultShape::Tagged), to be written without making a [`Value`] of it first.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaggedOutcome<'a> {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a ToolError>,
+    metadata: Metadata<'a>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    call_id: &'a CallId,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    parameters: &'a JsonObject,
+    start_time: Timestamp,
+    end_time: Timestamp,
+    queue_time_ms: f64,
+    execution_time_ms: f64,
+    duration_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<&'a ApprovalTrail>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<&'a SandboxUse>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'a ToolError>,
+}
+
+impl<'a> TaggedOutcome<'a> {
+    /// Of an outcome.
+    pub fn of(outcome: &'a Outcome) -> Self {
+        let output = outcome.result.as_ref().ok();
+        let timing = &outcome.timing;
+        TaggedOutcome {
+            ok: outcome.is_ok(),
+            value: outcome.value(),
+            error: outcome.error(),
+            metadata: Metadata {
+                call_id: &outcome.call_id,
+                tool: &outcome.tool,
+                bundle: outcome.origin.as_ref().map(|origin| origin.bundle.as_str()),
+                version: outcome
+                    .origin
+                    .as_ref()
+                    .map(|origin| origin.version.as_str()),
+                parameters: &outcome.parameters,
+                start_time: timing.started_at,
+                end_time: timing.ended_at,
+                queue_time_ms: milliseconds(timing.queue),
+                execution_time_ms: milliseconds(timing.execution),
+                duration_ms: milliseconds(timing.total),
+                approval: outcome.approval.as_ref(),
+                truncated: outcome.truncated,
+                sandbox: outcome.sandbox.as_ref(),
+                failure: output.and_then(|output| output.failure.as_deref()),
+            },
+        }
+    }
+}
+
 fn tagged(outcome: &Outcome) -> Value {
-    let mut metadata = Map::new();
-    let mut set = |name: &str, value: Value| metadata.insert(name.to_owned(), value);
-    set("callId", outcome.call_id.to_string().into());
-    set("tool", outcome.tool.as_str().into());
-    if let Some(origin) = &outcome.origin {
-        set("bundle", origin.bundle.as_str().into());
-        set("version", origin.version.as_str().into());
-    }
-    set("parameters", Value::Object(outcome.parameters.clone()));
-    set("startTime", outcome.timing.started_at.to_string().into());
-    set("endTime", outcome.timing.ended_at.to_string().into());
-    set("queueTimeMs", milliseconds(outcome.timing.queue).into());
-    set(
-        "executionTimeMs",
-        milliseconds(outcome.timing.execution).into(),
-    );
-    set("durationMs", milliseconds(outcome.timing.total).into());
-    if let Some(approval) = &outcome.approval {
-        set("approval", json!(approval));
-    }
-    if outcome.truncated {
-        set("truncated", true.into());
-    }
-    if let Some(sandbox) = &outcome.sandbox {
-        set("sandbox", json!(sandbox));
-    }
-    if let Ok(ToolOutput {
-        failure: Some(failure),
-        ..
-    }) = &outcome.result
-    {
-        set("failure", json!(failure));
-    }
-    match &outcome.result {
-        Ok(output) => json!({"ok": true, "value": output.value, "metadata": metadata}),
-        Err(error) => json!({"ok": false, "error": error, "metadata": metadata}),
-    }
+    json!(TaggedOutcome::of(outcome))
 }
 
 fn simple(outcome: &Outcome) -> Value {

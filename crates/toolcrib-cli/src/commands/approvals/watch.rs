@@ -117,7 +117,7 @@ impl Watch<'_> {
             if self.output.json() {
                 self.output.ndjson(queued);
             } else if self.terminal.is_none() {
-                self.print(queued);
+                print_change(queued, self.output);
             }
         }
         let ids: HashSet<&str> = requests
@@ -125,34 +125,6 @@ impl Watch<'_> {
             .map(|queued| queued.request.id.as_str())
             .collect();
         self.seen.retain(|id, _| ids.contains(id.as_str()));
-    }
-
-    fn print(&self, queued: &Queued) {
-        let request = &queued.request;
-        let effect = in_one_line(&request.effect, self.output);
-        if self.output.plain() {
-            let cells = [&request.id, &standing(queued), &request.tool, &effect];
-            let cells = cells.map(|cell| text::visible(cell).replace(['\n', '\t'], " "));
-            self.output.line(&cells.join("\t"));
-            return;
-        }
-        let words = match queued.status {
-            Status::Pending => standing(queued),
-            Status::Approved
-            | Status::Denied
-            | Status::Used
-            | Status::Expired
-            | Status::Withdrawn => settled_in_words(queued),
-        };
-        let line = format!(
-            "{}  {}  ({words})",
-            text::shorten(&request.tool, 60),
-            effect.replace(['\n', '\t'], " ")
-        );
-        let mark = format!("{}  ", short(&request.id));
-        for line in item(&mark, &line, line_page(self.output)) {
-            self.output.line(&line);
-        }
     }
 
     /// Puts the oldest open request to the person, if there is one of both.
@@ -201,8 +173,35 @@ impl Watch<'_> {
     }
 }
 
+/// Prints how a request stands by now.
+pub(in crate::commands) fn print_change(queued: &Queued, output: &Output) {
+    let request = &queued.request;
+    let effect = in_one_line(&request.effect, output);
+    if output.plain() {
+        let cells = [&request.id, &standing(queued), &request.tool, &effect];
+        let cells = cells.map(|cell| text::visible(cell).replace(['\n', '\t'], " "));
+        output.line(&cells.join("\t"));
+        return;
+    }
+    let words = match queued.status {
+        Status::Pending => standing(queued),
+        Status::Approved | Status::Denied | Status::Used | Status::Expired | Status::Withdrawn => {
+            settled_in_words(queued)
+        }
+    };
+    let line = format!(
+        "{}  {}  ({words})",
+        text::shorten(&request.tool, 60),
+        effect.replace(['\n', '\t'], " ")
+    );
+    let mark = format!("{}  ", short(&request.id));
+    for line in item(&mark, &line, line_page(output)) {
+        output.line(&line);
+    }
+}
+
 /// Ctrl-C ends the watch, but not while an editor has the terminal.
-async fn end_on_interrupt(ending: CancellationToken, screen: Arc<Screen>) {
+pub(in crate::commands) async fn end_on_interrupt(ending: CancellationToken, screen: Arc<Screen>) {
     while tokio::signal::ctrl_c().await.is_ok() {
         if !screen.is_editing() {
             ending.cancel();

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib::model::text::visible;
 use toolcrib::store::archive;
 use toolcrib::{ErrorCode, ToolError};
@@ -18,51 +18,97 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn export(args: &BundleExportArgs, global: &Global, output: &Output) -> Done {
-    let to_stdout = args.output.as_deref() == Some(Path::new("-"));
-    if to_stdout && output.json() {
-        let message = "`--json` and `-o -` both want stdout";
-        return Err(CliError::usage(message).with_hint("name a file: `-o FILE`"));
-    }
-    if to_stdout && output.is_terminal() {
-        let message = "an archive is nothing for a terminal";
-        return Err(CliError::usage(message).with_hint("name a file: `-o FILE`, or pipe it on"));
-    }
+    refuse_stdout(args, output)?;
     let crib = open(global, output)?;
     let view = crib.bundle(&args.bundle)?;
     given::refuse_own(&view)?;
     let bundle = &view.bundle;
+    let row = json!({"slug": bundle.slug, "bundleID": bundle.bundle_id, "tools": view.tools});
+    refuse_place(args, &row)?;
+    let bytes = archive::export(crib.store(), bundle.bundle_id, crib.secrets());
+    let bytes = bytes.map_err(ToolError::from)?;
+    write_out(args, &row, &bytes, output)
+}
+
+fn is_to_stdout(args: &BundleExportArgs) -> bool {
+    args.output.as_deref() == Some(Path::new("-"))
+}
+
+/// Refuses to put an archive where it does not belong.
+pub(in crate::commands) fn refuse_stdout(
+    args: &BundleExportArgs,
+    output: &Output,
+) -> Result<(), CliError> {
+    if is_to_stdout(args) && output.json() {
+        let message = "`--json` and `-o -` both want stdout";
+        return Err(CliError::usage(message).with_hint("name a file: `-o FILE`"));
+    }
+    if is_to_stdout(args) && output.is_terminal() {
+        let message = "an archive is nothing for a terminal";
+        return Err(CliError::usage(message).with_hint("name a file: `-o FILE`, or pipe it on"));
+    }
+    Ok(())
+}
+
+fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Where the archive of a bundle goes, and what becomes of a file there.
+fn place(args: &BundleExportArgs, row: &Value) -> (PathBuf, Overwrite) {
     let file = match &args.output {
         Some(file) => file.clone(),
-        None => default_name(bundle.slug.as_str(), &bundle.bundle_id.to_string()),
+        None => default_name(text(row, "slug"), text(row, "bundleID")),
     };
     let overwrite = match args.force {
         true => Overwrite::Yes,
         false => Overwrite::Never,
     };
-    if !to_stdout {
-        refuse_target(&file, overwrite)?;
+    (file, overwrite)
+}
+
+/// Refuses a place that cannot be written to, before anything is packed.
+pub(in crate::commands) fn refuse_place(
+    args: &BundleExportArgs,
+    row: &Value,
+) -> Result<(), CliError> {
+    let (file, overwrite) = place(args, row);
+    match is_to_stdout(args) {
+        true => Ok(()),
+        false => refuse_target(&file, overwrite),
     }
-    let bytes = archive::export(crib.store(), bundle.bundle_id, crib.secrets());
-    let bytes = bytes.map_err(ToolError::from)?;
-    if to_stdout {
-        output.bytes(&bytes);
+}
+
+/// Writes an archive of a bundle (`{slug, bundleID, tools}`) where it was asked for, and says so.
+pub(in crate::commands) fn write_out(
+    args: &BundleExportArgs,
+    row: &Value,
+    bytes: &[u8],
+    output: &Output,
+) -> Done {
+    if is_to_stdout(args) {
+        output.bytes(bytes);
         return Ok(ExitCode::SUCCESS);
     }
-    write(&file, &bytes, overwrite)?;
+    let (file, overwrite) = place(args, row);
+    write(&file, bytes, overwrite)?;
     let shown = file.display().to_string();
     if output.json() {
         output.document(&json!({
-            "bundleID": bundle.bundle_id, "slug": bundle.slug, "file": shown, "bytes": bytes.len(),
-            "tools": view.tools,
+            "bundleID": row["bundleID"], "slug": row["slug"], "file": shown, "bytes": bytes.len(),
+            "tools": row["tools"],
         }));
         return Ok(ExitCode::SUCCESS);
     }
     output.line(&visible(&shown));
+    let tools = row["tools"]
+        .as_u64()
+        .and_then(|tools| usize::try_from(tools).ok());
     let (tools, size) = (
-        counted(view.tools, "tool"),
+        counted(tools.unwrap_or_default(), "tool"),
         bytes_in_words(bytes.len() as u64),
     );
-    let slug = visible(bundle.slug.as_str());
+    let slug = visible(text(row, "slug"));
     output.say(&format!(
         "`{slug}` with {tools}, {size}; no value of a kept secret is in it"
     ));

@@ -4,7 +4,7 @@ mod add;
 mod comparison;
 mod diff;
 mod edit;
-mod export;
+pub(super) mod export;
 mod given;
 mod import;
 mod list;
@@ -109,7 +109,7 @@ fn imported_at(bundle: &Bundle) -> Option<String> {
 }
 
 /// A number of things, in words.
-fn counted(count: usize, one: &str) -> String {
+pub(super) fn counted(count: usize, one: &str) -> String {
     match count {
         0 => format!("no {one}s"),
         1 => format!("1 {one}"),

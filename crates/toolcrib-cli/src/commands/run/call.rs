@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -11,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib::approval::ApprovalRequest;
 use toolcrib::registry::CallHandle;
 use toolcrib::{Event, EventKind, EventReader, Outcome};
-use toolcrib_server::client::{CallBody, CallStream, Client, ClientError, Followed};
+use toolcrib_server::client::{Ask, CallBody, CallStream, Client, ClientError, Followed};
 
 use crate::prompt::Questions;
 
@@ -117,38 +118,46 @@ impl Following {
     async fn follow(mut self, cancel: CancellationToken) -> Result<Outcome, ClientError> {
         let mut is_cancelled = false;
         loop {
-            let followed = {
-                let next = pin!(self.stream.next());
-                let ended = pin!(async {
-                    match is_cancelled {
-                        true => std::future::pending().await,
-                        false => cancel.cancelled().await,
-                    }
-                });
-                match select(next, ended).await {
-                    Either::Left((followed, _)) => Some(followed),
-                    Either::Right(((), _)) => None,
+            let asks = self.hearing.is_some();
+            let next = {
+                let followed = pin!(self.stream.next());
+                let else_ = pin!(something_else(&cancel, is_cancelled, asks));
+                match select(followed, else_).await {
+                    Either::Left((followed, _)) => Next::Followed(followed?),
+                    Either::Right((next, _)) => next,
                 }
             };
-            let Some(followed) = followed else {
-                is_cancelled = true;
-                self.cancel().await?;
-                continue;
-            };
-            match followed? {
-                Some(Followed::Outcome(outcome)) => return Ok(*outcome),
-                Some(Followed::Event(event)) => {
+            match next {
+                Next::Cancel => {
+                    is_cancelled = true;
+                    self.cancel().await?;
+                }
+                Next::Look => self.look().await,
+                Next::Followed(Some(Followed::Outcome(outcome))) => return Ok(*outcome),
+                Next::Followed(Some(Followed::Event(event))) => {
                     self.hear(&event);
                     // Nobody may look at events.
                     let _ = self.events.send(Arc::new(*event));
                 }
-                None => {
+                Next::Followed(None) => {
                     return Err(ClientError::Strange {
                         server: self.client.address().to_string(),
                         why: "the call has no outcome".to_owned(),
                     });
                 }
             }
+        }
+    }
+
+    /// Looks for a question of a call inside this one, which has no event here.
+    async fn look(&mut self) {
+        let Some(id) = self.stream.id() else { return };
+        let path = format!("/api/calls/{}", Ask::encoded(id.as_str()));
+        let Ok(view) = self.client.get(&path).await else {
+            return;
+        };
+        if let Some(id) = view.pointer("/approval/id").and_then(|id| id.as_str()) {
+            self.put(id.to_owned());
         }
     }
 
@@ -166,7 +175,7 @@ impl Following {
         }
     }
 
-    /// Hands a question over to whoever puts it to somebody.
+    /// Takes notice of a question of the call itself.
     fn hear(&mut self, event: &Event) {
         let EventKind::Approval {
             status,
@@ -176,16 +185,53 @@ impl Following {
         else {
             return;
         };
+        if status == "pending" {
+            self.put(id.clone());
+        }
+    }
+
+    /// Hands a question over, once.
+    fn put(&mut self, id: String) {
         let Some(hearing) = &self.hearing else { return };
-        if status != "pending" || !self.heard.insert(id.clone()) {
+        if !self.heard.insert(id.clone()) {
             return;
         }
         let (questions, told) = (Arc::clone(&hearing.questions), hearing.told.clone());
-        let id = id.clone();
         tokio::task::spawn_blocking(move || {
             if let Ok(queued) = questions.show(&id) {
                 let _ = told.send(queued.request);
             }
         });
+    }
+}
+
+/// How often a server is asked for questions of calls inside a call.
+const EVERY: Duration = Duration::from_millis(300);
+
+/// What happens next to a call that a server runs.
+enum Next {
+    Followed(Option<Followed>),
+    /// It is to be cancelled.
+    Cancel,
+    /// It is time to look for questions.
+    Look,
+}
+
+async fn something_else(cancel: &CancellationToken, is_cancelled: bool, asks: bool) -> Next {
+    let cancelled = async {
+        match is_cancelled {
+            true => std::future::pending().await,
+            false => cancel.cancelled().await,
+        }
+    };
+    match asks && !is_cancelled {
+        false => {
+            cancelled.await;
+            Next::Cancel
+        }
+        true => match tokio::time::timeout(EVERY, cancelled).await {
+            Ok(()) => Next::Cancel,
+            Err(_) => Next::Look,
+        },
     }
 }

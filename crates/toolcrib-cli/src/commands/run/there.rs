@@ -2,12 +2,8 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use toolcrib::model::text;
-use toolcrib::{
-    CallId, CallRequest, Crib, ErrorCode, Outcome, Schema, ToolError, ToolSpec, WireName,
-};
-use toolcrib_server::client::{Ask, CallBody, Client, ClientError};
+use toolcrib::{CallId, CallRequest, Crib, ErrorCode, Outcome, ToolError};
+use toolcrib_server::client::{CallBody, Client, ClientError};
 
 use super::print::{Known, print_outcome};
 use super::{Asking, How, Job, execute, exit_code, request};
@@ -112,7 +108,7 @@ pub(super) fn run(args: &RunArgs, server: &Server, global: &Global, output: &Out
         )
         .with_hint("type it on the machine of the server"));
     }
-    let tool = look_up(&args.tool, server)?;
+    let tool = remote::look_up(&args.tool, server)?;
     let spec = tool.as_ref().map(|tool| &tool.spec);
     let request = request(args, global, spec, output)?;
     let answerer = answerer(global, args.yes, args.wait_approval, output);
@@ -144,43 +140,4 @@ pub(super) fn run(args: &RunArgs, server: &Server, global: &Global, output: &Out
     };
     print_outcome(args, &outcome, shown, &known, output);
     Ok(exit_code(args, &outcome))
-}
-
-/// A tool of a server, as far as a call needs to know it.
-struct ServersTool {
-    spec: ToolSpec,
-    is_stored: bool,
-}
-
-/// The tool that a word names, to read arguments by its schema; `None` if there is none, which the call will say.
-fn look_up(tool: &str, server: &Server) -> Result<Option<ServersTool>, CliError> {
-    let path = format!("/api/lookup?tool={}", Ask::encoded(tool));
-    let found = server.runtime.block_on(server.client.get(&path));
-    let document = match found {
-        Ok(document) => document,
-        Err(ClientError::Refused {
-            status: 400 | 404 | 409,
-            ..
-        }) => return Ok(None),
-        Err(error) => return Err(remote::failed(&error, server.client.address())),
-    };
-    Ok(spec_of(&document).map(|spec| ServersTool {
-        spec,
-        is_stored: document.get("source").and_then(Value::as_str) == Some("store"),
-    }))
-}
-
-/// What a document says of a tool's parameters.
-fn spec_of(document: &Value) -> Option<ToolSpec> {
-    let name = document.get("name")?.as_str()?;
-    let schema = Schema::stored(document.get("inputSchema")?.clone()).ok()?;
-    let mut spec = ToolSpec::new(WireName::parse(name).ok()?, text::shorten(name, 64), schema);
-    let synonyms = document.get("synonyms").and_then(Value::as_object);
-    for (accepted, published) in synonyms.into_iter().flatten() {
-        if let Some(published) = published.as_str() {
-            let pair = (accepted.as_str().into(), published.into());
-            spec.synonyms.push(pair);
-        }
-    }
-    Some(spec)
 }

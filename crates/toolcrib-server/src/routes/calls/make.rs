@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use toolcrib::wire::{ResultShape, render};
+use toolcrib::wire::{ResultShape, TaggedOutcome, render};
 use toolcrib::{CallId, Caller, ErrorCode, EventKind, Outcome, ToolError};
 
 use super::asker::approver;
@@ -199,7 +199,13 @@ pub(super) fn response(outcome: &Outcome, shape: ResultShape) -> Response<Body> 
         .error()
         .map_or(200, |error| error.code().http_status());
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = json_response(status, &render(outcome, shape));
+    let mut response = match shape {
+        // The usual one is written as it is.
+        ResultShape::Tagged => json_response(status, &TaggedOutcome::of(outcome)),
+        ResultShape::Simple | ResultShape::Detailed | ResultShape::Mcp => {
+            json_response(status, &render(outcome, shape))
+        }
+    };
     if status == StatusCode::TOO_MANY_REQUESTS {
         let wait = outcome.error().and_then(ToolError::details);
         let wait = wait.and_then(|details| details.get("retryAfterMs")?.as_u64());

@@ -17,7 +17,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use toolcrib::approval::{Queued, Status};
 use toolcrib::registry::{Entry, EventSubscription, RunningCall};
-use toolcrib::{Caller, Crib, Event};
+use toolcrib::{Caller, Crib, Event, EventKind};
 use uuid::Uuid;
 
 use super::recent::Recent;
@@ -32,7 +32,7 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// How often others' doings are looked for.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How many tools a change names; it says how many there were in all.
+/// How many tools a change names at most.
 const MAX_NAMED: usize = 50;
 
 /// What happens in this server.
@@ -57,6 +57,8 @@ struct Shared {
     look: Notify,
     collecting: OnceLock<EventSubscription>,
     questions: Mutex<Questions>,
+    /// When switches of tools that are not of the store last changed, as far as was looked.
+    switches: Mutex<Option<Option<SystemTime>>>,
 }
 
 #[derive(Default)]
@@ -114,15 +116,11 @@ impl Hub {
                 look: Notify::new(),
                 collecting: OnceLock::new(),
                 questions: Mutex::default(),
+                switches: Mutex::default(),
             }),
             streams: Gate::new(max_streams, 0),
             recent: Recent::default(),
         }
-    }
-
-    /// How many read here now.
-    pub(crate) fn readers(&self) -> usize {
-        self.shared.readers.load(Ordering::Relaxed)
     }
 
     /// Looks at once for what others did, rather than within a second: for those who know that something changed.
@@ -223,18 +221,12 @@ impl Shared {
         };
         let audience = Audience::Caller(call.caller.clone());
         self.push(sse::name(&event.kind), audience, &told);
+        if let EventKind::Approval { .. } = &event.kind {
+            self.look.notify_one();
+        }
     }
 
     fn tools_changed(&self, gone: &[Arc<Entry>], come: &[Arc<Entry>]) {
-        #[derive(Serialize)]
-        struct Told {
-            event: &'static str,
-            time: Timestamp,
-            /// Tools that came or changed, and tools that went.
-            come: Vec<String>,
-            gone: Vec<String>,
-            changes: usize,
-        }
         let named = |entries: &[Arc<Entry>], but: &[Arc<Entry>]| -> Vec<String> {
             let stays = |name: &str| but.iter().any(|other| other.spec().name.as_str() == name);
             let names = entries.iter().map(|entry| entry.spec().name.as_str());
@@ -246,20 +238,44 @@ impl Shared {
             true => (Vec::new(), Vec::new()),
             false => (named(gone, come), named(come, &[])),
         };
+        self.tell_of_tools(come_named, gone_named);
+    }
+
+    fn tell_of_tools(&self, come: Vec<String>, gone: Vec<String>) {
+        #[derive(Serialize)]
+        struct Told {
+            event: &'static str,
+            time: Timestamp,
+            /// Tools that came or changed, and tools that went; none where they are too many to name, or not known.
+            come: Vec<String>,
+            gone: Vec<String>,
+        }
         let told = Told {
             event: "tools",
             time: Timestamp::now(),
-            come: come_named,
-            gone: gone_named,
-            changes: gone.len().max(come.len()),
+            come,
+            gone,
         };
         self.push("tools", Audience::Everybody, &told);
+    }
+
+    /// Tools of the program and of files are switched by a file of their own.
+    fn look_at_switches(&self) {
+        let changed_at = std::fs::metadata(self.crib.home().join("state/flags.json"))
+            .and_then(|file| file.modified())
+            .ok();
+        let mut known = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known.replace(changed_at);
+        if before.is_some_and(|before| before != changed_at) {
+            self.tell_of_tools(Vec::new(), Vec::new());
+        }
     }
 
     /// Finds what others did. Reads files.
     fn look_around(&self) {
         // Following the files tells of tools that changed.
         let _ = self.crib.registry().get("");
+        self.look_at_switches();
         self.look_at_questions();
     }
 

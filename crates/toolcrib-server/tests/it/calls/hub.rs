@@ -189,3 +189,34 @@ async fn questions_and_answers_are_told_of_also_those_of_others() {
     let ((status, _), ()) = futures_util::future::join(calling, following).await;
     assert_eq!(status, 403);
 }
+
+#[tokio::test]
+async fn switching_a_tool_is_told_of_also_if_others_do_it() {
+    let stage = Stage::new();
+    let operator = stage.operator();
+    let mut frames = open(&operator).await;
+    let new = toolcrib::FnTool::new("brand_new", "Is new", |(), _cx| async { Ok(1) });
+    stage.scene.crib.registry().register(new.unwrap()).unwrap();
+    until(&mut frames, |frame| frame.event == "tools").await;
+    // The first look at what others did is over when a question has been told of.
+    let calling = operator.post(
+        "/api/calls",
+        json!({"tool": "ask", "approvalWaitMs": 15_000}),
+    );
+    let switching = async {
+        until(&mut frames, |frame| frame.event == "question").await;
+        let other = toolcrib::CribOptions::default()
+            .surroundings(toolcrib::config::Surroundings::new(
+                &stage.scene.work(),
+                [("HOME", stage.scene.work().to_str().unwrap())],
+            ))
+            .home(stage.scene.home())
+            .workspace(stage.scene.work())
+            .open()
+            .unwrap();
+        other.set_enabled(&["read_file"], false).unwrap();
+        until(&mut frames, |frame| frame.event == "tools").await;
+        stage.answer(ApprovalResponse::approve("Ada")).await;
+    };
+    futures_util::future::join(calling, switching).await;
+}

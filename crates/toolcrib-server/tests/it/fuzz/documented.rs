@@ -1,6 +1,7 @@
 //! What `openapi.json` says, ready to hold answers against.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex};
 
 use jsonschema::Validator;
@@ -11,6 +12,9 @@ pub(super) struct Documented {
     document: Value,
     pub(super) operations: Vec<Operation>,
     validators: Mutex<HashMap<(usize, String, String), Option<Arc<Validator>>>>,
+    /// Digests of answers that were found to be as documented: the same again need not be read again.
+    sound: Mutex<HashSet<u64>>,
+    hasher: RandomState,
 }
 
 /// One operation.
@@ -70,6 +74,8 @@ impl Documented {
             document,
             operations,
             validators: Mutex::default(),
+            sound: Mutex::default(),
+            hasher: RandomState::new(),
         }
     }
 
@@ -101,6 +107,17 @@ impl Documented {
             Some((number, _)) => Found::Operation(number),
             None => Found::OtherMethod,
         }
+    }
+
+    /// Whether such an answer is new, and not yet found to be as documented.
+    pub(super) fn is_new(&self, answer: &(usize, u16, Option<&str>, &[u8])) -> bool {
+        let digest = self.hasher.hash_one(answer);
+        !self.sound.lock().unwrap().contains(&digest)
+    }
+
+    pub(super) fn is_sound(&self, answer: &(usize, u16, Option<&str>, &[u8])) {
+        let digest = self.hasher.hash_one(answer);
+        self.sound.lock().unwrap().insert(digest);
     }
 
     /// What is wrong with an answer, if anything is.

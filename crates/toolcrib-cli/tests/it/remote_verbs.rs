@@ -1,0 +1,296 @@
+//! Verbs other than `run` through a server that was named: what they print is what they print on its machine.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::harness::{Ran, Test};
+use crate::remote::{Serving, comparable};
+
+const WEATHER: &str = r#"{
+    "slug": "weather", "version": "v1", "displayName": "Weather", "description": "Fetch the weather", "type": "http", "tags": ["read"],
+    "argSchema": {"type": "object", "properties": {"city": {"type": "string", "description": "Where"}}, "required": ["city"]},
+    "impl": {"method": "GET", "urlTemplate": "https://weather.example/${city}", "successCodes": [200], "responseEncoding": "json"}
+}"#;
+
+fn scene() -> Test {
+    let test = Test::new()
+        .file("a.txt", "first\n")
+        .file("weather.json", WEATHER)
+        .file(
+            ".toolcrib/tools/told.yaml",
+            "name: told\ndescription: Says something.\ntags: [run]\nbash: echo hi\n",
+        );
+    test.run(&["bundle", "new", "acme", "--description", "Things of Acme"])
+        .exits(0);
+    test.run(&["bundle", "add", "acme", "weather.json"])
+        .exits(0);
+    test.run(&["bundle", "new", "empty", "--disabled"]).exits(0);
+    test.run(&["run", "read_file", "path=a.txt", "--call-id", "known"])
+        .exits(0);
+    test
+}
+
+/// Verbs that change nothing.
+const LOOKING: &[&[&str]] = &[
+    &["list"],
+    &["list", "--json"],
+    &["list", "--plain"],
+    &["list", "--all"],
+    &["list", "--tag", "read"],
+    &["list", "--bundle", "acme"],
+    &["list", "--bundle", "nobody"],
+    &["show", "read_file"],
+    &["show", "+read-file", "--json"],
+    &["show", "acme/weather", "--json"],
+    &["show", "told"],
+    &["show", "reed_file"],
+    &["search", "read"],
+    &["search", "weather", "--json"],
+    &["search", "weather", "--all", "--plain"],
+    &["search", "qqqqqq", "--json"],
+    &["schema", "read_file"],
+    &["schema", "read_file", "--provider", "openai"],
+    &["schema", "--provider", "anthropic"],
+    &["bundle", "list"],
+    &["bundle", "list", "--all"],
+    &["bundle", "list", "--json"],
+    &["bundle", "show", "acme"],
+    &["bundle", "show", "acme", "--json"],
+    &["bundle", "show", "core"],
+    &["bundle", "show", "nobody"],
+    &["calls", "list"],
+    &["calls", "list", "--json", "-n", "1"],
+    &["calls", "show", "known"],
+    &["calls", "show", "nobody"],
+    &["approvals", "list"],
+    &["approvals", "list", "--all", "--json"],
+    &["approvals", "show", "nobody"],
+    &["grants", "list"],
+    &["grants", "list", "--all", "--json"],
+    &["rules", "list"],
+    &["rules", "list", "--json"],
+    &["rules", "test", "--command", "sudo rm -rf /"],
+    &["rules", "test", "--command", "ls", "--json"],
+    &["rules", "test", "--command", "sudo ls", "--exit-code"],
+    &["clients", "list"],
+    &["clients", "list", "--json"],
+    &["secret", "list"],
+    &["secret", "list", "--json"],
+];
+
+#[test]
+fn what_looks_at_things_prints_the_same_through_a_server() {
+    let test = scene();
+    let serving = Serving::on_loopback(&test);
+    let mut differences = Vec::new();
+    for command in LOOKING {
+        let here: Vec<&str> = ["--no-server"]
+            .into_iter()
+            .chain(command.iter().copied())
+            .collect();
+        let there: Vec<&str> = ["--server", &serving.at]
+            .into_iter()
+            .chain(command.iter().copied())
+            .collect();
+        let (expected, got) = (comparable(test.run(&here)), comparable(test.run(&there)));
+        if (&got.0, &got.1) != (&expected.0, &expected.1) {
+            differences.push(format!(
+                "{command:?}\n  here  {expected:?}\n  there {got:?}"
+            ));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn what_changes_things_changes_them_in_the_server() {
+    let test = scene();
+    let serving = Serving::on_loopback(&test);
+    let there = |words: &[&str]| {
+        let words: Vec<&str> = ["--server", &serving.at]
+            .into_iter()
+            .chain(words.iter().copied())
+            .collect();
+        test.run(&words)
+    };
+    there(&["disable", "told"]).exits(0).says("`told` is off");
+    test.run(&["run", "told", "--no-server"]).exits(3);
+    there(&["enable", "told"]).exits(0);
+    there(&["bundle", "disable", "acme"])
+        .exits(0)
+        .says("`acme` is off, with 1 tool");
+    there(&["bundle", "enable", "acme"])
+        .exits(0)
+        .says("`acme` is on, with 1 tool");
+    there(&["bundle", "export", "acme"])
+        .exits(0)
+        .prints("acme.zip\n");
+    there(&["bundle", "import", "acme.zip", "--slug", "copy", "--yes"]).exits(0);
+    test.run(&["bundle", "show", "copy", "--json"]).exits(0);
+    there(&["rm", "acme/weather", "--yes"])
+        .exits(0)
+        .says("is gone");
+    test.run(&["show", "acme/weather"]).exits(3);
+    there(&["bundle", "rm", "acme", "--yes"])
+        .exits(0)
+        .says("in the bin");
+    there(&["bundle", "restore", "acme"]).exits(0);
+    there(&["bundle", "new", "fresh"]).exits(0);
+    test.run(&["bundle", "show", "fresh"]).exits(0);
+    there(&["bundle", "rm", "core", "--yes"]).exits(9);
+    let token = there(&["clients", "add", "robot"]).exits(0).stdout;
+    let mut robot = test.command();
+    robot
+        .args(["--server", &serving.at, "approvals", "list"])
+        .env("TOOLCRIB_TOKEN", token.trim());
+    Ran::of(robot.output().unwrap())
+        .exits(5)
+        .says("the operator's token");
+    there(&["clients", "rm", "robot"]).exits(0);
+    there(&["clients", "rm", "robot"]).exits(3);
+}
+
+#[test]
+fn what_works_on_files_is_refused_with_a_reason() {
+    let test = scene();
+    for words in [
+        &["doctor"][..],
+        &["config", "show"],
+        &["check"],
+        &["test"],
+        &["init"],
+        &["trust", "--yes"],
+        &["edit", "told"],
+        &["explain", "told"],
+        &["secret", "rm", "X"],
+        &["rules", "check"],
+        &["bundle", "add", "acme", "weather.json"],
+        &["sandbox", "--", "true"],
+        &["serve"],
+    ] {
+        let all: Vec<&str> = ["--server", "http://127.0.0.1:1"]
+            .into_iter()
+            .chain(words.iter().copied())
+            .collect();
+        test.run(&all)
+            .exits(2)
+            .says("works on the files of this machine, not through a server");
+    }
+}
+
+/// Waits until something comes true.
+fn wait_for<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn questions_of_a_servers_calls_are_answered_through_it() {
+    let test = scene();
+    let serving = Serving::on_loopback(&test);
+    let ask = |named: bool| {
+        let mut command = test.command();
+        if named {
+            command.args(["--server", &serving.at]);
+        }
+        command
+            .args(["run", "delete_file", "path=a.txt", "--wait-approval", "60s"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let pending = || {
+        let listed = test
+            .run(&["--server", &serving.at, "approvals", "list", "--json"])
+            .json();
+        Some(listed[0]["id"].as_str()?.to_owned())
+    };
+    let denied = ask(true);
+    let id = wait_for("there is no question", pending);
+    test.run(&["--server", &serving.at, "approvals", "show", &id])
+        .exits(0);
+    test.run(&[
+        "--server",
+        &serving.at,
+        "approvals",
+        "deny",
+        &id,
+        "--reason",
+        "keep it",
+    ])
+    .exits(0);
+    Ran::of(denied.wait_with_output().unwrap())
+        .exits(5)
+        .says("waits for approval")
+        .says(&format!("--server {} approvals approve", serving.at))
+        .says("keep it");
+    std::fs::write(test.workspace().join("b.txt"), "").unwrap();
+    let approved = {
+        let mut command = test.command();
+        command.args(["run", "delete_file", "path=b.txt", "--wait-approval", "60s"]);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let id = wait_for("there is no second question", pending);
+    test.run(&[
+        "--server",
+        &serving.at,
+        "approvals",
+        "approve",
+        &id,
+        "--json",
+    ])
+    .exits(0);
+    Ran::of(approved.wait_with_output().unwrap()).exits(0);
+    assert!(test.workspace().join("a.txt").exists());
+    assert!(!test.workspace().join("b.txt").exists());
+    test.run(&["--server", &serving.at, "approvals", "approve", &id])
+        .exits(9);
+}
+
+#[test]
+fn a_running_call_is_listed_and_cancelled_by_the_home_and_by_name() {
+    let test = scene();
+    let serving = Serving::on_loopback(&test);
+    for named in [false, true] {
+        let child = test
+            .command()
+            .args(["run", "shell", "command=sleep 30"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let with = |words: &[&str]| {
+            let prefix: &[&str] = if named {
+                &["--server", &serving.at]
+            } else {
+                &[]
+            };
+            test.run(&[prefix, words].concat())
+        };
+        let id = wait_for("the call does not run", || {
+            let calls = with(&["calls", "list", "--json"]).json();
+            (calls[0]["status"] == "running")
+                .then(|| calls[0]["callId"].as_str().unwrap().to_owned())
+        });
+        with(&["calls", "cancel", &id])
+            .exits(0)
+            .says("is cancelled");
+        Ran::of(child.wait_with_output().unwrap()).exits(130);
+        with(&["calls", "cancel", &id]).exits(9);
+    }
+    test.run(&["calls", "cancel", "nobody"]).exits(3);
+    test.run(&["calls", "cancel", "nobody", "--no-server"])
+        .exits(3)
+        .says("no server of this home");
+}
