@@ -1,7 +1,7 @@
 //! The thread that sends spans: batches, again after a while where the collector asks for that, and never for longer than the queue
 //! holds out.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -91,10 +91,7 @@ impl Exporter {
                 }
                 // What is left of the second, unless somebody waits.
                 let left = linger.saturating_duration_since(Instant::now());
-                next = match queue.recv_timeout(left) {
-                    Ok(message) => Some(message),
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-                };
+                next = queue.recv_timeout(left).ok();
             }
             let which = match waiting {
                 Some(_) => Which::All,
