@@ -122,7 +122,7 @@ async fn run(
         stopping.finish.cancel();
         stops.next().await;
         stopping.cancel.cancel();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     };
     tokio::select! {
         () = server.serve(api, stopping.clone()) => {}

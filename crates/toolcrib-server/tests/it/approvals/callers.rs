@@ -42,7 +42,7 @@ async fn a_caller_is_forbidden_everything_that_is_the_operators() {
         if route.who != Who::Operator {
             continue;
         }
-        let path = route.path.replace('{', "").replace('}', "");
+        let path = route.path.replace(['{', '}'], "");
         for body in [None, Some("{}"), Some("{"), Some("null")] {
             let body = body.map(Into::into);
             let answer = caller.send(route.method.clone(), &path, body).await;

@@ -7,11 +7,14 @@ use std::sync::{Arc, Mutex};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
+/// How answers are checked: by operation, status and content type.
+type Validators = HashMap<(usize, String, String), Option<Arc<Validator>>>;
+
 /// Every operation of the document.
 pub(super) struct Documented {
     document: Value,
     pub(super) operations: Vec<Operation>,
-    validators: Mutex<HashMap<(usize, String, String), Option<Arc<Validator>>>>,
+    validators: Mutex<Validators>,
     /// Digests of answers that were found to be as documented: the same again need not be read again.
     sound: Mutex<HashSet<u64>>,
     hasher: RandomState,

@@ -154,13 +154,13 @@ impl Known {
                 for (name, field) in fields {
                     match (name.as_str(), field) {
                         ("id", Value::String(text)) => {
-                            self.keep(format!("{topic}/id"), text, random)
+                            self.keep(format!("{topic}/id"), text, random);
                         }
                         ("callId" | "stepId", Value::String(text)) => {
-                            self.keep("callId".to_owned(), text, random)
+                            self.keep("callId".to_owned(), text, random);
                         }
                         ("argsDigest" | "nextPageToken", Value::String(text)) => {
-                            self.keep(name.clone(), text, random)
+                            self.keep(name.clone(), text, random);
                         }
                         _ => self.learn(topic, field, random),
                     }

@@ -87,8 +87,8 @@ impl Maker<'_> {
                     .chain(media.get("example"))
                     .collect();
                 let mut value = match examples.as_slice() {
-                    [] => self.value(&media["schema"], "", DEPTH, random),
-                    _ if random.once_in(3) => self.value(&media["schema"], "", DEPTH, random),
+                    [] => self.value(&media["schema"], DEPTH, random),
+                    _ if random.once_in(3) => self.value(&media["schema"], DEPTH, random),
                     examples => (*random.pick(examples)).clone(),
                 };
                 self.suit(&mut value, &sent.path, random);
@@ -134,7 +134,7 @@ impl Maker<'_> {
                 (*random.pick(&["respond-async", "respond-async, wait=1", "wait=5"])).to_owned()
             }
             "toolcrib-caller" => "cli".to_owned(),
-            _ => match self.value(schema, name, 1, random) {
+            _ => match self.value(schema, 1, random) {
                 Value::String(text) => text,
                 other => other.to_string(),
             },
@@ -209,7 +209,7 @@ impl Maker<'_> {
     }
 
     /// A value of a schema.
-    fn value(&self, schema: &Value, name: &str, depth: usize, random: &mut Random) -> Value {
+    fn value(&self, schema: &Value, depth: usize, random: &mut Random) -> Value {
         let schema = self.documented.resolve(schema);
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             return random.pick(values).clone();
@@ -221,7 +221,7 @@ impl Maker<'_> {
         for key in ["oneOf", "anyOf"].into_iter().filter(|_| is_whole) {
             if let Some(options) = schema.get(key).and_then(Value::as_array) {
                 let option = random.pick(options).clone();
-                return self.value(&option, name, depth, random);
+                return self.value(&option, depth, random);
             }
         }
         let kind = match &schema["type"] {
@@ -232,8 +232,7 @@ impl Maker<'_> {
             Some("object") => self.object(schema, depth, random),
             Some("array") if depth > 0 => {
                 let count = random.below(3);
-                let items =
-                    (0..count).map(|_| self.value(&schema["items"], name, depth - 1, random));
+                let items = (0..count).map(|_| self.value(&schema["items"], depth - 1, random));
                 Value::Array(items.collect())
             }
             Some("array") => json!([]),
@@ -265,7 +264,7 @@ impl Maker<'_> {
         let is_required = |name: &str| required.iter().any(|one| *one == name);
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             if is_required(name) || (depth > 0 && random.once_in(2)) {
-                let value = self.value(property, name, depth.saturating_sub(1), random);
+                let value = self.value(property, depth.saturating_sub(1), random);
                 object.insert(name.clone(), value);
             }
         }
@@ -275,7 +274,7 @@ impl Maker<'_> {
                 .get("additionalProperties")
                 .filter(|other| other.is_object())
         {
-            let value = self.value(other, "", depth - 1, random);
+            let value = self.value(other, depth - 1, random);
             object.insert(self.known.word(random), value);
         }
         Value::Object(object)

@@ -445,7 +445,7 @@ fn bytes_of_body(sent: &mut Sent, random: &mut Random) {
         4 => {
             body = (0..random.below(300))
                 .map(|_| random.next().to_le_bytes()[0])
-                .collect()
+                .collect();
         }
         5 if !body.is_empty() => {
             let at = random.below(body.len());
