@@ -148,6 +148,16 @@ struct Engine {
     functions: HashMap<u64, Persistent<Function<'static>>>,
     context: Context,
     deadline: Rc<Cell<Option<Instant>>>,
+    runtime: Runtime,
+    /// Where on the thread's stack it was made, more or less.
+    made_at: usize,
+}
+
+/// Where on the stack we are, more or less. Stacks grow downwards wherever this runs.
+#[inline(never)]
+fn stack_address() -> usize {
+    let here = 0_u8;
+    std::hint::black_box(std::ptr::from_ref(&here)).addr()
 }
 
 thread_local! {
@@ -194,6 +204,7 @@ const HARDEN: &str = r"
 
 impl Engine {
     fn new() -> rquickjs::Result<Self> {
+        let made_at = stack_address();
         let runtime = Runtime::new()?;
         runtime.set_memory_limit(MEMORY);
         runtime.set_max_stack_size(STACK);
@@ -219,6 +230,8 @@ impl Engine {
             functions: HashMap::new(),
             context,
             deadline,
+            runtime,
+            made_at,
         })
     }
 
@@ -251,6 +264,12 @@ impl Engine {
     ) -> Result<T, ExprError> {
         let deadline = Instant::now() + TIME;
         self.deadline.set(Some(deadline));
+        // The interpreter counts from where it was made; a call may be far deeper, and must have no less for that. Nothing is no
+        // limit, so it never gets that.
+        let deeper = self.made_at.saturating_sub(stack_address());
+        let shallower = stack_address().saturating_sub(self.made_at);
+        let stack = (STACK + deeper).saturating_sub(shallower);
+        self.runtime.set_max_stack_size(stack.max(1));
         let result = self.context.with(|ctx| {
             work(&ctx).map_err(|error| match error {
                 rquickjs::Error::Exception => in_words(&ctx),
@@ -325,6 +344,22 @@ fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> rquickjs::Result<rquickjs::Value
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn an_expression_has_its_stack_however_deep_it_is_called() {
+        fn deeper(levels: usize) -> Result<Value, ExprError> {
+            let room = std::hint::black_box([0_u8; 64 * 1024]);
+            let value = match levels {
+                0 => evaluate("x.toLowerCase()", json!("ABC")),
+                _ => deeper(levels - 1),
+            };
+            std::hint::black_box(room);
+            value
+        }
+        assert_eq!(evaluate("x.toLowerCase()", json!("A")), Ok(json!("a")));
+        assert_eq!(deeper(12), Ok(json!("abc")));
+        assert_eq!(evaluate("x.toLowerCase()", json!("A")), Ok(json!("a")));
+    }
 
     fn evaluate(source: &str, x: Value) -> Result<Value, ExprError> {
         Expression::compile(source, &["x"])?.evaluate(&[&x])
