@@ -17,3 +17,7 @@ pub mod routes;
 pub mod running;
 
 pub use api::{Api, ApiOptions};
+
+/// How long calls go by what is known of tools' files: another process's change is seen by calls this much later at most. A look takes a
+/// dozen system calls, more than the rest of a short call.
+pub const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(2);

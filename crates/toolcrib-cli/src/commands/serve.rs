@@ -44,7 +44,9 @@ pub(super) fn serve(args: &ServeArgs, global: &Global, output: &Output) -> Done 
 
 /// Like those of every command, but that nobody's terminal is the session of its calls.
 fn options(global: &Global) -> CribOptions {
-    let mut options = CribOptions::default().approvals(Approvals::Queue { wait: None });
+    let mut options = CribOptions::default()
+        .approvals(Approvals::Queue { wait: None })
+        .look_every(toolcrib_server::LOOK_EVERY);
     if let Some(home) = &global.home {
         options = options.home(home);
     }

@@ -57,6 +57,7 @@ pub(super) async fn toolcrib(ended: impl Future<Output = ()>) {
         .home(&home)
         .workspace(&work)
         .approvals(Approvals::Queue { wait: None })
+        .look_every(toolcrib_server::LOOK_EVERY)
         .open()
         .expect("a crib");
     let noop = FnTool::new("noop", "Does nothing", |args: Text, _cx| async move {

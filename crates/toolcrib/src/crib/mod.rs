@@ -69,6 +69,7 @@ pub struct CribOptions {
     workspace: Option<PathBuf>,
     approvals: Approvals,
     session: Option<String>,
+    look_every: Duration,
     egress: Option<Egress>,
     functions: HashMap<String, Arc<dyn Tool>>,
 }
@@ -104,6 +105,7 @@ impl Default for CribOptions {
             workspace: None,
             approvals: Approvals::default(),
             session: None,
+            look_every: Duration::ZERO,
             egress: None,
             functions: HashMap::new(),
         }
@@ -149,6 +151,14 @@ impl CribOptions {
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session = Some(id.into());
+        self
+    }
+
+    /// Lets calls go by what is known of tools' files for so long; for servers, which get many calls. By default every call looks.
+    /// Changes that this process makes itself are known at once either way.
+    #[must_use]
+    pub fn look_every(mut self, pause: Duration) -> Self {
+        self.look_every = pause;
         self
     }
 
@@ -225,7 +235,8 @@ impl CribOptions {
                 config.keep_outcomes(),
             ))
             .limits(&config.limits())
-            .max_concurrent(config.max_concurrent_total());
+            .max_concurrent(config.max_concurrent_total())
+            .look_every(self.look_every);
         if let Some(session) = self.session {
             builder = builder.session(session);
         }

@@ -50,8 +50,12 @@ pub(super) fn find(
             "tools call tools more than {max_depth} levels deep, which is the limit: a tool calls itself, or the chain is too long"
         )));
     }
-    call.inner.follow();
-    let entry = call.inner.find(&request.tool)?;
+    call.inner.follow_for_call();
+    let entry = call.inner.find(&request.tool).or_else(|_| {
+        // It may have come since anybody looked.
+        call.inner.follow();
+        call.inner.find(&request.tool)
+    })?;
     trace.found(&entry);
     ready(&entry, &request.tool)?;
     let limits = entry.limits().tightened(&request.limits.into());

@@ -1,6 +1,7 @@
 //! Setting up a [`Registry`].
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::{Policy, Registry};
 use crate::approval::grants::Grants;
@@ -29,6 +30,7 @@ pub struct RegistryBuilder {
     secrets: Option<SecretStore>,
     limits: LimitsPatch,
     max_concurrent: usize,
+    look_every: Duration,
 }
 
 impl Default for RegistryBuilder {
@@ -44,6 +46,7 @@ impl Default for RegistryBuilder {
             secrets: None,
             limits: LimitsPatch::default(),
             max_concurrent: DEFAULT_MAX_CONCURRENT,
+            look_every: Duration::ZERO,
         }
     }
 }
@@ -126,6 +129,14 @@ impl RegistryBuilder {
         self
     }
 
+    /// Lets calls go by what is known of tools' files for so long; by default every call looks. Changes that this process makes itself
+    /// are known at once either way, and so are names that nothing answered to.
+    #[must_use]
+    pub fn look_every(mut self, pause: Duration) -> Self {
+        self.look_every = pause;
+        self
+    }
+
     /// Makes the registry.
     pub fn build(self) -> Registry {
         Registry::with_policy(Policy {
@@ -142,6 +153,8 @@ impl RegistryBuilder {
             limits: self.limits,
             gate: Gate::new(self.max_concurrent),
             max_depth: DEFAULT_MAX_DEPTH,
+            look_every: self.look_every,
+            opened: Instant::now(),
             record_hooks: RecordHooks::default(),
         })
     }

@@ -18,6 +18,7 @@ mod watch;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 
@@ -95,6 +96,8 @@ pub(crate) struct Inner {
     store_changes: AtomicU64,
     /// Whether what was made of files depends on the store.
     store_matters: AtomicBool,
+    /// From when on a call looks at the files again, in microseconds since the registry was made.
+    next_look: AtomicU64,
 }
 
 /// Those who are told of every change.
@@ -159,6 +162,10 @@ pub(crate) struct Policy {
     pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
     pub(crate) max_depth: u8,
+    /// How old what a call knows of tools' files may be.
+    pub(crate) look_every: Duration,
+    /// When the registry was made.
+    pub(crate) opened: Instant,
     /// Those who see every record besides the recorder.
     pub(crate) record_hooks: RecordHooks,
 }
@@ -203,6 +210,22 @@ pub enum RegisterError {
 }
 
 impl Inner {
+    /// Brings the tools up to date with their files for a call, unless that was done a moment ago.
+    pub(crate) fn follow_for_call(self: &Arc<Self>) {
+        if !self.policy.look_every.is_zero() {
+            let pause = u64::try_from(self.policy.look_every.as_micros()).unwrap_or(u64::MAX);
+            let now = u64::try_from(self.policy.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
+            let next = self.next_look.load(Ordering::Relaxed);
+            if now < next {
+                return;
+            }
+            // Before the look: whoever comes while it lasts need not look as well.
+            self.next_look
+                .store(now.saturating_add(pause), Ordering::Relaxed);
+        }
+        self.follow();
+    }
+
     /// Brings the tools up to date with their files.
     pub(crate) fn follow(self: &Arc<Self>) {
         if let Some(follower) = self.follower.get() {
@@ -239,6 +262,7 @@ impl Registry {
             changes: AtomicU64::new(0),
             store_changes: AtomicU64::new(0),
             store_matters: AtomicBool::new(false),
+            next_look: AtomicU64::new(0),
         }))
     }
 

@@ -103,7 +103,10 @@ struct State {
     /// How many of them are written, or known not to be.
     written: u64,
     /// Who waits for what is accepted to be written. One batch wakes all who came before it was begun.
-    waiters: Vec<oneshot::Sender<()>>,
+    /// Each with how many records must be written before it is woken.
+    waiters: Vec<(u64, oneshot::Sender<()>)>,
+    /// How many records the writer has taken; those beyond `written` it is writing now.
+    taken: u64,
     thread: Option<JoinHandle<()>>,
     is_asleep: bool,
     /// Somebody has called the writer, so nobody else needs to.
@@ -252,8 +255,10 @@ impl Recorder for CallLog {
             return Box::pin(std::future::ready(()));
         }
         let (waiter, woken) = oneshot::channel();
-        state.waiters.push(waiter);
-        let must_call = !std::mem::replace(&mut state.is_called, true);
+        let goal = state.accepted;
+        state.waiters.push((goal, waiter));
+        // What the writer is writing now, it says when it is done.
+        let must_call = goal > state.taken && !std::mem::replace(&mut state.is_called, true);
         drop(state);
         if must_call {
             self.shared.work.notify_one();
@@ -320,20 +325,23 @@ impl Writer {
             state.queue_bytes = 0;
             state.is_called = false;
             let taken = state.accepted;
-            let waiters = std::mem::take(&mut state.waiters);
+            state.taken = taken;
             let is_flush = state.is_flush_wanted() || state.is_closing;
             drop(state);
             shared.progress.notify_all();
 
             let mut tally = self.write_records();
-            if !waiters.is_empty() {
-                let mut state = shared.lock();
-                state.health.add(std::mem::take(&mut tally));
-                state.written = taken;
-                drop(state);
-                for waiter in waiters {
-                    let _ = waiter.send(());
-                }
+            // Those too that came while their record was being written.
+            state = shared.lock();
+            state.health.add(std::mem::take(&mut tally));
+            state.written = taken;
+            let waiters = std::mem::take(&mut state.waiters);
+            let (served, others): (Vec<_>, Vec<_>) =
+                waiters.into_iter().partition(|(goal, _)| *goal <= taken);
+            state.waiters = others;
+            drop(state);
+            for (_, waiter) in served {
+                let _ = waiter.send(());
             }
             if is_flush && let Err(error) = self.files.sync() {
                 tally.lose(0, error);
@@ -342,7 +350,6 @@ impl Writer {
 
             state = shared.lock();
             state.health.add(tally);
-            state.written = taken;
             if is_flush {
                 state.settled = taken;
                 shared.progress.notify_all();
