@@ -380,3 +380,25 @@ fn the_operators_token_is_masked_where_there_is_no_wall() {
         }
     }
 }
+
+#[test]
+fn a_permission_for_toolcribs_own_data_in_the_workspace_opens_nothing() {
+    let (test, home) = home_in_workspace("process");
+    let tools = test.workspace().join(".toolcrib/tools");
+    fs::create_dir_all(&tools).unwrap();
+    for place in ["data/toolcrib", "link", "data/toolcrib/token"] {
+        let tool = format!(
+            "description: d\ntags: [write]\nbash: rev data/toolcrib/token\nsecurity:\n  required-permissions: \
+             ['filesystem:read:{}']\n",
+            test.workspace()
+                .canonicalize()
+                .unwrap()
+                .join(place)
+                .display()
+        );
+        fs::write(tools.join("a.yaml"), tool).unwrap();
+        run_at(&test, &home, &["trust", "--yes"]).exits(0);
+        let ran = run_at(&test, &home, &["run", "a", "--yes"]).exits(1);
+        assert!(!ran.stdout.contains("nekot"), "{ran:?}");
+    }
+}

@@ -203,7 +203,7 @@ pub(crate) enum Access {
     Write,
 }
 
-/// Why a place beyond the workspace, given without links, cannot be a command's to read or write: what that has to do with Toolcrib's
+/// Why a place, given without links, cannot be a command's to read or write: what that has to do with Toolcrib's
 /// own data, in words that follow the place. Nothing that a tool runs reads or changes that. A place above it is none: it is left
 /// out of that.
 pub(crate) fn reaches_own_data(
@@ -213,10 +213,12 @@ pub(crate) fn reaches_own_data(
 ) -> Option<&'static str> {
     let own = workspace.home()?;
     let root = workspace.root();
-    if place.starts_with(root) {
-        None
-    } else if own.holds(place) {
+    // The workspace may itself lie in the home, and is the tools' all the same.
+    let is_elsewhere = !place.starts_with(root);
+    if (is_elsewhere || workspace.own_data().is_some()) && own.holds(place) {
         Some("is Toolcrib's own data, which nothing that a tool runs reads or changes")
+    } else if !is_elsewhere {
+        None
     } else if own.lies_elsewhere_in(place) {
         Some("holds Toolcrib's own data under another name, where it cannot be left out")
     } else if own.lies_in(place) && root.starts_with(own.path()) {
