@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
-use toolcrib::ToolError;
 use toolcrib::model::text;
-use toolcrib_server::auth::{Client, Clients, ClientsError};
+use toolcrib::{Crib, ToolError};
+use toolcrib_server::auth::{Client, Clients, ClientsError, remove_clients};
 
 use super::{Done, open};
 use crate::args::{ClientsCommand, Global};
@@ -23,7 +23,7 @@ pub(super) fn clients(command: &ClientsCommand, global: &Global, output: &Output
     match command {
         ClientsCommand::Add { name } => add(name, &clients, output)?,
         ClientsCommand::List => list(&clients, output)?,
-        ClientsCommand::Rm { names } => remove(names, &clients, output)?,
+        ClientsCommand::Rm { names } => remove(names, &crib, &clients, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -36,7 +36,10 @@ impl From<ClientsError> for CliError {
             ClientsError::Unknown(_) | ClientsError::TooMany => {
                 Some("`toolcrib clients list` shows those there are".to_owned())
             }
-            ClientsError::Damaged(_) | ClientsError::Storage(_) | ClientsError::Random(_) => {
+            ClientsError::Damaged(_)
+            | ClientsError::Unsafe
+            | ClientsError::Storage(_)
+            | ClientsError::Random(_) => {
                 Some("`toolcrib doctor` says where the files are".to_owned())
             }
         };
@@ -89,8 +92,13 @@ fn made(client: &Client, output: &Output) -> String {
     format!("{} ago", duration::in_words(age))
 }
 
-fn remove(names: &[String], clients: &Clients, output: &Output) -> Result<(), CliError> {
-    match clients.remove_all(names) {
+fn remove(
+    names: &[String],
+    crib: &Crib,
+    clients: &Clients,
+    output: &Output,
+) -> Result<(), CliError> {
+    match remove_clients(crib, clients, names) {
         Ok(()) => {}
         Err(ClientsError::Unknown(name)) => return Err(no_such(name, clients)),
         Err(error) => return Err(error.into()),
@@ -101,7 +109,7 @@ fn remove(names: &[String], clients: &Clients, output: &Output) -> Result<(), Cl
     }
     for name in names {
         output.say(&format!(
-            "removed `{name}`; its token is refused from now on"
+            "removed `{name}`; its token is refused from now on, and its grants and questions are gone"
         ));
     }
     Ok(())

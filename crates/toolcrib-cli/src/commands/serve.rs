@@ -126,8 +126,10 @@ async fn run(
         stopping.cancel.cancel();
         std::future::pending::<()>().await;
     };
+    let clients = api.clone();
     tokio::select! {
         () = server.serve(api, stopping.clone()) => {}
+        () = clients.follow_clients() => {}
         () = asked => {}
     }
     drop(announced);

@@ -1,7 +1,7 @@
 //! Toolcrib's own data: nothing that a tool runs reads or changes it, whatever the tool's permissions name.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::harness::{Ran, Test};
@@ -172,4 +172,233 @@ fn a_home_among_the_programs_that_everybody_may_read_is_left_out_of_them() {
     let ran = scene.run(&scene.home(), &["run", "shell", &command, "--yes"]);
     assert!(!ran.stdout.contains("SENTINEL"), "{ran:?}");
     assert!(ran.stdout.contains("data"), "{ran:?}");
+}
+
+/// A home beneath the workspace, with a token, a link to it and a link to the directory above.
+fn home_in_workspace(level: &str) -> (Test, PathBuf) {
+    let test = Test::new()
+        .variable("TOOLCRIB_SANDBOX_SHELL", level)
+        .variable("TOOLCRIB_SANDBOX_CODE", level);
+    let home = test.workspace().join("data/toolcrib");
+    fs::create_dir_all(home.join("grants")).unwrap();
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(home.join("token"), format!("{TOKEN}\n")).unwrap();
+    fs::set_permissions(home.join("token"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(home.join("grants/marker"), "HOMESENTINEL").unwrap();
+    symlink("data/toolcrib", test.workspace().join("link")).unwrap();
+    symlink("data/toolcrib/token", test.workspace().join("file-link")).unwrap();
+    symlink("data", test.workspace().join("above")).unwrap();
+    (test, home)
+}
+
+const TOKEN: &str = "operators-token-0123456789-abcdefghij";
+
+fn run_at(test: &Test, home: &Path, words: &[&str]) -> Ran {
+    let mut command = test.command();
+    command.env("TOOLCRIB_HOME", home).args(words);
+    Ran::of(command.output().unwrap())
+}
+
+fn tells_nothing(ran: &Ran, what: &str) {
+    for text in [&ran.stdout, &ran.stderr] {
+        for told in [TOKEN, "HOMESENTINEL", "clients.json"] {
+            assert!(!text.contains(told), "{what}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn file_tools_do_not_read_toolcribs_own_data_in_the_workspace() {
+    let (test, home) = home_in_workspace("process");
+    let absolute = home.join("token").display().to_string();
+    for path in [
+        "data/toolcrib/token",
+        "data/./toolcrib//token",
+        "data/x/../toolcrib/token",
+        "link/token",
+        "file-link",
+        "above/toolcrib/grants/marker",
+        "link/grants/../token",
+        &absolute,
+    ] {
+        fs::create_dir_all(test.workspace().join("data/x")).unwrap();
+        let ran = run_at(&test, &home, &["run", "read_file", &format!("path={path}")]).exits(1);
+        assert!(
+            ran.stderr.contains("Toolcrib keeps its own data there"),
+            "{path}: {ran:?}"
+        );
+        tells_nothing(&ran, path);
+    }
+    for path in ["data/toolcrib", "link", "above/toolcrib/grants", "link/"] {
+        let ran = run_at(
+            &test,
+            &home,
+            &["run", "list_directory", &format!("path={path}")],
+        )
+        .exits(1);
+        tells_nothing(&ran, path);
+    }
+    for path in [".", "data", "above"] {
+        let words = [
+            "run",
+            "list_directory",
+            &format!("path={path}"),
+            "recursive=true",
+        ];
+        let ran = run_at(
+            &test,
+            &home,
+            &[&words[..], &["includeHidden=true"]].concat(),
+        );
+        let ran = if ran.code == 0 {
+            ran
+        } else {
+            run_at(&test, &home, &words).exits(0)
+        };
+        assert!(!ran.stdout.contains("grants"), "{path}: {ran:?}");
+        assert!(!ran.stdout.contains("/token"), "{path}: {ran:?}");
+        tells_nothing(&ran, path);
+    }
+    let edit = [
+        "run",
+        "edit_file",
+        "path=link/token",
+        "old=o",
+        "new=x",
+        "--yes",
+    ];
+    tells_nothing(&run_at(&test, &home, &edit), "edit");
+    for from in ["link/token", "file-link"] {
+        let words = [
+            "run",
+            "move_file",
+            &format!("from={from}"),
+            "to=moved",
+            "--yes",
+        ];
+        tells_nothing(&run_at(&test, &home, &words), from);
+        let read = run_at(&test, &home, &["run", "read_file", "path=moved"]);
+        tells_nothing(&read, from);
+    }
+    assert!(home.join("token").exists());
+}
+
+#[test]
+fn programs_behind_a_wall_do_not_read_toolcribs_own_data_in_the_workspace() {
+    for level in ["process", "container"] {
+        let (test, home) = home_in_workspace(level);
+        for command in [
+            "cat data/toolcrib/token link/token file-link above/toolcrib/grants/marker",
+            "base64 < data/toolcrib/token | rev",
+            "cp -r data copied; grep -r . copied data link",
+            "ln data/toolcrib/token hard; cat hard",
+            "mv data elsewhere; cat elsewhere/toolcrib/token",
+            "ls -R data link/ | grep -e grants && echo HOMESENTINEL",
+            "cd data/toolcrib && cat token",
+            "cat /proc/self/cwd/data/toolcrib/token",
+            "git clone -l data/toolcrib cloned; cat cloned/token",
+        ] {
+            let words = ["run", "shell", &format!("command={command}; true"), "--yes"];
+            let ran = run_at(&test, &home, &words);
+            let what = format!("{level}: {command}");
+            tells_nothing(&ran, &what);
+            assert!(!ran.stdout.contains("[REDACTED]"), "{what}: {ran:?}");
+            let reversed: String = TOKEN.chars().rev().collect();
+            assert!(!ran.stdout.contains(&reversed), "{what}");
+        }
+        let words = [
+            "run",
+            "shell",
+            "command=cat token",
+            "cwd=data/toolcrib",
+            "--yes",
+        ];
+        tells_nothing(&run_at(&test, &home, &words), "cwd");
+        let code = "code=print(''.join(reversed(open('data/toolcrib/token').read())))";
+        let ran = run_at(
+            &test,
+            &home,
+            &["run", "run_code", "language=python", code, "--yes"],
+        );
+        assert!(!ran.stdout.contains("nekot"), "{level}: {ran:?}");
+        fs::create_dir_all(test.workspace().join(".toolcrib/tools")).unwrap();
+        let tool = format!(
+            "description: d\ntags: [write]\nbash: rev data/toolcrib/token link/grants/marker; true\nsecurity:\n  isolation: {level}\n"
+        );
+        fs::write(test.workspace().join(".toolcrib/tools/a.yaml"), tool).unwrap();
+        run_at(&test, &home, &["trust", "--yes"]).exits(0);
+        let ran = run_at(&test, &home, &["run", "a", "--yes"]).exits(0);
+        assert!(
+            !ran.stdout.contains("nekot") && !ran.stdout.contains("LENITNES"),
+            "{ran:?}"
+        );
+        assert_eq!(
+            fs::read_to_string(home.join("token")).unwrap().trim(),
+            TOKEN
+        );
+    }
+}
+
+#[test]
+fn the_operators_token_is_masked_where_there_is_no_wall() {
+    let (test, home) = home_in_workspace("none");
+    let given = "a-token-by-the-environment-77";
+    let test = test.variable("TOOLCRIB_TOKEN", given);
+    for command in [
+        "cat data/toolcrib/token",
+        "base64 < file-link",
+        "tr -d '\\n' < link/token >&2",
+    ] {
+        for more in [&[][..], &["--stream"], &["--json"]] {
+            let words = ["run", "shell", &format!("command={command}"), "--yes"];
+            let ran = run_at(&test, &home, &[&words[..], more].concat()).exits(0);
+            tells_nothing(&ran, command);
+            assert!(
+                format!("{}{}", ran.stdout, ran.stderr).contains("[REDACTED]"),
+                "{ran:?}"
+            );
+        }
+    }
+    let words = [
+        "run",
+        "shell",
+        "command=env; tr '\\0' '\\n' < /proc/$PPID/environ",
+        "--yes",
+    ];
+    let ran = run_at(&test, &home, &words);
+    assert!(!ran.stdout.contains(given), "{ran:?}");
+    let records = home.join("calls");
+    for entry in fs::read_dir(records).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                !text.contains(TOKEN) && !text.contains(given),
+                "{}",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_permission_for_toolcribs_own_data_in_the_workspace_opens_nothing() {
+    let (test, home) = home_in_workspace("process");
+    let tools = test.workspace().join(".toolcrib/tools");
+    fs::create_dir_all(&tools).unwrap();
+    for place in ["data/toolcrib", "link", "data/toolcrib/token"] {
+        let tool = format!(
+            "description: d\ntags: [write]\nbash: rev data/toolcrib/token\nsecurity:\n  required-permissions: \
+             ['filesystem:read:{}']\n",
+            test.workspace()
+                .canonicalize()
+                .unwrap()
+                .join(place)
+                .display()
+        );
+        fs::write(tools.join("a.yaml"), tool).unwrap();
+        run_at(&test, &home, &["trust", "--yes"]).exits(0);
+        let ran = run_at(&test, &home, &["run", "a", "--yes"]).exits(1);
+        assert!(!ran.stdout.contains("nekot"), "{ran:?}");
+    }
 }

@@ -29,11 +29,14 @@ pub use route::{
     Answer, AnswerDoc, BodyDoc, Doc, Handler, ParamDoc, Payload, Place, Route, SchemaFn, Who,
 };
 
-use crate::auth::{Hosts, Tokens};
+use crate::auth::{Hosts, Tokens, cancel_strays};
 use crate::observe::Observer;
 use crate::routes::Routes;
 use crate::routes::calls::Gate;
 use crate::routes::events::Hub;
+
+/// How often it is looked whether running calls are those of clients that are still there.
+const LOOK_AT_CLIENTS: Duration = Duration::from_secs(2);
 
 /// How to make an [`Api`].
 #[derive(Debug)]
@@ -130,6 +133,16 @@ impl Api {
             0 => Stage::Starting,
             1 => Stage::Ready,
             _ => Stage::Stopping,
+        }
+    }
+
+    /// Cancels, now and then, what runs for clients that another process removed. Never ends.
+    pub async fn follow_clients(&self) {
+        let mut looks = tokio::time::interval(LOOK_AT_CLIENTS);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            looks.tick().await;
+            cancel_strays(self.crib(), self.tokens().clients());
         }
     }
 

@@ -2,6 +2,10 @@
 //!
 //! The file `clients.json` of the home holds digests of tokens, never tokens. Every process reads it for itself and sees what others
 //! change: a client that was removed is refused at its next request. Who writes holds the home's lock; fields of other versions survive.
+//!
+//! A name can be had again, what was its former client's cannot: calls, questions and grants are bound to the caller, which is the name
+//! for the first client that has it and `NAME#2` for the second. No name has a `#` in it. The names of the last
+//! [`MAX_RETIRED`] that were removed are kept with how often; of all others at most so many as of the one forgotten last are assumed.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -24,6 +28,8 @@ const FILE: &str = "clients.json";
 const MAX_BYTES: u64 = 1024 * 1024;
 /// How many clients there may be.
 const MAX_CLIENTS: usize = 1000;
+/// How many names of removed clients are kept.
+const MAX_RETIRED: usize = 4096;
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
 
@@ -77,6 +83,11 @@ pub enum ClientsError {
         "`{FILE}` in the home cannot be read: {0}; mend it, or remove it and make the clients again"
     )]
     Damaged(String),
+    /// Somebody else may have written the file.
+    #[error(
+        "`{FILE}` in the home belongs to another user, or others may write it; look at who is in it, then mend its owner and mode (600)"
+    )]
+    Unsafe,
     /// The file could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -91,7 +102,9 @@ impl From<ClientsError> for ToolError {
             ClientsError::Name(_) => ErrorCode::Usage,
             ClientsError::Exists(_) | ClientsError::TooMany => ErrorCode::Conflict,
             ClientsError::Unknown(_) => ErrorCode::NotFound,
-            ClientsError::Damaged(_) | ClientsError::Random(_) => ErrorCode::StorageError,
+            ClientsError::Damaged(_) | ClientsError::Random(_) | ClientsError::Unsafe => {
+                ErrorCode::StorageError
+            }
             ClientsError::Storage(_) => ErrorCode::StorageError,
         };
         ToolError::new(code, error.to_string()).caused_by(error)
@@ -100,8 +113,15 @@ impl From<ClientsError> for ToolError {
 
 /// What the file holds.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Kept {
     clients: Vec<KeptClient>,
+    /// Names that were removed, the last one last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    retired: Vec<Retired>,
+    /// How often any name may have been removed that is not among those.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    forgotten: u64,
     #[serde(flatten)]
     other: Map<String, Value>,
 }
@@ -112,8 +132,52 @@ struct KeptClient {
     client: Client,
     /// The SHA-256 of the token, in hexadecimal digits.
     digest: String,
+    /// How many clients had its name before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    before: u64,
     #[serde(flatten)]
     other: Map<String, Value>,
+}
+
+impl KeptClient {
+    /// What its calls, questions and grants are bound to.
+    fn caller(&self) -> String {
+        match self.before {
+            0 => self.client.name.clone(),
+            before => format!("{}#{}", self.client.name, before.saturating_add(1)),
+        }
+    }
+}
+
+/// A name that clients had.
+#[derive(Debug, Serialize, Deserialize)]
+struct Retired {
+    name: String,
+    /// How many of them were removed.
+    times: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Kept {
+    /// How many clients had this name and were removed.
+    fn removed(&self, name: &str) -> u64 {
+        let known = self.retired.iter().find(|retired| retired.name == name);
+        known.map_or(self.forgotten, |retired| retired.times)
+    }
+
+    fn retire(&mut self, client: &KeptClient) {
+        let name = client.client.name.clone();
+        let times = client.before.saturating_add(1);
+        self.retired.retain(|retired| retired.name != name);
+        self.retired.push(Retired { name, times });
+        let too_many = self.retired.len().saturating_sub(MAX_RETIRED);
+        for forgotten in self.retired.drain(..too_many) {
+            self.forgotten = self.forgotten.max(forgotten.times);
+        }
+    }
 }
 
 /// The clients of a home, shared by every process that serves it. Cloning is cheap.
@@ -130,7 +194,7 @@ struct Shared {
 #[derive(Debug)]
 struct Known {
     stamp: Option<Stamp>,
-    names: Arc<HashMap<TokenDigest, String>>,
+    callers: Arc<HashMap<TokenDigest, String>>,
 }
 
 /// What tells one state of the file from the next.
@@ -179,6 +243,7 @@ impl Clients {
         kept.clients.push(KeptClient {
             client: client.clone(),
             digest: TokenDigest::of(&token).to_hex(),
+            before: kept.removed(name),
             other: Map::new(),
         });
         write(&dir, &lock, &mut kept)?;
@@ -199,17 +264,15 @@ impl Clients {
         Ok(clients)
     }
 
-    /// Takes a client's token back.
-    pub fn remove(&self, name: &str) -> Result<(), ClientsError> {
-        self.remove_all(&[name.to_owned()])
-    }
-
-    /// Takes the tokens of clients back: of all, or of none if one of them is unknown.
-    pub fn remove_all(&self, names: &[String]) -> Result<(), ClientsError> {
+    /// Takes the tokens of clients back: of all, or of none if one of them is unknown. Returns which callers they were; what is
+    /// left of those is for [`remove_clients`](super::remove_clients) to take back.
+    pub(super) fn remove_all(&self, names: &[String]) -> Result<Vec<String>, ClientsError> {
         let unknown = |name: &String| ClientsError::Unknown(name.clone());
         // A home that is not there is not made for this.
         let Some(dir) = DurableDir::open(&self.0.home)? else {
-            return names.first().map_or(Ok(()), |name| Err(unknown(name)));
+            return names
+                .first()
+                .map_or(Ok(Vec::new()), |name| Err(unknown(name)));
         };
         let lock = dir.lock()?;
         let mut kept = read(&dir)?;
@@ -217,37 +280,74 @@ impl Clients {
         if let Some(name) = names.iter().find(|name| !is_there(name)) {
             return Err(unknown(name));
         }
-        kept.clients
-            .retain(|kept| !names.contains(&kept.client.name));
-        write(&dir, &lock, &mut kept)
+        let (gone, stay) = std::mem::take(&mut kept.clients)
+            .into_iter()
+            .partition::<Vec<_>, _>(|kept| names.contains(&kept.client.name));
+        kept.clients = stay;
+        for client in &gone {
+            kept.retire(client);
+        }
+        write(&dir, &lock, &mut kept)?;
+        Ok(gone.iter().map(KeptClient::caller).collect())
     }
 
-    /// Whose token has this digest. A file that cannot be read knows nobody; why goes to the log, once for each state of the file.
-    pub(super) fn name_of(&self, digest: &TokenDigest) -> Option<String> {
-        let names = {
-            let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-            let stamp = self.stamp();
-            match &*known {
-                Some(now) if now.stamp == stamp && stamp.is_none_or(is_settled) => {
-                    Arc::clone(&now.names)
-                }
-                before => {
-                    let is_new = before.as_ref().is_none_or(|before| before.stamp != stamp);
-                    let names = Arc::new(self.names().unwrap_or_else(|error| {
-                        if is_new {
-                            eprintln!("toolcrib: no client is let in: {error}");
-                        }
-                        HashMap::new()
-                    }));
-                    *known = Some(Known {
-                        stamp,
-                        names: Arc::clone(&names),
-                    });
-                    names
-                }
-            }
+    /// The caller that a client is, by its name or as the caller itself; none if there is no such client.
+    pub fn caller(&self, word: &str) -> Result<Option<String>, ClientsError> {
+        let Some(dir) = DurableDir::open(&self.0.home)? else {
+            return Ok(None);
         };
-        names.get(digest).cloned()
+        let kept = read(&dir)?.clients.into_iter();
+        Ok(kept
+            .map(|kept| (kept.caller(), kept.client.name))
+            .find(|(caller, name)| name == word || caller == word)
+            .map(|(caller, _)| caller))
+    }
+
+    /// Which caller's token has this digest. A file that cannot be read knows nobody; why goes to the log, once for each state of the
+    /// file.
+    pub(super) fn caller_of(&self, digest: &TokenDigest) -> Option<String> {
+        self.callers().get(digest).cloned()
+    }
+
+    /// Whether there is a client that is this caller.
+    pub(crate) fn stands(&self, caller: &str) -> bool {
+        self.callers().values().any(|there| there == caller)
+    }
+
+    fn callers(&self) -> Arc<HashMap<TokenDigest, String>> {
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = self.stamp();
+        match &*known {
+            Some(now) if now.stamp == stamp && stamp.is_none_or(is_settled) => {
+                Arc::clone(&now.callers)
+            }
+            before => {
+                let is_new = before.as_ref().is_none_or(|before| before.stamp != stamp);
+                let callers = Arc::new(self.read_callers().unwrap_or_else(|error| {
+                    if is_new {
+                        eprintln!("toolcrib: no client is let in: {error}");
+                    }
+                    HashMap::new()
+                }));
+                *known = Some(Known {
+                    stamp,
+                    callers: Arc::clone(&callers),
+                });
+                callers
+            }
+        }
+    }
+
+    /// Refuses a file that is somebody else's: whoever wrote it would be let in.
+    fn check_owner(&self) -> Result<(), ClientsError> {
+        let Ok(file) = std::fs::symlink_metadata(self.0.home.join(FILE)) else {
+            return Ok(());
+        };
+        let is_ours = file.uid() == rustix::process::geteuid().as_raw();
+        match is_ours && file.mode() & 0o022 == 0 {
+            true => Ok(()),
+            false => Err(ClientsError::Unsafe),
+        }
     }
 
     fn stamp(&self) -> Option<Stamp> {
@@ -255,13 +355,14 @@ impl Clients {
         Some(Stamp::of(&metadata))
     }
 
-    fn names(&self) -> Result<HashMap<TokenDigest, String>, ClientsError> {
+    fn read_callers(&self) -> Result<HashMap<TokenDigest, String>, ClientsError> {
         let Some(dir) = DurableDir::open(&self.0.home)? else {
             return Ok(HashMap::new());
         };
+        self.check_owner()?;
         let by_digest = |kept: KeptClient| {
             let digest = TokenDigest::from_hex(&kept.digest);
-            digest.map(|digest| (digest, kept.client.name))
+            digest.map(|digest| (digest, kept.caller()))
         };
         Ok(read(&dir)?
             .clients

@@ -32,7 +32,7 @@ pub enum Principal {
     Nobody,
     /// Whoever runs this server.
     Operator,
-    /// A client, by its name. It may list, search and call, and never approve.
+    /// A client, by its name, or `NAME#2` for the second one of this name. It may list, search and call, and never approve.
     Client(String),
 }
 
@@ -89,6 +89,14 @@ impl Tokens {
         &self.clients
     }
 
+    /// Whether who asked before may still ask: a client's token may have been taken back.
+    pub(crate) fn stands(&self, who: &Principal) -> bool {
+        match who {
+            Principal::Client(caller) => self.clients.stands(caller),
+            Principal::Operator | Principal::Nobody => true,
+        }
+    }
+
     /// Whose token a request carries.
     pub fn principal(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
         let Some(token) = bearer(headers) else {
@@ -98,8 +106,8 @@ impl Tokens {
         if digest.is(&self.operator) {
             return Ok(Principal::Operator);
         }
-        match self.clients.name_of(&digest) {
-            Some(name) => Ok(Principal::Client(name)),
+        match self.clients.caller_of(&digest) {
+            Some(caller) => Ok(Principal::Client(caller)),
             None => Err(unauthenticated("the token is not one of this server")),
         }
     }

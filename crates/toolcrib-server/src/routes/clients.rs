@@ -12,7 +12,7 @@ use crate::api::{
     Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, list_response, no_content,
     param,
 };
-use crate::auth::{Client, Clients, ClientsError, NewClient};
+use crate::auth::{Client, Clients, ClientsError, NewClient, cancel_strays, remove_clients};
 
 /// A client to be made.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -49,6 +49,10 @@ pub(crate) fn routes() -> Vec<Route> {
             .refuses(409, "There is a client of this name already, or there are too many."),
         Route::new(Method::DELETE, "/api/clients/{name}", Who::Operator, remove)
             .named("removeClient", "clients", "Takes a client's token back.")
+            .about(
+                "With it go its grants, its open questions (denied by `client removed`), its running calls (cancelled) and its streams. \
+                 Whoever gets the name next is another caller, `client:NAME#2`, and sees nothing of it.",
+            )
             .param(param::path("name", "The client's name."))
             .answers_with(204, "Its next request is refused.", "")
             .refuses(404, "There is no client of this name."),
@@ -89,7 +93,13 @@ fn add(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
 fn remove(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     async move {
         let name = asked.path.get("name").to_owned();
-        with_clients(api, move |clients| clients.remove(&name)).await?;
+        let crib = api.crib().clone();
+        with_clients(api, move |clients| {
+            remove_clients(&crib, clients, &[name])?;
+            cancel_strays(&crib, clients);
+            Ok(())
+        })
+        .await?;
         Ok(no_content())
     }
     .boxed()

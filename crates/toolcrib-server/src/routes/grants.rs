@@ -217,21 +217,19 @@ fn caller_of(body: &GrantBody, asked: &Asked, api: &Api) -> Result<Caller, Refus
             "calls that a tool makes are granted along with the question about one of them",
         )),
         // A grant for a name that is free would be found there by whoever gets it next.
-        Ok(Caller::Client(name)) if !is_client(&name, api) => Err(Refusal::usage(format!(
-            "there is no client `{}`; `GET /api/clients` lists them",
-            text::shorten(&name, 64)
-        ))),
+        Ok(Caller::Client(name)) => match api.tokens().clients().caller(&name) {
+            Ok(Some(caller)) => Ok(Caller::Client(caller)),
+            Ok(None) | Err(_) => Err(Refusal::usage(format!(
+                "there is no client `{}`; `GET /api/clients` lists them",
+                text::shorten(&name, 64)
+            ))),
+        },
         Ok(caller) => Ok(caller),
         Err(_) => Err(Refusal::usage(format!(
             "`{}` is no caller; there are `operator`, `cli`, `library` and `client:NAME`",
             text::shorten(word, 80)
         ))),
     }
-}
-
-fn is_client(name: &str, api: &Api) -> bool {
-    let clients = api.tokens().clients().list();
-    clients.is_ok_and(|clients| clients.iter().any(|client| client.name == name))
 }
 
 async fn show(api: Api, asked: Asked) -> Answer {

@@ -17,6 +17,7 @@ mod kernel;
 mod listen;
 mod lists;
 mod observe;
+mod removal;
 mod strict_json;
 mod table;
 mod tokens;

@@ -6,7 +6,7 @@ use std::path::Path;
 use http::Method;
 use serde_json::json;
 use tempfile::TempDir;
-use toolcrib_server::auth::{Clients, ClientsError, Tokens, operator_token};
+use toolcrib_server::auth::{Clients, ClientsError, Tokens, operator_token, remove_clients};
 
 use crate::harness::{OPERATOR, Scene};
 
@@ -223,7 +223,7 @@ async fn a_client_that_another_process_removes_is_refused_at_once() {
     for _ in 0..3 {
         assert_eq!(client.get("/api/openapi.json").await.0, 200);
     }
-    elsewhere.remove("app").unwrap();
+    remove_clients(scene.api.crib(), &elsewhere, &["app".to_owned()]).unwrap();
     assert_eq!(client.get("/api/openapi.json").await.0, 401);
     let again = elsewhere.add("app").unwrap().token;
     assert_eq!(

@@ -154,7 +154,7 @@ impl Config {
         // line, in an error.
         let opened = workspace
             .path(PROJECT_FILE)
-            .and_then(|path| workspace.open_file(&path));
+            .and_then(|path| workspace.open_project_file(&path));
         let file = PROJECT_FILE.to_owned();
         let text = match opened {
             Ok((opened, _)) => read_capped(opened),

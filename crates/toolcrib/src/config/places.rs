@@ -68,7 +68,7 @@ impl Surroundings {
     }
 
     /// An environment variable that is set and not empty; `None` inside when it is not text.
-    pub(super) fn variable(&self, name: &str) -> Option<Option<&str>> {
+    pub(crate) fn variable(&self, name: &str) -> Option<Option<&str>> {
         let value = self.variables.get(name).filter(|value| !value.is_empty())?;
         Some(value.to_str())
     }

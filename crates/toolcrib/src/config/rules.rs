@@ -106,7 +106,7 @@ impl Loading {
         let read = |path: &str| {
             let (file, _) = workspace
                 .path(path)
-                .and_then(|path| workspace.open_file(&path))?;
+                .and_then(|path| workspace.open_project_file(&path))?;
             read_capped(file)
                 .map_err(|error| crate::model::error::ToolError::failed(error.to_string()))
         };
@@ -117,7 +117,7 @@ impl Loading {
         }
         let opened = workspace
             .path(PROJECT_RULES)
-            .and_then(|path| workspace.open_dir(&path));
+            .and_then(|path| workspace.open_project_dir(&path));
         let names = match opened {
             Ok(directory) => rustix::fs::Dir::read_from(&directory).and_then(|entries| {
                 entries

@@ -26,9 +26,10 @@ use crate::exec::command::CommandSettings;
 use crate::exec::http::HttpSettings;
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::secret::Secret;
 use crate::model::spec::ToolSpec;
 use crate::pipeline;
-use crate::process::{Runner, keep_own_data};
+use crate::process::{Runner, leave_out_own_data};
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay::Replay;
 use crate::record::usage::{Usage, UsageLog};
@@ -61,6 +62,9 @@ const APPROVALS: &str = "approvals";
 const GRANTS: &str = "grants";
 /// The directory of the home that holds secrets.
 const SECRETS: &str = "secrets";
+/// The file of the home that holds the token of whoever runs a server on it, and the variable that gives another one.
+const OPERATOR_TOKEN: &str = "token";
+const TOKEN_VARIABLE: &str = "TOOLCRIB_TOKEN";
 
 /// How to open a crib; every part has a default.
 pub struct CribOptions {
@@ -218,7 +222,10 @@ impl CribOptions {
         }
         let approvals = ApprovalQueue::at(home.join(APPROVALS), options);
         let grants = Grants::at(home.join(GRANTS));
-        let secrets = SecretStore::at(home.join(SECRETS));
+        let secrets = SecretStore::at(home.join(SECRETS)).masking_file(home.join(OPERATOR_TOKEN));
+        if let Some(Some(token)) = self.surroundings.variable(TOKEN_VARIABLE) {
+            secrets.always_mask(&Secret::new(token));
+        }
         let approver: Arc<dyn Approver> = match self.approvals {
             Approvals::Ask(approver) => approver,
             Approvals::Given { why } => Arc::new(OnlyGiven::of(approvals.clone(), why)),
@@ -639,8 +646,11 @@ impl Crib {
     pub fn policy(&self, level: Level) -> Option<Policy> {
         let mut policy = Policy::new(level, self.workspace_path()?);
         policy.read.extend(readable(&self.config));
-        if let Some(workspace) = self.registry.workspace() {
-            keep_own_data(&mut policy, workspace);
+        // Elsewhere it is the operator who names what else may be read or written.
+        if let Some(workspace) = self.registry.workspace()
+            && workspace.own_data().is_some()
+        {
+            leave_out_own_data(&mut policy, workspace);
         }
         Some(policy)
     }

@@ -29,7 +29,7 @@ pub(crate) use ending::{Finished, output_schema};
 pub(crate) use inherit::inherited;
 pub(crate) use runner::Runner;
 pub(crate) use temp::CallTemp;
-pub(crate) use wall::{Access, Reachable, Wall, keep_own_data, reaches_own_data};
+pub(crate) use wall::{Access, Reachable, Wall, leave_out_own_data, reaches_own_data};
 pub(crate) use way_out::no_egress;
 
 /// The longest text one argument of a program can be, less its end (`MAX_ARG_STRLEN`).

@@ -112,7 +112,6 @@ impl Wall {
         policy.read.extend(options.readable.iter().cloned());
         policy.read.extend(self.read.iter().cloned());
         policy.write.extend(self.write.iter().cloned());
-        keep_own_data(&mut policy, workspace);
         leave_out_own_data(&mut policy, workspace);
         policy.network = match (&self.network, self.level) {
             (Reachable::Nothing, _) => Network::None,
@@ -176,29 +175,23 @@ impl Wall {
     }
 }
 
-/// The directory of Toolcrib's own data that commands do not even see.
-const UNSEEN: &str = "secrets";
-
-/// Keeps a command from changing Toolcrib's own data, should that lie in the workspace, and from seeing its secrets.
-pub(crate) fn keep_own_data(policy: &mut Policy, workspace: &Workspace) {
-    if let Some(own) = workspace.own_data() {
-        // Made now: what covers an absent name would be in the way of the record of this very call. Should it fail, the
-        // name is covered all the same.
-        let _ = DurableDir::create(own.join(UNSEEN));
-        policy.hidden.push(own.join(UNSEEN));
-        policy.protected.push(own);
-    }
-}
-
-/// Leaves Toolcrib's own data out of what a command may read or write, should that lie elsewhere than in the workspace.
-fn leave_out_own_data(policy: &mut Policy, workspace: &Workspace) {
-    let Some(own) = workspace.home().filter(|_| workspace.own_data().is_none()) else {
+/// Leaves Toolcrib's own data out of what a command may read, write or see, wherever it lies.
+pub(crate) fn leave_out_own_data(policy: &mut Policy, workspace: &Workspace) {
+    let Some(own) = workspace.home() else {
         return;
     };
+    let is_in_workspace = workspace.own_data().is_some();
     let mut allowed = policy.read.iter().chain(&policy.write);
-    if allowed.any(|path| path.canonicalize().is_ok_and(|path| own.lies_in(&path))) {
-        // Something has to be there to be covered. Should it fail, the sandbox refuses.
+    if is_in_workspace
+        || allowed.any(|path| path.canonicalize().is_ok_and(|path| own.lies_in(&path)))
+    {
+        // Something has to be there to be covered: what covers an absent name would be in the way of the record of this very
+        // call. Should it fail, the sandbox refuses.
         let _ = DurableDir::create(own.path());
+    }
+    if is_in_workspace {
+        // Nor can what lies above it be moved away.
+        policy.protected.push(own.path().to_owned());
     }
     policy.excluded.push(own.path().to_owned());
 }
@@ -210,7 +203,7 @@ pub(crate) enum Access {
     Write,
 }
 
-/// Why a place beyond the workspace, given without links, cannot be a command's to read or write: what that has to do with Toolcrib's
+/// Why a place, given without links, cannot be a command's to read or write: what that has to do with Toolcrib's
 /// own data, in words that follow the place. Nothing that a tool runs reads or changes that. A place above it is none: it is left
 /// out of that.
 pub(crate) fn reaches_own_data(
@@ -220,10 +213,12 @@ pub(crate) fn reaches_own_data(
 ) -> Option<&'static str> {
     let own = workspace.home()?;
     let root = workspace.root();
-    if place.starts_with(root) {
-        None
-    } else if own.holds(place) {
+    // The workspace may itself lie in the home, and is the tools' all the same.
+    let is_elsewhere = !place.starts_with(root);
+    if (is_elsewhere || workspace.own_data().is_some()) && own.holds(place) {
         Some("is Toolcrib's own data, which nothing that a tool runs reads or changes")
+    } else if !is_elsewhere {
+        None
     } else if own.lies_elsewhere_in(place) {
         Some("holds Toolcrib's own data under another name, where it cannot be left out")
     } else if own.lies_in(place) && root.starts_with(own.path()) {

@@ -4,12 +4,15 @@
 //! damaged, or that others may read, is no secret until it is mended; all others stay what they are.
 
 use std::collections::VecDeque;
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -30,6 +33,8 @@ const MAX_LEARNED_BYTES: usize = 128 * 1024;
 
 /// How long ago a look at the files is a moment ago: less than another process takes to keep a secret and have it printed.
 const LATELY: Duration = Duration::from_micros(500);
+/// How much of the file besides is read, in bytes.
+const MAX_BESIDES: u64 = 4096;
 /// How long output goes on with what the files held.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -55,6 +60,8 @@ pub struct SecretStore(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     directory: PathBuf,
+    /// A file whose whole text is masked, too, though it is no secret that tools could be told.
+    also: Option<PathBuf>,
     state: Mutex<State>,
 }
 
@@ -65,6 +72,10 @@ struct State {
     looked: Option<Instant>,
     /// Values that are in no file: tokens that servers gave, and what files held before.
     learned: VecDeque<Secret>,
+    /// Values that are never forgotten.
+    pinned: Vec<Secret>,
+    /// What the file besides held when it had this stamp.
+    also: Option<(FileStamp, Option<Secret>)>,
     /// Made when it is first asked for: who lists secrets needs none.
     masker: Option<Masker>,
     /// How often something else was found in the files.
@@ -76,6 +87,18 @@ impl SecretStore {
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         SecretStore(Arc::new(Shared {
             directory: directory.into(),
+            also: None,
+            state: Mutex::default(),
+        }))
+    }
+
+    /// Masks what this file holds, too, from when it is made and whoever changes it: the operator's token. To be said before the store
+    /// is shared.
+    #[must_use]
+    pub(crate) fn masking_file(self, file: PathBuf) -> Self {
+        SecretStore(Arc::new(Shared {
+            directory: self.0.directory.clone(),
+            also: Some(file),
             state: Mutex::default(),
         }))
     }
@@ -241,6 +264,15 @@ impl SecretStore {
         state.masker = None;
     }
 
+    /// Masks this value for as long as this store is open: one that opens Toolcrib itself.
+    pub fn always_mask(&self, value: &Secret) {
+        let mut state = self.state();
+        if file::check_value(value).is_ok() && !state.pinned.contains(value) {
+            state.pinned.push(value.clone());
+            state.masker = None;
+        }
+    }
+
     /// What takes all secrets of this store out of a text, as of now; kept until a file changes.
     ///
     /// Where the files cannot be read, it takes out what was known last.
@@ -297,10 +329,30 @@ impl SecretStore {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Looks whether the file besides is another one than before. What it held is masked on, since it may still be printed.
+    fn look_besides(&self, state: &mut State) {
+        let Some(file) = &self.0.also else { return };
+        let stamp = FileStamp::of(file);
+        let before = match &state.also {
+            Some((known, _)) if *known == stamp => return,
+            None if stamp == FileStamp::default() => return,
+            _ => state.also.take().and_then(|(_, value)| value),
+        };
+        let value = text_of(file).map(Secret::new);
+        let value = value.filter(|value| file::check_value(value).is_ok());
+        if before != value {
+            state.learned.extend(before);
+            state.forget();
+            state.masker = None;
+        }
+        state.also = Some((stamp, value));
+    }
+
     /// What the files hold now.
     fn loaded(&self, state: &mut State) -> Result<Arc<Loaded>, SecretError> {
         // Before the look: what changes while it lasts is not seen by it.
         state.looked = Some(Instant::now());
+        self.look_besides(state);
         if let Some(loaded) = &state.loaded
             && loaded.is_current(&self.0.directory)
         {
@@ -331,9 +383,9 @@ impl State {
     fn masker(&mut self) -> Masker {
         let (loaded, learned) = (&self.loaded, &self.learned);
         let stored = loaded.iter().flat_map(|loaded| loaded.values());
-        let masker = self
-            .masker
-            .get_or_insert_with(|| Masker::of(stored.chain(learned)));
+        let besides = self.also.iter().filter_map(|(_, value)| value.as_ref());
+        let all = stored.chain(learned).chain(&self.pinned).chain(besides);
+        let masker = self.masker.get_or_insert_with(|| Masker::of(all));
         masker.clone()
     }
 
@@ -346,6 +398,40 @@ impl State {
             self.learned.pop_front();
         }
     }
+}
+
+/// What tells one state of a file from the next; all zero where there is none.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct FileStamp([i64; 6]);
+
+impl FileStamp {
+    fn of(path: &Path) -> Self {
+        std::fs::symlink_metadata(path).map_or_else(
+            |_| FileStamp::default(),
+            |file| {
+                FileStamp([
+                    file.ino().cast_signed(),
+                    file.size().cast_signed(),
+                    file.mtime(),
+                    file.mtime_nsec(),
+                    file.ctime(),
+                    file.ctime_nsec(),
+                ])
+            },
+        )
+    }
+}
+
+/// The text of a small regular file, without white space around it.
+fn text_of(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+    let mut text = String::new();
+    File::from(file)
+        .take(MAX_BESIDES)
+        .read_to_string(&mut text)
+        .ok()?;
+    Some(text.trim().to_owned())
 }
 
 fn fingerprint(value: &Secret) -> String {

@@ -50,7 +50,7 @@ pub(super) fn open(place: &Place, workspace: Option<&Workspace>) -> Opened {
         (Scope::Local, Some(workspace)) => {
             let opened = workspace
                 .path(&place.shown)
-                .and_then(|path| workspace.open_dir(&path));
+                .and_then(|path| workspace.open_project_dir(&path));
             match opened {
                 Ok(handle) => handle,
                 Err(error) if error.code() == ErrorCode::FileNotFound => return Opened::Missing,

@@ -131,7 +131,7 @@ impl Workspace {
         })
     }
 
-    /// Keeps tools from Toolcrib's own data: from changing it should it lie in the workspace, and from reaching it anywhere else.
+    /// Keeps tools from Toolcrib's own data, whether it lies in the workspace or elsewhere: they neither read nor change it.
     #[must_use]
     pub(crate) fn without(mut self, home: &Path) -> Self {
         let home = OwnData::of(home);
@@ -172,8 +172,25 @@ impl Workspace {
 
     /// Opens a regular file for reading. Never waits: a FIFO, a socket or a device is an error.
     pub fn open_file(&self, path: &WorkspacePath) -> Result<(File, Metadata), ToolError> {
+        self.open_file_for(path, Reader::Tool)
+    }
+
+    /// As [`open_file`](Self::open_file), for a file of the project that Toolcrib itself goes by: somebody's home may be the
+    /// very directory that projects keep such files in.
+    pub(crate) fn open_project_file(
+        &self,
+        path: &WorkspacePath,
+    ) -> Result<(File, Metadata), ToolError> {
+        self.open_file_for(path, Reader::Toolcrib)
+    }
+
+    fn open_file_for(
+        &self,
+        path: &WorkspacePath,
+        reader: Reader,
+    ) -> Result<(File, Metadata), ToolError> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let fd = self.open_beneath(path, flags)?;
+        let fd = self.open_beneath(path, flags, reader)?;
         let stat = fstat(&fd).map_err(|errno| path.fault("open", errno))?;
         let what = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => return Ok((File::from(fd), Metadata::of(&stat))),
@@ -188,7 +205,16 @@ impl Workspace {
 
     /// Opens a directory for listing.
     pub fn open_dir(&self, path: &WorkspacePath) -> Result<OwnedFd, ToolError> {
-        self.open_beneath(path, OPEN_DIR).map_err(|error| {
+        self.open_dir_for(path, Reader::Tool)
+    }
+
+    /// As [`open_dir`](Self::open_dir), for what of a project Toolcrib itself goes by.
+    pub(crate) fn open_project_dir(&self, path: &WorkspacePath) -> Result<OwnedFd, ToolError> {
+        self.open_dir_for(path, Reader::Toolcrib)
+    }
+
+    fn open_dir_for(&self, path: &WorkspacePath, reader: Reader) -> Result<OwnedFd, ToolError> {
+        self.open_beneath(path, OPEN_DIR, reader).map_err(|error| {
             // Only the words depend on this second look.
             match self.metadata(path).map(|metadata| metadata.kind) {
                 Ok(EntryKind::File) => wrong_kind(path, "it is a file; read it with read_file"),
@@ -236,21 +262,39 @@ impl Workspace {
 
     /// Looks at what the path leads to, links followed.
     pub fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, ToolError> {
-        let fd = self.open_beneath(path, OFlags::PATH | OFlags::CLOEXEC)?;
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let fd = self.open_beneath(path, flags, Reader::Tool)?;
         let stat = fstat(&fd).map_err(|errno| path.fault("look at", errno))?;
         Ok(Metadata::of(&stat))
     }
 
-    fn open_beneath(&self, path: &WorkspacePath, flags: OFlags) -> Result<OwnedFd, ToolError> {
-        self.resolver
+    fn open_beneath(
+        &self,
+        path: &WorkspacePath,
+        flags: OFlags,
+        reader: Reader,
+    ) -> Result<OwnedFd, ToolError> {
+        let fd = self
+            .resolver
             .open(
                 self.root.as_fd(),
                 path.as_str().as_bytes(),
                 flags,
                 Links::Follow,
             )
-            .map_err(|errno| path.fault("open", errno))
+            .map_err(|errno| path.fault("open", errno))?;
+        self.check_not_own_data(fd.as_fd(), path, reader)?;
+        Ok(fd)
     }
+}
+
+/// For whom something is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// A tool, which is not told what is in Toolcrib's own data.
+    Tool,
+    /// Toolcrib: a name that lies in its own data as it is written is meant.
+    Toolcrib,
 }
 
 const OPEN_DIR: OFlags = OFlags::RDONLY

@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fsync, mkdirat, openat, readl
 use rustix::io::Errno;
 
 use super::beneath::{Links, MAX_LINKS};
-use super::{OPEN_DIR, Workspace, WorkspacePath};
+use super::{OPEN_DIR, Reader, Workspace, WorkspacePath};
 use crate::model::error::{ErrorCode, ToolError};
 
 /// A name in an open directory of the workspace. There may be anything of that name, or nothing.
@@ -196,6 +196,33 @@ impl Workspace {
 
     fn real_root(&self) -> Result<PathBuf, ToolError> {
         real_path(self.root.as_fd())
+    }
+
+    /// Refuses something open that is, or lies in, Toolcrib's own data, whatever led there.
+    pub(super) fn check_not_own_data(
+        &self,
+        opened: BorrowedFd<'_>,
+        path: &WorkspacePath,
+        reader: Reader,
+    ) -> Result<(), ToolError> {
+        let Some(own) = &self.own else { return Ok(()) };
+        let is_meant = reader == Reader::Toolcrib && Path::new(path.as_str()).starts_with(own);
+        if is_meant || !self.place_of(opened, path)?.starts_with(own) {
+            return Ok(());
+        }
+        Err(ToolError::new(
+            ErrorCode::PermissionDenied,
+            format!(
+                "cannot open `{path}`: Toolcrib keeps its own data there, which is no tool's to read"
+            ),
+        ))
+    }
+
+    /// Which directory Toolcrib's own data is, if it lies in the workspace and is there: device and inode.
+    pub(crate) fn own_data_identity(&self) -> Option<(u64, u64)> {
+        let own = self.own.as_ref()?;
+        let stat = statat(&self.root, own, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some((stat.st_dev, stat.st_ino))
     }
 
     /// Refuses what would change a protected name.

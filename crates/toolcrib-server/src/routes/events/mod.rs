@@ -90,6 +90,7 @@ async fn events(api: Api, asked: Asked) -> Answer {
     let reader = api.0.hub.read(&asked.principal, after);
     let reading = Reading {
         api,
+        who: asked.principal,
         reader,
         greeted: false,
         is_over: false,
@@ -100,6 +101,7 @@ async fn events(api: Api, asked: Asked) -> Answer {
 
 struct Reading {
     api: Api,
+    who: Principal,
     reader: HubReader,
     greeted: bool,
     is_over: bool,
@@ -116,7 +118,12 @@ impl Reading {
             return None;
         }
         let stopping = self.api.stopping().clone();
-        match Next::of(self.reader.next(), Some(&stopping)).await {
+        let next = Next::of(self.reader.next(), Some(&stopping)).await;
+        if !self.api.tokens().stands(&self.who) {
+            // The token was taken back; what happens from then on is not told.
+            return None;
+        }
+        match next {
             Next::Event(frame) => Some((frame, self)),
             Next::Silence => Some((sse::heartbeat(), self)),
             Next::Stop => {

@@ -61,6 +61,8 @@ struct Walk<'a> {
     /// The listed directory; everything is opened from here, by relative path.
     top: BorrowedFd<'a>,
     reach: Reach,
+    /// The directory of Toolcrib's own data, which is left out: device and inode.
+    own_data: Option<(u64, u64)>,
     is_stopped: &'a dyn Fn() -> bool,
     /// What is to come, in the order of the result.
     queue: VecDeque<Step>,
@@ -109,6 +111,7 @@ impl<'a> Walk<'a> {
             workspace,
             top,
             reach,
+            own_data: workspace.own_data_identity(),
             is_stopped,
             queue: VecDeque::new(),
             queued: 0,
@@ -186,6 +189,7 @@ impl<'a> Walk<'a> {
         for (index, name) in names.iter().enumerate() {
             check_stop(index, self.is_stopped)?;
             let what = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if self.own_data == Some((stat.st_dev, stat.st_ino)) => continue,
                 Ok(stat) => What::Entry(Metadata::of(&stat)),
                 // Deleted since its name was read.
                 Err(Errno::NOENT) => continue,
