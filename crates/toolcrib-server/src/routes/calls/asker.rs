@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 use toolcrib::approval::queue::OnlyGiven;
 use toolcrib::approval::{AllowAll, ApprovalRequest, ApprovalResponse, Approver, NoAnswer};
 
@@ -16,6 +17,7 @@ pub(super) fn approver(api: &Api, wanted: Approvals, place: &Arc<Place>) -> Arc<
         Approvals::Wait => Arc::new(Lending {
             asked: Arc::clone(api.crib().registry().approver()),
             place: Arc::clone(place),
+            stopping: api.stopping().clone(),
         }),
         Approvals::Given => Arc::new(OnlyGiven::of(
             api.crib().approvals().clone(),
@@ -29,6 +31,7 @@ pub(super) fn approver(api: &Api, wanted: Approvals, place: &Arc<Place>) -> Arc<
 struct Lending {
     asked: Arc<dyn Approver>,
     place: Arc<Place>,
+    stopping: CancellationToken,
 }
 
 impl Approver for Lending {
@@ -41,7 +44,17 @@ impl Approver for Lending {
                 TooManyAsk::Own(pending) => NoAnswer::TooManyOfOne { pending },
                 TooManyAsk::All(pending) => NoAnswer::TooMany { pending },
             })?;
-            self.asked.decide(request).await
+            // Nobody answers in the little time that a server has to stop.
+            match self
+                .stopping
+                .run_until_cancelled(self.asked.decide(request))
+                .await
+            {
+                Some(answer) => answer,
+                None => Err(NoAnswer::Unavailable(
+                    "the server stops; call again when it is back".into(),
+                )),
+            }
         })
     }
 

@@ -35,11 +35,7 @@ pub struct Ticket {
 
 enum State {
     /// Somebody is asked.
-    Waits {
-        ends: Moment,
-        dir: DurableDir,
-        _waiting: Arc<Waiting>,
-    },
+    Waits { ends: Moment, waiting: Arc<Waiting> },
     /// Somebody has said no to the same call just now.
     Remembered(Box<ApprovalResponse>),
 }
@@ -125,11 +121,7 @@ impl ApprovalQueue {
             id,
             id_text: id.hyphenated().to_string(),
             is_own,
-            state: State::Waits {
-                ends,
-                dir,
-                _waiting: waiting,
-            },
+            state: State::Waits { ends, waiting },
         })
     }
 
@@ -159,8 +151,7 @@ impl ApprovalQueue {
             is_own: false,
             state: State::Waits {
                 ends: stored.ends,
-                dir,
-                _waiting: waiting,
+                waiting,
             },
         }))
     }
@@ -382,7 +373,7 @@ impl Ticket {
     pub fn look(&self) -> Result<Look, NoAnswer> {
         let (ends, dir) = match &self.state {
             State::Remembered(denial) => return Ok(Look::Answered(denial.clone())),
-            State::Waits { ends, dir, .. } => (ends, dir),
+            State::Waits { ends, waiting } => (ends, waiting.dir()),
         };
         if let Some(look) = self.read(dir)? {
             return Ok(look);
