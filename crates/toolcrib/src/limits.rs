@@ -1,33 +1,36 @@
 //! Admission: how many calls may run at once, and how many may start per minute.
 //!
-//! Waiting is bounded twice: by how many may wait, and by the call's own time. What cannot be
-//! admitted is told when to come back, so that a flood costs memory for nobody.
+//! Waiting is bounded twice: by how many of a caller may wait, and by the call's own time. What cannot be
+//! admitted is told when to come back, so that a flood costs memory for nobody. Callers take turns: whoever
+//! comes late waits for one place to become free, not for the flood of somebody else.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+mod fair;
+
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
+use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
+use fair::Fair;
 
 /// How many calls run at once over all tools, unless configured.
 pub const DEFAULT_MAX_CONCURRENT: usize = 256;
-/// How many calls of one tool may wait for a place.
-const MAX_WAITING: u32 = 1024;
+/// How many calls of one caller may wait for a place of a tool.
+const MAX_WAITING: usize = 1024;
 
 /// The gate in front of all tools of a registry.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    places: Arc<Semaphore>,
+    places: Fair,
 }
 
 /// The gate in front of one tool.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    places: Arc<Semaphore>,
-    waiting: AtomicU32,
+    places: Fair,
     rate: Option<Mutex<Bucket>>,
 }
 
@@ -41,19 +44,16 @@ pub(crate) struct Permit {
 impl Gate {
     pub(crate) fn new(places: usize) -> Self {
         Gate {
-            places: Arc::new(Semaphore::new(places.clamp(1, Semaphore::MAX_PERMITS))),
+            places: Fair::new(places),
         }
     }
 }
 
 impl Meter {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let places = usize::try_from(limits.max_concurrent)
-            .unwrap_or(usize::MAX)
-            .clamp(1, Semaphore::MAX_PERMITS);
+        let places = usize::try_from(limits.max_concurrent).unwrap_or(usize::MAX);
         Meter {
-            places: Arc::new(Semaphore::new(places)),
-            waiting: AtomicU32::new(0),
+            places: Fair::new(places),
             rate: limits
                 .max_calls_per_minute
                 .map(|per_minute| Mutex::new(Bucket::new(per_minute))),
@@ -66,6 +66,7 @@ impl Meter {
     pub(crate) async fn admit(
         &self,
         gate: Option<&Gate>,
+        caller: &Caller,
         patience: Duration,
     ) -> Result<Permit, ToolError> {
         if let Some(rate) = &self.rate {
@@ -74,57 +75,40 @@ impl Meter {
                 .take(Instant::now())
                 .map_err(|wait| rate_limited("this tool may not be called so often", wait))?;
         }
-        // The common case: there is room.
-        if let Ok(tool) = Arc::clone(&self.places).try_acquire_owned() {
-            match gate.map(|gate| Arc::clone(&gate.places).try_acquire_owned()) {
-                None => {
-                    return Ok(Permit {
-                        _tool: Some(tool),
-                        _all: None,
-                    });
-                }
-                Some(Ok(all)) => {
-                    return Ok(Permit {
-                        _tool: Some(tool),
-                        _all: Some(all),
-                    });
-                }
-                Some(Err(_)) => {}
-            }
-        }
         let Some(gate) = gate else {
             return Ok(Permit {
-                _tool: None,
+                _tool: self.places.take(),
                 _all: None,
             });
         };
-        let _waiting = Waiting::join(&self.waiting)?;
-        match tokio::time::timeout(patience, self.wait(gate)).await {
-            Ok(permit) => Ok(permit),
-            Err(_) => Err(ToolError::new(
-                ErrorCode::Timeout,
-                format!(
-                    "no place to run became free within {} ms",
-                    patience.as_millis()
-                ),
-            )),
+        // The common case: there is room.
+        if let Some(tool) = self.places.take()
+            && let Some(all) = gate.places.take()
+        {
+            return Ok(Permit {
+                _tool: Some(tool),
+                _all: Some(all),
+            });
         }
-    }
-
-    async fn wait(&self, gate: &Gate) -> Permit {
-        let closed = "semaphores are never closed";
-        let tool = Arc::clone(&self.places)
-            .acquire_owned()
+        let wait = async {
+            let tool = self.places.wait(caller).await?;
+            let all = gate.places.wait(caller).await?;
+            Ok(Permit {
+                _tool: Some(tool),
+                _all: Some(all),
+            })
+        };
+        tokio::time::timeout(patience, wait)
             .await
-            .expect(closed);
-        let all = Arc::clone(&gate.places)
-            .acquire_owned()
-            .await
-            .expect(closed);
-        Permit {
-            _tool: Some(tool),
-            _all: Some(all),
-        }
+            .unwrap_or_else(|_| {
+                Err(ToolError::new(
+                    ErrorCode::Timeout,
+                    format!(
+                        "no place to run became free within {} ms",
+                        patience.as_millis()
+                    ),
+                ))
+            })
     }
 }
 
@@ -135,28 +119,6 @@ fn rate_limited(why: &str, wait: Duration) -> ToolError {
         format!("{why}; try again in {millis} ms"),
     )
     .with_detail("retryAfterMs", millis)
-}
-
-/// One of those who wait; leaves when dropped, also when its call is cancelled.
-struct Waiting<'a>(&'a AtomicU32);
-
-impl<'a> Waiting<'a> {
-    fn join(count: &'a AtomicU32) -> Result<Self, ToolError> {
-        let waiting = Waiting(count);
-        if count.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
-            return Err(rate_limited(
-                "too many calls of this tool are waiting",
-                Duration::from_secs(1),
-            ));
-        }
-        Ok(waiting)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// A token bucket: `per_minute` calls may come at once, then one every 60/`per_minute` seconds.
@@ -220,44 +182,60 @@ mod tests {
         });
         let gate = Gate::new(8);
         let first = meter
-            .admit(Some(&gate), Duration::from_secs(1))
+            .admit(Some(&gate), &Caller::Cli, Duration::from_secs(1))
             .await
             .unwrap();
         let refused = meter
-            .admit(Some(&gate), Duration::from_secs(1))
+            .admit(Some(&gate), &Caller::Cli, Duration::from_secs(1))
             .await
             .unwrap_err();
         assert_eq!(refused.code(), ErrorCode::Timeout);
         drop(first);
         assert!(
             meter
-                .admit(Some(&gate), Duration::from_secs(1))
+                .admit(Some(&gate), &Caller::Cli, Duration::from_secs(1))
                 .await
                 .is_ok()
         );
-        assert_eq!(meter.waiting.load(Ordering::Relaxed), 0);
+        assert_eq!(meter.places.waiting(), 0);
     }
 
     #[tokio::test]
-    async fn too_many_waiting_are_told_to_come_back() {
-        let meter = Meter::new(&Limits::default());
+    async fn too_many_waiting_of_one_caller_are_told_to_come_back() {
+        let meter = Meter::new(&Limits {
+            max_concurrent: 1,
+            ..Limits::default()
+        });
         let gate = Gate::new(1);
-        let _held = meter.admit(Some(&gate), Duration::ZERO).await.unwrap();
-        meter.waiting.store(MAX_WAITING, Ordering::Relaxed);
-        let refused = meter
-            .admit(Some(&gate), Duration::from_secs(1))
+        let _held = meter
+            .admit(Some(&gate), &Caller::Cli, Duration::ZERO)
             .await
-            .unwrap_err();
+            .unwrap();
+        let wait = |caller| Box::pin(meter.admit(Some(&gate), caller, Duration::from_secs(60)));
+        let mut waiting: Vec<_> = (0..MAX_WAITING).map(|_| wait(&Caller::Cli)).collect();
+        for call in &mut waiting {
+            assert!(futures_util::poll!(call).is_pending());
+        }
+        let refused = wait(&Caller::Cli).await.unwrap_err();
         assert_eq!(refused.code(), ErrorCode::RateLimited);
         assert!(refused.details().unwrap()["retryAfterMs"].as_u64().unwrap() > 0);
-        assert_eq!(meter.waiting.load(Ordering::Relaxed), MAX_WAITING);
+        let mut other = wait(&Caller::Operator);
+        assert!(futures_util::poll!(&mut other).is_pending(), "not refused");
     }
 
     #[tokio::test]
     async fn nested_calls_need_no_place_at_the_gate() {
         let meter = Meter::new(&Limits::default());
         let gate = Gate::new(1);
-        let _parent = meter.admit(Some(&gate), Duration::ZERO).await.unwrap();
-        assert!(meter.admit(None, Duration::ZERO).await.is_ok());
+        let _parent = meter
+            .admit(Some(&gate), &Caller::Cli, Duration::ZERO)
+            .await
+            .unwrap();
+        assert!(
+            meter
+                .admit(None, &Caller::Tool, Duration::ZERO)
+                .await
+                .is_ok()
+        );
     }
 }

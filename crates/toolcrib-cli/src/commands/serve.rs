@@ -120,7 +120,17 @@ async fn run(
     };
     let asked = async {
         stops.next().await;
-        output.say(&output.dim("stopping; once more to stop at once"));
+        let running = crib.registry().running();
+        let running = running.iter().filter(|call| call.approval.is_none());
+        let waits_for = match running.count() {
+            0 => String::new(),
+            1 => format!(": one call has {} s to end", settings.shutdown.as_secs()),
+            many => format!(
+                ": {many} calls have {} s to end",
+                settings.shutdown.as_secs()
+            ),
+        };
+        output.say(&output.dim(&format!("stopping{waits_for}; once more to stop at once")));
         stopping.finish.cancel();
         stops.next().await;
         stopping.cancel.cancel();

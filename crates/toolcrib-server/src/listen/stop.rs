@@ -1,5 +1,6 @@
 //! Ending well: answers that are on their way are finished, streams say that they end, calls get their time and are cancelled
-//! after it, every record is written.
+//! after it, every record and every outcome that is kept is written. Calls that wait for a person are refused at once, by whoever
+//! asks for them: nobody answers in so little time.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long cancelled calls get to end: their programs are killed, and what they wrote is recorded.
 const LAST_CALLS: Duration = Duration::from_secs(5);
 
-/// How long logs and traces get to be written.
+/// How long records, and then logs and traces, get to be written.
 const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// When and how to stop.
@@ -35,36 +36,26 @@ pub(super) async fn stop(api: &Api, connections: &Connections, stopping: &Stoppi
     // Streams see it and end.
     api.stopping().cancel();
     connections.finish();
+    let registry = api.crib().registry();
     let ended = async {
         connections.closed().await;
-        calls_ended(api).await;
+        registry.idle().await;
     };
     tokio::select! {
         () = ended => {}
         () = tokio::time::sleep(stopping.grace) => {}
         () = stopping.cancel.cancelled() => {}
     }
-    cancel_calls(api);
-    let _ = tokio::time::timeout(LAST_CALLS, calls_ended(api)).await;
-    // They know of the end of their calls now.
-    let _ = tokio::time::timeout(LAST_WORDS, connections.closed()).await;
+    // Also those that nobody can find yet, or that wait for another with their id.
+    if registry.cancel_all() > 0 {
+        // Until what they leave is kept, not only until they have ended.
+        let _ = tokio::time::timeout(LAST_CALLS, registry.idle()).await;
+        // Clients are told of the end of their calls now.
+        let _ = tokio::time::timeout(LAST_WORDS, connections.closed()).await;
+    }
     connections.close();
-    api.crib().registry().recorded().await;
+    // A disk that takes nothing any more does not keep the server from ending.
+    let _ = tokio::time::timeout(LAST_LINES, registry.recorded()).await;
     let observer = api.0.observer.clone();
     let _ = tokio::task::spawn_blocking(move || observer.flush(LAST_LINES)).await;
-}
-
-fn cancel_calls(api: &Api) {
-    let registry = api.crib().registry();
-    for call in registry.running() {
-        registry.cancel(&call.call_id);
-    }
-}
-
-/// Waits until no call runs.
-async fn calls_ended(api: &Api) {
-    // Nobody is told of the end of a call that nobody follows; it is no hurry.
-    while !api.crib().registry().running().is_empty() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }

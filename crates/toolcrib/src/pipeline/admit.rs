@@ -65,9 +65,11 @@ pub(super) enum Admission {
 pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Admission, ToolError> {
     let (entry, args, limits, basis, pass) = cleared.into_parts();
     let gate = (call.depth == 0).then_some(&call.inner.policy.gate);
+    // A person may have thought for minutes; the call's time starts now, and waiting for a place is part of it.
+    let now = Instant::now();
     let permit = match call
         .cancel
-        .run_until_cancelled(entry.meter().admit(gate, limits.timeout))
+        .run_until_cancelled(entry.meter().admit(gate, &call.caller, limits.timeout))
         .await
     {
         Some(Ok(permit)) => permit,
@@ -79,8 +81,6 @@ pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Admission
     if let Some(again) = use_up(pass, &entry, call).await? {
         return Ok(Admission::TooLate(again));
     }
-    // A person may have thought for minutes; the tool's time starts now.
-    let now = Instant::now();
     let deadline = now
         .checked_add(limits.timeout)
         .unwrap_or_else(|| now + std::time::Duration::from_secs(1 << 32));

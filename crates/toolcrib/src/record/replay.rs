@@ -7,7 +7,7 @@
 
 mod disk;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,8 +37,9 @@ pub struct Replay {
 #[derive(Default)]
 struct Calls {
     by_id: HashMap<CallId, Slot>,
-    /// Oldest first, for forgetting.
-    ages: VecDeque<(CallId, Instant)>,
+    /// Oldest first, for forgetting, by the number of their slot.
+    ages: BTreeMap<u64, (CallId, Instant)>,
+    next: u64,
     bytes: usize,
 }
 
@@ -46,6 +47,7 @@ struct Slot {
     claimant: Claimant,
     state: watch::Receiver<State>,
     bytes: usize,
+    number: u64,
 }
 
 #[derive(Clone)]
@@ -188,15 +190,18 @@ impl Replay {
             return Ok(Err(slot.state.clone()));
         }
         let (state, receiver) = watch::channel(State::Running);
+        let number = calls.next;
+        calls.next += 1;
         calls.by_id.insert(
             id.clone(),
             Slot {
                 claimant: claimant.clone(),
                 state: receiver,
                 bytes: 0,
+                number,
             },
         );
-        calls.ages.push_back((id.clone(), Instant::now()));
+        calls.ages.insert(number, (id.clone(), Instant::now()));
         Ok(Ok(Claimed {
             id: id.clone(),
             calls: Arc::clone(&self.calls),
@@ -323,25 +328,22 @@ impl Calls {
     fn remove(&mut self, id: &CallId) {
         if let Some(slot) = self.by_id.remove(id) {
             self.bytes -= slot.bytes;
-        }
-        if let Some(at) = self.ages.iter().position(|(known, _)| known == id) {
-            self.ages.remove(at);
+            self.ages.remove(&slot.number);
         }
     }
 
     /// Forgets what is old, or the oldest when there is too much; what runs is kept.
     fn forget(&mut self, keep: Duration) {
-        let mut looked_at = 0;
-        while let Some((id, since)) = self.ages.front().cloned() {
+        let mut from = 0;
+        while let Some((number, (id, since))) = self.ages.range(from..).next() {
             let fits = self.ages.len() < MAX_IN_MEMORY && self.bytes <= MAX_BYTES_IN_MEMORY;
-            if (fits && since.elapsed() <= keep) || looked_at == self.ages.len() {
+            if fits && since.elapsed() <= keep {
                 return;
             }
+            from = number + 1;
             let runs = |slot: &Slot| matches!(*slot.state.borrow(), State::Running);
-            if self.by_id.get(&id).is_some_and(runs) {
-                self.ages.rotate_left(1);
-                looked_at += 1;
-            } else {
+            if !self.by_id.get(id).is_some_and(runs) {
+                let id = id.clone();
                 self.remove(&id);
             }
         }

@@ -91,6 +91,11 @@ impl DurableDir {
             .ok_or_else(|| StorageError::io("create", &last_component(path), Errno::NOENT))
     }
 
+    /// Whether both are the same directory, and not one that took the place of the other.
+    pub(crate) fn is_same(&self, other: &DurableDir) -> bool {
+        self.handle.id() == other.handle.id()
+    }
+
     /// Opens a directory if there is one. Creates nothing. A link that leads nowhere is something, and an error.
     pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>, StorageError> {
         let path = path.as_ref();

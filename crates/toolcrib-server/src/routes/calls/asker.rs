@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 use toolcrib::approval::queue::OnlyGiven;
 use toolcrib::approval::{AllowAll, ApprovalRequest, ApprovalResponse, Approver, NoAnswer};
 
 use super::body::Approvals;
-use super::gate::Place;
+use super::gate::{Place, TooManyAsk};
 use crate::api::Api;
 
 /// Who is asked about a call that has this place.
@@ -16,6 +17,7 @@ pub(super) fn approver(api: &Api, wanted: Approvals, place: &Arc<Place>) -> Arc<
         Approvals::Wait => Arc::new(Lending {
             asked: Arc::clone(api.crib().registry().approver()),
             place: Arc::clone(place),
+            stopping: api.stopping().clone(),
         }),
         Approvals::Given => Arc::new(OnlyGiven::of(
             api.crib().approvals().clone(),
@@ -29,6 +31,7 @@ pub(super) fn approver(api: &Api, wanted: Approvals, place: &Arc<Place>) -> Arc<
 struct Lending {
     asked: Arc<dyn Approver>,
     place: Arc<Place>,
+    stopping: CancellationToken,
 }
 
 impl Approver for Lending {
@@ -37,8 +40,21 @@ impl Approver for Lending {
         request: ApprovalRequest,
     ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
         Box::pin(async move {
-            let _lent = self.place.lend();
-            self.asked.decide(request).await
+            let _lent = self.place.lend().map_err(|too_many| match too_many {
+                TooManyAsk::Own(pending) => NoAnswer::TooManyOfOne { pending },
+                TooManyAsk::All(pending) => NoAnswer::TooMany { pending },
+            })?;
+            // Nobody answers in the little time that a server has to stop.
+            match self
+                .stopping
+                .run_until_cancelled(self.asked.decide(request))
+                .await
+            {
+                Some(answer) => answer,
+                None => Err(NoAnswer::Unavailable(
+                    "the server stops; call again when it is back".into(),
+                )),
+            }
         })
     }
 

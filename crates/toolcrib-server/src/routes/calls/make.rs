@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -106,8 +106,8 @@ pub(crate) async fn make(api: Api, asked: Asked, tool: Option<String>) -> Answer
     }
 }
 
-/// Waits for a place, for a while.
-async fn enter(api: &Api, who: &Principal, wanted: &Wanted) -> Result<Arc<Place>, Refusal> {
+/// Waits for a place, for a while; what it takes of the call's own time is gone.
+async fn enter(api: &Api, who: &Principal, wanted: &mut Wanted) -> Result<Arc<Place>, Refusal> {
     let gate = &api.0.gate;
     let stopping = || Refusal::new(ErrorCode::Unavailable, "the server stops; call again later");
     if api.stopping().is_cancelled() {
@@ -115,6 +115,7 @@ async fn enter(api: &Api, who: &Principal, wanted: &Wanted) -> Result<Arc<Place>
     }
     let patience = wanted.request.limits.timeout_ms;
     let patience = patience.map_or(PATIENCE, |own| Duration::from_millis(own).min(PATIENCE));
+    let since = Instant::now();
     let entered = tokio::select! {
         biased;
         entered = gate.enter(who) => entered,
@@ -125,7 +126,13 @@ async fn enter(api: &Api, who: &Principal, wanted: &Wanted) -> Result<Arc<Place>
         () = api.stopping().cancelled() => return Err(stopping()),
     };
     match entered {
-        Ok(place) => Ok(Arc::new(place)),
+        Ok(place) => {
+            if let Some(left) = &mut wanted.request.limits.timeout_ms {
+                let waited = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+                *left = left.saturating_sub(waited).max(1);
+            }
+            Ok(Arc::new(place))
+        }
         Err(full) => Err(too_many(&format!(
             "{} of your calls wait for a place already; wait for some of them",
             full.waiting
@@ -139,8 +146,8 @@ pub(crate) fn too_many(message: &str) -> Refusal {
     Refusal::from(error).with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
-async fn whole(api: &Api, who: &Principal, wanted: Wanted, shape: ResultShape) -> Answer {
-    let place = enter(api, who, &wanted).await?;
+async fn whole(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultShape) -> Answer {
+    let place = enter(api, who, &mut wanted).await?;
     let approver = approver(api, wanted.approvals, &place);
     let registry = api.crib().registry().clone();
     let mut request = wanted.request;
@@ -250,8 +257,13 @@ struct Spawned {
     outcome: JoinHandle<Outcome>,
 }
 
-async fn in_background(api: &Api, who: &Principal, wanted: Wanted, shape: ResultShape) -> Answer {
-    let place = enter(api, who, &wanted).await?;
+async fn in_background(
+    api: &Api,
+    who: &Principal,
+    mut wanted: Wanted,
+    shape: ResultShape,
+) -> Answer {
+    let place = enter(api, who, &mut wanted).await?;
     let wanted = Wanted {
         request: wanted.request.keep_outcome(),
         ..wanted
@@ -288,11 +300,10 @@ async fn in_background(api: &Api, who: &Principal, wanted: Wanted, shape: Result
     Ok(answer)
 }
 
-async fn streamed(api: &Api, who: &Principal, wanted: Wanted, shape: ResultShape) -> Answer {
+async fn streamed(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultShape) -> Answer {
     let stream_place = super::super::events::enter(api, who).await?;
-    let place = enter(api, who, &wanted).await?;
+    let place = enter(api, who, &mut wanted).await?;
     let cancel = wanted.cancel_on_disconnect.then(CancellationToken::new);
-    let mut wanted = wanted;
     wanted.request.cancel.clone_from(&cancel);
     let caller = wanted.request.caller.clone();
     let Spawned {

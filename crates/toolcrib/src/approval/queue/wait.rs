@@ -17,7 +17,14 @@ use crate::storage::{DirLock, DurableDir, StorageError};
 
 /// The questions this process waits for.
 #[derive(Debug, Default)]
-pub(super) struct Waits(Mutex<HashMap<Uuid, Weak<Waiting>>>);
+pub(super) struct Waits(Mutex<Waited>);
+
+#[derive(Debug, Default)]
+struct Waited {
+    by_id: HashMap<Uuid, Weak<Waiting>>,
+    /// The directory, open once for all who wait: what waits for minutes should not hold more files than it must.
+    dir: Option<DurableDir>,
+}
 
 /// That this process waits for a question. When the last one who waits here goes, the question is withdrawn, unless it was
 /// answered or somebody waits elsewhere.
@@ -44,7 +51,7 @@ impl Waits {
         ends: &Moment,
     ) -> Result<(Arc<Waiting>, bool), StorageError> {
         let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(waiting) = waits.get(&id).and_then(Weak::upgrade) {
+        if let Some(waiting) = waits.by_id.get(&id).and_then(Weak::upgrade) {
             return Ok((waiting, false));
         }
         let name = wait_name(id);
@@ -55,17 +62,30 @@ impl Waits {
         // Whoever looks at it just now lets go at once.
         file.lock()
             .map_err(|error| StorageError::io("lock", &name, error))?;
+        // Another one may have come in its place meanwhile.
+        let shared = waits.dir.take().filter(|open| open.is_same(dir));
+        let shared = waits
+            .dir
+            .insert(shared.unwrap_or_else(|| dir.clone()))
+            .clone();
         let waiting = Arc::new(Waiting {
             id,
             queue: Arc::clone(queue),
-            dir: dir.clone(),
+            dir: shared,
             name,
             file,
             ends: ends.clone(),
         });
-        waits.retain(|_, waiting| waiting.strong_count() > 0);
-        waits.insert(id, Arc::downgrade(&waiting));
+        waits.by_id.retain(|_, waiting| waiting.strong_count() > 0);
+        waits.by_id.insert(id, Arc::downgrade(&waiting));
         Ok((waiting, true))
+    }
+}
+
+impl Waiting {
+    /// The directory of the question.
+    pub(super) fn dir(&self) -> &DurableDir {
+        &self.dir
     }
 }
 

@@ -9,8 +9,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
-use std::time::{Duration, SystemTime};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
@@ -25,13 +25,16 @@ use crate::storage::{DirLock, DurableDir};
 
 /// The largest stored outcome that is read back.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// How often claims that are too old are looked for, at most: a server lives for weeks.
+const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 /// The longest claim: an id, a digest, a caller and what JSON puts around them.
 const MAX_HEADER: u64 = 4096;
 
 pub(super) struct DiskReplay {
     path: PathBuf,
     keep: Duration,
-    swept: Once,
+    /// When this process last removed what is too old.
+    swept: Mutex<Option<Instant>>,
 }
 
 /// A claim held by this process, locked.
@@ -71,7 +74,7 @@ impl DiskReplay {
         DiskReplay {
             path,
             keep,
-            swept: Once::new(),
+            swept: Mutex::default(),
         }
     }
 
@@ -79,7 +82,7 @@ impl DiskReplay {
         // The lock is held while a claim is made or looked at, never while a call runs.
         let dir = DurableDir::create(&self.path)?;
         let lock = dir.lock()?;
-        self.swept.call_once(|| self.sweep());
+        self.sweep_now_and_then();
         let name = file_name(id);
         let path = self.path.join(&name);
         let unreadable = |error: io::Error| unusable(id, error);
@@ -148,6 +151,15 @@ impl DiskReplay {
         let age = age.and_then(|age| SystemTime::now().duration_since(age).ok());
         age.is_some_and(|age| age > self.keep)
             && open(path).is_ok_and(|file| file.try_lock().is_ok())
+    }
+
+    /// Sweeps at the first claim of the process, and then from time to time. Under the lock.
+    fn sweep_now_and_then(&self) {
+        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        if swept.is_none_or(|at| at.elapsed() >= SWEEP_EVERY.min(self.keep)) {
+            self.sweep();
+            *swept = Some(Instant::now());
+        }
     }
 
     /// Removes claims that are too old, under the lock.

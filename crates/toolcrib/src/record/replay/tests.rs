@@ -267,3 +267,41 @@ async fn what_is_on_disk_is_not_kept_in_memory() {
     assert!(one.calls.lock().unwrap().by_id.is_empty());
     assert_eq!(stored(&one, "a", "d").await.value().unwrap(), "x");
 }
+
+#[tokio::test]
+async fn a_process_that_lives_long_removes_old_claims_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let keep = Duration::from_millis(20);
+    let replay = Replay::in_directory(dir.path().to_owned(), keep);
+    let claims = || {
+        let files = std::fs::read_dir(dir.path()).unwrap().flatten();
+        files
+            .filter(|file| file.path().extension().is_some_and(|end| end == "json"))
+            .count()
+    };
+    for id in ["a", "b", "c"] {
+        fresh(&replay, id, "d")
+            .await
+            .finish(&outcome(id, "x"))
+            .await;
+    }
+    let mut number = 0;
+    let begin = Instant::now();
+    // A claim now and then: the old ones are gone some time.
+    loop {
+        let id = format!("later-{number}");
+        number += 1;
+        fresh(&replay, &id, "d")
+            .await
+            .finish(&outcome(&id, "x"))
+            .await;
+        if claims() < number {
+            return;
+        }
+        assert!(
+            begin.elapsed() < Duration::from_secs(10),
+            "nothing is removed"
+        );
+        tokio::time::sleep(keep).await;
+    }
+}
