@@ -225,8 +225,9 @@ impl Clients {
     /// Whose token has this digest. A file that cannot be read knows nobody; why goes to the log, once for each state of the file.
     pub(super) fn name_of(&self, digest: &TokenDigest) -> Option<String> {
         let names = {
-            let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+            // A slow disk holds up this request, and not those that wait for the lock.
             let stamp = self.stamp();
+            let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
             match &*known {
                 Some(now) if now.stamp == stamp && stamp.is_none_or(is_settled) => {
                     Arc::clone(&now.names)
