@@ -118,7 +118,7 @@ async fn what_was_made_is_where_the_answer_says() {
         made(Method::PUT, &tool, crate::tools::weather()).await,
         tool
     );
-    let grant = json!({"tool": "delete_file", "shape": {"path": {"path": "x"}}, "scope": "user"});
+    let grant = json!({"tool": "write_file", "shape": {"path": {"path": "x"}, "content": "any"}, "scope": "user"});
     let grant = made(Method::POST, "/api/grants", grant).await;
     for path in [bundle, &tool, &grant] {
         assert_eq!(operator.get(path).await.0, 200, "{path}");
