@@ -160,12 +160,17 @@ pub(super) fn print_list(requests: &[Queued], pending: bool, output: &Output) {
 
 /// Where a request stands, in a word or two.
 fn standing(queued: &Queued) -> String {
-    match (queued.status, queued.waiting) {
-        (Status::Pending | Status::Approved, false) => {
-            format!("{}, caller gone", queued.status.as_str())
-        }
-        (status, _) => status.as_str().to_owned(),
-    }
+    let answer = queued.answer.as_ref();
+    // What is told about the call beside it is what was asked, not what runs.
+    let edited = match answer.is_some_and(|answer| answer.modified_args.is_some()) {
+        true => ", edited",
+        false => "",
+    };
+    let gone = match (queued.status, queued.waiting) {
+        (Status::Pending | Status::Approved, false) => ", caller gone",
+        _ => "",
+    };
+    format!("{}{edited}{gone}", queued.status.as_str())
 }
 
 fn ago(then: Timestamp) -> String {

@@ -98,14 +98,14 @@ impl Api {
             Who::Anybody => Principal::Nobody,
             Who::Caller | Who::Operator => self.0.tokens.principal(&headers)?,
         };
+        if !matches!(found, Ok(Found::Route(..))) {
+            watch.by(&principal);
+        }
         let (route, path) = match found? {
             Found::Route(position, path) => (self.0.routes.at(position), path),
             Found::OtherMethods(methods) => return other_method(&parts.method, methods),
             Found::Nothing => {
-                return Err(Refusal::new(
-                    ErrorCode::NotFound,
-                    "there is nothing at this address; `/api/openapi.json` lists every route",
-                ));
+                return Err(self.nothing_at(&parts.method, parts.uri.path()));
             }
         };
         watch.routed(route.doc.id, &principal);
@@ -127,6 +127,24 @@ impl Api {
             note: watch.note(),
         };
         (route.handler)(self.clone(), asked).await
+    }
+
+    /// The refusal of a path that leads nowhere; one that would without the slash at its end is told so.
+    fn nothing_at(&self, method: &Method, path: &str) -> Refusal {
+        let shorter = path.strip_suffix('/').filter(|path| !path.is_empty());
+        let is_there = |path: &&str| {
+            let found = self.0.routes.find(method, path);
+            matches!(found, Ok(Found::Route(..) | Found::OtherMethods(_)))
+        };
+        Refusal::new(
+            ErrorCode::NotFound,
+            match shorter.filter(is_there) {
+                Some(_) => {
+                    "there is nothing at this address; there is without the slash at its end"
+                }
+                None => "there is nothing at this address; `/api/openapi.json` lists every route",
+            },
+        )
     }
 }
 

@@ -24,7 +24,7 @@ pub use json::{StrictJsonError, read_strict};
 pub(crate) use page::Paging;
 pub(crate) use path::{Found, PathTree, value_name};
 pub use refusal::Refusal;
-pub(crate) use refusal::{json_response, list_response, no_content, redirect};
+pub(crate) use refusal::{json_response, list_response, located, no_content, redirect};
 pub use route::{
     Answer, AnswerDoc, BodyDoc, Doc, Handler, ParamDoc, Payload, Place, Route, SchemaFn, Who,
 };

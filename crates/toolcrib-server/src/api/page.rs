@@ -53,6 +53,8 @@ pub(crate) fn page_position<T: DeserializeOwned>(of: &str, token: &str) -> Resul
 pub(crate) struct Paging {
     /// How many items at most.
     pub(crate) size: usize,
+    /// The same, if the request says so: tokens of the library remember it.
+    said: Option<usize>,
     /// The token, unread.
     pub(crate) token: Option<String>,
 }
@@ -69,10 +71,21 @@ impl Paging {
             }
             (size, other) => size.or(other),
         };
+        let said = size.map(|size| size as usize);
         Ok(Paging {
-            size: size.map_or(DEFAULT_SIZE, |size| size as usize),
-            token: query.text("pageToken").map(str::to_owned),
+            size: said.unwrap_or(DEFAULT_SIZE),
+            said,
+            // Loops begin with an empty one.
+            token: query
+                .text("pageToken")
+                .filter(|token| !token.is_empty())
+                .map(str::to_owned),
         })
+    }
+
+    /// How many items at most, as the library's lists take it: 0 where the request does not say.
+    pub(crate) fn limit(&self) -> usize {
+        self.said.unwrap_or(0)
     }
 
     /// The position behind which the page begins; none for the first one.
@@ -150,19 +163,17 @@ mod tests {
     fn tokens_that_this_list_did_not_give_are_refused() {
         let other = page_token("others", &"a".to_owned());
         let number = page_token("items", &7);
-        for bad in [
-            "",
-            "x",
-            "====",
-            "bnVsbA",
-            &other,
-            &number,
-            &"A".repeat(5000),
-        ] {
+        for bad in ["x", "====", "bnVsbA", &other, &number, &"A".repeat(5000)] {
             let paging = Paging::of(&query(&[("pageToken", bad)])).unwrap();
             let cut = paging.cut("items", ["a"], |item| (*item).to_owned());
             assert_eq!(cut.unwrap_err().status(), 400, "{bad}");
         }
+    }
+
+    #[test]
+    fn an_empty_token_is_none() {
+        let empty = Paging::of(&query(&[("pageToken", "")])).unwrap();
+        assert_eq!(empty, Paging::of(&query(&[])).unwrap());
     }
 
     #[test]

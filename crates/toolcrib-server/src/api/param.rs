@@ -73,27 +73,24 @@ pub fn header(name: &'static str, about: &'static str) -> ParamDoc {
     }
 }
 
-/// `pageSize`.
-pub fn page_size() -> ParamDoc {
-    query(
-        "pageSize",
-        "How many items a page has at most.",
-        page_size_schema,
-    )
-}
-
-/// S4's `recommendedPageSize`.
-pub fn recommended_page_size() -> ParamDoc {
-    let about = "How many items a page has at most.";
-    query("recommendedPageSize", about, page_size_schema)
-}
-
-/// `pageToken`.
-pub fn page_token() -> ParamDoc {
-    query_text(
-        "pageToken",
-        "The `nextPageToken` of the page before; without it, the first page.",
-    )
+/// What every list takes: `pageSize`, or S4's `recommendedPageSize`, and `pageToken`.
+pub fn pages() -> [ParamDoc; 3] {
+    [
+        query(
+            "pageSize",
+            "How many items a page has at most.",
+            page_size_schema,
+        ),
+        query(
+            "recommendedPageSize",
+            "The same as `pageSize`; one of the two is given.",
+            page_size_schema,
+        ),
+        query_text(
+            "pageToken",
+            "The `nextPageToken` of the page before; without it, or when it is empty, the first page.",
+        ),
+    ]
 }
 
 /// `includeDisabled`.

@@ -74,6 +74,14 @@ impl Refusal {
     }
 }
 
+/// The same answer, saying where what was made can be found.
+pub(crate) fn located(mut response: Response<Body>, path: &str) -> Response<Body> {
+    if let Ok(path) = HeaderValue::from_str(path) {
+        response.headers_mut().insert(header::LOCATION, path);
+    }
+    response
+}
+
 /// An answer without a body: 204.
 pub(crate) fn no_content() -> Response<Body> {
     let mut response = Response::new(Body::empty());

@@ -107,6 +107,13 @@ impl Route {
         self
     }
 
+    /// Has parameters.
+    #[must_use]
+    pub fn params(mut self, params: impl IntoIterator<Item = ParamDoc>) -> Self {
+        self.doc.params.extend(params);
+        self
+    }
+
     /// Takes JSON.
     #[must_use]
     pub fn takes<T: JsonSchema>(

@@ -1,19 +1,20 @@
 //! `host` and `host:port` as they stand in headers, settings and request targets: [`Authority`].
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A name or an address, and a port if one is said.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Authority<'a> {
     pub(super) host: Host<'a>,
     pub(super) port: Option<u16>,
 }
 
 /// A name or an address.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Host<'a> {
     /// In any case, without the dot at its end.
-    Name(&'a str),
+    Name(Cow<'a, str>),
     /// In its shortest form: an IPv4 address within IPv6 is the IPv4 address.
     Address(IpAddr),
 }
@@ -72,6 +73,18 @@ impl<'a> Authority<'a> {
         };
         Ok(Authority { host, port })
     }
+
+    /// The same, to be kept.
+    pub(super) fn into_owned(self) -> Authority<'static> {
+        let host = match self.host {
+            Host::Name(name) => Host::Name(Cow::Owned(name.into_owned())),
+            Host::Address(address) => Host::Address(address),
+        };
+        Authority {
+            host,
+            port: self.port,
+        }
+    }
 }
 
 fn host(name: &str) -> Result<Host<'_>, &'static str> {
@@ -86,7 +99,7 @@ fn host(name: &str) -> Result<Host<'_>, &'static str> {
                 .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
     };
     match name.len() <= 253 && name.split('.').all(is_label) {
-        true => Ok(Host::Name(name)),
+        true => Ok(Host::Name(Cow::Borrowed(name))),
         false => Err("is not the name of a host"),
     }
 }

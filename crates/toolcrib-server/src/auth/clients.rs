@@ -315,8 +315,9 @@ impl Clients {
     }
 
     fn callers(&self) -> Arc<HashMap<TokenDigest, String>> {
-        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // A slow disk holds up this request, and not those that wait for the lock.
         let stamp = self.stamp();
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
             Some(now) if now.stamp == stamp && stamp.is_none_or(is_settled) => {
                 Arc::clone(&now.callers)

@@ -20,8 +20,8 @@ const ALLOW_PRIVATE_NETWORK: HeaderName =
 /// The names this server answers to.
 #[derive(Debug, Clone, Default)]
 pub struct Hosts {
-    hosts: Vec<String>,
-    origins: Vec<String>,
+    hosts: Vec<Authority<'static>>,
+    origins: Vec<Origin<'static>>,
     listening: Option<SocketAddr>,
 }
 
@@ -47,18 +47,17 @@ impl Hosts {
             entry: toolcrib::model::text::shorten(entry, 100),
             problem,
         };
-        let hosts: Vec<String> = hosts.into_iter().collect();
-        for entry in &hosts {
-            Authority::parse(entry).map_err(|problem| wrong("server.hosts", entry, problem))?;
-        }
-        let origins: Vec<String> = origins.into_iter().collect();
-        for entry in &origins {
-            let origin = Origin::parse(entry);
-            origin.map_err(|problem| wrong("server.origins", entry, problem))?;
-        }
+        let host = |entry: String| match Authority::parse(&entry) {
+            Ok(host) => Ok(host.into_owned()),
+            Err(problem) => Err(wrong("server.hosts", &entry, problem)),
+        };
+        let origin = |entry: String| match Origin::parse(&entry) {
+            Ok(origin) => Ok(origin.into_owned()),
+            Err(problem) => Err(wrong("server.origins", &entry, problem)),
+        };
         Ok(Hosts {
-            hosts,
-            origins,
+            hosts: hosts.into_iter().map(host).collect::<Result<_, _>>()?,
+            origins: origins.into_iter().map(origin).collect::<Result<_, _>>()?,
             listening,
         })
     }
@@ -110,13 +109,8 @@ impl Hosts {
         {
             return Ok(Welcome::default());
         }
-        let is_listed = origin.is_some_and(|origin| {
-            let listed = self
-                .origins
-                .iter()
-                .filter_map(|entry| Origin::parse(entry).ok());
-            listed.into_iter().any(|entry| entry.is(&origin))
-        });
+        let is_listed =
+            origin.is_some_and(|origin| self.origins.iter().any(|entry| entry.is(&origin)));
         match HeaderValue::from_str(value) {
             Ok(value) if is_listed => Ok(Welcome {
                 origin: Some(value),
@@ -151,12 +145,12 @@ impl Hosts {
             || self
                 .hosts
                 .iter()
-                .filter_map(|entry| Authority::parse(entry).ok())
                 .any(|entry| entry.host.is(&authority.host) && entry.port.is_none_or(is_port))
     }
 }
 
 /// `http://host:port`, as browsers send it.
+#[derive(Debug, Clone)]
 struct Origin<'a> {
     is_https: bool,
     authority: Authority<'a>,
@@ -173,6 +167,13 @@ impl<'a> Origin<'a> {
             is_https,
             authority: Authority::parse(authority)?,
         })
+    }
+
+    fn into_owned(self) -> Origin<'static> {
+        Origin {
+            is_https: self.is_https,
+            authority: self.authority.into_owned(),
+        }
     }
 
     fn default_port(&self) -> u16 {

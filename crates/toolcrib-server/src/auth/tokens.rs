@@ -100,7 +100,11 @@ impl Tokens {
     /// Whose token a request carries.
     pub fn principal(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
         let Some(token) = bearer(headers) else {
-            return Err(unauthenticated("the request has no token"));
+            let has_one = headers.contains_key(header::AUTHORIZATION);
+            return Err(unauthenticated(match has_one {
+                true => "the token is not one of this server",
+                false => "the request has no token",
+            }));
         };
         let digest = TokenDigest::of(token);
         if digest.is(&self.operator) {

@@ -114,6 +114,13 @@ impl Watch {
         }
     }
 
+    /// The request comes from this principal, and is for no route.
+    pub fn by(&mut self, principal: &Principal) {
+        if let Some(watching) = &mut self.0 {
+            watching.principal = principal.clone();
+        }
+    }
+
     /// Where the handler may note a call.
     pub fn note(&self) -> CallNote {
         let watching = self.0.as_ref();

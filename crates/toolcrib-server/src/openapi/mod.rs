@@ -59,7 +59,7 @@ pub fn document(routes: &Routes) -> Value {
 }
 
 const ABOUT: &str = "Define a tool once; run it safely from a shell, a program, or any model that can call tools. Every request carries \
-`Authorization: Bearer TOKEN`. Bodies are JSON in UTF-8 without duplicate keys; parameters that a route does not list are refused. Errors \
+`Authorization: Bearer TOKEN`, but for those to `/api/health`, `/api/ready`, `/api/docs`, `/` and `/ui/`. Bodies are JSON in UTF-8 without duplicate keys; parameters that a route does not list are refused. Errors \
 are `{\"ok\": false, \"error\": {\"code\", \"message\", \"details\"?}}` with the status that belongs to the code. `HEAD` is answered like \
 `GET`.";
 

@@ -12,11 +12,11 @@ use crate::routes::Routes;
 
 const STYLE: &str = include_str!("page.css");
 
-/// The same for people: one page without scripts.
-pub fn page(routes: &Routes) -> String {
+/// The same for people: one page without scripts, whose example asks this server.
+pub fn page(routes: &Routes, server: &str) -> String {
     let document = document(routes);
     let mut html = String::with_capacity(256 * 1024);
-    head(&mut html, routes);
+    head(&mut html, routes, server);
     for topic in topics(routes) {
         put(
             &mut html,
@@ -40,7 +40,7 @@ fn put(html: &mut String, text: &str) {
     html.push_str(text);
 }
 
-fn head(html: &mut String, routes: &Routes) {
+fn head(html: &mut String, routes: &Routes, server: &str) {
     put(
         html,
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\"><title>Toolcrib: the API</title><style>",
@@ -72,11 +72,14 @@ fn head(html: &mut String, routes: &Routes) {
     );
     put(
         html,
-        "<p>Every request carries <code>Authorization: Bearer TOKEN</code>. The operator's token is in the file <code>token</code> of the home; <code>toolcrib clients add NAME</code> makes one that may list, search and call tools. The same as OpenAPI&nbsp;3.1, for programs: <code>GET /api/openapi.json</code>.</p>",
+        "<p>Every request carries <code>Authorization: Bearer TOKEN</code>, but for those of routes that are for anybody. The operator's token is in the file <code>token</code> of the home; <code>toolcrib clients add NAME</code> makes one that may list, search and call tools. The same as OpenAPI&nbsp;3.1, for programs: <code>GET /api/openapi.json</code>.</p>",
     );
     put(
         html,
-        "<pre>curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:7410/tools</pre>",
+        &format!(
+            "<pre>curl -H \"Authorization: Bearer $TOKEN\" {}/tools</pre>",
+            escape(server)
+        ),
     );
     put(
         html,
@@ -124,7 +127,12 @@ fn parameters(html: &mut String, operation: &Value, document: &Value) {
             true => ", required",
             false => "",
         };
-        let kind = kind(&param["schema"], document);
+        let mut kind = kind(&param["schema"], document);
+        // That a flag is off is what everybody expects.
+        match &param["schema"]["default"] {
+            Value::Null | Value::Bool(false) => {}
+            usual => kind.push_str(&format!(", {usual} by default")),
+        }
         let _ = write!(
             html,
             "<tr><th scope=\"row\"><code>{}</code><small>{}{required} · {}</small></th><td>{}</td></tr>",

@@ -39,8 +39,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "Only those that stand here; all of them when nothing is said.",
             param::schema::<Status>,
         ))
-        .param(param::page_size())
-        .param(param::page_token())
+        .params(param::pages())
         .answers::<ApprovalPage>(200, "A page of questions."),
         Route::new(Method::GET, "/api/approvals/{id}", Who::Operator, |api, asked| {
             show(api, asked).boxed()

@@ -10,7 +10,7 @@ use toolcrib::store::{BundleDraft, Put};
 use toolcrib::{BundleId, Crib, Slug};
 
 use super::work::{Switch, blocking, bundle_of, bundles_of, refuse_own, refused, shown};
-use crate::api::{Answer, Asked, Refusal, Route, Who, no_content, param};
+use crate::api::{Answer, Asked, Paging, Refusal, Route, Who, located, no_content, param};
 
 /// What `PUT` takes. What is read-only may stay in a body that `GET` answered, and means nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -85,8 +85,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "Only these, by id or slug, separated by commas; one that nobody has is no error.",
         ))
         .param(param::include_disabled())
-        .param(param::page_size())
-        .param(param::page_token())
+        .params(param::pages())
         .answers::<Bundles>(200, "A page."),
         Route::new(Method::GET, ONE, Who::Caller, |api, asked| {
             blocking(api, asked, get)
@@ -130,12 +129,12 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 fn list(crib: &Crib, asked: &Asked) -> Answer {
-    let size = asked.query.number("pageSize", 1, 500)?;
+    let paging = Paging::of(&asked.query)?;
     let page = crib.bundle_page(&BundleQuery {
         bundles: bundles_of(asked)?,
         include_disabled: asked.query.flag("includeDisabled")?,
-        limit: size.map_or(0, |size| usize::try_from(size).unwrap_or(usize::MAX)),
-        page_token: asked.query.text("pageToken").map(str::to_owned),
+        limit: paging.limit(),
+        page_token: paging.token,
     })?;
     let rows = Bundles {
         bundles: page.bundles.iter().map(BundleRow::from).collect(),
@@ -162,22 +161,27 @@ fn put(crib: &Crib, asked: &Asked) -> Answer {
             "the path says {id}, and `bundleID` of the body something else; leave it out"
         )));
     }
-    let was_on = there.is_none_or(|view| view.bundle.is_enabled);
+    let keeps_switch = body.is_enabled.is_none();
     let draft = BundleDraft {
         display_name: body.display_name.unwrap_or_else(|| body.slug.to_string()),
         description: body.description.unwrap_or_default(),
-        is_enabled: body.is_enabled.unwrap_or(was_on),
+        is_enabled: body.is_enabled.unwrap_or(true),
         slug: body.slug,
     };
-    let status = match crib
-        .put_bundle(id, draft)
-        .map_err(|error| refused(crib, error))?
-    {
+    let put = match keeps_switch {
+        true => crib.put_bundle_as_switched(id, draft),
+        false => crib.put_bundle(id, draft),
+    };
+    let status = match put.map_err(|error| refused(crib, error))? {
         Put::Created(_) => StatusCode::CREATED,
         Put::Replaced(_) => StatusCode::OK,
     };
     let view = crib.bundle(&id.to_string())?;
-    Ok(shown(crib, status, &BundleRow::from(&view)))
+    let answer = shown(crib, status, &BundleRow::from(&view));
+    Ok(match status {
+        StatusCode::CREATED => located(answer, &format!("/tools/bundles/{id}")),
+        _ => answer,
+    })
 }
 
 /// The id of the bundle to put, and the bundle if it is there.

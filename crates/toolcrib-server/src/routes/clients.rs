@@ -9,8 +9,8 @@ use serde_json::json;
 use toolcrib::ToolError;
 
 use crate::api::{
-    Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, list_response, no_content,
-    param,
+    Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, list_response, located,
+    no_content, param,
 };
 use crate::auth::{Client, Clients, ClientsError, NewClient, cancel_strays, remove_clients};
 
@@ -38,8 +38,7 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::new(Method::GET, "/api/clients", Who::Operator, list)
             .named("listClients", "clients", "Lists the clients.")
-            .param(param::page_size())
-            .param(param::page_token())
+            .params(param::pages())
             .answers::<ClientPage>(200, "The clients, by name, without their tokens."),
         Route::new(Method::POST, "/api/clients", Who::Operator, add)
             .named("addClient", "clients", "Makes a client and its token.")
@@ -85,7 +84,8 @@ fn add(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     async move {
         let AddClient { name } = asked.json()?;
         let made = with_clients(api, move |clients| clients.add(&name)).await?;
-        Ok(json_response(StatusCode::CREATED, &made))
+        let path = format!("/api/clients/{}", made.client.name);
+        Ok(located(json_response(StatusCode::CREATED, &made), &path))
     }
     .boxed()
 }

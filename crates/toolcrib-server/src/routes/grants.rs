@@ -17,7 +17,7 @@ use super::approvals::who_answers;
 use super::blocking;
 
 use crate::api::{
-    Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, no_content, param,
+    Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, located, no_content, param,
 };
 
 /// The routes of this topic.
@@ -36,8 +36,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "all",
             "Also those that are over, as far as they are kept.",
         ))
-        .param(param::page_size())
-        .param(param::page_token())
+        .params(param::pages())
         .answers::<GrantPage>(200, "A page of grants."),
         Route::new(Method::POST, "/api/grants", Who::Operator, |api, asked| {
             make(api, asked).boxed()
@@ -175,11 +174,11 @@ async fn list(api: Api, asked: Asked) -> Answer {
 async fn make(api: Api, asked: Asked) -> Answer {
     let simulate = asked.query.flag("simulate")?;
     let body: GrantBody = asked.json()?;
-    let caller = caller_of(&body, &asked, &api)?;
     if body.session.is_some() && body.scope != Scope::Session {
         return Err(Refusal::usage("`session` is for the scope `session` alone"));
     }
     blocking(move || {
+        let caller = caller_of(&body, &asked, &api)?;
         let crib = api.crib();
         let entry = crib.registry().find(&body.tool)?;
         let spec = entry.spec();
@@ -202,7 +201,8 @@ async fn make(api: Api, asked: Asked) -> Answer {
             ..GrantRequest::new(shape, body.scope)
         };
         let grant = crib.grant(&body.tool, &wanted, &caller, &who_answers(body.by))?;
-        Ok(json_response(StatusCode::CREATED, &grant))
+        let path = format!("/api/grants/{}", grant.id);
+        Ok(located(json_response(StatusCode::CREATED, &grant), &path))
     })
     .await
 }

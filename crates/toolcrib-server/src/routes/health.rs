@@ -94,15 +94,39 @@ fn openapi(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
 /// A page that may load and run nothing: whatever a definition manages to put into it stays text.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-fn docs(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
+fn docs(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     answer_with(Ok(made(
-        api.routes().page(),
+        api.routes().page(&server_of(&api, &asked)),
         &[
             (header::CONTENT_TYPE, "text/html; charset=utf-8"),
             (header::CONTENT_SECURITY_POLICY, POLICY),
             (header::REFERRER_POLICY, "no-referrer"),
         ],
     )))
+}
+
+/// The address by which a request asks this server.
+fn server_of(api: &Api, asked: &Asked) -> String {
+    /// The longest name that is repeated.
+    const MAX: usize = 300;
+    let is_plain = |host: &&str| {
+        let is_part = |byte: u8| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'[' | b']')
+        };
+        (1..=MAX).contains(&host.len()) && host.bytes().all(is_part)
+    };
+    let host = asked.headers.get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok()).filter(is_plain);
+    let has_tls = api
+        .crib()
+        .config()
+        .server()
+        .is_ok_and(|server| server.certificate.is_some());
+    let scheme = if has_tls { "https" } else { "http" };
+    format!(
+        "{scheme}://{}",
+        host.unwrap_or("localhost").to_ascii_lowercase()
+    )
 }
 
 fn made(bytes: Bytes, headers: &[(HeaderName, &'static str)]) -> Response<Body> {

@@ -16,7 +16,7 @@ pub mod stats;
 pub mod tools;
 mod work;
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use http::Method;
@@ -29,7 +29,7 @@ pub struct Routes {
     tree: PathTree,
     /// What is said about them, made when it is first asked for.
     openapi: OnceLock<Bytes>,
-    page: OnceLock<Bytes>,
+    page: Mutex<Vec<(String, Bytes)>>,
 }
 
 impl Routes {
@@ -60,7 +60,7 @@ impl Routes {
             table,
             tree,
             openapi: OnceLock::new(),
-            page: OnceLock::new(),
+            page: Mutex::default(),
         }
     }
 
@@ -70,10 +70,20 @@ impl Routes {
         self.openapi.get_or_init(|| make().into()).clone()
     }
 
-    /// Their description, as a page.
-    pub(crate) fn page(&self) -> Bytes {
-        let make = || crate::openapi::page(self);
-        self.page.get_or_init(|| make().into()).clone()
+    /// Their description, as a page whose examples ask this server. A handful of pages is kept, one for each name of the server: this is
+    /// for anybody, and must not cost much.
+    pub(crate) fn page(&self, server: &str) -> Bytes {
+        const KEPT: usize = 8;
+        let mut pages = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, page)) = pages.iter().find(|(of, _)| of == server) {
+            return page.clone();
+        }
+        if let Some((_, page)) = pages.first().filter(|_| pages.len() >= KEPT) {
+            return page.clone();
+        }
+        let page = Bytes::from(crate::openapi::page(self, server));
+        pages.push((server.to_owned(), page.clone()));
+        page
     }
 
     /// Every route, in the order of the documentation.

@@ -32,8 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "secrets",
             "Lists secrets by name, with whom they may be told; never a value.",
         )
-        .param(param::page_size())
-        .param(param::page_token())
+        .params(param::pages())
         .answers::<Secrets>(200, "A page."),
     ]
 }

@@ -16,6 +16,7 @@ mod hosts;
 mod kernel;
 mod listen;
 mod lists;
+mod manners;
 mod observe;
 mod removal;
 mod strict_json;

@@ -59,6 +59,30 @@ fn logged(kind: AccessLog) -> (Scene, impl Fn() -> String) {
 }
 
 #[tokio::test]
+async fn who_asks_for_what_is_not_there_is_named() {
+    let (scene, log) = logged(AccessLog::Text);
+    let client = scene.as_client("app");
+    client.get("/nothing/here").await;
+    client.delete("/tools").await;
+    client.get("/tools//x").await;
+    scene
+        .with_token("not-a-token-of-this-server")
+        .get("/nothing")
+        .await;
+    let text = log();
+    let lines: Vec<&str> = text.lines().collect();
+    for (line, (status, who)) in lines.iter().zip([
+        ("404", "client:app@"),
+        ("405", "client:app@"),
+        ("400", "client:app@"),
+        ("401", "nobody@"),
+    ]) {
+        assert!(line.contains(status) && line.contains(who), "{line}");
+    }
+    assert_eq!(lines.len(), 4);
+}
+
+#[tokio::test]
 async fn every_request_is_a_line_without_its_query_and_without_its_token() {
     for kind in [AccessLog::Text, AccessLog::Json] {
         let (scene, log) = logged(kind);

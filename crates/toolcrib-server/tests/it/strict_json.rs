@@ -60,6 +60,54 @@ fn a_number_that_would_change_is_refused() {
     }
 }
 
+/// Numbers that may be rounded, below a name of half a body: whoever keeps the place of each needs hundreds of gigabytes.
+#[test]
+fn large_numbers_below_a_long_name_cost_no_more_than_small_ones() {
+    let name = "k".repeat(2_000_000);
+    let numbers = vec!["1e20"; 400_000].join(",");
+    let body = format!(r#"{{"{name}":[{numbers}]}}"#);
+    let begun = std::time::Instant::now();
+    let value = read_strict(body.as_bytes()).unwrap();
+    assert_eq!(value[&name][399_999], json!(1e20));
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+
+    let body = format!(r#"{{"{name}":[{numbers},18446744073709551616]}}"#);
+    let error = refused(&body);
+    assert!(error.pointer.ends_with("…/400000"), "{}", error.pointer);
+    assert!(
+        error.to_string().len() < 1024,
+        "{}",
+        error.to_string().len()
+    );
+}
+
+#[test]
+fn what_is_said_of_a_fault_is_bounded_however_long_the_names_are() {
+    let name = "n/~é".repeat(50_000);
+    for inner in ["1e400", "[1,]", r#""\ud800""#, "{\"x\":1,\"x\":2}", "tru"] {
+        let error = refused(&format!(r#"{{"{name}":{inner}}}"#));
+        assert!(error.pointer.len() < 600, "{}", error.pointer.len());
+        assert!(
+            error.to_string().len() < 1200,
+            "{}",
+            error.to_string().len()
+        );
+    }
+    let twice = format!(r#"{{"{name}":1,"{name}":2}}"#);
+    assert!(refused(&twice).to_string().len() < 1200);
+    let deep = format!(
+        "{}1e400{}",
+        r#"{"long-name-of-a-level":"#.repeat(120),
+        "}".repeat(120)
+    );
+    let error = refused(&deep);
+    assert!(
+        (500..600).contains(&error.pointer.len()),
+        "{}",
+        error.pointer
+    );
+}
+
 #[test]
 fn what_is_no_json_is_refused_with_its_place() {
     for (text, pointer) in [

@@ -199,7 +199,7 @@ async fn the_served_description_is_this_one() {
 #[tokio::test]
 async fn the_page_names_every_route_and_loads_nothing() {
     let scene = Scene::new();
-    let page = openapi::page(scene.api.routes());
+    let page = openapi::page(scene.api.routes(), "http://localhost");
     for route in scene.api.routes().iter() {
         assert!(
             page.contains(&format!("id=\"op-{}\"", route.doc.id)),

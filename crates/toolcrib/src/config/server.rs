@@ -182,7 +182,7 @@ pub(super) fn own_host(word: &str) -> Result<String, String> {
     host_and_port(word).map_err(|why| problem(&why))
 }
 
-/// Reads the origin of web pages: `scheme://host` or `scheme://host:port`.
+/// Reads the origin of web pages: `http://host` or `https://host:port`.
 pub(super) fn origin(word: &str) -> Result<String, String> {
     let problem = |why: &str| {
         let word = text::shorten(word, 80);
@@ -198,9 +198,8 @@ pub(super) fn origin(word: &str) -> Result<String, String> {
         }));
     };
     let scheme = scheme.to_ascii_lowercase();
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(is_fine) {
-        return Err(problem("its scheme is none"));
+    if !matches!(scheme.as_str(), "http" | "https") {
+        return Err(problem("its scheme is neither `http` nor `https`"));
     }
     if host.contains('*') {
         return Err(problem("patterns are not taken here"));
@@ -344,7 +343,8 @@ mod tests {
             ("origins = ['https://*.example.com']", "patterns"),
             ("origins = ['https://']", "is no origin"),
             ("origins = ['https://a:99999']", "its port is none"),
-            ("origins = ['1://a']", "its scheme is none"),
+            ("origins = ['1://a']", "its scheme is neither"),
+            ("origins = ['app://a']", "its scheme is neither"),
             ("origins = 'https://a'", "must be a list of origins"),
             ("hosts = ['http://a']", "it has a scheme"),
             ("hosts = ['a/b']", "more than a host"),

@@ -111,6 +111,17 @@ impl Crib {
         Ok(put)
     }
 
+    /// The same, but for the switch of a bundle that is there: it stays as it is, whoever switches it at the same time.
+    pub fn put_bundle_as_switched(
+        &self,
+        id: BundleId,
+        draft: BundleDraft,
+    ) -> Result<Put, ToolError> {
+        let put = self.store.put_bundle_as_switched(id, draft)?;
+        self.catch_up();
+        Ok(put)
+    }
+
     /// Switches a bundle on or off, for good. Toolcrib's own, too.
     pub fn set_bundle_enabled(
         &self,

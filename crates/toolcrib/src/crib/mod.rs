@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::approval::grants::{
-    Grant, GrantRequest, Grants, PastCall, Scope, Shape, Simulation, is_delete,
+    Grant, GrantRequest, Grants, PastCall, Scope, Shape, Simulation, fit, is_delete,
 };
 use crate::approval::queue::OnlyGiven;
 use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
@@ -563,6 +563,16 @@ impl Crib {
         mut response: ApprovalResponse,
     ) -> Result<Queued, AnswerError> {
         pipeline::mask_answer(&self.secrets.masker(), &mut response);
+        // As a grant that is made by itself: what it does not name has its usual value. One that does not fit is refused below.
+        if let Some(grant) = &mut response.grant
+            && let Ok(queued) = self.approvals.show(id)
+            && let asked = &queued.request
+            && let Ok(entry) = self.registry.find(&asked.tool)
+            && entry.digest() == asked.tool_digest
+            && let Ok(shape) = fit(grant.shape.clone(), entry.spec())
+        {
+            grant.shape = shape;
+        }
         self.approvals
             .answer(id, digest, response, |asked, answer| {
                 self.registry.check_answer(asked, answer)

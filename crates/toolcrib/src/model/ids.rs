@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::names::NameError;
+use super::names::{NameError, Slug, Version};
 
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
@@ -100,6 +100,33 @@ impl BundleId {
 uuid_id! {
     /// The id of one version of a tool.
     ToolId, "a tool id"
+}
+
+impl ToolId {
+    /// The id of a tool that was given none: always the same for a bundle, slug and version. Its time is that of the bundle's id.
+    pub(crate) fn derived(bundle: BundleId, slug: &Slug, version: &Version) -> Self {
+        use sha2::{Digest as _, Sha256};
+        let text = bundle.to_string();
+        let parts = ["toolID", &text, slug.as_str(), version.as_str()];
+        let digest = Sha256::digest(parts.join("\0").as_bytes());
+        // 018faf50-b7b6-7xxx-8xxx-xxxxxxxxxxxx
+        let mut bytes = *bundle.0.as_bytes();
+        let digits = |high: usize| digest[high / 2] >> (4 * (1 - high % 2)) & 0xf;
+        let pair = |high: usize| digits(high) << 4 | digits(high + 1);
+        bytes[6] = 0x70 | digits(0);
+        bytes[7] = pair(1);
+        bytes[8] = 0x80 | digits(3);
+        bytes[9] = pair(4);
+        for (place, byte) in bytes[10..].iter_mut().enumerate() {
+            *byte = pair(6 + 2 * place);
+        }
+        ToolId(Uuid::from_bytes(bytes))
+    }
+
+    /// Whether it could be the id of one of the built-in tools, which no other tool may have.
+    pub(crate) fn is_built_in(self) -> bool {
+        self.0.as_bytes()[..6] == BundleId::CORE.0.as_bytes()[..6]
+    }
 }
 
 /// The id of a call: a UUIDv7 made here, or whatever visible text of up to 128 bytes the caller

@@ -119,6 +119,12 @@ pub struct Registration {
     pub untrusted: Option<String>,
 }
 
+/// The id of a built-in tool, which is published and stays the same as long as its slug and its version do.
+fn built_in_id(body: &Body, source: Source) -> Option<ToolId> {
+    let head = body.head();
+    (source == Source::BuiltIn).then(|| ToolId::derived(BundleId::CORE, &head.slug, &head.version))
+}
+
 impl Entry {
     pub(super) fn new(
         tool: Arc<dyn Tool>,
@@ -169,10 +175,9 @@ impl Entry {
             false => 0,
         };
         Entry {
-            body,
             number: NUMBERS.fetch_add(1, Memory::Relaxed),
             source,
-            id: registration.id,
+            id: registration.id.or_else(|| built_in_id(&body, source)),
             bundle_id: registration.bundle_id.or(source.bundle_id()),
             modified: registration.modified,
             imported: registration.imported,
@@ -181,6 +186,7 @@ impl Entry {
             off: AtomicU8::new(off),
             untrusted: registration.untrusted,
             unavailable: registration.unavailable,
+            body,
         }
     }
 

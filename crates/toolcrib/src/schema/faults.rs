@@ -22,10 +22,26 @@ pub(super) const MAX_FAULTS: usize = 50;
 /// Looking for near names is dear.
 const MAX_SUGGESTIONS: usize = 10;
 
+/// The longest pointer that is said whole, in bytes: names in a value may be as long as the value.
+const MAX_POINTER: usize = 512;
+/// How much the pointers to all parts of a value may take together. The validator makes an error with its pointer for every part that does
+/// not fit, before it hands out the first.
+const MAX_POINTERS: usize = 8 << 20;
+
 pub(super) fn of(validator: &Validator, value: &Value, schema: &Schema) -> Vec<Fault> {
+    if !can_be_pointed_at(value) {
+        return vec![Fault {
+            pointer: String::new(),
+            message:
+                "does not match the schema, and has too many parts, or names too long, to say where"
+                    .to_owned(),
+        }];
+    }
     let mut faults = Vec::new();
     for error in validator.iter_errors(value) {
         let at = error.instance_path().as_str();
+        let shortened = (at.len() > MAX_POINTER).then(|| text::shorten(at, MAX_POINTER));
+        let at = shortened.as_deref().unwrap_or(at);
         match error.kind() {
             Kind::Required { property } => faults.push(Fault {
                 pointer: pointer_to(at, property.as_str().unwrap_or_default()),
@@ -49,6 +65,33 @@ pub(super) fn of(validator: &Validator, value: &Value, schema: &Schema) -> Vec<F
     }
     faults.truncate(MAX_FAULTS);
     faults
+}
+
+/// Whether an error for every part of a value, each with its pointer, stays within bounds.
+fn can_be_pointed_at(value: &Value) -> bool {
+    /// What an error takes beside its pointer.
+    const ERROR: usize = 256;
+    let mut taken = 0_usize;
+    let mut open = vec![(value, 0_usize)];
+    while let Some((value, length)) = open.pop() {
+        taken = taken.saturating_add(ERROR + length);
+        if taken > MAX_POINTERS {
+            return false;
+        }
+        match value {
+            Value::Array(items) => {
+                // No more than can be afforded are put on the stack.
+                let some = items.iter().take(MAX_POINTERS / ERROR + 1);
+                open.extend(some.map(|item| (item, length + 8)));
+            }
+            Value::Object(fields) => {
+                let some = fields.iter().take(MAX_POINTERS / ERROR + 1);
+                open.extend(some.map(|(name, field)| (field, length + 1 + name.len())));
+            }
+            _ => {}
+        }
+    }
+    true
 }
 
 fn unknown_parameter(at: &str, name: &str, schema: &Schema, suggest: bool) -> Fault {
@@ -206,6 +249,24 @@ mod tests {
                 "{expected:?} in {found:?}"
             );
         }
+    }
+
+    /// Without a bound this takes hundreds of gigabytes.
+    #[test]
+    fn a_million_faults_below_a_long_name_are_one() {
+        let schema = json!({"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}});
+        let name = "k".repeat(1_000_000);
+        let many = vec![json!(1); 500_000];
+        let found = faults(schema.clone(), json!({ (&name): many }));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].1.contains("too many parts"), "{found:?}");
+        let found = faults(schema.clone(), json!({"k": vec![json!(1); 500_000]}));
+        assert_eq!(found.len(), 1);
+        let found = faults(schema.clone(), json!({ (&name): [1, 2] }));
+        assert_eq!(found.len(), 2);
+        assert!(found[0].0.len() < 600, "{}", found[0].0.len());
+        let found = faults(schema, json!({"k": vec![json!(1); 5_000]}));
+        assert_eq!(found.len(), MAX_FAULTS);
     }
 
     #[test]

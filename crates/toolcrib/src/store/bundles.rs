@@ -12,10 +12,30 @@ use crate::model::ids::BundleId;
 use crate::model::manifest::{Bundle, SCHEMA_VERSION};
 use crate::model::names::{MAX_RUNES, Slug};
 
+/// What becomes of the switch of a bundle that is there.
+#[derive(Debug, Clone, Copy)]
+enum Flag {
+    AsSaid,
+    Stays,
+}
+
 impl Store {
     /// Makes a bundle, or replaces what it says about itself. Where there are tools of the id whose bundle's file is gone, it takes them in as
     /// [`recover_bundle`](Self::recover_bundle) does: off, and imported. An imported bundle that is off stays off.
     pub fn put_bundle(&self, id: BundleId, draft: BundleDraft) -> Result<Put, StoreError> {
+        self.put(id, draft, Flag::AsSaid)
+    }
+
+    /// The same, but for the switch of a bundle that is there: it stays as it is, whoever switches it at the same time.
+    pub fn put_bundle_as_switched(
+        &self,
+        id: BundleId,
+        draft: BundleDraft,
+    ) -> Result<Put, StoreError> {
+        self.put(id, draft, Flag::Stays)
+    }
+
+    fn put(&self, id: BundleId, draft: BundleDraft, flag: Flag) -> Result<Put, StoreError> {
         refuse_own_slug(&draft.slug)?;
         self.write(id, NoStore::Create, |session| {
             let old = match session.bundle(id) {
@@ -45,7 +65,10 @@ impl Store {
                     // Switching is no structural change. What came from elsewhere is switched on by switching, for which people are shown
                     // what is in it.
                     let may_be_on = old.is_enabled || !old.extra.contains_key(IMPORTED_AT);
-                    bundle.is_enabled = draft.is_enabled && may_be_on;
+                    bundle.is_enabled = match flag {
+                        Flag::AsSaid => draft.is_enabled && may_be_on,
+                        Flag::Stays => old.is_enabled,
+                    };
                     session.replace_bundle(&bundle)?;
                     Ok(Put::Replaced(bundle))
                 }

@@ -98,11 +98,13 @@ impl Catalogue {
             .map(|view| view.bundle.bundle_id)
     }
 
-    /// Whether a tool other than the one at a place has the id.
+    /// Whether a tool other than the one at a place has the id, or a built-in one.
     pub(super) fn is_taken(&self, id: ToolId, except: impl Fn(&Place) -> bool) -> bool {
-        self.ids
-            .get(&id)
-            .is_some_and(|places| places.iter().any(|place| !except(place)))
+        id.is_built_in()
+            || self
+                .ids
+                .get(&id)
+                .is_some_and(|places| places.iter().any(|place| !except(place)))
     }
 
     /// Notes what a look or a write has found in a file, or that it is gone. [`settle`](Self::settle) has to follow.

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::StoreError;
 use super::head::{self, Named};
 use super::record::{StoredTool, ToolKey};
-use crate::model::ids::{BundleId, ToolId};
+use crate::model::ids::BundleId;
 use crate::model::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 use crate::model::names::{Slug, Version, hex};
 use crate::model::text;
@@ -55,22 +55,6 @@ pub(super) fn is_ours(name: &str) -> bool {
 pub(super) fn bundle_of_directory(name: &str) -> Option<BundleId> {
     let is_lower = !name.bytes().any(|b| b.is_ascii_uppercase());
     BundleId::parse(name).ok().filter(|_| is_lower)
-}
-
-/// The id of a tool whose file names none: always the same for a bundle, slug and version. Its time is that of the bundle's id.
-pub(super) fn derived_id(bundle: BundleId, slug: &Slug, version: &Version) -> ToolId {
-    let bundle = bundle.to_string();
-    let digest = digest(&["toolID", &bundle, slug.as_str(), version.as_str()]);
-    let rest = hex(&digest[..9]);
-    // 018faf50-b7b6-7xxx-8xxx-xxxxxxxxxxxx
-    let text = format!(
-        "{}-7{}-8{}-{}",
-        &bundle[..13],
-        &rest[..3],
-        &rest[3..6],
-        &rest[6..18]
-    );
-    ToolId::parse(&text).expect("it is made as a UUIDv7 is")
 }
 
 /// A file that the store writes: pretty JSON and a line feed.

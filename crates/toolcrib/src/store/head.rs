@@ -13,9 +13,8 @@ use serde::de::{
 
 use serde_json::value::RawValue;
 
-use super::files;
 use super::record::ToolHead;
-use crate::model::ids::BundleId;
+use crate::model::ids::{BundleId, ToolId};
 use crate::model::manifest::{
     MAX_UNKNOWN_FIELDS, ManifestLimits, any_value, too_many_unknown_fields,
 };
@@ -98,7 +97,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
         let bundle = bundle_id.ok_or_else(|| missing("bundleID"))?;
         let slug = slug.ok_or_else(|| missing("slug"))?;
         let version = version.ok_or_else(|| missing("version"))?;
-        let tool_id = tool_id.unwrap_or_else(|| files::derived_id(bundle, &slug, &version));
+        let tool_id = tool_id.unwrap_or_else(|| ToolId::derived(bundle, &slug, &version));
         Ok(Named {
             head: ToolHead {
                 tool_id,

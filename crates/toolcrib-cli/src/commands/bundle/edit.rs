@@ -41,7 +41,7 @@ pub(super) fn edit(args: &BundleEditArgs, global: &Global, output: &Output) -> D
         is_enabled: old.is_enabled,
     };
     let slug = draft.slug.clone();
-    let put = crib.put_bundle(old.bundle_id, draft);
+    let put = crib.put_bundle_as_switched(old.bundle_id, draft);
     put.map_err(|error| slug_refused(error, &slug, &crib))?;
     let view = crib.bundle(&old.bundle_id.to_string())?;
     if output.json() {

@@ -66,7 +66,7 @@ pub(super) fn read(asked: &Asked, tool: Option<String>) -> Result<Wanted, Refusa
                     return Err(wrong(&key, problem));
                 }
                 let Value::Object(args) = value else {
-                    return Err(not_arguments(&key));
+                    return Err(not_arguments(&key, &value));
                 };
                 request.args = args;
             }
@@ -147,8 +147,15 @@ fn wrong(key: &str, problem: &str) -> Refusal {
 }
 
 /// A fault of the arguments, if of all of them at once.
-fn not_arguments(key: &str) -> Refusal {
-    let message = format!("`/{key}`: the arguments are a JSON object");
+fn not_arguments(key: &str, value: &Value) -> Refusal {
+    // As some providers' messages have them.
+    let hint = match value.as_str().map(str::trim_start) {
+        Some(text) if text.starts_with('{') => {
+            ", and this is a text that holds one: parse it first"
+        }
+        _ => "",
+    };
+    let message = format!("`/{key}`: the arguments are a JSON object{hint}");
     ToolError::new(ErrorCode::InvalidArguments, message)
         .with_detail("pointer", format!("/{key}"))
         .into()

@@ -49,8 +49,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "Only calls of this caller: `operator`, `cli`, `library`, `tool` or `client:NAME`.",
         ))
         .param(param::query("since", "Only calls that arrived at this time or later.", time))
-        .param(param::page_size())
-        .param(param::page_token())
+        .params(param::pages())
         .answers::<doc::CallsDoc>(200, "A page of calls.")
         .refuses(500, "The call log could not be read.");
     let show = Route::new(Method::GET, "/api/calls/{id}", Who::Caller, |api, asked| {

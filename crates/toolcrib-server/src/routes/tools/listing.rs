@@ -9,7 +9,7 @@ use toolcrib::crib::{SearchRequest, ToolQuery, ToolRow};
 use toolcrib::model::error::ToolError;
 use toolcrib::{Crib, ErrorCode};
 
-use crate::api::{Answer, Asked, Refusal, Route, Who, param};
+use crate::api::{Answer, Asked, Paging, Refusal, Route, Who, param};
 use crate::routes::work::{blocking, bundles_of, shown};
 
 /// Some tools.
@@ -64,8 +64,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Only tools of these bundles, by id or slug, separated by commas; one that nobody has is no error.",
         ))
         .param(param::include_disabled())
-        .param(param::recommended_page_size())
-        .param(param::page_token())
+        .params(param::pages())
         .answers::<Tools>(200, "A page.")
     };
     let search = |path, id| {
@@ -79,8 +78,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .param(param::query_text("q", "The words."))
         .param(param::include_disabled())
-        .param(param::page_size())
-        .param(param::page_token())
+        .params(param::pages())
         .answers::<Results>(200, "A page.")
     };
     vec![
@@ -91,19 +89,15 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-fn size(asked: &Asked, name: &str) -> Result<usize, Refusal> {
-    let size = asked.query.number(name, 1, 500)?;
-    Ok(size.map_or(0, |size| usize::try_from(size).unwrap_or(usize::MAX)))
-}
-
 fn list(crib: &Crib, asked: &Asked) -> Answer {
     let tags = asked.query.list("tags").into_iter();
+    let paging = Paging::of(&asked.query)?;
     let page = crib.tool_page(&ToolQuery {
         tags: tags.map(str::to_owned).collect(),
         bundles: bundles_of(asked)?,
         include_disabled: asked.query.flag("includeDisabled")?,
-        limit: size(asked, "recommendedPageSize")?,
-        page_token: asked.query.text("pageToken").map(str::to_owned),
+        limit: paging.limit(),
+        page_token: paging.token,
     })?;
     let files = crib.tool_files();
     let rows = page.tools.iter();
@@ -115,11 +109,12 @@ fn list(crib: &Crib, asked: &Asked) -> Answer {
 }
 
 fn search(crib: &Crib, asked: &Asked) -> Answer {
+    let paging = Paging::of(&asked.query)?;
     let request = SearchRequest {
         query: asked.query.text("q").unwrap_or_default().to_owned(),
         include_disabled: asked.query.flag("includeDisabled")?,
-        limit: size(asked, "pageSize")?,
-        page_token: asked.query.text("pageToken").map(str::to_owned),
+        limit: paging.limit(),
+        page_token: paging.token,
     };
     let page = crib.search(&request).map_err(bad_token)?;
     let files = crib.tool_files();

@@ -6,12 +6,14 @@ use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 use toolcrib::crib::BundleView;
+use toolcrib::definition::{Problem, Severity};
 use toolcrib::model::manifest::ToolKind;
+use toolcrib::model::text;
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::source::{self, FileKind};
 use toolcrib::{BundleId, Crib, ErrorCode, NameError, Slug, ToolError, Version};
 
-use crate::api::{Answer, Asked, Refusal, Route, Who, no_content};
+use crate::api::{Answer, Asked, Refusal, Route, Who, located, no_content};
 use crate::routes::work::{Switch, blocking, bundle_of, refuse_closed, refuse_own, refused, shown};
 
 const ONE: &str = "/tools/bundles/{bundleID}/tools/{toolSlug}/version/{v}";
@@ -141,8 +143,8 @@ pub(super) fn routes() -> Vec<Route> {
         })
         .named("putTool", "tools", "Adds one version of a tool to a bundle of the store.")
         .about(
-            "It is checked as `toolcrib check` does; everything that is wrong is in `details.problems`, with places in the definition as \
-             the store writes it. What `GET` answered can be sent to another version. A version that is there is left as it is.",
+            "It is checked as `toolcrib check` does; everything that is wrong is in `details.problems`, each with its JSON pointer and \
+             with its place in the definition as the store writes it. What `GET` answered can be sent to another version. A version that is there is left as it is.",
         )
         .takes::<ToolBody>("The definition.", example)
         .answers::<ToolShape>(201, "It was added.")
@@ -238,7 +240,7 @@ fn put(crib: &Crib, asked: &Asked) -> Answer {
     let text = source::without_computed(&text).unwrap_or(text);
     let draft = source::draft(FileKind::Json, &text, named.slug.as_str(), named.bundle);
     let name = format!("{}/{}@{}", view.bundle.slug, named.slug, named.version);
-    if let Some(refusal) = source::refusal_of(&name, &draft.problems) {
+    if let Some(refusal) = faulty(&name, &text, &draft.problems) {
         return Err(refused(crib, refusal));
     }
     let Some(manifest) = draft.manifest else {
@@ -249,7 +251,93 @@ fn put(crib: &Crib, asked: &Asked) -> Answer {
         .map_err(|error| refused(crib, error))?;
     let entry = named.entry(&view, crib)?;
     let document = crib.tool_document(&entry)?;
-    Ok(shown(crib, StatusCode::CREATED, &document))
+    let made = shown(crib, StatusCode::CREATED, &document);
+    let path = format!(
+        "/tools/bundles/{}/tools/{}/version/{}",
+        named.bundle, named.slug, named.version
+    );
+    Ok(located(made, &path))
+}
+
+/// What is wrong with a definition, with places as JSON pointers: the text that was read is not the one that was sent.
+fn faulty(name: &str, text: &[u8], problems: &[Problem]) -> Option<ToolError> {
+    let errors: Vec<(String, &Problem)> = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error)
+        .map(|problem| (pointer_at(text, problem.span.start), problem))
+        .collect();
+    let (pointer, first) = errors.first()?;
+    let at = match pointer.as_str() {
+        "" => String::new(),
+        pointer => format!("`{}`: ", text::shorten(pointer, 200)),
+    };
+    let help = first.help.as_ref();
+    let help = help.map_or(String::new(), |help| format!("; {help}"));
+    let more = match errors.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let message = format!(
+        "`{name}` cannot be saved: {at}{}{help}{more}",
+        text::shorten(&first.message, 400)
+    );
+    let shown = |(pointer, problem): &(String, &Problem)| {
+        let mut shown = json!(problem);
+        shown["pointer"] = text::shorten(pointer, 500).into();
+        shown
+    };
+    let problems: Vec<Value> = errors.iter().map(shown).collect();
+    Some(ToolError::new(ErrorCode::InvalidArguments, message).with_detail("problems", problems))
+}
+
+/// The JSON pointer of what is at a byte of a text that is known to be JSON.
+fn pointer_at(text: &[u8], offset: usize) -> String {
+    /// Where the reader is in an object or a list.
+    enum Step {
+        Field(String),
+        Item(usize),
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    let mut at = 0;
+    while at < text.len() && at <= offset {
+        match text[at] {
+            b'{' => steps.push(Step::Field(String::new())),
+            b'[' => steps.push(Step::Item(0)),
+            b'}' | b']' => drop(steps.pop()),
+            b',' => {
+                if let Some(Step::Item(number)) = steps.last_mut() {
+                    *number += 1;
+                }
+            }
+            b'"' => {
+                let begin = at;
+                at += 1;
+                while at < text.len() && text[at] != b'"' {
+                    at += if text[at] == b'\\' { 2 } else { 1 };
+                }
+                let end = (at + 1).min(text.len());
+                let is_name =
+                    text[end..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
+                if let (true, Some(Step::Field(name))) = (is_name, steps.last_mut()) {
+                    *name = serde_json::from_slice(&text[begin..end]).unwrap_or_default();
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut pointer = String::new();
+    for step in steps {
+        let step = match step {
+            // Its beginning: the object itself.
+            Step::Field(name) if name.is_empty() => continue,
+            Step::Field(name) => name.replace('~', "~0").replace('/', "~1"),
+            Step::Item(number) => number.to_string(),
+        };
+        pointer.push('/');
+        pointer.push_str(&step);
+    }
+    pointer
 }
 
 /// The definition with what the path says of it; what the body says of that must be the same.

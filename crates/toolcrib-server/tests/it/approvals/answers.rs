@@ -50,6 +50,26 @@ async fn a_call_runs_when_the_operator_approves_it() {
 }
 
 #[tokio::test]
+async fn a_grant_along_with_an_answer_need_not_repeat_what_is_usual() {
+    let scene = Scene::new();
+    file(&scene, "g.txt");
+    let args = json!({"path": "g.txt", "content": "new"});
+    let call = asks(&scene, "write_file", args);
+    let question = one_pending(&scene).await;
+    let shape = json!({"path": {"path": "g.txt"}, "content": "any"});
+    let grant = json!({"grant": {"shape": shape, "scope": "user"}});
+    let body = answer_with(&question, grant);
+    let (status, answered) = scene.as_operator().post(&at(&question), body).await;
+    assert_eq!(status, 200, "{answered}");
+    assert_eq!(code(&call.outcome().await), None);
+    let (_, grants) = scene.as_operator().get("/api/grants").await;
+    assert!(
+        grants["grants"][0]["shape"].get("encoding").is_some(),
+        "{grants}"
+    );
+}
+
+#[tokio::test]
 async fn who_answers_is_the_operator_when_nobody_says() {
     let scene = Scene::new();
     file(&scene, "a.txt");

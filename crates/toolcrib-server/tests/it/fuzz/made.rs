@@ -10,6 +10,45 @@ use super::sent::Sent;
 /// How deep values are made.
 const DEPTH: usize = 5;
 
+/// Where a stream may be asked to go on: sound places, and the ends of what a number can hold.
+pub(super) const EVENT_IDS: &[&str] = &[
+    "0",
+    "1",
+    "7",
+    "x-1",
+    "1.0",
+    "1.1",
+    "2.7",
+    "1.18446744073709551615",
+    "2.18446744073709551615",
+    "18446744073709551615",
+    "18446744073709551614",
+    "18446744073709551615.18446744073709551615",
+    "18446744073709551616",
+    "9223372036854775807",
+    "-1",
+    "1.-1",
+    "1.",
+    ".1",
+    "",
+];
+
+/// What may be preferred.
+pub(super) const PREFERENCES: &[&str] = &[
+    "respond-async",
+    "respond-async, wait=1",
+    "Respond-Async",
+    "respond-async; foo=bar",
+    "respond-async=1",
+    "respond-async, respond-async",
+    "wait=5",
+    "wait=18446744073709551615",
+    "wait=-1",
+    "return=minimal",
+    ",,,",
+    "",
+];
+
 /// A request for an operation.
 pub(super) fn request(
     operation: &Operation,
@@ -126,13 +165,11 @@ impl Maker<'_> {
         match name.to_lowercase().as_str() {
             "pagetoken" => known.learnt("nextPageToken", random),
             "bundleids" => format!("{},{}", known.bundle(random), known.bundle(random)),
-            "last-event-id" => (*random.pick(&["0", "1", "7", "x-1"])).to_owned(),
+            "last-event-id" => (*random.pick(EVENT_IDS)).to_owned(),
             "accept" => {
                 (*random.pick(&["text/event-stream", "application/json", "*/*"])).to_owned()
             }
-            "prefer" => {
-                (*random.pick(&["respond-async", "respond-async, wait=1", "wait=5"])).to_owned()
-            }
+            "prefer" => (*random.pick(PREFERENCES)).to_owned(),
             "toolcrib-caller" => "cli".to_owned(),
             _ => match self.value(schema, 1, random) {
                 Value::String(text) => text,

@@ -212,6 +212,11 @@ fn header(sent: &mut Sent, random: &mut Random) {
         ("prefer", b"respond-async;x=\"\\"),
         ("prefer", b"\xff"),
         ("last-event-id", b"18446744073709551616"),
+        ("last-event-id", b"18446744073709551615"),
+        ("last-event-id", b"18446744073709551614"),
+        ("last-event-id", b"9223372036854775807"),
+        ("last-event-id", b"1.18446744073709551615"),
+        ("last-event-id", b"2.18446744073709551615"),
         ("last-event-id", b"-1"),
         ("last-event-id", b"0"),
         ("last-event-id", b"\xff"),
@@ -371,7 +376,7 @@ fn json_body(sent: &mut Sent, random: &mut Random) {
         (_, place) => *place = strange(random),
     }
     let mut text = value.to_string();
-    match random.below(14) {
+    match random.below(16) {
         // The same key twice.
         0 => text = text.replacen('{', "{\"approved\":true,\"isEnabled\":true,\"args\":{},", 1),
         1 => {
@@ -411,10 +416,39 @@ fn json_body(sent: &mut Sent, random: &mut Random) {
             text = replaced_somewhere(&text, &deep, random);
         }
         4 => text.push_str(random.pick::<&str>(&["x", "{}", ",", "\0", " \n\t "])),
+        6 => text = replaced_somewhere(&text, &large_below_long(random), random),
+        7 => {
+            let name = *random.pick(&["a~/b", "\u{202e}", "n", "long name of a level, "]);
+            let name = name.repeat(1 + random.below(40));
+            let wrong =
+                *random.pick(&["1e400", "18446744073709551616", "[1,]", "{\"x\":1,\"x\":2}"]);
+            let depth = 1 + random.below(120);
+            let deep = format!(
+                "{}{wrong}{}",
+                format!("{{\"{name}\":").repeat(depth),
+                "}".repeat(depth)
+            );
+            text = replaced_somewhere(&text, &deep, random);
+        }
         5 => text.insert_str(0, random.pick::<&str>(&["\u{feff}", "\n", "//\n", "/**/"])),
         _ => {}
     }
     sent.body = Some(text.into_bytes());
+}
+
+/// Many numbers that a reader may have to look at twice, below a long name: whoever notes for each where it is needs the product of both.
+fn large_below_long(random: &mut Random) -> String {
+    let (name, count) = match random.once_in(50) {
+        true => (500_000, 100_000),
+        false => (random.below(5_000), random.below(500)),
+    };
+    let number = *random.pick(&["1e20", "-1e300", "18446744073709551615", "1E+19"]);
+    let last = *random.pick(&["1", "1e20", "18446744073709551616", "-9223372036854775809"]);
+    format!(
+        "{{\"{}\":[{}{last}]}}",
+        "k".repeat(name),
+        format!("{number},").repeat(count)
+    )
 }
 
 /// A text of JSON with one of its values, or names, replaced by another text.

@@ -14,7 +14,7 @@ use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::limits::Limits;
-use crate::model::manifest::ToolKind;
+use crate::model::manifest::{SCHEMA_VERSION, ToolKind};
 use crate::registry::{Availability, Entry, Source};
 use crate::source::{FileDefinition, Report, Standing, ToolFile, runs};
 use crate::store::StoredTool;
@@ -40,7 +40,6 @@ pub struct ToolRow {
     #[schemars(with = "Vec<String>")]
     pub effects: Effects,
     /// Categories and security tags.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Where it comes from.
     pub source: Source,
@@ -74,15 +73,17 @@ pub struct ToolRow {
     pub is_enabled: bool,
     /// Whether it is compiled in and read-only.
     pub is_built_in: bool,
-    /// The id of this version; of a tool of the store.
+    /// The version of the format of definitions.
+    pub schema_version: &'static str,
+    /// The id of this version; of a tool of the store or a built-in one.
     #[serde(rename = "toolID", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub tool_id: Option<ToolId>,
-    /// First insertion; of a tool of the store.
+    /// First insertion; of a tool of the store. That of a built-in one is the beginning of 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub created_at: Option<Timestamp>,
-    /// Last structural change; of a tool of the store.
+    /// Last structural change, as `createdAt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub modified_at: Option<Timestamp>,
@@ -137,6 +138,9 @@ impl Crib {
             None => spec.title.as_deref(),
         };
         let title = title.filter(|title| !title.is_empty());
+        let is_built_in = entry.source() == Source::BuiltIn;
+        // As its bundle has it.
+        let epoch = is_built_in.then_some(Timestamp::UNIX_EPOCH);
         ToolRow {
             name: spec.name.to_string(),
             slug: spec.slug.to_string(),
@@ -160,10 +164,11 @@ impl Crib {
                 Some(record) => record.head.is_enabled,
                 None => is_enabled(entry),
             },
-            is_built_in: entry.source() == Source::BuiltIn,
-            tool_id: record.map(|record| record.head.tool_id),
-            created_at: record.map(|record| record.head.created_at),
-            modified_at: record.map(|record| record.head.modified_at),
+            is_built_in,
+            schema_version: SCHEMA_VERSION,
+            tool_id: record.map(|record| record.head.tool_id).or(entry.id()),
+            created_at: record.map(|record| record.head.created_at).or(epoch),
+            modified_at: record.map(|record| record.head.modified_at).or(epoch),
         }
     }
 
@@ -185,10 +190,17 @@ impl Crib {
             ToolError::new(ErrorCode::StorageError, message)
         })?;
         let mut fields = as_object(&manifest);
+        let tags = fields.shift_remove("tags").unwrap_or_else(|| json!([]));
+        let title = match manifest.display_name.is_empty() {
+            true => manifest.slug.to_string(),
+            false => manifest.display_name.clone(),
+        };
         let availability = entry.availability();
         let spec = entry.spec();
         let usage = self.usage(entry);
         for (key, value) in [
+            ("tags", tags),
+            ("displayName", json!(title)),
             ("name", json!(spec.name)),
             ("bundle", json!(spec.bundle)),
             ("source", json!(entry.source())),
