@@ -486,6 +486,24 @@ async fn a_server_removes_only_its_own_socket() {
     assert!(!path.exists());
 }
 
+#[tokio::test]
+async fn a_directory_that_somebody_keeps_locked_holds_nobody_up_for_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("crib.sock");
+    let server = Server::bind(socket(&path)).unwrap();
+    let lock = std::fs::File::open(directory.path()).unwrap();
+    lock.lock().unwrap();
+    let began = Instant::now();
+    drop(server);
+    let Err(ListenError::Socket { source, .. }) = Server::bind(socket(&path)) else {
+        panic!("it was not locked");
+    };
+    assert_eq!(source.kind(), io::ErrorKind::WouldBlock);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    drop(lock);
+    assert!(Server::bind(socket(&path)).is_ok());
+}
+
 mod tls {
     use std::sync::Arc;
 
