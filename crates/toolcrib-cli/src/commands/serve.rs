@@ -2,17 +2,21 @@
 //!
 //! Everything it answers is in `toolcrib-server`; here it is set up, announced to other processes of the home, and stopped.
 
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
-use toolcrib::config::ServerSettings;
+use toolcrib::config::{AccessLog, ConfigError, ServerSettings};
 use toolcrib::crib::{Approvals, OpenError};
+use toolcrib::model::text;
 use toolcrib::{Crib, CribOptions, ErrorCode, ToolError};
 use toolcrib_server::auth::{Clients, Hosts, Tokens};
-use toolcrib_server::listen::{self, Limits, ListenOptions, Server, Stopping, Tls};
+use toolcrib_server::listen::{self, Limits, ListenError, ListenOptions, Server, Stopping, Tls};
 use toolcrib_server::observe::{Observer, ObserverOptions, Sink, Telemetry};
 use toolcrib_server::running::{RunningServer, Servers, settings_digest};
 use toolcrib_server::{Api, ApiOptions};
@@ -65,13 +69,29 @@ fn settings(args: &ServeArgs, crib: &Crib) -> Result<ServerSettings, CliError> {
         }
         config.server()
     })()
-    .map_err(OpenError::Config)?;
+    .map_err(|error| match (error, &args.addr) {
+        (ConfigError::Value { place, problem }, Some(addr)) if place == "server.addr" => {
+            let message = format!("--addr `{}`: {problem}", text::visible(addr));
+            CliError::usage(message)
+                .with_hint("`--addr 127.0.0.1:8080`, for example; port 0 is any that is free")
+        }
+        (error, _) => OpenError::Config(error).into(),
+    })?;
     if let Some(socket) = &args.socket {
-        let absolute = std::path::absolute(socket)
-            .map_err(|error| CliError::usage(format!("--socket: {error}")))?;
-        settings.socket = Some(absolute);
+        let plain = plain(socket).map_err(|error| CliError::usage(format!("--socket: {error}")))?;
+        settings.socket = Some(plain);
     }
     Ok(settings)
+}
+
+/// A path without `..` and links on the way, for others who look for it from elsewhere. One that leads nowhere is refused later.
+fn plain(path: &Path) -> std::io::Result<PathBuf> {
+    let absolute = std::path::absolute(path)?;
+    let plain = absolute.parent().and_then(|parent| {
+        let parent = parent.canonicalize().ok()?;
+        Some(parent.join(absolute.file_name()?))
+    });
+    Ok(plain.unwrap_or(absolute))
 }
 
 async fn run(
@@ -89,7 +109,7 @@ async fn run(
     let (hosts, origins) = (settings.hosts.clone(), settings.origins.clone());
     let hosts = Hosts::new(hosts, origins, server.address())
         .map_err(|error| CliError::usage(error.to_string()))?;
-    let observer = observer(settings, &crib)?;
+    let observer = observer(settings, &crib, output)?;
     let options = ApiOptions {
         tokens,
         hosts,
@@ -110,10 +130,15 @@ async fn run(
         let warning = "other commands will not find this server by its home";
         output.say(&format!("{} {warning}: {error}", output.bold("warning:")));
     }
-    tell(&server, &crib, has_file, output);
-    if args.open {
-        open(&server, output);
-    }
+    tell(&server, settings, &crib, has_file, output);
+    warn(settings, &crib, output);
+    let url = server.url();
+    let shown = async {
+        if args.open {
+            open(url.as_deref(), output).await;
+        }
+        std::future::pending::<()>().await;
+    };
     let stopping = Stopping {
         grace: settings.shutdown,
         ..Stopping::default()
@@ -141,6 +166,7 @@ async fn run(
         () = server.serve(api, stopping.clone()) => {}
         () = clients.follow_clients() => {}
         () = asked => {}
+        () = shown => {}
     }
     drop(announced);
     // What happened is told to the end, by whoever is slow to listen not for long.
@@ -149,7 +175,7 @@ async fn run(
 }
 
 /// The access log and traces, as the settings want them.
-fn observer(settings: &ServerSettings, crib: &Crib) -> Result<Observer, CliError> {
+fn observer(settings: &ServerSettings, crib: &Crib, output: &Output) -> Result<Observer, CliError> {
     let telemetry = crib.config().telemetry();
     let telemetry = telemetry
         .endpoint
@@ -157,7 +183,10 @@ fn observer(settings: &ServerSettings, crib: &Crib) -> Result<Observer, CliError
         .transpose()
         .map_err(CliError::usage)?;
     Ok(Observer::new(ObserverOptions {
-        access_log: settings.access_log,
+        access_log: match output.quiet() {
+            true => AccessLog::Off,
+            false => settings.access_log,
+        },
         sink: Sink::default(),
         telemetry,
     }))
@@ -184,14 +213,68 @@ fn bind(args: &ServeArgs, settings: &ServerSettings) -> Result<Server, CliError>
             },
         })
     })
-    .map_err(|error| {
-        CliError::usage(error.to_string())
-            .with_hint("`toolcrib serve --addr 127.0.0.1:0` takes a port that is free")
+    .map_err(|error| match hint(&error) {
+        Some(hint) => CliError::usage(error.to_string()).with_hint(hint),
+        None => CliError::usage(error.to_string()),
     })
 }
 
+/// What helps a server that cannot listen.
+fn hint(error: &ListenError) -> Option<String> {
+    let hint = match error {
+        ListenError::Address { source, .. } => match source.kind() {
+            ErrorKind::AddrInUse => "`toolcrib serve --addr 127.0.0.1:0` takes a port that is free",
+            ErrorKind::AddrNotAvailable => "the address must be one of this machine",
+            ErrorKind::PermissionDenied => "ports below 1024 are for root; choose a higher one",
+            _ => return None,
+        },
+        ListenError::Plaintext(address) => {
+            let port = address.port();
+            return Some(format!(
+                "`toolcrib serve --addr 127.0.0.1:{port}` is for this machine only"
+            ));
+        }
+        ListenError::Socket { path, source } => match (source.kind(), path.parent()) {
+            (ErrorKind::NotFound, Some(directory)) => {
+                let directory = quoted(directory);
+                return Some(format!("make its directory first: `mkdir -p {directory}`"));
+            }
+            _ => return None,
+        },
+        ListenError::Certificate { .. } => {
+            "`toolcrib config show` says where the setting comes from; it wants a PEM file"
+        }
+        ListenError::Nowhere => return None,
+    };
+    Some(hint.to_owned())
+}
+
+/// A path as one word of a shell.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
+/// Says what is odd, and what to do about it.
+fn warn(settings: &ServerSettings, crib: &Crib, output: &Output) {
+    let warn = |warning: &str| output.say(&format!("{} {warning}", output.bold("warning:")));
+    if crib.workspace_path().is_none() {
+        warn(
+            "there is no workspace, so tools for files and programs cannot run; start it in the directory of a project or with --workspace DIR",
+        );
+    }
+    if let Some(files) = &settings.certificate
+        && let Ok(metadata) = std::fs::metadata(&files.key)
+        && metadata.permissions().mode() & 0o007 != 0
+    {
+        let key = quoted(&files.key);
+        warn(&format!(
+            "every user of this machine can use the private key {key}: `chmod o= {key}`"
+        ));
+    }
+}
+
 /// Says where it listens and what to do next.
-fn tell(server: &Server, crib: &Crib, has_file: bool, output: &Output) {
+fn tell(server: &Server, settings: &ServerSettings, crib: &Crib, has_file: bool, output: &Output) {
     let token = crib.home().join("token");
     if output.json() {
         output.ndjson(&json!({
@@ -203,21 +286,28 @@ fn tell(server: &Server, crib: &Crib, has_file: bool, output: &Output) {
     }
     let url = server.url();
     if let Some(url) = &url {
-        output.say(&format!("listening on {url}"));
+        output.error_line(&format!("listening on {url}"));
     }
     if let Some(socket) = server.socket() {
-        output.say(&format!("listening on unix:{}", socket.display()));
+        output.error_line(&format!("listening on unix:{}", socket.display()));
     }
     let shown = match has_file {
-        true => format!("$(cat '{}')", token.display()),
+        true => format!("$(cat {})", quoted(&token)),
         false => "$TOOLCRIB_TOKEN".to_owned(),
     };
     let reach = match (&url, server.socket()) {
-        (Some(url), _) => url.clone(),
-        (None, Some(socket)) => format!("--unix-socket '{}' http://localhost", socket.display()),
+        (Some(url), _) => match &settings.certificate {
+            // Whoever made it for this server alone has it in no list.
+            Some(files) => format!("--cacert {} {url}", quoted(&files.certificate)),
+            None => url.clone(),
+        },
+        (None, Some(socket)) => format!("--unix-socket {} http://localhost", quoted(socket)),
         (None, None) => return,
     };
     output.say("");
+    if let Some(workspace) = crib.workspace_path() {
+        output.say(&format!("works in         {}", workspace.display()));
+    }
     output.say(&format!(
         "what there is    curl -H \"Authorization: Bearer {shown}\" {reach}/tools"
     ));
@@ -229,9 +319,9 @@ fn tell(server: &Server, crib: &Crib, has_file: bool, output: &Output) {
     output.say("Ctrl-C stops it");
 }
 
-/// Shows the server in a browser; whoever has none reads the address.
-fn open(server: &Server, output: &Output) {
-    let Some(url) = server.url() else {
+/// Shows the server in a browser; whoever has none is told the address.
+async fn open(url: Option<&str>, output: &Output) {
+    let Some(url) = url else {
         output.say("there is no address to open in a browser: leave --socket out");
         return;
     };
@@ -239,15 +329,26 @@ fn open(server: &Server, output: &Output) {
         true => "open",
         false => "xdg-open",
     };
-    let started = Command::new(opener)
-        .arg(&url)
+    let mut command = Command::new(opener);
+    command
+        .arg(url)
+        // A browser has no use for it.
+        .env_remove("TOOLCRIB_TOKEN")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    if let Err(error) = started {
-        output.say(&format!(
-            "cannot open a browser with `{opener}`: {error}; open {url} yourself"
-        ));
-    }
+        .stderr(Stdio::null());
+    // A thread of its own, as some openers last as long as the browser; it waits, so that none is left as a zombie.
+    let (send, ended) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = send.send(command.status());
+    });
+    let why = match ended.await {
+        Ok(Ok(status)) if status.success() => return,
+        Ok(Ok(status)) => status.to_string(),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => return,
+    };
+    output.say(&format!(
+        "cannot open a browser (`{opener}`: {why}); open {url} yourself"
+    ));
 }

@@ -49,7 +49,7 @@ impl Serving {
         Serving::spawn(test, command, &[])
     }
 
-    fn spawn(test: &Test, mut command: Command, words: &[&str]) -> Self {
+    pub(crate) fn spawn(test: &Test, mut command: Command, words: &[&str]) -> Self {
         let mut child = command
             .args(["serve", "--addr", "127.0.0.1:0"])
             .args(words)

@@ -31,11 +31,29 @@ struct Arrived<'a, B> {
     body: B,
     id: &'a RequestId,
     peer: &'a Peer,
+    known: Known<'a>,
 }
+
+/// Told who asks as soon as that is known by a token, before anything is read or done for it; may refuse.
+pub(crate) type Known<'a> = &'a (dyn Fn(&Principal) -> Result<(), Refusal> + Send + Sync);
 
 impl Api {
     /// Answers a request. There is always an answer; a bug of ours is a 500 that says so, and nothing more.
     pub async fn answer<B>(&self, request: Request<B>, peer: Peer) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        self.answer_known(request, peer, &|_| Ok(())).await
+    }
+
+    /// The same for who wants to know who asks.
+    pub(crate) async fn answer_known<B>(
+        &self,
+        request: Request<B>,
+        peer: Peer,
+        known: Known<'_>,
+    ) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -51,6 +69,7 @@ impl Api {
             body,
             id: &id,
             peer: &peer,
+            known,
         };
         let answering = self.try_answer(arrived, &mut watch, &mut welcome);
         let mut response = match AssertUnwindSafe(answering).catch_unwind().await {
@@ -100,6 +119,9 @@ impl Api {
         };
         if !matches!(found, Ok(Found::Route(..))) {
             watch.by(&principal);
+        }
+        if principal != Principal::Nobody {
+            (arrived.known)(&principal)?;
         }
         let (route, path) = match found? {
             Found::Route(position, path) => (self.0.routes.at(position), path),

@@ -197,6 +197,13 @@ impl CallStream {
             self.ready.push_back(Followed::Outcome(Box::new(outcome)));
             return Ok(());
         }
+        if event.event == "shutdown" {
+            let id = self.id.as_ref().map_or("ID", CallId::as_str);
+            let why = format!(
+                "the server stops; `toolcrib calls show {id}` says what became of the call"
+            );
+            return Err(self.client.lost(why));
+        }
         // What this version does not know is passed over.
         if let Ok(read) = serde_json::from_str::<Event>(&event.data)
             && read.seq > self.seen

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -16,6 +17,12 @@ use super::ListenError;
 
 /// How many connections may wait to be accepted.
 const WAITING: u32 = 4096;
+
+/// How long a directory that others have locked is waited for, by who takes a name in it and by who gives it back, and how often it
+/// is tried.
+const TAKING: Duration = Duration::from_secs(1);
+const LEAVING: Duration = Duration::from_millis(100);
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// Takes an address.
 pub(super) fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
@@ -39,7 +46,8 @@ pub(super) struct SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let Ok(directory) = Directory::of(&self.path) else {
+        // What stays is what a server that was killed leaves; the next one replaces it.
+        let Ok(directory) = Directory::of(&self.path, LEAVING) else {
             return;
         };
         if let Ok(Some(stat)) = directory.look()
@@ -57,7 +65,7 @@ pub(super) fn unix(path: &Path) -> Result<(UnixListener, SocketFile), ListenErro
         path: path.to_owned(),
         source,
     };
-    let directory = Directory::of(path).map_err(failed)?;
+    let directory = Directory::of(path, TAKING).map_err(failed)?;
     if let Some(stat) = directory.look().map_err(failed)? {
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket {
             let why =
@@ -90,7 +98,8 @@ struct Directory {
 }
 
 impl Directory {
-    fn of(path: &Path) -> io::Result<Self> {
+    /// Waits no longer than `patience` for others: anybody may lock a directory that they can read.
+    fn of(path: &Path, patience: Duration) -> io::Result<Self> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -98,7 +107,17 @@ impl Directory {
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::open(parent, flags, Mode::empty())?);
-        rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
+        let until = Instant::now() + patience;
+        while let Err(error) = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            if !matches!(error, Errno::WOULDBLOCK | Errno::INTR) {
+                return Err(error.into());
+            }
+            if Instant::now() >= until {
+                let why = "another process keeps its directory locked; choose another directory";
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
+            }
+            std::thread::sleep(AGAIN);
+        }
         let name = name.to_owned();
         Ok(Directory { file, name })
     }

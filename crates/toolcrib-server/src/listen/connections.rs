@@ -1,7 +1,10 @@
 //! All connections of a server: how many there may be, which one makes room for another, and which took too long.
 //!
-//! One task looks at all of them, some times a second: a look at ten thousand takes a tenth of a millisecond, and deadlines are
-//! kept to an eighth of the shortest. The alternative, a timer each, costs every request and is no more exact where it matters.
+//! One task looks at all of them, some times a second, and deadlines are kept to an eighth of the shortest. The alternative, a timer
+//! each, costs every request and is no more exact where it matters.
+//!
+//! When there is no place left, those make room who need theirs least ([`Spare`]); whoever is being answered and takes the answer
+//! keeps its place. That nobody fills the server with such requests is seen to by [`Shares`].
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,11 +14,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::Limits;
+use super::shares::Shares;
 use super::watch::{Order, Phase, Watch};
 use crate::observe::{ConnectionOpen, Observer, Timeout};
 
-/// How long a head may be in the making before its connection has to make room for others.
-const SLOW_HEAD: Duration = Duration::from_secs(1);
+/// How long a head or a body may be on its way, or an answer not be taken, before the connection has to make room for others; and
+/// how long a new connection has for its first byte.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// For how long those that were chosen to make room are the right ones.
+const CHOSEN_FOR: Duration = Duration::from_millis(50);
 
 /// How many connections are chosen at a time to make room.
 const CHOSEN: usize = 64;
@@ -29,6 +37,7 @@ pub(super) struct Connections {
     epoch: Instant,
     next: AtomicU64,
     open: Mutex<Open>,
+    shares: Arc<Shares>,
     /// Told when the first connection comes and when the last one goes.
     changed: Notify,
 }
@@ -37,7 +46,51 @@ pub(super) struct Connections {
 struct Open {
     all: HashMap<u64, Arc<Watch>>,
     /// Those that make room next, as they were when they were chosen.
-    chosen: VecDeque<(u64, Phase, Duration)>,
+    chosen: VecDeque<(u64, Spare)>,
+    chosen_at: Duration,
+}
+
+/// Why a connection can be spared; the least is spared first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Spare {
+    why: Why,
+    /// Whether it ever showed a good token.
+    is_known: bool,
+    since: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    /// It has nothing to do.
+    Idle,
+    /// Its head or its body does not come, or it does not take its answer.
+    Slow,
+    /// It has just come and said nothing yet.
+    New,
+}
+
+impl Spare {
+    /// Whether a connection can be spared, and how well.
+    fn of(watch: &Watch, now: Duration) -> Option<Self> {
+        let is_slow = |since: Duration| now.saturating_sub(since) > SLOW;
+        let (phase, since) = watch.state();
+        let (why, since) = match (watch.behind(), phase) {
+            (Some(behind), _) if is_slow(behind) => (Why::Slow, behind),
+            (Some(_), _) => return None,
+            (None, Phase::Idle) => (Why::Idle, since),
+            (None, Phase::Fresh) if is_slow(since) => (Why::Idle, since),
+            (None, Phase::Fresh) => (Why::New, since),
+            (None, Phase::Head) if is_slow(since) => (Why::Slow, since),
+            (None, Phase::Busy) if watch.is_arriving() && is_slow(since) => (Why::Slow, since),
+            (None, Phase::Head | Phase::Busy) => return None,
+        };
+        Some(Spare {
+            why,
+            // Of those with nothing to do the longest goes first, whoever it is.
+            is_known: why == Why::Slow && watch.is_known(),
+            since,
+        })
+    }
 }
 
 /// A connection's place. Gives it back.
@@ -51,6 +104,11 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn watch(&self) -> &Arc<Watch> {
         &self.watch
+    }
+
+    /// How many requests each client may have at once.
+    pub(super) fn shares(&self) -> &Arc<Shares> {
+        &self.connections.shares
     }
 }
 
@@ -67,6 +125,7 @@ impl Drop for Place {
 impl Connections {
     pub(super) fn new(limits: Limits, observer: Observer) -> Arc<Self> {
         Arc::new(Connections {
+            shares: Arc::new(Shares::of(limits.max_connections)),
             limits,
             observer,
             epoch: Instant::now(),
@@ -85,8 +144,7 @@ impl Connections {
         self.open().all.len()
     }
 
-    /// A place for a new connection: if there is none, that of the connection that has had nothing to do for longest. `None` if
-    /// all are busy.
+    /// A place for a new connection: if there is none, that of the connection that can best be spared. `None` if all are busy.
     pub(super) fn place(self: &Arc<Self>) -> Option<Place> {
         let mut open = self.open();
         if open.all.len() >= self.limits.max_connections {
@@ -108,7 +166,7 @@ impl Connections {
         })
     }
 
-    /// Closes the connection that has had nothing to do for longest; says whether there is one.
+    /// Closes the connection that can best be spared; says whether there is one.
     pub(super) fn make_room(&self) -> bool {
         let is_made = self.open().make_room(self.epoch.elapsed()).is_some();
         if is_made {
@@ -199,16 +257,19 @@ impl Limits {
 impl Open {
     /// Ends the connection that can best be spared and gives its place back at once.
     fn make_room(&mut self, now: Duration) -> Option<()> {
+        if now.saturating_sub(self.chosen_at) > CHOSEN_FOR {
+            self.chosen.clear();
+        }
         loop {
             if self.chosen.is_empty() {
                 self.choose(now);
             }
-            let (id, phase, since) = self.chosen.pop_front()?;
+            let (id, spare) = self.chosen.pop_front()?;
             let Some(watch) = self.all.get(&id) else {
                 continue;
             };
             // It may have been used since it was chosen.
-            if watch.state() == (phase, since) && watch.stalled().is_none() {
+            if Spare::of(watch, now) == Some(spare) {
                 watch.order(Order::Drop);
                 self.all.remove(&id);
                 return Some(());
@@ -216,20 +277,48 @@ impl Open {
         }
     }
 
-    /// Chooses those that can be spared: without a request, the longest first; then those whose request does not come.
+    /// Chooses those that can be spared, the best first.
     fn choose(&mut self, now: Duration) {
-        let spare = |(id, watch): (&u64, &Arc<Watch>)| {
-            let (phase, since) = watch.state();
-            let is_spare = match phase {
-                Phase::Fresh | Phase::Idle => true,
-                Phase::Head => now.saturating_sub(since) > SLOW_HEAD,
-                Phase::Busy => false,
-            };
-            (is_spare && watch.stalled().is_none()).then_some((*id, phase, since))
-        };
+        let spare = |(id, watch): (&u64, &Arc<Watch>)| Some((*id, Spare::of(watch, now)?));
         let mut chosen: Vec<_> = self.all.iter().filter_map(spare).collect();
-        chosen.sort_by_key(|(_, phase, since)| (*phase == Phase::Head, *since));
+        chosen.sort_unstable_by_key(|(id, spare)| (*spare, *id));
         chosen.truncate(CHOSEN);
         self.chosen = chosen.into();
+        self.chosen_at = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_who_keep_us_waiting_make_room_in_order() {
+        let watch = |phase| {
+            let watch = Watch::new(Instant::now());
+            watch.enter(phase);
+            watch
+        };
+        let later = Duration::from_secs(5);
+        let spare = |watch: &Watch, now| Spare::of(watch, now).map(|spare| spare.why);
+        for (phase, now, after) in [
+            (Phase::Fresh, Some(Why::New), Some(Why::Idle)),
+            (Phase::Idle, Some(Why::Idle), Some(Why::Idle)),
+            (Phase::Head, None, Some(Why::Slow)),
+            (Phase::Busy, None, None),
+        ] {
+            let watch = watch(phase);
+            assert_eq!(spare(&watch, Duration::ZERO), now, "{phase:?}");
+            assert_eq!(spare(&watch, later), after, "{phase:?}");
+        }
+        let body = watch(Phase::Busy);
+        body.arrives(true);
+        assert_eq!(spare(&body, Duration::ZERO), None);
+        let stranger = Spare::of(&body, later);
+        assert_eq!(stranger.map(|spare| spare.why), Some(Why::Slow));
+        body.knows();
+        assert!(stranger < Spare::of(&body, later));
+        body.arrives(false);
+        assert_eq!(spare(&body, later), None);
     }
 }

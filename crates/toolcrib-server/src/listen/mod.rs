@@ -8,6 +8,7 @@ mod bind;
 mod connection;
 mod connections;
 mod limits;
+mod shares;
 mod stop;
 mod tls;
 mod watch;
@@ -239,25 +240,54 @@ fn refuse(socket: &TcpStream) {
     let _ = socket.try_write(FULL.as_bytes());
 }
 
-/// What to do when nothing can be accepted: those with nothing to do make room, and nobody spins.
+/// What to do when nothing can be accepted: those that can be spared make room if that helps, and nobody spins.
 async fn rest(error: &io::Error, connections: &Connections) {
-    let errno = Errno::from_io_error(error);
-    if matches!(
-        errno,
-        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
-    ) {
+    let after = after(error);
+    if after == After::Room {
         for _ in 0..ROOM {
             if !connections.make_room() {
                 break;
             }
         }
+    }
+    if after != After::AtOnce {
         tokio::time::sleep(REST).await;
+    }
+}
+
+/// When accepting goes on after it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// At once: it was the fault of one connection, which is gone.
+    AtOnce,
+    /// After a rest: it may well fail again.
+    Rest,
+    /// The same, with room for more.
+    Room,
+}
+
+fn after(error: &io::Error) -> After {
+    match Errno::from_io_error(error) {
+        Some(Errno::CONNABORTED | Errno::INTR) => After::AtOnce,
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => After::Room,
+        _ => After::Rest,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_that_may_stay_is_not_tried_again_at_once() {
+        let after = |errno: Errno| after(&errno.into());
+        assert_eq!(after(Errno::CONNABORTED), After::AtOnce);
+        assert_eq!(after(Errno::MFILE), After::Room);
+        for unknown in [Errno::PERM, Errno::INVAL, Errno::PROTO, Errno::IO] {
+            assert_eq!(after(unknown), After::Rest);
+        }
+        assert_eq!(super::after(&io::Error::other("?")), After::Rest);
+    }
 
     #[test]
     fn the_refusal_of_a_full_server_is_whole() {

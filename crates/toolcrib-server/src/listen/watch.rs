@@ -1,8 +1,8 @@
 //! What a connection is doing, seen at its socket: [`Watch`], [`Watched`].
 //!
-//! No connection has a timer. Each notes in one word what it is in the middle of and since when, which costs a few nanoseconds per
-//! request; [`Connections`](super::connections::Connections) looks at all of them now and then and orders away what took too long.
-//! A timer per read, the usual way, would be set and taken back a hundred thousand times a second.
+//! No connection has a timer. Each notes in one word what it is in the middle of and since when, which costs a request some looks at
+//! the clock; [`Connections`](super::connections::Connections) looks at all of them now and then and orders away what took too long.
+//! A timer per read, the usual way, would be set and taken back several times for each request.
 //!
 //! Invariant: the word of a connection is written by its own task alone; others only read it, and leave their order.
 
@@ -19,6 +19,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// What the kernel may hold for a reader of a stream: one that does not read holds up no more than this. Linux doubles it.
 const STREAM_BUFFER: usize = 32 * 1024;
+
+/// How much a peer has to take in a millisecond that it kept us waiting: a byte that is taken now and then does not renew the
+/// whole deadline.
+const RATE: u64 = 1;
+
+/// How long a peer has to take everything before it counts as one that keeps up.
+const KEPT_UP: u64 = 1000;
 
 /// What a connection is in the middle of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +58,17 @@ pub(super) struct Watch {
     epoch: Instant,
     /// The phase, and since when: milliseconds, and two bits for the phase.
     state: AtomicU64,
-    /// Since when the other end takes nothing, in milliseconds; zero if it takes everything.
+    /// Since when the other end takes nothing, in milliseconds, less what it took since ([`RATE`]); zero if it takes everything.
     stalled: AtomicU64,
+    /// Since when it has taken less than is there, with breaks shorter than [`KEPT_UP`]; zero if it never did.
+    behind: AtomicU64,
+    /// When it last took something after it would not, and how long it had kept us waiting then.
+    taken: AtomicU64,
+    owes: AtomicU64,
+    /// Whether the body of a request is on its way.
+    arrives: AtomicBool,
+    /// Whether a request came with a good token.
+    is_known: AtomicBool,
     /// Whether an answer is a stream, whose reader may stop reading.
     streams: AtomicBool,
     /// Whether keys are being agreed on.
@@ -67,6 +83,11 @@ impl Watch {
             epoch,
             state: AtomicU64::new(0),
             stalled: AtomicU64::new(0),
+            behind: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            owes: AtomicU64::new(0),
+            arrives: AtomicBool::new(false),
+            is_known: AtomicBool::new(false),
             streams: AtomicBool::new(false),
             agrees: AtomicBool::new(false),
             order: AtomicU8::new(0),
@@ -160,14 +181,61 @@ impl Watch {
         }
     }
 
-    /// The socket took something, or would not.
-    fn has_written<T>(&self, result: &Poll<io::Result<T>>) {
+    /// The socket took so many bytes, or would not.
+    fn has_written(&self, result: &Poll<io::Result<usize>>) {
         let stalled = self.stalled.load(Ordering::Relaxed);
-        match (result.is_pending(), stalled) {
-            (true, 0) => self.stalled.store(self.now().max(1), Ordering::Relaxed),
-            (false, since) if since != 0 => self.stalled.store(0, Ordering::Relaxed),
+        match (result, stalled) {
+            (Poll::Pending, 0) => self.stalls(self.now()),
+            (Poll::Ready(result), since) if since != 0 => {
+                let bytes = result.as_ref().map_or(0, |bytes| *bytes as u64);
+                self.takes(self.now(), bytes);
+            }
             _ => {}
         }
+    }
+
+    fn stalls(&self, now: u64) {
+        let pause = now.saturating_sub(self.taken.load(Ordering::Relaxed));
+        let owes = self.owes.load(Ordering::Relaxed).saturating_sub(pause);
+        let since = now.saturating_sub(owes).max(1);
+        self.stalled.store(since, Ordering::Relaxed);
+        if self.behind.load(Ordering::Relaxed) == 0 || pause > KEPT_UP {
+            self.behind.store(now.max(1), Ordering::Relaxed);
+        }
+    }
+
+    fn takes(&self, now: u64, bytes: u64) {
+        let since = self.stalled.swap(0, Ordering::Relaxed);
+        let owes = now.saturating_sub(since).saturating_sub(bytes / RATE);
+        self.owes.store(owes, Ordering::Relaxed);
+        self.taken.store(now, Ordering::Relaxed);
+    }
+
+    /// Since when the other end has not kept up with what is written to it; `None` if it takes everything now.
+    pub(super) fn behind(&self) -> Option<Duration> {
+        self.stalled()?;
+        let since = self.behind.load(Ordering::Relaxed);
+        Some(Duration::from_millis(since))
+    }
+
+    /// Says whether the body of a request is on its way.
+    pub(super) fn arrives(&self, arrives: bool) {
+        self.arrives.store(arrives, Ordering::Relaxed);
+    }
+
+    /// Whether the body of a request is on its way.
+    pub(super) fn is_arriving(&self) -> bool {
+        self.arrives.load(Ordering::Relaxed)
+    }
+
+    /// A request came with a good token.
+    pub(super) fn knows(&self) {
+        self.is_known.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether any request came with a good token.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Relaxed)
     }
 }
 
@@ -287,14 +355,36 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_that_takes_a_byte_is_not_stalled() {
+    fn what_a_peer_takes_is_credited_by_the_byte() {
         let watch = Watch::new(Instant::now());
-        watch.has_written::<()>(&Poll::Pending);
+        watch.stalls(1000);
+        assert_eq!(watch.stalled(), Some(Duration::from_secs(1)));
+        // One byte in ten seconds, and it stalls again.
+        watch.takes(11_000, 1);
+        assert_eq!(watch.stalled(), None);
+        watch.stalls(11_000);
+        assert_eq!(watch.stalled(), Some(Duration::from_millis(1001)));
+        // As much as it should have taken.
+        watch.takes(21_000, 20_000);
+        watch.stalls(21_000);
+        assert_eq!(watch.stalled(), Some(Duration::from_secs(21)));
+        // It has not kept up since it first stalled, until it does for a while.
+        assert_eq!(watch.behind(), Some(Duration::from_secs(1)));
+        watch.takes(22_000, 1);
+        watch.stalls(24_000);
+        assert_eq!(watch.behind(), Some(Duration::from_secs(24)));
+        assert_eq!(watch.stalled(), Some(Duration::from_secs(24)));
+    }
+
+    #[test]
+    fn only_the_first_refusal_of_a_socket_counts() {
+        let watch = Watch::new(Instant::now());
+        watch.has_written(&Poll::Pending);
         let since = watch.stalled();
         assert!(since.is_some());
-        watch.has_written::<()>(&Poll::Pending);
+        watch.has_written(&Poll::Pending);
         assert_eq!(watch.stalled(), since);
-        watch.has_written(&Poll::Ready(Ok(())));
+        watch.has_written(&Poll::Ready(Ok(1)));
         assert_eq!(watch.stalled(), None);
     }
 }

@@ -399,3 +399,17 @@ async fn a_call_of_somebody_else_can_be_followed() {
     assert!(matches!(first.kind, EventKind::Progress { .. }));
     assert!(seen.lock().unwrap()[0].1.contains("last-event-id: 7\r\n"));
 }
+
+#[tokio::test]
+async fn a_server_that_stops_is_told_as_such() {
+    let stop = chunk("event: shutdown\ndata: {\"event\":\"shutdown\"}\n\n");
+    let text = format!("{}{stop}0\r\n\r\n", stream_head());
+    let (address, _, _server) = scripted(vec![Act::SayAndClose(text)]).await;
+    let mut stream = client(address).follow(CallId::parse("c-1").unwrap(), 0);
+    let error = stream.next().await.unwrap_err();
+    assert!(matches!(error, ClientError::Lost { .. }), "{error}");
+    let message = error.to_string();
+    for part in ["the server stops", "toolcrib calls show c-1"] {
+        assert!(message.contains(part), "{message}");
+    }
+}

@@ -185,7 +185,6 @@ async fn the_connection_that_was_idle_longest_makes_room_for_a_new_one() {
     let server = Listening::start(limits(|limits| limits.max_connections = 2));
     let mut first = server.connect().await;
     ask(&mut first, HEALTH).await;
-    tokio::time::sleep(Duration::from_millis(5)).await;
     let mut second = server.connect().await;
     ask(&mut second, HEALTH).await;
     let mut third = server.connect().await;
@@ -216,6 +215,121 @@ async fn a_new_connection_is_told_when_all_others_are_busy() {
     // It is still answered itself.
     let answer = ask(&mut busy, "not json :").await;
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+}
+
+/// Asks for the health on new connections until one is served.
+async fn is_let_in(server: &Listening) {
+    let until = Instant::now() + Duration::from_secs(10);
+    let mut refused = 0;
+    while !ask(&mut server.connect().await, HEALTH)
+        .await
+        .starts_with("HTTP/1.1 200")
+    {
+        refused += 1;
+        assert!(Instant::now() < until, "nobody makes room");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(refused > 0, "there was room from the start");
+}
+
+/// A connection of somebody whose kernel takes as little as can be.
+async fn connect_narrow(server: &Listening) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(2048).unwrap();
+    socket.connect(server.address.unwrap()).await.unwrap()
+}
+
+#[tokio::test]
+async fn those_who_do_not_take_their_answers_make_room() {
+    let server = Listening::start(limits(|limits| limits.max_connections = 4));
+    let mut deaf = Vec::new();
+    for _ in 0..4 {
+        let mut stream = connect_narrow(&server).await;
+        let requests = "GET /api/docs HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
+        stream.write_all(requests.as_bytes()).await.unwrap();
+        // It is being answered.
+        stream.readable().await.unwrap();
+        deaf.push(stream);
+    }
+    is_let_in(&server).await;
+}
+
+#[tokio::test]
+async fn a_reader_that_takes_a_little_now_and_then_is_dropped() {
+    let server = Listening::start(limits(|limits| limits.write = SHORT));
+    let mut stream = connect_narrow(&server).await;
+    let requests = "GET /api/docs HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(300);
+    stream.write_all(requests.as_bytes()).await.unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    // Less than a byte for each millisecond.
+    let mut some = [0; 16];
+    // A reset is seen before all that came is read.
+    while stream.take_error().unwrap().is_none()
+        && stream.read(&mut some).await.is_ok_and(|read| read > 0)
+    {
+        assert!(Instant::now() < until, "it is kept");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn those_whose_bodies_do_not_come_make_room() {
+    let server = Listening::start(limits(|limits| limits.max_connections = 2));
+    let request = format!(
+        "POST /api/clients HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n",
+        crate::harness::OPERATOR
+    );
+    let mut slow = Vec::new();
+    for _ in 0..2 {
+        let mut stream = server.connect().await;
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.readable().await.unwrap();
+        slow.push(stream);
+    }
+    is_let_in(&server).await;
+}
+
+#[tokio::test]
+async fn requests_that_wait_leave_connections_to_others() {
+    let server = Listening::start(limits(|limits| limits.max_connections = 4));
+    let hold = FnTool::new("hold", "Runs until it is cancelled", |(), cx| async move {
+        cx.cancelled().await;
+        Ok(true)
+    });
+    let hold = hold.unwrap().effects(Effects::READ);
+    server.scene.crib.registry().register(hold).unwrap();
+    let begin = authorized(
+        "POST",
+        "/api/calls",
+        "Prefer: respond-async\r\nContent-Type: application/json\r\n",
+        r#"{"tool": "hold", "args": {}, "callId": "held"}"#,
+    );
+    let mut first = server.connect().await;
+    let answer = ask(&mut first, &begin).await;
+    assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
+    let wait = authorized("GET", "/api/calls/held?waitMs=60000", "", "");
+    let mut waiting = Vec::new();
+    for _ in 0..3 {
+        let mut stream = server.connect().await;
+        stream.write_all(wait.as_bytes()).await.unwrap();
+        waiting.push(stream);
+    }
+    let until = Instant::now() + Duration::from_secs(10);
+    while server.scene.api.observer().in_flight() < 3 {
+        assert!(Instant::now() < until, "they do not wait");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let answer = ask(&mut first, &wait).await;
+    assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
+    assert!(answer.contains("RATE_LIMITED"), "{answer}");
+    assert!(answer.contains("retry-after: 1"), "{answer}");
+    // That connection has nothing to do now.
+    let answer = ask(&mut server.connect().await, HEALTH).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    server.stopping.finish.cancel();
+    server.stopping.cancel.cancel();
+    server.served.await.unwrap();
 }
 
 /// A request with the operator's token.
@@ -370,6 +484,24 @@ async fn a_server_removes_only_its_own_socket() {
     assert!(path.exists());
     drop(second);
     assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn a_directory_that_somebody_keeps_locked_holds_nobody_up_for_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("crib.sock");
+    let server = Server::bind(socket(&path)).unwrap();
+    let lock = std::fs::File::open(directory.path()).unwrap();
+    lock.lock().unwrap();
+    let began = Instant::now();
+    drop(server);
+    let Err(ListenError::Socket { source, .. }) = Server::bind(socket(&path)) else {
+        panic!("it was not locked");
+    };
+    assert_eq!(source.kind(), io::ErrorKind::WouldBlock);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    drop(lock);
+    assert!(Server::bind(socket(&path)).is_ok());
 }
 
 mod tls {

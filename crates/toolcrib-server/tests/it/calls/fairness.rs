@@ -1,7 +1,5 @@
 //! Many calls at once, of one and of several clients.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -14,8 +12,9 @@ async fn a_flood_is_bounded_and_told_to_come_back() {
     let flood = join_all((0..1000).map(|_| operator.post("/api/calls", call("hold", json!({})))));
     let watch = async {
         soon(|| (stage.scene.crib.registry().running().len() == 6).then_some(())).await;
-        // A moment later it is still so.
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        // When all but those who wait are told, it is still so.
+        let observer = stage.scene.api.observer();
+        soon(|| (observer.in_flight() == 106).then_some(())).await;
         assert_eq!(stage.scene.crib.registry().running().len(), 6);
         stage.release.add_permits(1000);
     };
