@@ -315,9 +315,9 @@ async fn is_refused(mut events: EventReader) -> bool {
                 let code = code.as_deref().and_then(ErrorCode::from_wire);
                 return code.is_some_and(|code| code.http_status() != 200);
             }
-            // Nobody could be asked, or somebody has said no before: its end comes next.
-            EventKind::Approval { status, .. }
-                if !matches!(status.as_str(), "pending" | "approved") => {}
+            // Nobody can be asked, or somebody has answered before: what comes of it comes next. A question that waits for a person
+            // has an id.
+            EventKind::Approval { status, id, .. } if status != "pending" || id.is_none() => {}
             _ => return false,
         }
     }

@@ -115,7 +115,7 @@ async fn long_output_comes_in_parts_that_make_the_whole() {
             .map(|frame| frame.data["chunk"].as_str().unwrap())
             .collect();
         assert_eq!(format!("{before}{text}"), whole, "after {last}");
-        assert_eq!(again.last().unwrap().event, "finished");
+        assert_eq!(again.last().unwrap().event, "outcome");
     }
 }
 
