@@ -32,7 +32,7 @@ use crate::routes::events::sse::{self, CallFrames, Next, Position};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a call in the background is watched for being refused at once, before it is looked whether it is on disk.
-const MOMENT: Duration = Duration::from_millis(100);
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// How long a call that is to be streamed is watched for being refused at once. What takes longer to begin is a stream, which says that
 /// it is there while nothing happens.

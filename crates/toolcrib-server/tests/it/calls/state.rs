@@ -158,7 +158,7 @@ async fn a_call_is_accepted_when_it_is_on_disk_and_looked_at_without_waiting_for
     let lock = kept.lock().unwrap();
     let body = json!({"tool": "hold", "callId": "second"});
     let mut accepted = std::pin::pin!(operator.post("/api/calls", body));
-    let early = tokio::time::timeout(Duration::from_millis(400), &mut accepted).await;
+    let early = tokio::time::timeout(Duration::from_millis(800), &mut accepted).await;
     assert!(early.is_err(), "accepted before it was on disk: {early:?}");
     for (id, expected) in [("first", 200), ("no-such-call", 404)] {
         let path = format!("/api/calls/{id}");
