@@ -42,10 +42,15 @@ pub(crate) fn page_position<T: DeserializeOwned>(of: &str, token: &str) -> Resul
     let token: Option<Token<T>> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     match token {
         Some(Token { v: 1, of: list, at }) if list == of => Ok(at),
-        _ => Err(Refusal::usage(
-            "`pageToken` is not one that this list gave; leave it out to begin at the first page",
-        )),
+        _ => Err(not_of_this_list()),
     }
+}
+
+/// Refuses a token.
+pub(crate) fn not_of_this_list() -> Refusal {
+    Refusal::usage(
+        "`pageToken` is not one that this list gave; leave it out to begin at the first page",
+    )
 }
 
 /// Which page of a list a request asks for: `pageSize` (or S4's `recommendedPageSize`) and `pageToken`.

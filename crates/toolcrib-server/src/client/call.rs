@@ -223,7 +223,7 @@ impl CallStream {
         let path = format!("/api/calls/{}/events", Ask::encoded(id.as_str()));
         let mut pause = FIRST_PAUSE;
         for attempt in 1.. {
-            let mut ask = Ask::get(path.clone());
+            let mut ask = Ask::get(path.clone()).header(CALLER, HeaderValue::from_static("cli"));
             if self.seen > 0 {
                 ask = ask.header(
                     HeaderName::from_static("last-event-id"),
@@ -265,6 +265,11 @@ impl CallStream {
         let path = format!("/api/calls/{}", Ask::encoded(id.as_str()));
         let ask = Ask::get(path).header(CALLER, HeaderValue::from_static("cli"));
         let value = self.client.json(ask).await?;
+        let is_kept = value.get("fromRecord").and_then(Value::as_bool) != Some(true);
+        if !is_kept && value.get("ok").and_then(Value::as_bool) == Some(true) {
+            let why = "the connection was lost; the call went well, but its value was not kept";
+            return Err(self.client.strange(why));
+        }
         // Where it stands, and its outcome.
         let outcome = value.get("outcome").unwrap_or(&value);
         let outcome = outcome_of(outcome).map_err(|why| {

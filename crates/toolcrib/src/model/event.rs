@@ -264,6 +264,17 @@ pub struct EventReader {
 }
 
 impl EventReader {
+    /// The call that it reads of.
+    pub fn call_id(&self) -> &CallId {
+        &self.log.call_id
+    }
+
+    /// The number of the last event that there has been; 0 before the first.
+    pub fn last(&self) -> u64 {
+        let ring = self.log.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.written
+    }
+
     /// The next event; `None` after `Finished`.
     pub async fn next(&mut self) -> Option<Arc<Event>> {
         loop {

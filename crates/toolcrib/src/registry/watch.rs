@@ -49,13 +49,18 @@ impl Registry {
         calls
     }
 
+    /// The outermost call with this id that runs or waits in this process. Reads no file, and waits for nobody.
+    pub fn running_call(&self, id: &CallId) -> Option<RunningCall> {
+        self.0.running.look(id)
+    }
+
     /// Where a call stands, by what is known here and in the home: running, or over with an outcome if that was kept (it is for ids
     /// that callers gave, [`CallRequest::keep_outcome`](crate::CallRequest::keep_outcome) included). Calls that left nothing but a
     /// record are in the call log. Says so to everybody: whose call it is comes with the answer.
     ///
     /// May read a file.
     pub fn call_state(&self, id: &CallId) -> Result<Option<CallState>, ToolError> {
-        if let Some(call) = self.0.running.look(id) {
+        if let Some(call) = self.running_call(id) {
             return Ok(Some(CallState::Running(call)));
         }
         let standing = self.0.policy.replay.standing(id)?;

@@ -12,9 +12,11 @@ use crate::api::{AnswerDoc, ParamDoc, Route, param};
 pub(crate) const MAKING: &str = "\
 Answers 200 when the tool ran, also if it failed (`ok: false`); a call that is refused before it runs has the status of its code, with \
 the same body. A call that needs a person's approval waits until it is answered or expires.\n\n\
-With `Prefer: respond-async` the answer is 202 as soon as the call has begun; `GET /api/calls/{id}` tells how it stands. With `Accept: \
-text/event-stream` the answer is a stream of the call's events (`started`, `output`, `step`, `progress`, `approval`, `finished`, and \
-`gap` where a slow reader lost some) that ends with an event `outcome`; a stream that broke off is taken up again by `GET \
+With `Prefer: respond-async` the answer is 202 as soon as the call has begun and is on disk; `GET /api/calls/{id}` tells how it stands. \
+Such a call has no connection to end with: `cancelOnDisconnect` is refused. With `Accept: \
+text/event-stream`, which comes before `Prefer`, the answer is a stream of the call's events (`started`, `output`, `step`, `progress`, `approval`, `finished`, and \
+`gap` where a slow reader lost some) that ends with an event `outcome`; a call that is refused at once is answered as without it, one \
+that is refused later by its `outcome`. A stream that broke off is taken up again by `GET \
 /api/calls/{id}/events` with `Last-Event-ID`.\n\n\
 A call that has begun goes on when its connection goes, unless `cancelOnDisconnect` is set. Repeating a call with the same `callId` \
 returns the kept outcome or joins the call that runs.\n\n\
@@ -226,7 +228,13 @@ impl JsonSchema for AcceptedDoc {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "object",
-            "properties": {"callId": {"type": "string"}, "status": {"const": "running"}},
+            "properties": {
+                "callId": {"type": "string"},
+                "status": {
+                    "enum": ["running", "waiting", "done", "lost"],
+                    "description": "`waiting` for a person; `lost` if a call with this id was begun before and its process died",
+                },
+            },
             "required": ["callId", "status"],
         })
     }
@@ -263,7 +271,21 @@ impl JsonSchema for CallDoc {
                 "ok": {"type": "boolean"},
                 "code": {"type": "string"},
                 "message": {"type": "string"},
-                "outcome": outcome,
+                "outcome": {
+                    "anyOf": [
+                        outcome,
+                        {
+                            "title": "tagged, from the record",
+                            "type": "object",
+                            "properties": {"ok": {"const": true}, "metadata": {"type": "object"}},
+                            "required": ["ok", "metadata"],
+                        },
+                    ],
+                },
+                "fromRecord": {
+                    "type": "boolean",
+                    "description": "whether the outcome was not kept, and is told by the record: without the value, and without the details of an error",
+                },
             },
             "required": ["callId", "status", "caller"],
         })

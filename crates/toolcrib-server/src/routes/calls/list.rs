@@ -1,18 +1,22 @@
 //! Which calls there are and were: `GET /api/calls`.
 //!
-//! Those that run come first, on the first page; then those that are over, newest first, by the call log.
+//! Those that run come first, oldest first; then those that are over, newest first, by the call log. A page goes on where the one before
+//! ended: behind a call that runs, or at a place in the log. A call that ends while somebody turns pages neither comes twice nor gets
+//! lost: whoever was told of it as running is not told of its record.
 
 use std::sync::Arc;
 
 use http::StatusCode;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib::record::CallRecord;
-use toolcrib::record::call_log::CallLogReader;
+use toolcrib::record::call_log::{CallFilter, CallLogReader, CallPage, CallPosition, CallStatus};
+use toolcrib::registry::RunningCall;
 use toolcrib::{Caller, ErrorCode};
 
-use super::state::{may_see, record, running};
-use crate::api::page::{Paging, page_token};
+use super::state::{may_see, own, record};
+use crate::api::page::{self, Paging, page_token};
 use crate::api::{Answer, Api, Asked, Refusal, json_response};
 use crate::auth::Principal;
 
@@ -35,6 +39,38 @@ enum Status {
     Done,
     Ok,
     Failed,
+}
+
+/// Where a page begins.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct At {
+    /// Behind these of the calls that run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    told: Option<Told>,
+    /// At this place in the log, if all that run were told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    log: Option<String>,
+}
+
+/// The calls that were told of as running: those that had come by the time of this one, and were not over when the first page was made.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Told {
+    asked: Timestamp,
+    since: Timestamp,
+    id: String,
+}
+
+impl Told {
+    fn has(&self, since: Timestamp, id: &str) -> bool {
+        (since, id) <= (self.since, self.id.as_str())
+    }
+
+    /// Whether a call that is over was told of when it ran.
+    fn has_record(&self, record: &CallRecord) -> bool {
+        record.end_time >= self.asked && self.has(record.start_time, record.call_id.as_str())
+    }
 }
 
 impl Wanted {
@@ -72,18 +108,8 @@ impl Wanted {
             && self.since.is_none_or(|since| at >= since)
     }
 
-    fn has_record(&self, record: &CallRecord) -> bool {
-        let status = match self.status {
-            None | Some(Status::Done) => true,
-            Some(Status::Ok) => record.ok,
-            Some(Status::Failed) => !record.ok,
-            Some(Status::Running | Status::Waiting) => false,
-        };
-        status && self.has(&record.tool, &record.caller, record.start_time)
-    }
-
     /// Those that run or wait, oldest first.
-    fn running(&self, api: &Api) -> Vec<Value> {
+    fn running(&self, api: &Api) -> Vec<RunningCall> {
         let is_wanted = |waits: bool| match self.status {
             None | Some(Status::Running) => true,
             Some(Status::Waiting) => waits,
@@ -93,8 +119,29 @@ impl Wanted {
         calls
             .filter(|call| is_wanted(call.approval.is_some()))
             .filter(|call| self.has(&call.tool, &call.caller, call.since))
-            .map(|call| running(&call))
             .collect()
+    }
+
+    /// Which records are wanted; `None` if none is.
+    fn records(&self) -> Option<CallFilter> {
+        let status = match self.status {
+            None | Some(Status::Done) => None,
+            Some(Status::Ok) => Some(CallStatus::Ok),
+            Some(Status::Failed) => Some(CallStatus::Failed),
+            Some(Status::Running | Status::Waiting) => return None,
+        };
+        let caller = match (own(&self.who), &self.caller) {
+            (Some(own), Some(wanted)) if own != *wanted => return None,
+            (Some(own), _) => Some(own),
+            (None, wanted) => wanted.clone(),
+        };
+        Some(CallFilter {
+            tool: self.tool.clone(),
+            status,
+            caller,
+            since: self.since,
+            ..CallFilter::default()
+        })
     }
 }
 
@@ -102,53 +149,80 @@ impl Wanted {
 pub(super) async fn list(api: Api, asked: Asked) -> Answer {
     let paging = Paging::of(&asked.query)?;
     let wanted = Wanted::of(&asked)?;
-    let after: Option<String> = paging.after(LIST)?;
-    let mut calls = match after {
-        None => wanted.running(&api),
-        Some(_) => Vec::new(),
-    };
+    let At { mut told, log } = paging.after(LIST)?.unwrap_or_default();
+    let position = log.as_deref().map(str::parse::<CallPosition>).transpose();
+    let position = position.map_err(|_| page::not_of_this_list())?;
+    let mut calls: Vec<Value> = Vec::new();
     let mut next = None;
-    if !matches!(wanted.status, Some(Status::Running | Status::Waiting)) {
-        // All that run are on the first page, which may be longer for it: they are as many as there are places at most.
-        let (records, more) = records(&api, wanted, after, paging.size).await?;
-        next = records
-            .last()
-            .filter(|_| more)
-            .map(|last| page_token(LIST, &last.call_id.to_string()));
-        calls.extend(records.iter().map(record));
+    // Once the log is begun those that run are told; who has come since is newer than the list.
+    if position.is_none() {
+        let mut running = wanted.running(&api);
+        // After the look: what ends from here on was seen.
+        let asked = told.as_ref().map_or_else(Timestamp::now, |told| told.asked);
+        running.retain(|call| {
+            let is_told = |told: &Told| told.has(call.since, call.call_id.as_str());
+            !told.as_ref().is_some_and(is_told)
+        });
+        let is_cut = running.len() > paging.size;
+        running.truncate(paging.size);
+        if let Some(last) = running.last() {
+            told = Some(Told {
+                asked,
+                since: last.since,
+                id: last.call_id.to_string(),
+            });
+        }
+        if is_cut {
+            next = Some(None);
+        }
+        calls.extend(running.iter().map(super::state::running));
+    }
+    if next.is_none()
+        && let Some(filter) = wanted.records()
+    {
+        match paging.size - calls.len() {
+            // A token is for a page that has something.
+            0 => {
+                let probe = records(&api, filter, position, 1).await?;
+                let has_more = !probe.records.is_empty() || probe.next.is_some();
+                next = has_more.then_some(None);
+            }
+            room => {
+                let page = records(&api, filter, position, room).await?;
+                let is_told = |record: &CallRecord| {
+                    let id = Some(record.call_id.as_str());
+                    told.as_ref().is_some_and(|told| told.has_record(record))
+                        // It ended while this page was made.
+                        || calls.iter().any(|call| call["callId"].as_str() == id)
+                };
+                let records = page.records.iter().filter(|record| !is_told(record));
+                let records: Vec<Value> = records.map(record).collect();
+                next = page.next.map(|at| Some(at.to_string()));
+                calls.extend(records);
+            }
+        }
     }
     let mut page = json!({"calls": calls});
-    if let Some(next) = next {
-        page["nextPageToken"] = next.into();
+    if let Some(log) = next {
+        page["nextPageToken"] = page_token(LIST, &At { told, log }).into();
     }
     Ok(json_response(StatusCode::OK, &page))
 }
 
-/// A page of records behind the call `after`, and whether there are more.
+/// A page of records from a place in the log on.
 async fn records(
     api: &Api,
-    wanted: Wanted,
-    after: Option<String>,
+    filter: CallFilter,
+    after: Option<CallPosition>,
     size: usize,
-) -> Result<(Vec<CallRecord>, bool), Refusal> {
+) -> Result<CallPage, Refusal> {
     let crib = Arc::clone(api.crib());
     crib.registry().recorded().await;
     let reading = tokio::task::spawn_blocking(move || {
-        let mut is_behind = after.is_none();
-        CallLogReader::new(crib.call_log_path()).latest(size + 1, |record| {
-            if !is_behind {
-                is_behind = Some(record.call_id.as_str()) == after.as_deref();
-                return false;
-            }
-            wanted.has_record(record)
-        })
+        CallLogReader::new(crib.call_log_path()).page(&filter, after.as_ref(), size)
     });
     let Ok(found) = reading.await else {
         return Err(Refusal::new(ErrorCode::Internal, "a bug in the server"));
     };
-    let found = found.map_err(|error| Refusal::new(ErrorCode::StorageError, error.to_string()))?;
-    let mut records = found.records;
-    let more = records.len() > size;
-    records.truncate(size);
-    Ok((records, more))
+    found.map_err(|error| Refusal::new(ErrorCode::StorageError, error.to_string()))
 }

@@ -17,11 +17,12 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use toolcrib::wire::{ResultShape, TaggedOutcome, render};
-use toolcrib::{CallId, Caller, ErrorCode, EventKind, Outcome, ToolError};
+use toolcrib::{CallId, Caller, ErrorCode, EventKind, EventReader, Outcome, ToolError};
 
 use super::asker::approver;
 use super::body::{self, Wanted};
 use super::gate::Place;
+use super::state::look;
 use crate::api::{Answer, Api, Asked, Body, Query, Refusal, json_response};
 use crate::auth::Principal;
 use crate::routes::events::call_as_it_comes;
@@ -30,8 +31,18 @@ use crate::routes::events::sse::{self, CallFrames, Next, Position};
 /// How long a call waits for a place, if it does not say less itself.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a call in the background is watched for being refused at once.
-const MOMENT: Duration = Duration::from_millis(100);
+/// How long a call in the background is watched for being refused at once, before it is looked whether it is on disk.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// How long a call that is to be streamed is watched for being refused at once. What takes longer to begin is a stream, which says that
+/// it is there while nothing happens.
+const BEGUN_WITHIN: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether a call in the background is on disk, at least.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is said of a call whose task is gone.
+const BUG: &str = "a bug in the server; it is in its log";
 
 /// How a call is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +97,7 @@ fn words<'a>(
 }
 
 /// The shape that a request wants outcomes in.
-pub(super) fn shape(query: &Query) -> Result<ResultShape, Refusal> {
+pub(crate) fn shape(query: &Query) -> Result<ResultShape, Refusal> {
     query
         .text("shape")
         .map_or(Ok(ResultShape::default()), |text| {
@@ -176,12 +187,15 @@ impl Future for GoesOn {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let Some(call) = &mut self.call else {
+        // Taken out meanwhile: a call that panics must not be run on.
+        let Some(mut call) = self.call.take() else {
             return Poll::Pending;
         };
-        let outcome = ready!(call.as_mut().poll(cx));
-        self.call = None;
-        Poll::Ready(outcome)
+        let polled = call.as_mut().poll(cx);
+        if polled.is_pending() {
+            self.call = Some(call);
+        }
+        polled
     }
 }
 
@@ -253,7 +267,7 @@ fn spawn(api: &Api, wanted: Wanted, place: &Arc<Place>) -> Spawned {
 
 struct Spawned {
     id: CallId,
-    events: toolcrib::EventReader,
+    events: EventReader,
     outcome: JoinHandle<Outcome>,
 }
 
@@ -263,33 +277,37 @@ async fn in_background(
     mut wanted: Wanted,
     shape: ResultShape,
 ) -> Answer {
+    if wanted.cancel_on_disconnect {
+        return Err(Refusal::usage(
+            "`/cancelOnDisconnect`: a call in the background (`Prefer: respond-async`) has no connection that it could end with; leave \
+             one of them out, or cancel it by `POST /api/calls/{id}/cancel`",
+        ));
+    }
     let place = enter(api, who, &mut wanted).await?;
     let wanted = Wanted {
         request: wanted.request.keep_outcome(),
         ..wanted
     };
-    let id = wanted.request.call_id.clone();
     let Spawned {
-        mut events,
+        id,
+        events,
         outcome,
-        ..
     } = spawn(api, wanted, &place);
     drop(place);
-    // What is refused before it begins is refused at once: there is nothing to come back for.
-    let first = tokio::time::timeout(MOMENT, events.next()).await;
-    let ended = matches!(&first, Ok(Some(event)) if matches!(event.kind, EventKind::Finished { ok: false, .. }));
-    if ended
-        && let Ok(outcome) = outcome.await
-        && outcome
-            .error()
-            .is_some_and(|error| error.code().http_status() != 200)
-    {
+    let refused = tokio::select! {
+        biased;
+        refused = is_refused(events) => refused,
+        () = is_kept(api, &id) => false,
+    };
+    if refused && let Ok(outcome) = outcome.await {
         return Ok(response(&outcome, shape));
     }
-    let id = id.map(|id| id.to_string()).unwrap_or_default();
+    let known = look(api, who, &id).await;
+    let status = known.map_or("running", |known| known.status());
+    let id = id.to_string();
     let mut answer = json_response(
         StatusCode::ACCEPTED,
-        &json!({"callId": id, "status": "running"}),
+        &json!({"callId": id, "status": status}),
     );
     let headers = answer.headers_mut();
     headers.extend(location(&id));
@@ -298,6 +316,42 @@ async fn in_background(
         HeaderValue::from_static("respond-async"),
     );
     Ok(answer)
+}
+
+/// Whether a call is refused before it begins, by its first events. Such a call is answered at once: there is nothing to follow, and
+/// nothing to come back for. Its id is claimed, if it is ours to run, before there is any event.
+async fn is_refused(mut events: EventReader) -> bool {
+    while let Some(event) = events.next().await {
+        match &event.kind {
+            EventKind::Finished { ok: false, code } => {
+                let code = code.as_deref().and_then(ErrorCode::from_wire);
+                return code.is_some_and(|code| code.http_status() != 200);
+            }
+            // Nobody can be asked, or somebody has answered before: what comes of it comes next. A question that waits for a person
+            // has an id.
+            EventKind::Approval { status, id, .. } if status != "pending" || id.is_none() => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Resolves when a call is on disk: what is acknowledged after this is found, whatever becomes of this process.
+async fn is_kept(api: &Api, id: &CallId) {
+    let mut pause = MOMENT;
+    loop {
+        tokio::time::sleep(pause).await;
+        let registry = api.crib().registry().clone();
+        if registry.running_call(id).is_some() {
+            return;
+        }
+        let id = id.clone();
+        let state = tokio::task::spawn_blocking(move || registry.call_state(&id)).await;
+        if matches!(state, Ok(Ok(Some(_)))) {
+            return;
+        }
+        pause = LOOK;
+    }
 }
 
 async fn streamed(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultShape) -> Answer {
@@ -311,13 +365,22 @@ async fn streamed(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultS
         events,
         outcome,
     } = spawn(api, wanted, &place);
+    // From here on, whoever goes has left.
+    let leaving = cancel.map(CancellationToken::drop_guard);
+    let refused = tokio::time::timeout(BEGUN_WITHIN, is_refused(events.clone())).await;
+    if refused.unwrap_or(false) {
+        return match outcome.await {
+            Ok(outcome) => Ok(response(&outcome, shape)),
+            Err(_) => Err(Refusal::new(ErrorCode::Internal, BUG)),
+        };
+    }
     let stream = CallStream {
         frames: CallFrames::new(events, Position::default()),
         outcome: Some(outcome),
         shape,
         caller,
         is_over: false,
-        _leaving: cancel.map(CancellationToken::drop_guard),
+        _leaving: leaving,
         _places: (place, stream_place),
     };
     let mut answer = sse::response(stream::unfold(stream, CallStream::next));
@@ -385,6 +448,34 @@ impl CallStream {
 
 /// The outcome of a call whose task is gone.
 fn bug() -> Value {
-    let error = ToolError::new(ErrorCode::Internal, "a bug in the server; it is in its log");
+    let error = ToolError::new(ErrorCode::Internal, BUG);
     json!({"ok": false, "error": error})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::AssertUnwindSafe;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test]
+    async fn a_call_that_panicked_is_not_run_on() {
+        struct Panics(Arc<AtomicUsize>);
+        impl Future for Panics {
+            type Output = Outcome;
+            fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Outcome> {
+                self.0.fetch_add(1, Ordering::SeqCst);
+                panic!("a bug");
+            }
+        }
+        let polls = Arc::new(AtomicUsize::new(0));
+        let call = GoesOn {
+            call: Some(Panics(Arc::clone(&polls)).boxed()),
+            cancel: None,
+        };
+        let caught = AssertUnwindSafe(call).catch_unwind().await;
+        assert!(caught.is_err());
+        tokio::task::yield_now().await;
+        assert_eq!(polls.load(Ordering::SeqCst), 1);
+    }
 }

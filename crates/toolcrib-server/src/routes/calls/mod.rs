@@ -15,7 +15,7 @@ use serde_json::json;
 
 pub(crate) use body::InvokeBody;
 pub(crate) use gate::{Gate, Place};
-pub(crate) use make::{make, too_many};
+pub(crate) use make::{make, shape, too_many};
 
 use crate::api::{Route, Who, param};
 use body::CallBody;
@@ -36,8 +36,12 @@ pub(crate) fn routes() -> Vec<Route> {
         list::list(api, asked).boxed()
     });
     let list = list
-        .named("listCalls", "calls", "Lists calls, newest first; those that run come before all others.")
-        .about("A client sees its own calls.")
+        .named("listCalls", "calls", "Lists calls, newest first; those that run come before all others, oldest first.")
+        .about(
+            "A client sees its own calls. A page may be short, or empty, where much of the log had to be passed over: there is more for as \
+             long as there is a `nextPageToken`. A call that ends while pages are turned comes once. A call whose process died (`lost`) \
+             has no record and is not listed; `GET /api/calls/{id}` tells of it.",
+        )
         .param(param::query_text("tool", "Only calls of this tool, by its name."))
         .param(param::query(
             "status",
@@ -57,7 +61,7 @@ pub(crate) fn routes() -> Vec<Route> {
     });
     let show = show
         .named("getCall", "calls", "Says how a call stands, and what it came to.")
-        .about("The outcome is there for calls with a `callId` of the caller's own and those made with `Prefer: respond-async`, for as long as `calls.keepOutcomesHours` says; of others there is the record in the call log. A client sees its own calls.")
+        .about("`outcome` is there as soon as the call is over. It is whole for calls that ran with a `callId` of the caller's own or `Prefer: respond-async`, for as long as `calls.keepOutcomesHours` says. Of others, and of calls that were refused, it is made of the record in the call log (`fromRecord`): without the value, and without the details of an error. A call whose process died is `lost`: nobody knows how it ended. A client sees its own calls.")
         .param(doc::shape())
         .param(param::query(
             "waitMs",

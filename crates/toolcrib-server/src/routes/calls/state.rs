@@ -5,10 +5,11 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
+use toolcrib::model::outcome::{Origin, Timing, ToolOutput};
 use toolcrib::record::CallRecord;
-use toolcrib::record::call_log::CallLogReader;
+use toolcrib::record::call_log::{CallFilter, CallLogReader};
 use toolcrib::registry::{CallState, RunningCall};
-use toolcrib::wire::{ResultShape, render};
+use toolcrib::wire::ResultShape;
 use toolcrib::{CallId, Caller, ErrorCode, Outcome, ToolError};
 
 use super::make;
@@ -36,13 +37,6 @@ pub(crate) enum Known {
 }
 
 impl Known {
-    fn caller(&self) -> &Caller {
-        match self {
-            Known::State(state) => state.caller(),
-            Known::Record(record) => &record.caller,
-        }
-    }
-
     /// Whether it is not over.
     pub(crate) fn runs(&self) -> bool {
         match self {
@@ -51,18 +45,93 @@ impl Known {
         }
     }
 
-    fn view(&self, id: &CallId, shape: ResultShape) -> Value {
+    /// How it stands, in a word.
+    pub(crate) fn status(&self) -> &'static str {
         match self {
+            Known::State(CallState::Running(call)) => status_of(call),
+            Known::State(CallState::Elsewhere(_)) => "running",
+            Known::State(CallState::Done(..)) | Known::Record(_) => "done",
+            Known::State(CallState::Lost(_)) => "lost",
+        }
+    }
+
+    /// How it stands; with its outcome as `caller` is told it.
+    fn view(&self, id: &CallId, shape: ResultShape, caller: &Caller) -> Value {
+        let mut view = match self {
             Known::State(CallState::Running(call)) => running(call),
             Known::State(CallState::Elsewhere(caller)) => {
                 json!({"callId": id, "status": "running", "caller": caller, "elsewhere": true})
             }
-            Known::State(CallState::Done(caller, outcome)) => done(caller, outcome, shape),
+            Known::State(CallState::Done(caller, outcome)) => done(caller, outcome),
             Known::State(CallState::Lost(caller)) => {
                 json!({"callId": id, "status": "lost", "caller": caller})
             }
             Known::Record(call) => record(call),
+        };
+        if let Some(outcome) = self.outcome(shape, caller) {
+            view["outcome"] = outcome;
         }
+        if matches!(self, Known::Record(_)) {
+            view["fromRecord"] = true.into();
+        }
+        view
+    }
+
+    /// What it came to, if it is over and anybody knows: what was kept, or what its record says, which has neither the value nor the
+    /// details of an error.
+    fn outcome(&self, shape: ResultShape, caller: &Caller) -> Option<Value> {
+        match self {
+            Known::State(CallState::Done(_, outcome)) => Some(make::told(outcome, shape, caller)),
+            Known::Record(record) => {
+                let mut told = make::told(&outcome_of(record), shape, caller);
+                if let (ResultShape::Tagged, Value::Object(fields)) = (shape, &mut told) {
+                    fields.remove("value");
+                    fields.remove("text");
+                }
+                Some(told)
+            }
+            Known::State(_) => None,
+        }
+    }
+
+    /// What it came to, if all of it is known.
+    pub(crate) fn whole_outcome(&self, shape: ResultShape, caller: &Caller) -> Option<Value> {
+        match self {
+            Known::Record(record) if record.ok => None,
+            _ => self.outcome(shape, caller),
+        }
+    }
+}
+
+/// An outcome as far as a record tells it.
+fn outcome_of(record: &CallRecord) -> Outcome {
+    let milliseconds =
+        |number: f64| Duration::try_from_secs_f64(number / 1000.0).unwrap_or_default();
+    let origin = record.bundle.clone().zip(record.version.clone());
+    Outcome {
+        call_id: record.call_id.clone(),
+        tool: record.tool.clone(),
+        origin: origin.map(|(bundle, version)| Origin { bundle, version }),
+        parameters: record.parameters.clone(),
+        result: match record.ok {
+            true => {
+                Ok(ToolOutput::value(Value::Null).with_text("the value of this call was not kept"))
+            }
+            false => Err(ToolError::new(
+                record.code.unwrap_or(ErrorCode::ExecutionError),
+                record.message.clone().unwrap_or_default(),
+            )),
+        },
+        timing: Timing {
+            started_at: record.start_time,
+            ended_at: record.end_time,
+            queue: milliseconds(record.queue_time_ms),
+            execution: milliseconds(record.execution_time_ms),
+            total: milliseconds(record.duration_ms),
+        },
+        approval: record.approval.clone(),
+        sandbox: None,
+        truncated: record.truncated,
     }
 }
 
@@ -72,6 +141,14 @@ pub(crate) fn may_see(who: &Principal, caller: &Caller) -> bool {
         (Principal::Operator, _) => true,
         (Principal::Client(name), Caller::Client(caller)) => **name == **caller,
         (Principal::Client(_) | Principal::Nobody, _) => false,
+    }
+}
+
+/// The one caller whose calls somebody may see; none for the operator, who sees all.
+pub(super) fn own(who: &Principal) -> Option<Caller> {
+    match who {
+        Principal::Client(name) => Some(Caller::Client(name.to_string())),
+        Principal::Operator | Principal::Nobody => None,
     }
 }
 
@@ -89,28 +166,48 @@ pub(crate) fn not_found(id: &str) -> Refusal {
     )
 }
 
-/// What is known about a call that somebody may see. Reads files.
+/// What is known about a call that somebody may see. Of a call that runs here without a look at files.
 pub(crate) async fn look(api: &Api, who: &Principal, id: &CallId) -> Result<Known, Refusal> {
-    let (api, wanted) = (api.clone(), id.clone());
-    let looked = tokio::task::spawn_blocking(move || look_now(&api, &wanted)).await;
+    let here = api.crib().registry().running_call(id);
+    if let Some(call) = here.filter(|call| may_see(who, &call.caller)) {
+        return Ok(Known::State(CallState::Running(call)));
+    }
+    let (api, who, wanted) = (api.clone(), who.clone(), id.clone());
+    let looked = tokio::task::spawn_blocking(move || look_now(&api, &who, &wanted)).await;
     let known = looked.unwrap_or_else(|_| Err(ToolError::new(ErrorCode::Internal, "a bug")))?;
-    known
-        .filter(|known| may_see(who, known.caller()))
-        .ok_or_else(|| not_found(id.as_str()))
+    known.ok_or_else(|| not_found(id.as_str()))
 }
 
-fn look_now(api: &Api, id: &CallId) -> Result<Option<Known>, ToolError> {
+fn look_now(api: &Api, who: &Principal, id: &CallId) -> Result<Option<Known>, ToolError> {
     let crib = api.crib();
-    if let Some(state) = crib.registry().call_state(id)? {
+    let state = crib.registry().call_state(id)?;
+    if let Some(state) = state.filter(|state| may_see(who, state.caller())) {
         return Ok(Some(Known::State(state)));
     }
-    if let Some(call) = api.0.hub.recent.begun(id) {
+    let begun = api.0.hub.recent.begun(id);
+    if let Some(call) = begun.filter(|call| may_see(who, &call.caller)) {
         return Ok(Some(Known::State(CallState::Running(call))));
     }
-    let found = CallLogReader::new(crib.call_log_path()).find(id.as_str());
-    let record =
-        found.map_err(|error| ToolError::new(ErrorCode::StorageError, error.to_string()))?;
-    Ok(record.map(|record| Known::Record(Box::new(record))))
+    let wanted = CallFilter {
+        call_id: Some(id.clone()),
+        caller: own(who),
+        ..CallFilter::default()
+    };
+    let log = CallLogReader::new(crib.call_log_path());
+    let mut after = None;
+    loop {
+        let page = log.page(&wanted, after.as_ref(), 1);
+        let mut page =
+            page.map_err(|error| ToolError::new(ErrorCode::StorageError, error.to_string()))?;
+        let record = page.records.pop().filter(|call| may_see(who, &call.caller));
+        if let Some(record) = record {
+            return Ok(Some(Known::Record(Box::new(record))));
+        }
+        match page.next {
+            Some(next) => after = Some(next),
+            None => return Ok(None),
+        }
+    }
 }
 
 /// Waits until a call is over, or for so long.
@@ -120,6 +217,7 @@ pub(crate) async fn look_until(
     id: &CallId,
     deadline: Instant,
 ) -> Result<Known, Refusal> {
+    let mut pause = Duration::from_millis(1);
     loop {
         let known = look(api, who, id).await?;
         if !known.runs() || Instant::now() >= deadline || api.stopping().is_cancelled() {
@@ -134,13 +232,14 @@ pub(crate) async fn look_until(
                 None => tokio::time::sleep(POLL).await,
             }
             // The outcome is kept, and the record written, soon after the last event.
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::time::sleep(pause).await;
         };
         tokio::select! {
             () = ended => {}
             () = tokio::time::sleep_until(deadline) => {}
             () = api.stopping().cancelled() => {}
         }
+        pause = (pause * 2).min(POLL);
     }
 }
 
@@ -151,10 +250,7 @@ pub(super) async fn show(api: Api, asked: Asked) -> Answer {
     let wait = asked.query.number("waitMs", 0, MAX_WAIT_MS)?.unwrap_or(0);
     let deadline = Instant::now() + Duration::from_millis(wait);
     let known = look_until(&api, &asked.principal, &id, deadline).await?;
-    let mut view = known.view(&id, shape);
-    if let Known::State(CallState::Done(_, outcome)) = &known {
-        view["outcome"] = make::told(outcome, shape, &asked.caller()?);
-    }
+    let view = known.view(&id, shape, &asked.caller()?);
     Ok(json_response(StatusCode::OK, &view))
 }
 
@@ -193,14 +289,22 @@ pub(super) async fn cancel(api: Api, asked: Asked) -> Answer {
     let known = look_until(&api, &asked.principal, &id, deadline).await?;
     api.crib().registry().recorded().await;
     let shape = ResultShape::default();
-    Ok(json_response(StatusCode::OK, &known.view(&id, shape)))
+    let view = known.view(&id, shape, &asked.caller()?);
+    Ok(json_response(StatusCode::OK, &view))
+}
+
+fn status_of(call: &RunningCall) -> &'static str {
+    match call.approval {
+        Some(_) => "waiting",
+        None => "running",
+    }
 }
 
 /// A call that runs or waits.
 pub(super) fn running(call: &RunningCall) -> Value {
     let mut view = json!({
         "callId": call.call_id,
-        "status": if call.approval.is_some() { "waiting" } else { "running" },
+        "status": status_of(call),
         "tool": call.tool,
         "caller": call.caller,
         "startTime": call.since,
@@ -222,7 +326,7 @@ pub(super) fn record(record: &CallRecord) -> Value {
     Value::Object(view)
 }
 
-fn done(caller: &Caller, outcome: &Outcome, shape: ResultShape) -> Value {
+fn done(caller: &Caller, outcome: &Outcome) -> Value {
     let mut view = json!({
         "callId": outcome.call_id,
         "status": "done",
@@ -236,6 +340,5 @@ fn done(caller: &Caller, outcome: &Outcome, shape: ResultShape) -> Value {
         view["code"] = json!(error.code());
         view["message"] = error.message().into();
     }
-    view["outcome"] = render(outcome, shape);
     view
 }

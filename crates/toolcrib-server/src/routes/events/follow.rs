@@ -7,14 +7,16 @@ use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use toolcrib::CallId;
 use toolcrib::registry::CallState;
+use toolcrib::wire::ResultShape;
+use toolcrib::{CallId, Caller};
 
 use super::sse::{self, CallFrames, Next, Position};
 use super::{enter, last_event_id};
 use crate::api::{Answer, Api, Asked, Refusal};
 use crate::auth::Principal;
 use crate::routes::calls::Place;
+use crate::routes::calls::shape;
 use crate::routes::calls::state::{Known, id_of, look, look_until, may_see};
 
 /// How long a look at a call of another process waits for its end.
@@ -29,12 +31,14 @@ pub(super) async fn follow(api: Api, asked: Asked) -> Answer {
             Refusal::usage("`Last-Event-ID` is the id of an event of this call, a number")
         })?,
     };
+    let shape = shape(&asked.query)?;
+    let caller = asked.caller()?;
     let who = asked.principal;
     let known = look(&api, &who, &id).await?;
     let place = enter(&api, &who).await?;
     let events = match &known {
         // Whose call it is was looked at; a call cannot change hands.
-        Known::State(CallState::Running(_)) => api.crib().registry().events(&id, position.seq()),
+        Known::State(CallState::Running(_)) => api.crib().registry().events(&id, 0),
         _ => None,
     };
     let events = events.or_else(|| {
@@ -49,6 +53,8 @@ pub(super) async fn follow(api: Api, asked: Asked) -> Answer {
         api,
         who,
         id,
+        shape,
+        caller,
         position,
         source,
         _place: place,
@@ -60,6 +66,8 @@ struct Following {
     api: Api,
     who: Principal,
     id: CallId,
+    shape: ResultShape,
+    caller: Caller,
     position: Position,
     source: Source,
     _place: Place,
@@ -74,6 +82,8 @@ enum Source {
     },
     /// The event `finished`, after a gap.
     Finished(Value),
+    /// What it came to.
+    Outcome,
     Over,
 }
 
@@ -82,10 +92,12 @@ impl Following {
         match &mut self.source {
             Source::Frames(frames) => {
                 let stopping = self.api.stopping().clone();
-                match Next::of(frames.next(), Some(&stopping)).await {
+                let next = Next::of(frames.next(), Some(&stopping)).await;
+                self.position = frames.position();
+                match next {
                     Next::Event(Some(frame)) => Some((frame, self)),
                     Next::Silence => Some((sse::heartbeat(), self)),
-                    Next::Event(None) => None,
+                    Next::Event(None) => self.outcome().await,
                     Next::Stop => {
                         self.source = Source::Over;
                         Some((sse::shutdown(), self))
@@ -106,6 +118,7 @@ impl Following {
                         return Some((sse::heartbeat(), self));
                     }
                 }
+                // What is read as a position leaves room for this.
                 let seq = self.position.seq() + 2;
                 let finished = finished(known, &self.id, seq)?;
                 let gap = json!({"event": "gap", "callId": self.id});
@@ -114,13 +127,25 @@ impl Following {
                 Some((sse::frame(self.position, "gap", &gap), self))
             }
             Source::Finished(finished) => {
-                let seq = self.position.seq() + 1;
-                let frame = sse::frame(seq, "finished", finished);
-                self.source = Source::Over;
+                self.position = Position::after(self.position.seq() + 1);
+                let frame = sse::frame(self.position, "finished", finished);
+                self.source = Source::Outcome;
                 Some((frame, self))
             }
+            Source::Outcome => self.outcome().await,
             Source::Over => None,
         }
+    }
+
+    /// The outcome as the last event, if all of it is known.
+    async fn outcome(mut self) -> Option<(Bytes, Self)> {
+        self.source = Source::Over;
+        // It is kept soon after the last event.
+        let deadline = Instant::now() + LOOK;
+        let known = look_until(&self.api, &self.who, &self.id, deadline).await;
+        let outcome = known.ok()?.whole_outcome(self.shape, &self.caller)?;
+        let frame = sse::frame(self.position, "outcome", &outcome);
+        Some((frame, self))
     }
 }
 

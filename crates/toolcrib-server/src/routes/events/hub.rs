@@ -211,12 +211,17 @@ impl Shared {
         struct Told<'a> {
             #[serde(flatten)]
             event: &'a Event,
-            tool: &'a str,
+            /// `started` names the tool itself.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            tool: Option<&'a str>,
             caller: &'a Caller,
         }
         let told = Told {
             event,
-            tool: &call.tool,
+            tool: match &event.kind {
+                EventKind::Started { .. } => None,
+                _ => Some(&call.tool),
+            },
             caller: &call.caller,
         };
         let audience = Audience::Caller(call.caller.clone());

@@ -15,7 +15,7 @@ pub(crate) use recent::call_as_it_comes;
 
 use crate::api::{Answer, Api, Asked, Refusal, Route, Who, param};
 use crate::auth::Principal;
-use crate::routes::calls::{Place, too_many};
+use crate::routes::calls::{Place, doc, too_many};
 use hub::HubReader;
 use sse::Next;
 
@@ -30,7 +30,8 @@ pub(crate) fn routes() -> Vec<Route> {
             "Events of calls (`started`, `step`, `approval`, `finished`, each with `tool` and `caller`), of questions to people \
              (`question`, with `id`, `status` and `tool`, also of other processes) and of tools (`tools`, with the names that came, \
              changed or went). A client hears of its own calls and of tools. The stream begins now, or behind `Last-Event-ID`; where \
-             events were lost there is a `gap`. Every 15 seconds of silence there is a comment.",
+             events were lost there is a `gap`. Every 15 seconds of silence there is a comment. When the server stops, the last event is \
+             `shutdown`, without an id.",
         )
         .param(last_event_id_param())
         .answers_with(200, "The events.", "text/event-stream")
@@ -44,10 +45,13 @@ pub(crate) fn routes() -> Vec<Route> {
     let call = call
         .named("callEvents", "calls", "Tells what happens in a call, as a stream.")
         .about(
-            "From the start, or behind `Last-Event-ID`, to the event `finished`. Where events were lost there is a `gap`. Of a call \
-             that is over there may be nothing left but its end. Every 15 seconds of silence there is a comment. A client hears of \
+            "From the start, or behind `Last-Event-ID`, to the event `finished`, and then `outcome` if what the call came to is known: if \
+             it failed, or its outcome was kept (see `GET /api/calls/{id}`). Where events were lost there is a `gap`; an id that the call \
+             never had begins with one, and at the start. Of a call that is over there may be nothing left but its end. When the server \
+             stops, the last event is `shutdown`, without an id. Every 15 seconds of silence there is a comment. A client hears of \
              its own calls.",
         )
+        .param(doc::shape())
         .param(last_event_id_param())
         .answers_with(200, "The events.", "text/event-stream")
         .refuses(404, "There is no such call, or it is somebody else's.")

@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use toolcrib::registry::RunningCall;
 use toolcrib::{CallId, EventReader};
 
-/// How many calls are remembered. Each holds 1 MiB of events at most.
-const MAX_CALLS: usize = 32;
+/// How many calls are remembered. Each holds 1 MiB of events at most. Of too many, the oldest of whoever has the most is forgotten: one
+/// client's calls do not push out another's.
+const MAX_CALLS: usize = 64;
 
 /// The latest calls that somebody followed or means to follow.
 #[derive(Default)]
@@ -31,7 +32,7 @@ impl Drop for Ending {
 }
 
 impl Recent {
-    /// Remembers a call, and forgets the oldest of too many. To be told when its record is written.
+    /// Remembers a call, and forgets one of too many. To be told when its record is written.
     #[must_use]
     pub(crate) fn remember(&self, call: RunningCall, events: EventReader) -> Ending {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -40,14 +41,14 @@ impl Recent {
         calls.retain(|other| {
             (&other.call.call_id, &other.call.caller) != (&call.call_id, &call.caller)
         });
-        if calls.len() == MAX_CALLS {
-            calls.pop_front();
-        }
         calls.push_back(Followed {
             call,
             events,
             is_over: Arc::clone(&is_over),
         });
+        if calls.len() > MAX_CALLS {
+            forget_one(&mut calls);
+        }
         Ending(is_over)
     }
 
@@ -75,6 +76,21 @@ impl Recent {
             .rev()
             .find(|known| known.call.call_id == *id && may_see(&known.call))?;
         Some(found.events.clone())
+    }
+}
+
+/// Forgets the oldest call of the caller who has the most.
+fn forget_one(calls: &mut VecDeque<Followed>) {
+    let share = |of: &Followed| {
+        let own = calls
+            .iter()
+            .filter(|call| call.call.caller == of.call.caller);
+        own.count()
+    };
+    let most = calls.iter().map(share).max();
+    let oldest = calls.iter().position(|call| Some(share(call)) == most);
+    if let Some(oldest) = oldest {
+        calls.remove(oldest);
     }
 }
 

@@ -24,6 +24,10 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The longest text of output in one frame, in bytes; longer ones come in parts.
 const PART: usize = 16 * 1024;
 
+/// The largest number that is read in an id: no call has as many events, and what is counted on from it stays a number that every
+/// reader of JSON can hold.
+const MAX_NUMBER: u64 = (1 << 53) - 16;
+
 /// One event as it is sent. JSON has no raw line feeds, so that `data` is always one line.
 pub(crate) fn frame(id: impl Display, event: &str, data: &impl Serialize) -> Bytes {
     let mut frame = Vec::with_capacity(256);
@@ -131,10 +135,14 @@ impl std::str::FromStr for Position {
             false => Err(()),
         };
         let (seq, parts) = text.split_once('.').unwrap_or((text, "0"));
-        Ok(Position {
-            seq: number(seq)?,
-            parts: usize::try_from(number(parts)?).map_err(|_| ())?,
-        })
+        let (seq, parts) = (number(seq)?, number(parts)?);
+        match seq <= MAX_NUMBER && parts <= MAX_NUMBER {
+            true => Ok(Position {
+                seq,
+                parts: usize::try_from(parts).map_err(|_| ())?,
+            }),
+            false => Err(()),
+        }
     }
 }
 
@@ -142,16 +150,26 @@ impl std::str::FromStr for Position {
 pub(crate) struct CallFrames {
     reader: EventReader,
     position: Position,
+    /// Whether to say first that the position is none of this call.
+    is_foreign: bool,
     /// An event of which a gap or some parts were sent, and not yet all of it.
     begun: Option<Arc<Event>>,
 }
 
 impl CallFrames {
-    /// What comes after a position.
+    /// What comes after a position, of a reader that begins at the start or behind it. A position that the call has not reached is
+    /// none of its own, and is not believed: it begins with a gap, and at the start.
     pub(crate) fn new(reader: EventReader, position: Position) -> Self {
+        // Parts are of an event that is there.
+        let reached = position.seq + u64::from(position.parts > 0);
+        let is_foreign = reached > reader.last();
         CallFrames {
             reader,
-            position,
+            position: match is_foreign {
+                true => Position::default(),
+                false => position,
+            },
+            is_foreign,
             begun: None,
         }
     }
@@ -163,6 +181,10 @@ impl CallFrames {
 
     /// The next frame; `None` when the call is over and everything was sent. May be given up while it waits.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        if std::mem::take(&mut self.is_foreign) {
+            let data = serde_json::json!({"event": "gap", "callId": self.reader.call_id()});
+            return Some(frame(self.position, "gap", &data));
+        }
         if self.begun.is_none() {
             let event = loop {
                 let event = self.reader.next().await?;
@@ -182,7 +204,11 @@ impl CallFrames {
             self.position = Position::after(event.seq);
             return Some(frame(self.position, name(&event.kind), &*event));
         };
-        let (part, is_last) = part_of(chunk, self.position.parts);
+        let (part, is_last) = part_of(chunk, self.position.parts).unwrap_or_else(|| {
+            // As many parts it does not have: all of them, rather than none.
+            self.position.parts = 0;
+            first_part(chunk)
+        });
         self.position = match is_last {
             true => Position::after(event.seq),
             false => Position {
@@ -234,15 +260,25 @@ impl Piece<'_> {
     }
 }
 
-/// The part of a text behind so many others, and whether it is the last. The same text always has the same parts.
-fn part_of(text: &str, skip: usize) -> (&str, bool) {
+/// The part of a text behind so many others, and whether it is the last; `None` if it does not have as many. The same text always has
+/// the same parts.
+fn part_of(text: &str, skip: usize) -> Option<(&str, bool)> {
     let mut rest = text;
     for _ in 0..skip {
+        // However many are to be passed over, it is no longer than the text.
+        if rest.len() <= PART {
+            return None;
+        }
         rest = &rest[rest.floor_char_boundary(PART)..];
     }
-    match rest.len() > PART {
-        true => (&rest[..rest.floor_char_boundary(PART)], false),
-        false => (rest, true),
+    Some(first_part(rest))
+}
+
+/// The first part of a text, and whether it is all of it.
+fn first_part(text: &str) -> (&str, bool) {
+    match text.len() > PART {
+        true => (&text[..text.floor_char_boundary(PART)], false),
+        false => (text, true),
     }
 }
 
@@ -267,7 +303,7 @@ mod tests {
         for text in ["", "short", &"é".repeat(PART), &"𝕏".repeat(PART + 1)] {
             let (mut whole, mut skip) = (String::new(), 0);
             loop {
-                let (part, is_last) = part_of(text, skip);
+                let (part, is_last) = part_of(text, skip).unwrap();
                 assert!(part.len() <= PART);
                 whole.push_str(part);
                 skip += 1;
@@ -276,12 +312,15 @@ mod tests {
                 }
             }
             assert_eq!(whole, text);
+            assert_eq!(part_of(text, skip), None);
+            // At once: a reader may say any number.
+            assert_eq!(part_of(text, usize::MAX), None);
         }
     }
 
     #[test]
     fn positions_are_read_as_they_are_written() {
-        for text in ["0", "12", "12.3", "18446744073709551615"] {
+        for text in ["0", "12", "12.3", "9007199254740976"] {
             let position: Position = text.parse().unwrap();
             assert_eq!(position.to_string(), text);
         }
@@ -293,7 +332,10 @@ mod tests {
             ".1",
             "1.x",
             "x",
+            "9007199254740977",
+            "18446744073709551615",
             "18446744073709551616",
+            "1.18446744073709551615",
         ] {
             assert!(text.parse::<Position>().is_err(), "{text}");
         }

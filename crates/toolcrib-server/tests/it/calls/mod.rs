@@ -226,10 +226,17 @@ fn read(text: &str) -> Frame {
             .unwrap_or_else(|| panic!("no `{name}` in {text:?}"))
             .to_owned()
     };
+    let (id, event, data) = (field("id: "), field("event: "), field("data: "));
+    let read: Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(
+        read.to_string().len(),
+        data.len(),
+        "a key stands there twice: {data}"
+    );
     Frame {
-        id: field("id: "),
-        event: field("event: "),
-        data: serde_json::from_str(&field("data: ")).unwrap(),
+        id,
+        event,
+        data: read,
     }
 }
 

@@ -1,8 +1,11 @@
 //! How calls stand, who sees them, and ending them.
 
+use std::time::Duration;
+
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use toolcrib::approval::ApprovalResponse;
+use toolcrib::storage::DurableDir;
 
 use super::{Stage, call, post_raw, soon};
 
@@ -88,7 +91,139 @@ async fn a_call_without_an_id_of_the_callers_own_is_found_in_the_log() {
         (&state["status"], &state["ok"], &state["code"]),
         (&json!("done"), &json!(false), &json!("EXECUTION_ERROR"))
     );
-    assert_eq!(state.get("outcome"), None);
+    // Who reads `outcome` finds it, also if nothing was kept but the record.
+    assert_eq!(state["fromRecord"], true);
+    assert_eq!(state["outcome"]["ok"], false);
+    assert_eq!(state["outcome"]["error"]["code"], "EXECUTION_ERROR");
+    assert_eq!(state["outcome"]["metadata"], {
+        let mut metadata = outcome["metadata"].clone();
+        metadata.as_object_mut().unwrap().remove("sandbox");
+        metadata
+    });
+    let (_, state) = stage
+        .operator()
+        .get(&format!("/api/calls/{id}?shape=simple"))
+        .await;
+    assert_eq!(state["outcome"]["success"], false, "{state}");
+    let (_, outcome) = stage
+        .operator()
+        .post("/api/calls", call("echo", json!({"text": "a"})))
+        .await;
+    let id = outcome["metadata"]["callId"].as_str().unwrap();
+    let (_, state) = stage.operator().get(&format!("/api/calls/{id}")).await;
+    assert_eq!(
+        (&state["fromRecord"], &state["outcome"]["ok"]),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(
+        state["outcome"].get("value"),
+        None,
+        "it is not `null`, it is not known"
+    );
+}
+
+#[tokio::test]
+async fn a_call_in_the_background_that_nobody_answers_has_an_outcome_too() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("prefer", "respond-async");
+    let body = json!({"tool": "ask", "callId": "late", "approvalWaitMs": 50});
+    begin(&operator, body).await;
+    let (_, state) = operator
+        .get("/api/calls/late?waitMs=20000&shape=tagged")
+        .await;
+    assert_eq!(
+        state["outcome"]["error"]["code"], "APPROVAL_EXPIRED",
+        "{state}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_in_the_background_says_how_it_stands_and_has_no_connection() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("prefer", "respond-async");
+    let (_, accepted) = operator.post("/api/calls", json!({"tool": "ask"})).await;
+    assert_eq!(accepted["status"], "waiting", "{accepted}");
+    let body = json!({"tool": "echo", "args": {"text": "a"}, "cancelOnDisconnect": true});
+    let (status, answer) = operator.post("/api/calls", body).await;
+    assert_eq!(status, 400, "{answer}");
+}
+
+#[tokio::test]
+async fn a_call_is_accepted_when_it_is_on_disk_and_looked_at_without_waiting_for_others() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("prefer", "respond-async");
+    begin(&operator, json!({"tool": "hold", "callId": "first"})).await;
+    // Another process writes down calls of its own, and takes its time.
+    let kept = DurableDir::create(stage.scene.home().join("calls/ids")).unwrap();
+    let lock = kept.lock().unwrap();
+    let body = json!({"tool": "hold", "callId": "second"});
+    let mut accepted = std::pin::pin!(operator.post("/api/calls", body));
+    let early = tokio::time::timeout(Duration::from_millis(800), &mut accepted).await;
+    assert!(early.is_err(), "accepted before it was on disk: {early:?}");
+    for (id, expected) in [("first", 200), ("no-such-call", 404)] {
+        let path = format!("/api/calls/{id}");
+        let look = tokio::time::timeout(Duration::from_secs(10), operator.get(&path));
+        let (status, state) = look.await.expect("a look waits for nobody");
+        assert_eq!(status, expected, "{state}");
+    }
+    drop(lock);
+    let (status, answer) = accepted.await;
+    assert_eq!(
+        (status.as_u16(), &answer["status"]),
+        (202, &json!("running"))
+    );
+    stage.release.add_permits(2);
+}
+
+#[tokio::test]
+async fn pages_hold_calls_that_run_and_none_comes_twice_or_gets_lost() {
+    let stage = Stage::new();
+    let operator = stage.operator();
+    for number in 0..3 {
+        let body =
+            json!({"tool": "echo", "args": {"text": "a"}, "callId": format!("done-{number}")});
+        operator.post("/api/calls", body).await;
+    }
+    let background = stage.operator().header("prefer", "respond-async");
+    for number in 0..5 {
+        let body = json!({"tool": "hold", "callId": format!("run-{number}")});
+        begin(&background, body).await;
+    }
+    let ids = |page: &Value| -> Vec<String> {
+        let calls = page["calls"].as_array().unwrap().iter();
+        calls
+            .map(|call| call["callId"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (_, first) = operator.get("/api/calls?pageSize=2").await;
+    let mut seen = ids(&first);
+    assert_eq!(seen, ["run-0", "run-1"]);
+    // All of them end before the next page: those that were told of, and those that were not.
+    stage.release.add_permits(5);
+    for number in 0..5 {
+        operator
+            .get(&format!("/api/calls/run-{number}?waitMs=20000"))
+            .await;
+    }
+    let mut token = first["nextPageToken"].as_str().unwrap().to_owned();
+    loop {
+        let path = format!("/api/calls?pageSize=2&pageToken={token}");
+        let (status, page) = operator.get(&path).await;
+        assert_eq!(status, 200, "{page}");
+        assert!(ids(&page).len() <= 2, "{page}");
+        seen.extend(ids(&page));
+        match page["nextPageToken"].as_str() {
+            Some(next) => token = next.to_owned(),
+            None => break,
+        }
+    }
+    seen.sort();
+    let all = [
+        "done-0", "done-1", "done-2", "run-0", "run-1", "run-2", "run-3", "run-4",
+    ];
+    assert_eq!(seen, all);
+    let (_, page) = operator.get("/api/calls?pageSize=8").await;
+    assert_eq!(page.get("nextPageToken"), None, "{page}");
 }
 
 #[tokio::test]

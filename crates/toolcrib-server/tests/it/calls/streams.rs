@@ -33,15 +33,28 @@ async fn an_invocation_streams_its_events_and_ends_with_the_outcome() {
 }
 
 #[tokio::test]
-async fn a_tool_of_a_bundle_streams_too_and_bad_arguments_end_the_stream_with_their_outcome() {
+async fn what_is_refused_before_it_begins_is_no_stream() {
     let stage = Stage::new();
     let operator = stage.operator().header("accept", "text/event-stream");
     let path = "/tools/bundles/core/tools/read-file/version/v1/invoke";
-    let frames = Frames::of(post_raw(&operator, path, json!({"args": {}})).await)
-        .all()
-        .await;
-    assert_eq!(names(&frames), ["finished", "outcome"]);
-    assert_eq!(frames[1].data["error"]["code"], "INVALID_ARGUMENTS");
+    let (status, answer) = operator.post(path, json!({"args": {}})).await;
+    assert_eq!(status, 400, "{answer}");
+    assert_eq!(answer["error"]["code"], "INVALID_ARGUMENTS");
+    for (body, expected) in [
+        (call("nothing", json!({})), 404),
+        (call("shell", json!({"command": "sudo rm -rf /"})), 403),
+        (json!({"tool": "ask", "approvals": "given"}), 403),
+    ] {
+        let (status, answer) = operator.post("/api/calls", body).await;
+        assert_eq!(status, expected, "{answer}");
+        assert!(answer["metadata"]["callId"].is_string(), "{answer}");
+    }
+    // A tool that ran and failed did begin.
+    let frames = Frames::of(post_raw(&operator, "/api/calls", call("fail", json!({}))).await);
+    assert_eq!(
+        names(&frames.all().await),
+        ["started", "finished", "outcome"]
+    );
 }
 
 #[tokio::test]
@@ -102,7 +115,7 @@ async fn long_output_comes_in_parts_that_make_the_whole() {
             .map(|frame| frame.data["chunk"].as_str().unwrap())
             .collect();
         assert_eq!(format!("{before}{text}"), whole, "after {last}");
-        assert_eq!(again.last().unwrap().event, "finished");
+        assert_eq!(again.last().unwrap().event, "outcome");
     }
 }
 
@@ -151,13 +164,83 @@ async fn a_call_is_followed_from_the_start_and_from_where_one_left() {
     assert_eq!(resumed.next().await.unwrap(), second);
     stage.release.add_permits(1);
     for frames in [whole, resumed] {
-        assert_eq!(names(&frames.all().await), ["finished"]);
+        let frames = frames.all().await;
+        assert_eq!(names(&frames), ["finished", "outcome"]);
+        assert_eq!(frames[1].data["value"], "let go");
     }
-    for bad in ["x", "-1", "1 2"] {
+    let late = stage.operator().header("last-event-id", "3");
+    let path = "/api/calls/followed/events?shape=simple";
+    let late = Frames::of(late.raw(Method::GET, path, "", None).await);
+    let late = late.all().await;
+    assert_eq!(names(&late), ["outcome"]);
+    assert_eq!(late[0].data["output"], "let go");
+    let huge = ["18446744073709551615", "1.18446744073709551615"];
+    for bad in ["x", "-1", "1 2"].into_iter().chain(huge) {
         let operator = stage.operator().header("last-event-id", bad);
         let (status, _) = operator.get("/api/calls/followed/events").await;
         assert_eq!(status, 400, "{bad}");
     }
+}
+
+#[tokio::test]
+async fn an_id_that_the_call_never_had_is_not_believed() {
+    let stage = Stage::new();
+    let operator = stage.operator().header("prefer", "respond-async");
+    operator
+        .post("/api/calls", json!({"tool": "hold", "callId": "own"}))
+        .await;
+    let path = "/api/calls/own/events";
+    for (id, while_it_runs) in [("99", true), ("3.1", true), ("99", false), ("3.1", false)] {
+        if !while_it_runs {
+            stage.release.add_permits(1);
+        }
+        let reader = stage.operator().header("last-event-id", id);
+        let mut frames = Frames::of(reader.raw(Method::GET, path, "", None).await);
+        let gap = frames.next().await.unwrap();
+        assert_eq!((gap.event.as_str(), gap.id.as_str()), ("gap", "0"), "{id}");
+        assert_eq!(gap.data["callId"], "own");
+        assert_eq!(frames.next().await.unwrap().event, "started", "{id}");
+        assert_eq!(frames.next().await.unwrap().data["chunk"], "holding\n");
+    }
+    // Output that does not have as many parts comes whole, and at once.
+    let reader = stage
+        .operator()
+        .header("last-event-id", "1.9007199254740976");
+    let mut frames = Frames::of(reader.raw(Method::GET, path, "", None).await);
+    assert_eq!(frames.next().await.unwrap().data["chunk"], "holding\n");
+    // Of what is over and forgotten nobody knows how many events there were.
+    let (_, outcome) = stage
+        .operator()
+        .post("/api/calls", call("fail", json!({})))
+        .await;
+    let path = format!(
+        "/api/calls/{}/events",
+        outcome["metadata"]["callId"].as_str().unwrap()
+    );
+    let reader = stage.operator().header("last-event-id", "9007199254740976");
+    let frames = Frames::of(reader.raw(Method::GET, &path, "", None).await);
+    let frames = frames.all().await;
+    assert_eq!(names(&frames)[..2], ["gap", "finished"]);
+}
+
+#[tokio::test]
+async fn one_clients_calls_do_not_push_out_what_another_can_follow() {
+    let stage = Stage::new();
+    let quiet = stage.client("quiet").header("accept", "text/event-stream");
+    let body = json!({"tool": "echo", "args": {"text": "a"}, "callId": "quiet-1"});
+    Frames::of(post_raw(&quiet, "/api/calls", body).await)
+        .all()
+        .await;
+    let busy = stage.client("busy").header("accept", "text/event-stream");
+    for _ in 0..70 {
+        let body = call("echo", json!({"text": "b"}));
+        Frames::of(post_raw(&busy, "/api/calls", body).await)
+            .all()
+            .await;
+    }
+    let answer = quiet.raw(Method::GET, "/api/calls/quiet-1/events", "", None);
+    let frames = Frames::of(answer.await).all().await;
+    assert_eq!(names(&frames), ["started", "finished", "outcome"]);
 }
 
 #[tokio::test]
@@ -173,8 +256,9 @@ async fn of_a_call_that_is_over_there_is_at_least_its_end() {
         .raw(Method::GET, &format!("/api/calls/{id}/events"), "", None)
         .await;
     let frames = Frames::of(answer).all().await;
-    assert_eq!(names(&frames), ["gap", "finished"]);
+    assert_eq!(names(&frames), ["gap", "finished", "outcome"]);
     assert_eq!(frames[1].data["code"], "EXECUTION_ERROR");
+    assert_eq!(frames[2].data["error"]["code"], "EXECUTION_ERROR");
     assert_eq!(frames[1].data["callId"], json!(id));
 }
 
