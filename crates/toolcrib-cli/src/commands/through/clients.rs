@@ -62,7 +62,7 @@ fn remove(names: &[String], server: &Server, output: &Output) -> Result<(), CliE
     // All or none, as far as that can be known: a typing error should not leave half of it done.
     let known = server.rows("/api/clients", "clients")?;
     let is_known = |name: &&String| known.iter().any(|row| text(row, "name") == name.as_str());
-    if names.iter().all(|name| is_known(&name)) || names.len() == 1 {
+    if names.iter().all(|name| is_known(&name)) {
         for name in names {
             let path = format!("/api/clients/{}", Ask::encoded(name));
             server.wait(server.client.delete(&path))?;
