@@ -382,7 +382,7 @@ fn tools_and_grants_are_added_and_files_checked_through_a_server() {
     assert_eq!(grants[0]["caller"], "cli", "{grants}");
     there(&["explain", "TOOL_DISABLED"]).exits(0);
     there(&["clients", "rm", "zz"])
-        .exits(2)
+        .exits(3)
         .says("toolcrib clients list");
     let token = there(&["clients", "add", "robot"]).exits(0).stdout;
     let mut robot = test.command();
