@@ -454,7 +454,8 @@ fn encrypted(test: &Test) -> (Serving, String) {
     let mut params = rcgen::CertificateParams::new(["crib.test".to_owned()]).unwrap();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let key = rcgen::KeyPair::generate().unwrap();
-    let place = test.home().parent().unwrap();
+    let home = test.home();
+    let place = home.parent().unwrap();
     let (certificate_file, key_file) = (place.join("cert.pem"), place.join("key.pem"));
     std::fs::write(&certificate_file, params.self_signed(&key).unwrap().pem()).unwrap();
     std::fs::write(&key_file, key.serialize_pem()).unwrap();
