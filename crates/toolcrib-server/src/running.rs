@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -38,6 +38,9 @@ pub struct RunningServer {
     pub started_at: Timestamp,
     /// What its settings come to: [`settings_digest`].
     pub settings_digest: String,
+    /// The file of its certificate, where it speaks TLS: whoever knows its home need not be told whom to trust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PathBuf>,
 }
 
 /// The servers of a home.
@@ -120,6 +123,11 @@ fn look(path: &Path) -> Option<RunningServer> {
         .custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK))
         .open(path)
         .ok()?;
+    // The token is shown to whom these files name: one that somebody else wrote, or may write, is nobody's.
+    let metadata = file.metadata().ok()?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o022 != 0 {
+        return None;
+    }
     match file.try_lock_shared() {
         // Names are never used again: this is the file of a dead server, or nothing by now.
         Ok(()) if !is_draft || is_old(&file) => {
@@ -184,6 +192,7 @@ mod tests {
             workspace: Some("/work".into()),
             started_at: Timestamp::from_second(i64::from(pid)).unwrap(),
             settings_digest: "00".to_owned(),
+            certificate: None,
         }
     }
 
@@ -224,6 +233,19 @@ mod tests {
         std::os::unix::fs::symlink(&note, servers.directory.join("link.json")).unwrap();
         assert_eq!(servers.live(), []);
         assert!(note.exists());
+    }
+
+    #[test]
+    fn a_file_that_others_may_write_names_no_server() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let home = tempfile::tempdir().unwrap();
+        let servers = Servers::of_home(home.path());
+        let live = servers.announce(&server(1)).unwrap();
+        assert_eq!(servers.live(), [server(1)]);
+        let open = std::fs::Permissions::from_mode(0o622);
+        std::fs::set_permissions(&live.path, open).unwrap();
+        assert_eq!(servers.live(), []);
+        assert!(live.path.exists());
     }
 
     #[test]

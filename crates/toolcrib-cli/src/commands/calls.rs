@@ -44,7 +44,7 @@ pub(super) fn calls(command: &CallsCommand, crib: &Crib, global: &Global, output
                 )));
             }
             // Those that run in servers of this home have no record yet.
-            let mut listed = running(tool.as_deref(), *failed, crib, global);
+            let mut listed = running(tool.as_deref(), *failed, crib, global, output);
             listed.extend(found.records.into_iter().map(Box::new).map(Listed::Over));
             listed.truncate(*limit as usize);
             list(&listed, output);
@@ -98,11 +98,17 @@ impl Running {
 }
 
 /// The calls that servers of this home run now.
-fn running(tool: Option<&str>, failed: bool, crib: &Crib, global: &Global) -> Vec<Listed> {
+fn running(
+    tool: Option<&str>,
+    failed: bool,
+    crib: &Crib,
+    global: &Global,
+    output: &Output,
+) -> Vec<Listed> {
     if failed {
         return Vec::new();
     }
-    let rows = remote::running_calls(crib, global);
+    let rows = remote::running_calls(crib, global, output);
     rows.iter()
         .filter_map(Running::of)
         .filter(|call| tool.is_none_or(|tool| call.tool == tool))
@@ -112,7 +118,7 @@ fn running(tool: Option<&str>, failed: bool, crib: &Crib, global: &Global) -> Ve
 
 /// Cancels a call that a server of this home runs.
 fn cancel(id: &str, crib: &Crib, global: &Global, output: &Output) -> Result<(), CliError> {
-    match remote::cancel_by_home(id, crib, global)? {
+    match remote::cancel_by_home(id, crib, global, output)? {
         Some(view) => {
             cancelled(&view, output);
             Ok(())

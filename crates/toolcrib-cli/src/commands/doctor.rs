@@ -104,6 +104,13 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     });
     findings.push(home(crib.home()));
     findings.push(call_log(crib));
+    findings.push(Finding::ok(
+        "servers",
+        match crate::remote::running_on(crib.home()).as_slice() {
+            [] => "none runs on this home".to_owned(),
+            running => running.join("; "),
+        },
+    ));
     secrets(crib, findings);
     match crib.workspace_path() {
         Some(path) => findings.push(Finding::ok("workspace", path.display().to_string())),

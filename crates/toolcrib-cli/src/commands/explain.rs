@@ -35,6 +35,11 @@ pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> D
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether a topic is a code, which no home has to be opened for.
+pub(super) fn needs_no_home(topic: &str) -> bool {
+    ErrorCode::from_wire(&topic.to_ascii_uppercase()).is_some()
+}
+
 fn neither(topic: &str, error: ToolError) -> CliError {
     // Somebody knows why it is not there.
     if error

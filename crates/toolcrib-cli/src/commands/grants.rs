@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use toolcrib::approval::grants::{Grant, GrantError, GrantRequest, Scope, Shape, fit, grantable};
 use toolcrib::model::spec::Role;
 use toolcrib::model::{JsonObject, text};
-use toolcrib::{Caller, Crib, ErrorCode, ToolError, ToolSpec};
+use toolcrib::{Caller, Crib, ErrorCode, ToolError, ToolSpec, WireName};
 
 use super::confirm::confirmed;
 use super::run::read_json_of;
@@ -238,29 +238,68 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
     let entry = crib.registry().find(&args.tool)?;
     let spec = entry.spec();
     grantable(spec).map_err(ToolError::from)?;
-    let wire = match &args.shape {
-        Some(word) => read_json_of("--shape", word, global, output)?,
-        None => shape_of(&args.pairs, spec)?,
-    };
-    let shape: Shape = serde_json::from_value(Value::Object(wire)).map_err(|error| {
-        CliError::usage(format!("this is no shape of a grant: {error}"))
-            .with_hint("`toolcrib grants add --help` shows how patterns are written")
-    })?;
+    let shape = shape_wanted(args, spec, global, output)?;
     let shape = fit(shape, spec).map_err(|error| {
         let hint = format!("`toolcrib show {}` lists the parameters", spec.name);
         CliError::from(ToolError::from(error)).with_hint(hint)
     })?;
-    let scope = match args.scope.as_str() {
-        "session" => Scope::Session,
-        "user" => Scope::User,
-        _ => Scope::Project,
-    };
+    let scope = scope_wanted(args);
     let mut wanted = GrantRequest::new(shape, scope);
     wanted.max_uses = args.uses;
     wanted.reason = args.reason.clone().filter(|reason| !reason.is_empty());
-    let lasting = args.expires.unwrap_or(scope.default_duration());
-    wanted = wanted.lasting(lasting);
+    wanted = wanted.lasting(args.expires.unwrap_or(scope.default_duration()));
     let simulation = crib.simulate(&args.tool, &wanted.shape)?;
+    let shape = wanted.shape.to_string();
+    say_wanted(args, &spec.name, &shape, &simulation.to_string(), output);
+    if spec.effects.is_read_only() && spec.asks.is_none() {
+        output.say(&format!(
+            "{} `{}` only reads: it asks nobody, unless a rule of yours says so",
+            output.bold("note:"),
+            spec.name
+        ));
+    }
+    if !is_made(args, global, output)? {
+        return Ok(ExitCode::from(ErrorCode::ApprovalDenied.exit_code()));
+    }
+    let grant = crib.grant(&args.tool, &wanted, &Caller::Cli, &whoami())?;
+    say_made(&grant, output);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The shape that was typed, as words or as JSON.
+pub(super) fn shape_wanted(
+    args: &GrantArgs,
+    spec: &ToolSpec,
+    global: &Global,
+    output: &Output,
+) -> Result<Shape, CliError> {
+    let wire = match &args.shape {
+        Some(word) => read_json_of("--shape", word, global, output)?,
+        None => shape_of(&args.pairs, spec)?,
+    };
+    serde_json::from_value(Value::Object(wire)).map_err(|error| {
+        CliError::usage(format!("this is no shape of a grant: {error}"))
+            .with_hint("`toolcrib grants add --help` shows how patterns are written")
+    })
+}
+
+pub(super) fn scope_wanted(args: &GrantArgs) -> Scope {
+    match args.scope.as_str() {
+        "session" => Scope::Session,
+        "user" => Scope::User,
+        _ => Scope::Project,
+    }
+}
+
+/// Says what a grant would allow, before anybody agrees to it.
+pub(super) fn say_wanted(
+    args: &GrantArgs,
+    tool: &WireName,
+    shape: &str,
+    simulation: &str,
+    output: &Output,
+) {
+    let scope = scope_wanted(args);
     let reach = match scope {
         Scope::Call | Scope::Session => "in this terminal session",
         Scope::Project => "in this workspace",
@@ -271,44 +310,42 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
         Some(1) => ", one call".to_owned(),
         Some(uses) => format!(", {uses} calls"),
     };
-    let lasting = duration::in_words(lasting);
-    output.say(&format!(
-        "{} without asking",
-        output.bold(spec.name.as_str())
-    ));
+    let lasting = duration::in_words(args.expires.unwrap_or(scope.default_duration()));
+    output.say(&format!("{} without asking", output.bold(tool.as_str())));
     let fields = [
-        (
-            "with",
-            output.masker().mask(&wanted.shape.to_string()).into_owned(),
-        ),
+        ("with", output.masker().mask(shape).into_owned()),
         ("for", format!("{lasting} {reach}{calls}")),
-        ("this", simulation.to_string()),
+        ("this", simulation.to_owned()),
     ];
     for line in facts(&fields, page(output.columns(), Paint(false))) {
         output.say(&line);
     }
-    if spec.effects.is_read_only() && spec.asks.is_none() {
-        output.say(&format!(
-            "{} `{}` only reads: it asks nobody, unless a rule of yours says so",
-            output.bold("note:"),
-            spec.name
-        ));
-    }
-    if !args.yes && !confirmed("Make this grant? (y/n) ", global, output)? {
+}
+
+/// Whether somebody agrees to it.
+pub(super) fn is_made(
+    args: &GrantArgs,
+    global: &Global,
+    output: &Output,
+) -> Result<bool, CliError> {
+    let agreed = args.yes || confirmed("Make this grant? (y/n) ", global, output)?;
+    if !agreed {
         output.say("no grant was made");
-        return Ok(ExitCode::from(ErrorCode::ApprovalDenied.exit_code()));
     }
-    let grant = crib.grant(&args.tool, &wanted, &Caller::Cli, &whoami())?;
+    Ok(agreed)
+}
+
+/// Says that it is made, and how it is taken back.
+pub(super) fn say_made(grant: &Grant, output: &Output) {
     if output.json() {
-        output.document(&grant);
-    } else {
-        output.line(&format!(
-            "granted {}: take it back with `toolcrib grants revoke {}`",
-            short(&grant.id),
-            short(&grant.id)
-        ));
+        output.document(grant);
+        return;
     }
-    Ok(ExitCode::SUCCESS)
+    output.line(&format!(
+        "granted {}: take it back with `toolcrib grants revoke {}`",
+        short(&grant.id),
+        short(&grant.id)
+    ));
 }
 
 /// Patterns from words, by the role of each parameter.

@@ -57,7 +57,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let client = match &person {
         // What is typed goes to the program, which has to be here.
         Some(_) => None,
-        None => there::server_for(args, &crib, global),
+        None => there::server_for(args, &crib, global, output),
     };
     let job = Job {
         crib: Some(Arc::clone(&crib)),

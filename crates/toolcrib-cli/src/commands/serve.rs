@@ -125,6 +125,10 @@ async fn run(
         workspace: crib.workspace_path().map(Into::into),
         started_at: Timestamp::now(),
         settings_digest: settings_digest(crib.config(), crib.rules()),
+        certificate: settings
+            .certificate
+            .as_ref()
+            .map(|files| files.certificate.clone()),
     });
     if let Err(error) = &announced {
         let warning = "other commands will not find this server by its home";

@@ -78,7 +78,7 @@ pub(super) fn stats(args: &StatsArgs, global: &Global, output: &Output) -> Done 
     });
     let value = match remote::named(global)? {
         Some(server) => server.get(&path(since, args.tool.as_deref()))?,
-        None => of_home(args, since, &open(global, output)?, global)?,
+        None => of_home(args, since, &open(global, output)?, global, output)?,
     };
     if output.json() {
         output.document(&value);
@@ -100,6 +100,7 @@ fn of_home(
     since: Option<Timestamp>,
     crib: &Crib,
     global: &Global,
+    output: &Output,
 ) -> Result<Value, CliError> {
     let mut stats = crib.stats(since)?;
     if let Some(tool) = &args.tool {
@@ -109,7 +110,7 @@ fn of_home(
             stats.only(&found.map_or_else(|_| tool.clone(), |entry| entry.spec().name.to_string()));
     }
     let mut value = serde_json::to_value(stats).unwrap_or_default();
-    if let Some(client) = remote::of_home(crib, global) {
+    if let Some(client) = remote::of_home(crib, global, output) {
         // A moment's figures alone: the record is the same. A server that does not answer has nothing to add.
         let now = path(Some(Timestamp::now()), None);
         if let Ok(answer) = remote::runtime()?.block_on(client.get(&now)) {

@@ -4,19 +4,22 @@ use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use serde_json::Value;
+use toolcrib::model::text::visible;
 use toolcrib::{Crib, ToolError};
-use toolcrib_server::client::{Address, Ask, Client, ClientOptions};
+use toolcrib_server::auth::operator_token;
+use toolcrib_server::client::{Address, Ask, Client, ClientError, ClientOptions};
 use toolcrib_server::running::{RunningServer, Servers, settings_digest};
 
 use crate::args::Global;
 use crate::failure::CliError;
+use crate::output::Output;
 
 /// How long a server that was only found is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A server in which a call is the call that would be made here: it serves this home, this workspace and these settings, and runs as this user.
-/// `None` where there is none, or where nobody wants one.
-pub(crate) fn of_home(crib: &Crib, global: &Global) -> Option<Client> {
+/// `None` where there is none, where it cannot be used (which is said to whoever wants to know more), or where nobody wants one.
+pub(crate) fn of_home(crib: &Crib, global: &Global, output: &Output) -> Option<Client> {
     if global.no_server {
         return None;
     }
@@ -30,39 +33,82 @@ pub(crate) fn of_home(crib: &Crib, global: &Global) -> Option<Client> {
     let server = live
         .into_iter()
         .find(|server| server.settings_digest == digest)?;
-    let token = super::variable("TOOLCRIB_TOKEN").or_else(|| super::home_token(crib.home()))?;
-    let mut options = ClientOptions::new(address(&server)?);
-    options.token = Some(token);
-    Client::new(options).ok()
+    match client(&server, crib, global) {
+        Ok(client) => Some(client),
+        Err(why) => {
+            if output.verbose() {
+                let line = format!("in this process, not {}: {why}", shown(&server));
+                output.say(&output.dim(&line));
+            }
+            None
+        }
+    }
 }
 
-/// Every server of this home that can be asked, whatever it serves.
-fn all_of_home(crib: &Crib, global: &Global) -> Vec<Client> {
+/// A client of a server that was found, or why it cannot be asked.
+fn client(server: &RunningServer, crib: &Crib, global: &Global) -> Result<Client, String> {
+    let address = match (&server.socket, &server.url) {
+        // The nearest way to it.
+        (Some(socket), _) => Address::Unix(socket.clone()),
+        (None, Some(url)) => url
+            .parse()
+            .map_err(|error: ClientError| error.to_string())?,
+        (None, None) => return Err("it says nowhere that it listens".to_owned()),
+    };
+    if !address.is_this_machine() {
+        return Err(
+            "it does not listen on this machine's own addresses; name it with --server".to_owned(),
+        );
+    }
+    let token = match super::variable("TOOLCRIB_TOKEN") {
+        Some(token) => token,
+        None => operator_token(crib.home())
+            .map_err(|error| error.to_string())?
+            .ok_or("it has another token than this home; set TOOLCRIB_TOKEN to it")?,
+    };
+    let mut options = ClientOptions::new(address);
+    options.token = Some(token);
+    options.certificate = super::certificate(global)?;
+    // Its home is this one, where its own certificate is named. What cannot be read is not believed.
+    let own = server.certificate.as_ref();
+    options.own_certificate = own.and_then(|path| std::fs::read(path).ok());
+    Client::new(options).map_err(|error| error.to_string())
+}
+
+/// Every server of this home that can be asked, whatever it serves. Of the others it is said why not.
+fn all_of_home(crib: &Crib, global: &Global, output: &Output) -> Vec<Client> {
     if global.no_server {
         return Vec::new();
     }
     let live = Servers::of_home(crib.home()).live();
-    if live.is_empty() {
-        return Vec::new();
-    }
-    let token = super::variable("TOOLCRIB_TOKEN").or_else(|| super::home_token(crib.home()));
-    let Some(token) = token else {
-        return Vec::new();
-    };
-    let clients = live
-        .iter()
-        .filter(|server| is_own(server))
-        .filter_map(|server| {
-            let mut options = ClientOptions::new(address(server)?);
-            options.token = Some(token.clone());
-            Client::new(options).ok()
-        });
+    let own = live.iter().filter(|server| is_own(server));
+    let clients = own.filter_map(|server| {
+        let made = client(server, crib, global);
+        made.map_err(|why| not_asked(&shown(server), &why, output))
+            .ok()
+    });
     clients.collect()
 }
 
-/// The calls that servers of this home run now, as they say it. One that does not answer is passed over.
-pub(crate) fn running_calls(crib: &Crib, global: &Global) -> Vec<Value> {
-    let clients = all_of_home(crib, global);
+/// Says that a server was passed over: what is shown may not be all there is.
+fn not_asked(server: &str, why: &str, output: &Output) {
+    let line = format!("{server} could not be asked: {why}");
+    output.say(&format!("{} {}", output.bold("note:"), visible(&line)));
+}
+
+/// A server that was found, in words.
+fn shown(server: &RunningServer) -> String {
+    let at = match (&server.socket, &server.url) {
+        (Some(socket), _) => format!("unix:{}", socket.display()),
+        (None, Some(url)) => url.clone(),
+        (None, None) => "an unknown address".to_owned(),
+    };
+    format!("the server at {at}")
+}
+
+/// The calls that servers of this home run now, as they say it. Of one that does not answer that is said.
+pub(crate) fn running_calls(crib: &Crib, global: &Global, output: &Output) -> Vec<Value> {
+    let clients = all_of_home(crib, global, output);
     if clients.is_empty() {
         return Vec::new();
     }
@@ -72,28 +118,54 @@ pub(crate) fn running_calls(crib: &Crib, global: &Global) -> Vec<Value> {
     let mut calls = Vec::new();
     for client in clients {
         let ask = Ask::get("/api/calls?status=running&pageSize=500").patience(Some(PATIENCE));
-        let answer = runtime.block_on(client.json(ask));
-        if let Ok(Value::Array(rows)) = answer.map(|mut answer| answer["calls"].take()) {
-            calls.extend(rows);
+        match runtime.block_on(client.json(ask)) {
+            Ok(mut answer) => {
+                if let Value::Array(rows) = answer["calls"].take() {
+                    calls.extend(rows);
+                }
+            }
+            Err(error) => {
+                let server = format!("the server at {}", client.address());
+                not_asked(&server, &why(&error), output);
+            }
         }
     }
     calls
 }
 
-/// Cancels a call in whichever server of this home runs it; `None` if none does.
+/// Why a server that was found does not help, without its address, which stands before it.
+fn why(error: &ClientError) -> String {
+    match error {
+        ClientError::Unreachable { why, .. }
+        | ClientError::Unusable { why, .. }
+        | ClientError::Lost { why, .. }
+        | ClientError::Strange { why, .. } => why.clone(),
+        ClientError::Refused { status: 401, .. } => {
+            "it has another token than this home; set TOOLCRIB_TOKEN to it".to_owned()
+        }
+        ClientError::Refused { .. } | ClientError::Usage(_) => error.to_string(),
+    }
+}
+
+/// Cancels a call in whichever server of this home runs it; `None` if none does, as far as they could be asked.
 pub(crate) fn cancel_by_home(
     id: &str,
     crib: &Crib,
     global: &Global,
+    output: &Output,
 ) -> Result<Option<Value>, CliError> {
     let runtime = super::runtime()?;
     let mut refused = None;
-    for client in all_of_home(crib, global) {
+    for client in all_of_home(crib, global, output) {
         match runtime.block_on(client.cancel(id)) {
             Ok(view) => return Ok(Some(view)),
             // It runs elsewhere, or is over: another server may know better.
             Err(error) if error.status() == Some(409) => refused = Some(error),
-            Err(_) => {}
+            Err(error) if error.status() == Some(404) => {}
+            Err(error) => {
+                let server = format!("the server at {}", client.address());
+                not_asked(&server, &why(&error), output);
+            }
         }
     }
     match refused {
@@ -102,14 +174,19 @@ pub(crate) fn cancel_by_home(
     }
 }
 
-/// The nearest way to it.
-fn address(server: &RunningServer) -> Option<Address> {
-    if let Some(socket) = &server.socket {
-        return Some(Address::Unix(socket.clone()));
-    }
-    let address: Address = server.url.as_deref()?.parse().ok()?;
-    // With TLS its certificate may be one that this machine does not know.
-    address.is_this_machine().then_some(address)
+/// The servers that run on a home, for people: where, for which workspace, by which process.
+pub(crate) fn running_on(home: &std::path::Path) -> Vec<String> {
+    let live = Servers::of_home(home).live();
+    let line = |server: &RunningServer| {
+        let workspace = match &server.workspace {
+            Some(path) => format!("for {}", path.display()),
+            None => "without a workspace".to_owned(),
+        };
+        let at = shown(server);
+        let at = at.strip_prefix("the server at ").unwrap_or(&at);
+        format!("{at} {workspace} (process {})", server.pid)
+    };
+    live.iter().map(line).collect()
 }
 
 /// Whether its process is this user's.

@@ -13,10 +13,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 use toolcrib::config::Surroundings;
 use toolcrib::{ErrorCode, ToolError};
+use toolcrib_server::auth::operator_token;
 use toolcrib_server::client::{Address, Ask, Client, ClientError, ClientOptions};
-use toolcrib_server::running::Servers;
+use toolcrib_server::running::{RunningServer, Servers};
 
-pub(crate) use find::{cancel_by_home, of_home, running_calls};
+pub(crate) use find::{cancel_by_home, of_home, running_calls, running_on};
 pub(crate) use questions::{ServersQuestions, answer_body, cause};
 pub(crate) use tool::{look_up, spec_named, spec_of};
 
@@ -42,15 +43,8 @@ pub(crate) fn named(global: &Global) -> Result<Option<Server>, CliError> {
     let home = home(global);
     let mut options = ClientOptions::new(address.clone());
     options.token = token(&address, home.as_deref())?;
-    if let Some(path) = certificate(global) {
-        let pem = std::fs::read(&path).map_err(|error| {
-            CliError::usage(format!(
-                "cannot read the server's certificate `{}`: {error}",
-                path.display()
-            ))
-        })?;
-        options.certificate = Some(pem);
-    }
+    options.certificate = certificate(global).map_err(CliError::usage)?;
+    options.own_certificate = home.and_then(|home| own_certificate(&address, &home));
     let client = Client::new(options).map_err(|error| failed(&error, &address))?;
     Ok(Some(Server {
         client,
@@ -80,9 +74,29 @@ fn address(global: &Global) -> Result<Option<Address>, CliError> {
     }
 }
 
-fn certificate(global: &Global) -> Option<PathBuf> {
+/// The certificate that `--server-ca` or `TOOLCRIB_SERVER_CA` names, if one does.
+fn certificate(global: &Global) -> Result<Option<Vec<u8>>, String> {
     let named = global.server_ca.clone();
-    named.or_else(|| variable("TOOLCRIB_SERVER_CA").map(PathBuf::from))
+    let named = named.or_else(|| variable("TOOLCRIB_SERVER_CA").map(PathBuf::from));
+    let Some(path) = named else { return Ok(None) };
+    let pem = std::fs::read(&path).map_err(|error| {
+        let path = path.display();
+        format!("cannot read the server's certificate `{path}`: {error}")
+    })?;
+    Ok(Some(pem))
+}
+
+/// The certificate of a server of this home, as the home has it.
+fn own_certificate(address: &Address, home: &std::path::Path) -> Option<Vec<u8>> {
+    let server = of_this_home(address, home)?;
+    std::fs::read(server.certificate?).ok()
+}
+
+/// The server of this home that listens at an address.
+fn of_this_home(address: &Address, home: &std::path::Path) -> Option<RunningServer> {
+    let url = address.to_string();
+    let mut live = Servers::of_home(home).live().into_iter();
+    live.find(|server| server.url.as_deref() == Some(url.as_str()))
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -104,19 +118,12 @@ fn token(address: &Address, home: Option<&std::path::Path>) -> Result<Option<Str
     let Some(home) = home else { return Ok(None) };
     let is_ours = match address {
         Address::Unix(path) => is_own(path),
-        Address::Tcp { .. } => {
-            let url = address.to_string();
-            let mut live = Servers::of_home(home).live().into_iter();
-            live.any(|server| server.url.as_deref() == Some(url.as_str()))
-        }
+        Address::Tcp { .. } => of_this_home(address, home).is_some(),
     };
-    Ok(is_ours.then(|| home_token(home)).flatten())
-}
-
-/// The token in a home, if there is one.
-fn home_token(home: &std::path::Path) -> Option<String> {
-    let text = std::fs::read_to_string(home.join("token")).ok()?;
-    Some(text.trim().to_owned()).filter(|token| !token.is_empty())
+    match is_ours {
+        true => operator_token(home).map_err(|error| CliError::usage(error.to_string())),
+        false => Ok(None),
+    }
 }
 
 /// Whether a socket was made by this user, or by root: nobody else gets the token.
@@ -161,12 +168,14 @@ pub(crate) fn failed(error: &ClientError, address: &Address) -> CliError {
             }
             Address::Tcp { .. } => "is the address right, and `toolcrib serve` running there?".to_owned(),
         }),
+        // What is wrong says itself what to do about it.
+        ClientError::Unusable { .. } => Some("`--server` names the address, `--server-ca` the certificate to trust".to_owned()),
         ClientError::Refused { status: 401, .. } => Some(match variable("TOOLCRIB_TOKEN") {
             Some(_) => "TOOLCRIB_TOKEN is not this server's; its token is in the file `token` of its home".to_owned(),
             None => "set TOOLCRIB_TOKEN to the server's token: it is in the file `token` of its home".to_owned(),
         }),
         ClientError::Refused { status: 403, error } if error.code() == ErrorCode::Forbidden => {
-            Some("the command line needs the operator's token: it is in the file `token` of the server's home".to_owned())
+            Some("a client's token lists, searches and calls; the rest needs the operator's, in the file `token` of the server's home".to_owned())
         }
         ClientError::Lost { .. } => {
             Some("what was asked for may have been done: `toolcrib calls list` shows calls".to_owned())

@@ -78,8 +78,19 @@ impl Questions for ServersQuestions {
         }
     }
 
-    fn simulate(&self, _tool: &str, _shape: &Shape) -> Result<Option<String>, String> {
-        Ok(None)
+    fn simulate(&self, tool: &str, shape: &Shape) -> Result<Option<String>, String> {
+        // How far it reaches does not matter to what it would have allowed.
+        let body = json!({"tool": tool, "shape": shape, "scope": "project"});
+        let work = self.client.post("/api/grants?simulate=true", &body);
+        match self.runtime.block_on(work) {
+            Ok(simulated) => {
+                let words = simulated.get("words").and_then(Value::as_str);
+                Ok(words.map(str::to_owned))
+            }
+            Err(ClientError::Refused { error, .. }) => Err(error.message().to_owned()),
+            // The server judges the grant when it is answered with.
+            Err(_) => Ok(None),
+        }
     }
 
     fn preview(
@@ -94,8 +105,10 @@ impl Questions for ServersQuestions {
         })
     }
 
-    fn spec(&self, _tool: &str) -> Option<Arc<ToolSpec>> {
-        None
+    fn spec(&self, tool: &str) -> Option<Arc<ToolSpec>> {
+        let path = format!("/api/lookup?tool={}", Ask::encoded(tool));
+        let document = self.runtime.block_on(self.client.get(&path)).ok()?;
+        super::spec_of(&document).map(Arc::new)
     }
 
     fn settled<'a>(&'a self, id: &'a str) -> BoxFuture<'a, ()> {

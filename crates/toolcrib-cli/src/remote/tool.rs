@@ -1,6 +1,7 @@
 //! A tool of a server, as far as a call needs to know it.
 
 use serde_json::Value;
+use toolcrib::model::spec::Role;
 use toolcrib::model::text;
 use toolcrib::{Schema, ToolSpec, WireName};
 use toolcrib_server::client::{Ask, ClientError};
@@ -48,6 +49,17 @@ pub(crate) fn spec_of(document: &Value) -> Option<ToolSpec> {
             spec.synonyms
                 .push((accepted.as_str().into(), published.into()));
         }
+    }
+    let roles = document.get("roles").and_then(Value::as_object);
+    for (parameter, word) in roles.into_iter().flatten() {
+        let role = match word.as_str() {
+            Some("shell") => Role::Shell,
+            Some("path") => Role::WritePath,
+            Some("url") => Role::Url,
+            // What a newer server says is left to `--shape`.
+            _ => continue,
+        };
+        spec.roles.push((parameter.clone(), role));
     }
     if let Some(Value::Array(examples)) = document.get("examples") {
         spec.examples.clone_from(examples);

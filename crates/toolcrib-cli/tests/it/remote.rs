@@ -16,8 +16,11 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn start(test: &Test, words: &[&str]) -> Self {
-        let mut child = test
-            .command()
+        Serving::started(test.command(), words)
+    }
+
+    fn started(mut command: std::process::Command, words: &[&str]) -> Self {
+        let mut child = command
             .arg("serve")
             .args(words)
             .stdout(Stdio::null())
@@ -405,17 +408,22 @@ fn a_command_that_dies_takes_its_call_with_it() {
 }
 
 /// A tool that calls one that asks.
-const NESTED: &str = "name: outer\ndescription: Calls another.\ntags: [run]\nsteps:\n  - name: one\n    use-tool: asks\n    with: {WORD: inner}\n";
+const NESTED: &str = "name: outer\ndescription: Calls another.\ntags: [run]\nsteps:\n  - name: one\n    use-tool: asks\n    with: {WORD: \"{INNER}\"}\nparameters:\n  INNER: {type: string, description: What to say.}\n";
 
 #[test]
 fn a_person_at_the_terminal_is_asked_about_calls_of_the_server() {
     let test = scene().file(".toolcrib/tools/outer.yaml", NESTED);
     test.run(&["trust", "--yes"]).exits(0);
     let serving = Serving::on_loopback(&test);
-    for words in [&[][..], &["--server", &serving.at]] {
+    for (round, words) in [&[][..], &["--server", &serving.at]]
+        .into_iter()
+        .enumerate()
+    {
+        // Other words in each round: what was denied just now is denied again without asking.
+        let (direct, nested) = (format!("WORD=hi-{round}"), format!("INNER=inner-{round}"));
         for (tool, is_nested) in [
-            (&["run", "asks", "WORD=hi"][..], false),
-            (&["run", "outer"], true),
+            (&["run", "asks", &direct][..], false),
+            (&["run", "outer", &nested], true),
         ] {
             let mut terminal = test.on_terminal(&[words, tool].concat());
             if is_nested {
@@ -439,4 +447,72 @@ fn a_person_at_the_terminal_is_asked_about_calls_of_the_server() {
         assert_eq!(code, 0, "{shown}");
         assert!(shown.contains("yes-please"), "{shown}");
     }
+}
+
+/// A server of the home with a certificate of its own, as `openssl req -x509` makes it.
+fn encrypted(test: &Test) -> (Serving, String) {
+    let mut params = rcgen::CertificateParams::new(["crib.test".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let home = test.home();
+    let place = home.parent().unwrap();
+    let (certificate_file, key_file) = (place.join("cert.pem"), place.join("key.pem"));
+    std::fs::write(&certificate_file, params.self_signed(&key).unwrap().pem()).unwrap();
+    std::fs::write(&key_file, key.serialize_pem()).unwrap();
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&key_file, private).unwrap();
+    let settings = format!(
+        "[server]\ncertificate = {certificate_file:?}\nkey = {key_file:?}\nhosts = [\"crib.test\"]\n"
+    );
+    std::fs::create_dir_all(test.home()).unwrap();
+    std::fs::write(test.home().join("config.toml"), settings).unwrap();
+    let serving = Serving::on_loopback(test);
+    (serving, certificate_file.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn an_encrypted_server_of_the_home_is_trusted_by_what_the_home_says() {
+    let test = scene();
+    let (serving, certificate) = encrypted(&test);
+    assert!(serving.at.starts_with("https://"), "{}", serving.at);
+    test.run(&["run", "read_file", "path=a.txt", "-v"])
+        .exits(0)
+        .says(&format!("through the server at {}", serving.at));
+    test.run(&["--server", &serving.at, "list"]).exits(0);
+    test.run(&["doctor"]).exits(0);
+    let doctor = test.run(&["doctor", "--json"]);
+    assert!(doctor.stdout.contains(&serving.at), "{doctor:?}");
+    // Another home knows nothing of it, and the name is not the certificate's.
+    let stranger = Test::new();
+    let refused = stranger
+        .run(&["--server", &serving.at, "list"])
+        .exits(8)
+        .says("there is no speaking to the server");
+    assert!(!refused.stderr.contains("CaUsed"), "{refused:?}");
+    stranger
+        .run(&["--server", &serving.at, "--server-ca", &certificate, "list"])
+        .exits(8)
+        .says("its certificate is not for `127.0.0.1`");
+    let plain = serving.at.replace("https:", "http:");
+    stranger
+        .run(&["--server", &plain, "list"])
+        .exits(8)
+        .says("is it https://");
+}
+
+#[test]
+fn a_server_of_the_home_that_cannot_be_asked_is_named() {
+    let test = scene();
+    let mut command = test.command();
+    command.env("TOOLCRIB_TOKEN", "a-token-that-the-home-does-not-know");
+    let serving = Serving::started(command, &["--addr", "127.0.0.1:0"]);
+    test.run(&["run", "read_file", "path=a.txt", "-v"])
+        .exits(0)
+        .says("set TOOLCRIB_TOKEN");
+    test.run(&["calls", "list"])
+        .exits(0)
+        .says(&format!("the server at {} could not be asked", serving.at));
+    test.run(&["calls", "cancel", "nobody"])
+        .exits(3)
+        .says("could not be asked");
 }

@@ -164,7 +164,7 @@ fn what_works_on_files_is_refused_with_a_reason() {
         &["explain", "told"],
         &["secret", "rm", "X"],
         &["rules", "check"],
-        &["bundle", "add", "acme", "weather.json"],
+        &["bundle", "edit", "acme"],
         &["sandbox", "--", "true"],
         &["serve"],
     ] {
@@ -293,4 +293,103 @@ fn a_running_call_is_listed_and_cancelled_by_the_home_and_by_name() {
     test.run(&["calls", "cancel", "nobody", "--no-server"])
         .exits(3)
         .says("no server of this home");
+}
+
+/// A bundle that came from elsewhere, with one tool that runs a script.
+fn foreign(what: &str) -> Vec<u8> {
+    let bundle = serde_json::json!({"bundleID": "018faf50-b7b6-7a01-9a05-a22a6e0af001", "slug": "one", "isEnabled": true, "isBuiltIn": false});
+    let tool = serde_json::json!({
+        "toolID": "018faf50-b7b6-7a01-9a05-b22a6e0af001", "slug": "one", "version": "v1",
+        "description": "Does something", "type": "command", "isEnabled": true, "isBuiltIn": false, "tags": ["read"],
+        "impl": {"bash": format!("echo {what}")},
+    });
+    crate::bundle_archives::packed(&[
+        ("bundle.json", bundle.to_string()),
+        ("tools/a.json", tool.to_string()),
+    ])
+}
+
+#[test]
+fn an_imported_bundle_is_shown_before_it_is_switched_on_through_a_server() {
+    let test = Test::new()
+        .file("1.zip", foreign("harmless"))
+        .file("2.zip", foreign("MALICIOUS"));
+    let serving = Serving::on_loopback(&test);
+    let there = |words: &[&str]| test.run(&[&["--server", &serving.at], words].concat());
+    let dry = there(&["bundle", "import", "1.zip", "--dry-run"]).exits(0);
+    assert!(dry.stdout.contains("echo harmless"), "{dry:?}");
+    assert!(!dry.stdout.contains('{'), "{dry:?}");
+    there(&["bundle", "import", "1.zip", "--yes"])
+        .exits(0)
+        .says("`one` is imported and switched off; every call of its tools asks")
+        .says("toolcrib bundle enable one");
+    there(&["bundle", "import", "1.zip", "--yes"])
+        .exits(9)
+        .says("`--update` replaces it, `--slug NEW` imports a copy beside it");
+    let enable = ["--server", &serving.at, "bundle", "enable", "one"];
+    let mut session = test.on_terminal(&enable);
+    session.sees("echo harmless");
+    session.sees("may this tool be offered");
+    there(&["bundle", "import", "2.zip", "--update", "--yes"]).exits(0);
+    session.types("y");
+    let (code, screen) = session.ends();
+    assert_ne!(code, 0, "{screen}");
+    assert!(
+        screen.contains("`one` changed while you looked"),
+        "{screen}"
+    );
+    test.run(&["run", "one", "--yes"]).exits(3);
+    let mut session = test.on_terminal(&enable);
+    session.sees("echo MALICIOUS");
+    session.sees("may this tool be offered");
+    session.types("y");
+    let (code, screen) = session.ends();
+    assert_eq!(code, 0, "{screen}");
+    let diff = there(&["bundle", "diff", "one", "1.zip"]).exits(0);
+    assert!(diff.stdout.contains("echo harmless"), "{diff:?}");
+    there(&["bundle", "diff", "2.zip"])
+        .exits(0)
+        .says("no differences");
+}
+
+#[test]
+fn tools_and_grants_are_added_and_files_checked_through_a_server() {
+    let test = scene().file("bad.yaml", "name: bad\nbash: [\n").file(
+        "hello.yaml",
+        "name: hello\ndescription: Says hello.\ntags: [run]\nbash: echo hello\n",
+    );
+    let serving = Serving::on_loopback(&test);
+    let there = |words: &[&str]| test.run(&[&["--server", &serving.at], words].concat());
+    there(&["bundle", "new", "fresh"])
+        .exits(0)
+        .says("toolcrib bundle add fresh FILE");
+    there(&["bundle", "add", "fresh", "hello.yaml", "weather.json"])
+        .exits(0)
+        .prints("put fresh/hello@v1\nput fresh/weather@v1\n");
+    test.run(&["show", "fresh/hello", "--json"]).exits(0);
+    there(&["bundle", "add", "fresh", "hello.yaml"]).exits(9);
+    there(&["check", "hello.yaml"]).exits(0);
+    let wrong = there(&["check", "bad.yaml"]).exits(4);
+    assert!(wrong.stdout.contains("bad.yaml:"), "{wrong:?}");
+    let made = there(&["grants", "add", "shell", "command=git log **", "--yes"]).exits(0);
+    assert!(made.stdout.contains("granted"), "{made:?}");
+    let grants = test.run(&["grants", "list", "--json"]).exits(0).json();
+    assert_eq!(
+        grants[0]["shape"]["command"],
+        serde_json::json!({"argv": ["git", "log", "**"]}),
+        "{grants}"
+    );
+    assert_eq!(grants[0]["caller"], "cli", "{grants}");
+    there(&["explain", "TOOL_DISABLED"]).exits(0);
+    there(&["clients", "rm", "zz"])
+        .exits(3)
+        .says("toolcrib clients list");
+    let token = there(&["clients", "add", "robot"]).exits(0).stdout;
+    let mut robot = test.command();
+    robot
+        .args(["--server", &serving.at, "run", "read_file", "path=a.txt"])
+        .env("TOOLCRIB_TOKEN", token.trim());
+    Ran::of(robot.output().unwrap()).exits(0).prints("first\n");
+    let calls = test.run(&["calls", "list", "--json"]).exits(0).json();
+    assert_eq!(calls[0]["caller"], "client:robot", "{calls}");
 }

@@ -46,6 +46,11 @@ impl Address {
         }
     }
 
+    /// Whether it is spoken to by TLS.
+    pub(super) fn is_encrypted(&self) -> bool {
+        matches!(self, Address::Tcp { tls: true, .. })
+    }
+
     /// The `Host` header.
     pub(super) fn host_header(&self) -> String {
         match self {
@@ -54,6 +59,14 @@ impl Address {
                 (true, 443) | (false, 80) => host.to_string(),
                 _ => format!("{host}:{port}"),
             },
+        }
+    }
+
+    /// The name or address of its machine.
+    pub(super) fn host(&self) -> String {
+        match self {
+            Address::Unix(_) => "localhost".to_owned(),
+            Address::Tcp { host, .. } => host.to_string(),
         }
     }
 

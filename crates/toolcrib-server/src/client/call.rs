@@ -13,7 +13,7 @@ use super::Client;
 use super::error::ClientError;
 use super::events::{Events, ServerEvent};
 use super::outcome::outcome_of;
-use super::request::Ask;
+use super::request::{Answered, Ask};
 
 /// How often a lost connection is looked for again, and how long between: 0.1, 0.2, 0.4 … seconds.
 const ATTEMPTS: u32 = 7;
@@ -88,12 +88,14 @@ enum Coming {
 impl Client {
     /// Calls a tool as the command line does. Returns once the server has taken the call.
     pub async fn call(&self, body: &CallBody) -> Result<CallStream, ClientError> {
-        let json = serde_json::to_value(body)
-            .map_err(|error| ClientError::Usage(format!("no such call can be made: {error}")))?;
-        let ask = Ask::post("/api/calls", &json)
-            .header(CALLER, HeaderValue::from_static("cli"))
-            // A call may wait for its place.
-            .patience(None);
+        // A call may wait for its place.
+        let ask = |body: &CallBody| {
+            let json = serde_json::to_value(body).map_err(|error| {
+                ClientError::Usage(format!("no such call can be made: {error}"))
+            })?;
+            Ok::<_, ClientError>(Ask::post("/api/calls", &json).patience(None))
+        };
+        let as_cli = ask(body)?.header(CALLER, HeaderValue::from_static("cli"));
         let mut stream = CallStream {
             client: self.clone(),
             id: body.call_id.clone(),
@@ -102,7 +104,18 @@ impl Client {
             ready: VecDeque::new(),
             may_resume: !body.cancel_on_disconnect,
         };
-        match self.stream(ask).await? {
+        let mut answer = self.stream(as_cli).await?;
+        if let Err(refused) = &answer
+            && is_for_the_operator(refused)
+        {
+            // The token is a client's, which calls as itself and has no session.
+            let body = CallBody {
+                session: None,
+                ..body.clone()
+            };
+            answer = self.stream(ask(&body)?).await?;
+        }
+        match answer {
             Ok(events) => {
                 let location = events.headers().get(http::header::LOCATION);
                 let id = location
@@ -151,6 +164,15 @@ impl Client {
         let path = format!("/api/calls/{}/cancel", Ask::encoded(id));
         self.json(Ask::post_nothing(path)).await
     }
+}
+
+/// Whether a call is refused because it says that it comes from the command line.
+fn is_for_the_operator(answered: &Answered) -> bool {
+    answered.status == http::StatusCode::FORBIDDEN
+        && serde_json::from_slice::<Value>(&answered.body).is_ok_and(|body| {
+            let message = body.pointer("/error/message").and_then(Value::as_str);
+            message.is_some_and(|message| message.contains("Toolcrib-Caller"))
+        })
 }
 
 impl CallStream {

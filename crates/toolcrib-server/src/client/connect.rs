@@ -8,9 +8,8 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OnceCell;
@@ -19,6 +18,7 @@ use url::Host;
 
 use super::address::Address;
 use super::error::ClientError;
+use super::trust::{self, Trust, Verifier};
 
 /// How long dialling may take, TLS included.
 const DIALLING: Duration = Duration::from_secs(10);
@@ -29,32 +29,18 @@ pub(super) type Connection = SendRequest<Full<Bytes>>;
 /// Dials one server.
 pub(super) struct Dialler {
     address: Address,
-    certificates: Vec<CertificateDer<'static>>,
+    trust: Trust,
     /// The system's certificates are many: read when first needed.
     tls: OnceCell<Arc<ClientConfig>>,
 }
 
 impl Dialler {
-    pub(super) fn new(address: Address, pem: Option<Vec<u8>>) -> Result<Self, ClientError> {
-        let certificates = match pem {
-            None => Vec::new(),
-            Some(pem) => {
-                let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-                let read = read.map_err(|error| {
-                    ClientError::Usage(format!("the server's certificate is not PEM: {error}"))
-                })?;
-                if read.is_empty() {
-                    let message = "the file for the server's certificate has none in it";
-                    return Err(ClientError::Usage(message.to_owned()));
-                }
-                read
-            }
-        };
-        Ok(Dialler {
+    pub(super) fn new(address: Address, trust: Trust) -> Self {
+        Dialler {
             address,
-            certificates,
+            trust,
             tls: OnceCell::new(),
-        })
+        }
     }
 
     pub(super) fn address(&self) -> &Address {
@@ -65,7 +51,7 @@ impl Dialler {
     pub(super) async fn dial(&self) -> Result<Connection, ClientError> {
         match tokio::time::timeout(DIALLING, self.try_dial()).await {
             Ok(Ok(connection)) => Ok(connection),
-            Ok(Err(why)) => Err(self.unreachable(why)),
+            Ok(Err(error)) => Err(error),
             Err(_) => Err(self.unreachable(format!("no connection within {DIALLING:?}"))),
         }
     }
@@ -77,23 +63,32 @@ impl Dialler {
         }
     }
 
-    async fn try_dial(&self) -> Result<Connection, String> {
-        match &self.address {
+    async fn try_dial(&self) -> Result<Connection, ClientError> {
+        let failed = |error: io::Error| self.unreachable(plain(&error));
+        let opened = match &self.address {
             Address::Unix(path) => {
-                let stream = UnixStream::connect(path)
-                    .await
-                    .map_err(|error| plain(&error))?;
+                let stream = UnixStream::connect(path).await.map_err(failed)?;
                 open(stream).await
             }
             Address::Tcp { host, port, tls } => {
-                let stream = self.tcp(host, *port).await.map_err(|error| plain(&error))?;
-                stream.set_nodelay(true).map_err(|error| plain(&error))?;
+                let stream = self.tcp(host, *port).await.map_err(failed)?;
+                stream.set_nodelay(true).map_err(failed)?;
                 if *tls {
-                    open(self.encrypt(host, stream).await?).await
+                    let encrypted = self.encrypt(host, stream).await;
+                    open(encrypted.map_err(|why| self.unusable(why))?).await
                 } else {
                     open(stream).await
                 }
             }
+        };
+        opened.map_err(|why| self.unreachable(why))
+    }
+
+    /// Somebody answers, and cannot be spoken to.
+    pub(super) fn unusable(&self, why: impl Into<String>) -> ClientError {
+        ClientError::Unusable {
+            server: self.address.to_string(),
+            why: why.into(),
         }
     }
 
@@ -125,34 +120,26 @@ impl Dialler {
         };
         let config = self.tls.get_or_try_init(|| self.load()).await?;
         let connector = TlsConnector::from(Arc::clone(config));
-        connector.connect(name, stream).await.map_err(|error| {
-            let is_unknown = error.get_ref().is_some_and(|inner| {
-                matches!(
-                    inner.downcast_ref::<rustls::Error>(),
-                    Some(rustls::Error::InvalidCertificate(
-                        rustls::CertificateError::UnknownIssuer
-                    ))
-                )
-            });
-            match is_unknown {
-                true => "its certificate is by nobody this machine trusts; name the file of the one to trust with --server-ca".to_owned(),
-                false => format!("no encrypted connection: {error}"),
-            }
-        })
+        connector
+            .connect(name, stream)
+            .await
+            .map_err(|error| trust::in_words(&error, &self.address))
     }
 
     async fn load(&self) -> Result<Arc<ClientConfig>, String> {
-        let own = self.certificates.clone();
+        let trust = self.trust.clone();
         let loaded = tokio::task::spawn_blocking(move || {
-            let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            roots.add_parsable_certificates(own);
             let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let verifier = Verifier::new(trust, Arc::clone(&provider))?;
             let builder = ClientConfig::builder_with_provider(provider)
-                .with_safe_default_protocol_versions()?;
-            let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+                .with_safe_default_protocol_versions()
+                .map_err(|error| error.to_string())?;
+            let mut config = builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(verifier))
+                .with_no_client_auth();
             config.alpn_protocols = vec![b"http/1.1".to_vec()];
-            Ok::<_, rustls::Error>(Arc::new(config))
+            Ok::<_, String>(Arc::new(config))
         });
         match loaded.await {
             Ok(Ok(config)) => Ok(config),

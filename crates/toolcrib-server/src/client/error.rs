@@ -14,6 +14,14 @@ pub enum ClientError {
         /// What went wrong.
         why: String,
     },
+    /// Nothing was carried out: somebody answers there, and cannot be spoken to or trusted.
+    #[error("there is no speaking to the server at {server}: {why}")]
+    Unusable {
+        /// Where it is.
+        server: String,
+        /// What went wrong.
+        why: String,
+    },
     /// It was sent, and no whole answer came back: it may have been carried out.
     #[error("the connection to the server at {server} was lost: {why}")]
     Lost {
@@ -48,7 +56,7 @@ impl ClientError {
     pub fn is_unsent(&self) -> bool {
         matches!(
             self,
-            ClientError::Unreachable { .. } | ClientError::Usage(_)
+            ClientError::Unreachable { .. } | ClientError::Unusable { .. } | ClientError::Usage(_)
         )
     }
 
@@ -57,6 +65,7 @@ impl ClientError {
         match self {
             ClientError::Refused { status, .. } => Some(*status),
             ClientError::Unreachable { .. }
+            | ClientError::Unusable { .. }
             | ClientError::Lost { .. }
             | ClientError::Strange { .. }
             | ClientError::Usage(_) => None,
@@ -111,6 +120,7 @@ impl From<ClientError> for ToolError {
             ClientError::Refused { error, .. } => *error,
             ClientError::Usage(_) => ToolError::new(ErrorCode::Usage, message),
             ClientError::Unreachable { .. }
+            | ClientError::Unusable { .. }
             | ClientError::Lost { .. }
             | ClientError::Strange { .. } => ToolError::new(ErrorCode::NetworkError, message),
         }

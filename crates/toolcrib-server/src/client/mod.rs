@@ -14,6 +14,7 @@ mod error;
 mod events;
 mod outcome;
 mod request;
+mod trust;
 
 pub use address::Address;
 pub use call::{CallBody, CallStream, Followed};
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use connect::{Connection, Dialler};
+use trust::Trust;
 
 /// How long to wait for an answer, unless a request says otherwise.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -41,6 +43,8 @@ pub struct ClientOptions {
     pub token: Option<String>,
     /// A certificate to trust beside the system's, as PEM: the server's own, or that of whoever signed it.
     pub certificate: Option<Vec<u8>>,
+    /// The server's own certificate, as PEM, where its home is known: it is believed whatever name it is for.
+    pub own_certificate: Option<Vec<u8>>,
 }
 
 impl ClientOptions {
@@ -50,6 +54,7 @@ impl ClientOptions {
             address,
             token: None,
             certificate: None,
+            own_certificate: None,
         }
     }
 
@@ -93,6 +98,7 @@ impl Client {
             address,
             token,
             certificate,
+            own_certificate,
         } = options;
         if token.is_some() && !address.is_private() {
             return Err(ClientError::Usage(format!(
@@ -109,8 +115,19 @@ impl Client {
                 Ok::<_, ClientError>(value)
             })
             .transpose()?;
+        let read = |pem: Option<Vec<u8>>| match pem {
+            Some(pem) => trust::certificates(&pem),
+            None => Ok(Vec::new()),
+        };
+        let mut own = read(own_certificate)?;
+        // Behind the server's own stand those above it, which are not the server.
+        own.truncate(1);
+        let trust = Trust {
+            named: read(certificate)?,
+            own,
+        };
         Ok(Client(Arc::new(Inner {
-            dialler: Dialler::new(address, certificate)?,
+            dialler: Dialler::new(address, trust),
             token,
             idle: Mutex::default(),
         })))

@@ -52,6 +52,18 @@ impl Ask {
         Ask::new(Method::POST, path).json(body)
     }
 
+    /// `PATCH` with JSON.
+    pub fn patch(path: impl Into<String>, body: &Value) -> Self {
+        Ask::new(Method::PATCH, path).json(body)
+    }
+
+    /// Only if what is there is still what this digest stands for.
+    pub fn if_match(self, digest: &str) -> Result<Self, ClientError> {
+        let value = HeaderValue::try_from(format!("\"{digest}\""));
+        let value = value.map_err(|_| ClientError::Usage("this is no digest".to_owned()))?;
+        Ok(self.header(header::IF_MATCH, value))
+    }
+
     /// `POST` without a body.
     pub fn post_nothing(path: impl Into<String>) -> Self {
         Ask::new(Method::POST, path)
@@ -146,7 +158,7 @@ impl Client {
 
     /// `PATCH`es with JSON and reads JSON.
     pub async fn patch(&self, path: &str, body: &Value) -> Result<Value, ClientError> {
-        self.json(Ask::new(Method::PATCH, path).json(body)).await
+        self.json(Ask::patch(path, body)).await
     }
 
     /// `DELETE`s.
@@ -271,6 +283,12 @@ impl Client {
         let mut connection = self.0.dialler.dial().await?;
         match connection.send_request(request).await {
             Ok(response) => Ok((response, connection)),
+            // What answers does not speak HTTP: whatever it is, it has carried nothing out.
+            Err(error) if error.is_parse() && !self.address().is_encrypted() => {
+                Err(self.0.dialler.unusable(
+                    "what answers there does not speak plain HTTP; is it https:// instead of http://?",
+                ))
+            }
             Err(error) => Err(self.lost(in_words(&error))),
         }
     }

@@ -3,7 +3,7 @@
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Serialize;
-use toolcrib::crib::{BundleRow, ComparisonShown, ImportShown};
+use toolcrib::crib::{BundleRow, Candidate, ComparisonShown, ImportShown, NameContest};
 use toolcrib::store::StoreError;
 use toolcrib::store::archive::{self, Archive, MAX_ARCHIVE_BYTES};
 use toolcrib::{Crib, Slug, ToolError};
@@ -18,6 +18,17 @@ struct Difference {
     comparison: ComparisonShown,
     /// What is odd about the archive.
     notes: Vec<String>,
+}
+
+/// What the tools of a bundle run, send and reach.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Review {
+    #[serde(flatten)]
+    comparison: ComparisonShown,
+    /// The names that other tools have and tools of it want.
+    names: Vec<NameContest>,
+    /// What all of it is known by; as `If-Match`, it has `PATCH` switch on what was shown here and nothing else.
+    digest: String,
 }
 
 /// The routes of this topic.
@@ -62,6 +73,20 @@ pub(crate) fn routes() -> Vec<Route> {
         .answers::<ImportShown>(200, "It has replaced the one that was here; or what would come of it.")
         .refuses(403, "It is called like one of Toolcrib's own.")
         .refuses(409, "A bundle of its id or slug is here."),
+        Route::new(
+            Method::GET,
+            "/api/bundles/{bundleID}/review",
+            Who::Operator,
+            |api, asked| blocking(api, asked, review),
+        )
+        .named("reviewBundle", "archives", "Says what the tools of a bundle of the store run, send, reach and tell.")
+        .about(
+            "What somebody should see before they switch on a bundle that came from elsewhere. `PATCH /tools/bundles/{bundleID}` with \
+             `If-Match: \"DIGEST\"` then switches on what was seen, or nothing.",
+        )
+        .answers::<Review>(200, "Every version of every tool, as if all of it were new.")
+        .refuses(403, "It is one of Toolcrib's own.")
+        .refuses(404, "There is no such bundle."),
         Route::new(
             Method::POST,
             "/api/bundles/{bundleID}/diff",
@@ -125,6 +150,32 @@ fn import(crib: &Crib, asked: &Asked) -> Answer {
     };
     let stored = crib.take_in(arrival).map_err(not_taken)?;
     Ok(shown(crib, status, &document.taken_in(&stored)))
+}
+
+fn review(crib: &Crib, asked: &Asked) -> Answer {
+    let view = bundle_of(crib, asked)?;
+    refuse_own(&view)?;
+    let id = view.bundle.bundle_id;
+    // First what it is known by: what changes in between is found out when it is switched on.
+    let whole = crib.store().whole(id);
+    let whole = whole.map_err(|error| refused(crib, error))?;
+    let contents = archive::contents(crib.store(), id);
+    let contents = contents.map_err(|error| refused(crib, error))?;
+    let comparison = archive::compare(None, &contents, |tool| crib.check_manifest(tool));
+    let on = whole.tools.iter().filter(|tool| tool.head.is_enabled);
+    let candidates = on.map(|tool| Candidate {
+        slug: tool.key.slug.clone(),
+        version: tool.key.version.clone(),
+        name: tool.head.name.clone(),
+        modified: Some(tool.head.modified_at),
+    });
+    let contests = crib.contests(&contents.bundle, candidates);
+    let review = Review {
+        comparison: ComparisonShown::of(&comparison, None, &contents),
+        names: contests.iter().map(NameContest::from).collect(),
+        digest: whole.digest().to_string(),
+    };
+    Ok(shown(crib, StatusCode::OK, &review))
 }
 
 fn diff(crib: &Crib, asked: &Asked) -> Answer {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib::crib::{BundleQuery, BundleRow, BundleView};
 use toolcrib::model::text;
-use toolcrib::store::{BundleDraft, Put};
+use toolcrib::store::{BundleDigest, BundleDraft, Put};
 use toolcrib::{BundleId, Crib, Slug};
 
 use super::work::{Switch, blocking, bundle_of, bundles_of, refuse_own, refused, shown};
@@ -112,11 +112,15 @@ pub(crate) fn routes() -> Vec<Route> {
             blocking(api, asked, patch)
         })
         .named("switchBundle", "bundles", "Switches a bundle on or off, Toolcrib's own too.")
+        .param(param::header(
+            "If-Match",
+            "The digest of `GET /api/bundles/{bundleID}/review`, in quotes: what is switched on is what was seen there, or nothing.",
+        ))
         .takes::<Switch>("The switch, and nothing else.", || json!({"isEnabled": false}))
         .answers::<BundleRow>(200, "The bundle as it is now.")
         .refuses(403, "Something else of one of Toolcrib's own was to be changed.")
         .refuses(404, "There is no such bundle.")
-        .refuses(409, "It is in the bin."),
+        .refuses(409, "It is in the bin, or not what `If-Match` says."),
         Route::new(Method::DELETE, ONE, Who::Operator, |api, asked| {
             blocking(api, asked, delete)
         })
@@ -200,9 +204,36 @@ fn patch(crib: &Crib, asked: &Asked) -> Answer {
     let view = bundle_of(crib, asked)?;
     let is_enabled = Switch::of(asked, &view, &ATTRIBUTES)?;
     // By its id: the one that was looked at.
-    let id = view.bundle.bundle_id.to_string();
-    let view = crib.set_bundle_enabled(&id, is_enabled)?;
+    let id = view.bundle.bundle_id;
+    let view = match seen(asked)? {
+        None => crib.set_bundle_enabled(&id.to_string(), is_enabled)?,
+        Some(_) if !is_enabled => {
+            return Err(Refusal::usage(
+                "`If-Match` goes with switching on; off it can be without a look",
+            ));
+        }
+        Some(digest) => {
+            refuse_own(&view)?;
+            crib.enable_as_shown(id, digest)
+                .map_err(|error| refused(crib, error))?
+        }
+    };
     Ok(shown(crib, StatusCode::OK, &BundleRow::from(&view)))
+}
+
+/// What whoever switches a bundle on has seen of it, if they say so.
+fn seen(asked: &Asked) -> Result<Option<BundleDigest>, Refusal> {
+    let mut said = asked.headers.get_all(http::header::IF_MATCH).iter();
+    let (Some(value), more) = (said.next(), said.next()) else {
+        return Ok(None);
+    };
+    let text = value.to_str().ok().filter(|_| more.is_none());
+    let digest = text
+        .and_then(|text| text.trim().strip_prefix('"')?.strip_suffix('"'))
+        .and_then(BundleDigest::parse);
+    digest.map(Some).ok_or_else(|| {
+        Refusal::usage("`If-Match` is the digest of `/api/bundles/{bundleID}/review`, in quotes")
+    })
 }
 
 fn delete(crib: &Crib, asked: &Asked) -> Answer {

@@ -223,12 +223,17 @@ async fn a_socket_in_the_file_system_is_a_server_too() {
     assert!(seen.lock().unwrap()[0].1.contains("host: localhost\r\n"));
 }
 
-#[tokio::test]
-async fn an_encrypted_server_is_trusted_by_its_certificate_alone() {
-    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let (pem, der) = (certified.cert.pem(), certified.cert.der().clone());
-    let key =
-        rustls::pki_types::PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+/// A server that speaks TLS and says `"tls"`, with a certificate for `localhost`: its port, and the certificate.
+async fn encrypted(is_authority: bool) -> (u16, String) {
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    if is_authority {
+        // As `openssl req -x509` makes it.
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    }
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    let (pem, der) = (certificate.pem(), certificate.der().clone());
+    let key = rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -249,11 +254,63 @@ async fn an_encrypted_server_is_trusted_by_its_certificate_alone() {
             talk(stream, number, &acts, &Seen::default()).await;
         }
     });
-    let address: Address = format!("https://localhost:{port}").parse().unwrap();
-    let error = client(address.clone()).get("/").await.unwrap_err();
-    assert!(error.to_string().contains("--server-ca"), "{error}");
-    let options = ClientOptions::new(address).token("t").certificate(pem);
-    assert_eq!(Client::new(options).unwrap().get("/").await.unwrap(), "tls");
+    (port, pem)
+}
+
+#[tokio::test]
+async fn an_encrypted_server_is_trusted_by_its_certificate_alone() {
+    for is_authority in [false, true] {
+        let (port, pem) = encrypted(is_authority).await;
+        let (_, other) = encrypted(is_authority).await;
+        let address: Address = format!("https://localhost:{port}").parse().unwrap();
+        let error = client(address.clone()).get("/").await.unwrap_err();
+        assert!(error.to_string().contains("--server-ca"), "{error}");
+        let trusting = |address: &Address, pem: &str| {
+            let options = ClientOptions::new(address.clone()).token("t");
+            Client::new(options.certificate(pem)).unwrap()
+        };
+        assert_eq!(trusting(&address, &pem).get("/").await.unwrap(), "tls");
+        let error = trusting(&address, &other).get("/").await.unwrap_err();
+        assert!(error.to_string().contains("--server-ca"), "{error}");
+        assert!(error.is_unsent(), "{error}");
+        // By another name it is another server, unless its home says that this is its certificate.
+        let elsewhere: Address = format!("https://127.0.0.1:{port}").parse().unwrap();
+        let error = trusting(&elsewhere, &pem).get("/").await.unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.contains("its certificate is not for `127.0.0.1`"),
+            "{told}"
+        );
+        let mut options = ClientOptions::new(elsewhere.clone()).token("t");
+        options.own_certificate = Some(pem.into_bytes());
+        let known = Client::new(options).unwrap();
+        assert_eq!(known.get("/").await.unwrap(), "tls");
+        let mut options = ClientOptions::new(elsewhere).token("t");
+        options.own_certificate = Some(other.into_bytes());
+        let error = Client::new(options).unwrap().get("/").await.unwrap_err();
+        assert!(error.to_string().contains("--server-ca"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_mixes_http_and_https_up_is_told() {
+    let (port, _) = encrypted(false).await;
+    let plain: Address = format!("http://127.0.0.1:{port}").parse().unwrap();
+    let error = client(plain).get("/").await.unwrap_err();
+    assert!(error.to_string().contains("is it https://"), "{error}");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = [0; 8];
+        stream.read_exact(&mut head).await.unwrap();
+        let answer = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+        stream.write_all(answer).await.unwrap();
+        std::future::pending::<()>().await;
+    });
+    let tls: Address = format!("https://127.0.0.1:{port}").parse().unwrap();
+    let error = client(tls).get("/").await.unwrap_err();
+    assert!(error.to_string().contains("is it http://"), "{error}");
 }
 
 async fn all(client: &Client, body: CallBody) -> Result<Vec<Followed>, ClientError> {

@@ -17,6 +17,27 @@ use crate::model::ids::BundleId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BundleDigest([u8; 32]);
 
+impl std::fmt::Display for BundleDigest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl BundleDigest {
+    /// Reads one as it is written: 64 lower-case digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != 64 || !text.bytes().all(is_digit) {
+            return None;
+        }
+        let mut digest = [0; 32];
+        for (index, byte) in digest.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
+        }
+        Some(BundleDigest(digest))
+    }
+}
+
 /// A bundle with all its tools, as they were at one moment.
 #[derive(Debug, Clone)]
 pub struct WholeBundle {

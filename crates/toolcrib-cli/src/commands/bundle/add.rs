@@ -10,7 +10,7 @@ use toolcrib::crib::BundleView;
 use toolcrib::definition::{Problem, Severity};
 use toolcrib::model::text::{self, visible};
 use toolcrib::source::{self, FileKind, draft};
-use toolcrib::{Crib, ErrorCode, ToolError, ToolManifest, Version};
+use toolcrib::{BundleId, Crib, ErrorCode, ToolError, ToolManifest, Version};
 
 use crate::args::{BundleAddArgs, Global};
 use crate::commands::names::Before;
@@ -19,31 +19,66 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn add(args: &BundleAddArgs, global: &Global, output: &Output) -> Done {
-    let version = args.version.as_deref().map(Version::parse).transpose();
-    let version = version.map_err(|error| {
-        let version = args.version.as_deref().unwrap_or_default();
-        CliError::usage(format!("`{}` is no version: {error}", visible(version)))
-            .with_hint(stored::VERSION_HINT)
-    })?;
+    let version = version(args)?;
     let crib = open(global, output)?;
     let view = crib.bundle(&args.bundle)?;
     stored::refuse_own(&view)?;
     stored::refuse_closed(&view)?;
+    let tools = read_all(
+        args,
+        version.as_ref(),
+        view.bundle.bundle_id,
+        Some(&crib),
+        output,
+    )?;
+    refuse_taken(&tools, &view, &crib)?;
+    put(tools, &view, &crib, output)
+}
+
+/// The version that all of them get, if one was named.
+fn version(args: &BundleAddArgs) -> Result<Option<Version>, CliError> {
+    let version = args.version.as_deref().map(Version::parse).transpose();
+    version.map_err(|error| {
+        let version = args.version.as_deref().unwrap_or_default();
+        CliError::usage(format!("`{}` is no version: {error}", visible(version)))
+            .with_hint(stored::VERSION_HINT)
+    })
+}
+
+/// The tools of the files for a bundle that is elsewhere, which has the last word on them.
+pub(in crate::commands) fn drafts(
+    args: &BundleAddArgs,
+    bundle: BundleId,
+    output: &Output,
+) -> Result<Vec<(String, ToolManifest)>, CliError> {
+    read_all(args, version(args)?.as_ref(), bundle, None, output)
+}
+
+/// Reads and checks every file, here beside the tools that there are.
+fn read_all(
+    args: &BundleAddArgs,
+    version: Option<&Version>,
+    bundle: BundleId,
+    crib: Option<&Crib>,
+    output: &Output,
+) -> Result<Vec<(String, ToolManifest)>, CliError> {
     let mut tools = Vec::new();
     let mut wrong: Vec<Value> = Vec::new();
     for path in &args.files {
         let file = read(path)?;
-        let mut draft = draft(file.kind, &file.bytes, &file.stem, view.bundle.bundle_id);
-        if let (Some(manifest), Some(version)) = (&mut draft.manifest, &version) {
+        let mut draft = draft(file.kind, &file.bytes, &file.stem, bundle);
+        if let (Some(manifest), Some(version)) = (&mut draft.manifest, version) {
             manifest.version = version.clone();
         }
         let text = String::from_utf8_lossy(&file.bytes);
         tool_file::print_problems(&file.shown, &text, &draft.problems, output);
         let mut problems = draft.problems;
         if let Some(manifest) = draft.manifest {
-            let more = crib.further_problems(&manifest, &problems);
-            stored::print_problems(&file.shown, &text, &manifest, &more, output);
-            problems.extend(more);
+            if let Some(crib) = crib {
+                let more = crib.further_problems(&manifest, &problems);
+                stored::print_problems(&file.shown, &text, &manifest, &more, output);
+                problems.extend(more);
+            }
             tools.push((file.shown.clone(), manifest));
         }
         if problems.iter().any(is_error) {
@@ -61,8 +96,7 @@ pub(super) fn add(args: &BundleAddArgs, global: &Global, output: &Output) -> Don
         return Err(CliError::from(error.with_detail("files", wrong))
             .with_hint("`toolcrib explain CODE` says more about a problem"));
     }
-    refuse_taken(&tools, &view, &crib)?;
-    put(tools, &view, &crib, output)
+    Ok(tools)
 }
 
 /// A file that is to be a stored tool.

@@ -70,21 +70,9 @@ pub(super) fn refuse_own(view: &BundleView) -> Result<(), CliError> {
     Err(CliError::from(ToolError::new(ErrorCode::ReadOnly, message)).with_hint(hint))
 }
 
-/// Reads an archive from a file, or with `-` from stdin; never more of it than an archive may have.
+/// Reads an archive from a file, or with `-` from stdin.
 pub(super) fn read_archive(file: &Path) -> Result<Archive, CliError> {
-    let mut bytes = Vec::new();
-    let most = MAX_ARCHIVE_BYTES as u64 + 1;
-    let read = if file == Path::new("-") {
-        std::io::stdin().lock().take(most).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(file).and_then(|opened| opened.take(most).read_to_end(&mut bytes))
-    };
-    if let Err(error) = read {
-        let shown = file.display().to_string();
-        let message = format!("cannot read `{}`: {error}", visible(&shown));
-        return Err(CliError::usage(message)
-            .with_hint("name a ZIP file that `toolcrib bundle export` made"));
-    }
+    let bytes = read_bytes(file)?;
     let archive = Archive::read(&bytes).map_err(|error| {
         let error = ToolError::from(error);
         let hint = "ask whoever made it for another one";
@@ -94,4 +82,24 @@ pub(super) fn read_archive(file: &Path) -> Result<Archive, CliError> {
         }
     })?;
     Ok(archive)
+}
+
+/// The bytes of an archive in a file, or with `-` in stdin; never more of them than an archive may have.
+pub(in crate::commands) fn read_bytes(file: &Path) -> Result<Vec<u8>, CliError> {
+    let mut bytes = Vec::new();
+    let most = MAX_ARCHIVE_BYTES as u64 + 1;
+    let read = if file == Path::new("-") {
+        std::io::stdin().lock().take(most).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(file).and_then(|opened| opened.take(most).read_to_end(&mut bytes))
+    };
+    match read {
+        Ok(_) => Ok(bytes),
+        Err(error) => {
+            let shown = file.display().to_string();
+            let message = format!("cannot read `{}`: {error}", visible(&shown));
+            Err(CliError::usage(message)
+                .with_hint("name a ZIP file that `toolcrib bundle export` made"))
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! `toolcrib bundle`: containers of tools with one switch.
 
-mod add;
+pub(super) mod add;
 mod comparison;
 mod diff;
 mod edit;
 pub(super) mod export;
-mod given;
+pub(super) mod given;
 mod import;
 mod list;
 mod new;

@@ -21,13 +21,18 @@ pub(super) struct Through {
 }
 
 /// The server of this home, where a call in it is the call that would be made here.
-pub(super) fn server_for(args: &RunArgs, crib: &Crib, global: &Global) -> Option<Client> {
+pub(super) fn server_for(
+    args: &RunArgs,
+    crib: &Crib,
+    global: &Global,
+    output: &Output,
+) -> Option<Client> {
     // The server waits for people as long as its settings say, and no longer.
     let expires = crib.config().approvals().expires;
     if args.wait_approval.is_some_and(|wait| wait > expires) {
         return None;
     }
-    remote::of_home(crib, global)
+    remote::of_home(crib, global, output)
 }
 
 /// The call as a server is asked for it. It ends with this process, as one of its own would.

@@ -1,26 +1,27 @@
 //! `toolcrib bundle` through a server.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use toolcrib::BundleId;
 use toolcrib::model::text::visible;
-use toolcrib_server::client::Ask;
+use toolcrib::store::archive::{Archive, MAX_ARCHIVE_BYTES};
+use toolcrib::{BundleId, ErrorCode, Slug, ToolError, ToolManifest};
+use toolcrib_server::client::{Ask, ClientError};
 
 use super::super::Done;
 use super::super::bundle as here;
 use super::super::confirm::{confirmed, declined};
-use super::{first_line, flag, standing, text, texts};
+use super::{compared, first_line, flag, standing, text, texts};
 use crate::args::{
-    BundleCommand, BundleExportArgs, BundleImportArgs, BundleListArgs, BundleNewArgs, BundleRmArgs,
-    Global,
+    BundleAddArgs, BundleCommand, BundleDiffArgs, BundleExportArgs, BundleImportArgs,
+    BundleListArgs, BundleNewArgs, BundleRmArgs, Global,
 };
+use crate::commands::trust::labelled;
+use crate::commands::word;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote::{self, Server};
-
-/// The largest archive that is read.
-const MAX_ARCHIVE: usize = 1024 * 1024 * 1024;
 
 pub(super) fn bundle(
     command: &BundleCommand,
@@ -38,9 +39,9 @@ pub(super) fn bundle(
         BundleCommand::Restore(args) => restore(&args.bundle, &server()?, output),
         BundleCommand::Export(args) => export(args, &server()?, output),
         BundleCommand::Import(args) => import(args, &server()?, global, output),
-        BundleCommand::Add(_) => refuse("add", global),
+        BundleCommand::Add(args) => add(args, &server()?, output),
         BundleCommand::Edit(_) => refuse("edit", global),
-        BundleCommand::Diff(_) => refuse("diff", global),
+        BundleCommand::Diff(args) => diff(args, &server()?, output),
     }
 }
 
@@ -214,54 +215,95 @@ fn new(args: &BundleNewArgs, server: &Server, output: &Output) -> Done {
     if output.json() {
         output.document(&made);
     } else {
-        output.line(&id);
-        output.say(&format!("`{}` is there", visible(text(&made, "slug"))));
+        let slug = text(&made, "slug");
+        output.line(&format!("made the bundle {} ({id})", visible(slug)));
+        let slug = word(slug);
+        let (next, what) = match args.disabled {
+            false => (format!("add {slug} FILE"), "put a tool in it"),
+            true => (
+                format!("enable {slug}"),
+                "nothing can be put into it before",
+            ),
+        };
+        output.say(&format!("  toolcrib bundle {next}   {}", output.dim(what)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn enable(names: &[String], yes: bool, server: &Server, global: &Global, output: &Output) -> Done {
+    // All or none, as far as that can be known; each with what it was seen as, if somebody was asked.
+    let mut wanted = Vec::new();
     for name in names {
         let row = server.get(&path_of(name))?;
         let is_foreign = row.get("importedAt").is_some() && !flag(&row, "isEnabled");
-        if !is_foreign || yes {
-            continue;
-        }
-        for tool in contents(&row, server)? {
-            let line = format!(
-                "{}/{}@{}",
-                text(&tool, "bundle"),
-                text(&tool, "slug"),
-                text(&tool, "version")
-            );
-            output.error_line(&format!(
-                "{}  {}",
-                visible(&line),
-                visible(&first_line(text(&tool, "description")))
-            ));
-        }
-        let question = format!(
-            "`{}` was imported; `toolcrib show` shows what a tool runs. May its tools be offered from now on? [y/n] ",
-            visible(text(&row, "slug"))
-        );
-        if !confirmed(&question, global, output)? {
-            return Err(declined("nothing was switched on"));
+        let seen = match is_foreign && !yes && row.get("softDeletedAt").is_none() {
+            true => Some(ask(&row, server, global, output)?),
+            false => None,
+        };
+        wanted.push((row, seen));
+    }
+    switched(&wanted, true, server, output)
+}
+
+/// Shows what the tools of an imported bundle would do, and asks. What is switched on then is what was shown: by the digest that is returned.
+fn ask(row: &Value, server: &Server, global: &Global, output: &Output) -> Result<String, CliError> {
+    let id = Ask::encoded(text(row, "bundleID"));
+    let review = server.get(&format!("/api/bundles/{id}/review"))?;
+    let slug = output.bold(&visible(text(row, "slug")));
+    let when = visible(text(row, "importedAt")).into_owned();
+    let head = format!("tools of {slug}, imported {when}");
+    print(&[head], output);
+    print(&compared::page(&review, server, output)?, output);
+    let question = match tools(row) {
+        1 => "may this tool be offered from now on? [y/n] ".to_owned(),
+        tools => format!("may these {tools} tools be offered from now on? [y/n] "),
+    };
+    if !confirmed(&question, global, output)? {
+        return Err(declined("nothing was switched on"));
+    }
+    match text(&review, "digest") {
+        "" => Err(CliError::from(ToolError::new(
+            ErrorCode::NetworkError,
+            "the server does not say what it has shown; nothing was switched on",
+        ))),
+        digest => Ok(digest.to_owned()),
+    }
+}
+
+/// A page before a question. Data goes to stdout only where nobody reads it as JSON.
+fn print(lines: &[String], output: &Output) {
+    for line in lines {
+        match output.json() {
+            true => output.error_line(line),
+            false => output.line(line),
         }
     }
-    switch(names, true, server, output)
 }
 
 fn switch(names: &[String], enabled: bool, server: &Server, output: &Output) -> Done {
     // All or none, as far as that can be known.
     let mut found = Vec::new();
     for name in names {
-        found.push(server.get(&path_of(name))?);
+        found.push((server.get(&path_of(name))?, None));
     }
+    switched(&found, enabled, server, output)
+}
+
+fn switched(
+    bundles: &[(Value, Option<String>)],
+    enabled: bool,
+    server: &Server,
+    output: &Output,
+) -> Done {
     let mut switched = Vec::new();
-    for row in &found {
-        let body = json!({"isEnabled": enabled});
+    for (row, seen) in bundles {
         let path = path_of(text(row, "bundleID"));
-        switched.push(server.wait(server.client.patch(&path, &body))?);
+        let mut ask = Ask::patch(path, &json!({"isEnabled": enabled}));
+        if let Some(seen) = seen {
+            let bound = ask.if_match(seen);
+            ask = bound.map_err(|error| remote::failed(&error, server.client.address()))?;
+        }
+        switched.push(server.wait(server.client.json(ask))?);
     }
     if output.json() {
         output.document(&switched);
@@ -319,16 +361,14 @@ fn export(args: &BundleExportArgs, server: &Server, output: &Output) -> Done {
     let row = server.get(&path_of(&args.bundle))?;
     here::export::refuse_place(args, &row)?;
     let path = format!("/api/bundles/{}/export", Ask::encoded(&args.bundle));
-    let ask = Ask::get(path).max_answer(MAX_ARCHIVE);
+    let ask = Ask::get(path).max_answer(MAX_ARCHIVE_BYTES);
     let bytes = server.wait(server.client.bytes(ask))?;
     here::export::write_out(args, &row, &bytes, output)
 }
 
 fn import(args: &BundleImportArgs, server: &Server, global: &Global, output: &Output) -> Done {
-    let bytes = std::fs::read(&args.file).map_err(|error| {
-        CliError::usage(format!("cannot read `{}`: {error}", args.file.display()))
-    })?;
-    let path = |dry_run: bool| {
+    let bytes = here::given::read_bytes(&args.file)?;
+    let send = |dry_run: bool| {
         let mut path = format!(
             "/api/bundles/import?dryRun={dry_run}&update={}",
             args.update
@@ -336,28 +376,216 @@ fn import(args: &BundleImportArgs, server: &Server, global: &Global, output: &Ou
         if let Some(slug) = &args.slug {
             path.push_str(&format!("&slug={}", Ask::encoded(slug)));
         }
-        path
-    };
-    let send = |dry_run: bool| {
-        let ask = Ask::post_zip(path(dry_run), bytes.clone());
-        server.wait(server.client.json(ask))
+        let ask = Ask::post_zip(path, bytes.clone());
+        let answer = server.wait_raw(server.client.json(ask));
+        answer.map_err(|error| not_taken(error, server))
     };
     let shown = send(true)?;
-    if args.dry_run {
+    if args.dry_run && output.json() {
         output.document(&shown);
         return Ok(ExitCode::SUCCESS);
     }
-    if !args.yes {
-        output.error_line(&visible(&format!("{shown:#}")));
-        if !confirmed("take it in? [y/n] ", global, output)? {
-            return Err(declined("nothing was taken in"));
+    // Who is asked has to see what about.
+    if !output.json() || !args.yes {
+        let mut lines = compared::head(&shown, output);
+        if let Some(old) = shown.get("against").filter(|old| old.is_object()) {
+            let slug = text(old, "slug");
+            let what = match args.update {
+                true => labelled("replaces", &format!("`{slug}`, which is here already")),
+                false => labelled("here", &format!("`{slug}`, which is left as it is")),
+            };
+            lines.extend(what);
+            if args.update {
+                let then = "it is off, until somebody has looked at it and switches it on; every call of its tools asks";
+                lines.extend(labelled("from then", then));
+            }
         }
+        lines.extend(compared::page(&shown, server, output)?);
+        print(&lines, output);
+    }
+    if args.dry_run {
+        output.say("nothing was imported: that is what would be");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let question = match shown
+        .get("against")
+        .filter(|old| args.update && old.is_object())
+    {
+        Some(old) => format!(
+            "replace the bundle `{}` by this one? [y/n] ",
+            visible(text(old, "slug"))
+        ),
+        None => "import it? [y/n] ".to_owned(),
+    };
+    if !args.yes && !confirmed(&question, global, output)? {
+        return Err(declined("nothing was imported"));
     }
     let taken = send(false)?;
     if output.json() {
         output.document(&taken);
-    } else {
-        output.say("it is taken in, switched off: `toolcrib bundle enable` switches it on");
+        return Ok(ExitCode::SUCCESS);
     }
+    let slug = taken
+        .pointer("/bundle/slug")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    output.say(&format!(
+        "`{}` is imported and switched off; every call of its tools asks",
+        visible(slug)
+    ));
+    let what = output.dim("switch it on");
+    output.say(&format!("  toolcrib bundle enable {}   {what}", word(slug)));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Why an archive is not taken in, in the words of the command line: the server speaks of its own parameters.
+fn not_taken(error: ClientError, server: &Server) -> CliError {
+    let ClientError::Refused {
+        status,
+        error: refused,
+    } = error
+    else {
+        return remote::failed(&error, server.client.address());
+    };
+    let message = refused.message();
+    let (message, hint) = match message.split_once("; `?") {
+        Some((message, rest)) if rest.starts_with("update=") => (
+            message,
+            "`--update` replaces it, `--slug NEW` imports a copy beside it",
+        ),
+        Some((message, _)) => (message, "`--slug NEW` imports it under another name"),
+        None => {
+            let error = ClientError::Refused {
+                status,
+                error: refused,
+            };
+            return remote::failed(&error, server.client.address());
+        }
+    };
+    CliError::from(ToolError::new(refused.code(), message)).with_hint(hint)
+}
+
+fn diff(args: &BundleDiffArgs, server: &Server, output: &Output) -> Done {
+    let is_archive = |word: &str| word == "-" || Slug::parse(word).is_err();
+    let (bundle, archive) = match &args.second {
+        Some(_) if is_archive(&args.first) => {
+            return Err(CliError::usage("through a server, the first of two is a bundle of the server")
+                .with_hint("`toolcrib bundle diff BUNDLE FILE.zip`; two archives are compared without --server"));
+        }
+        Some(second) if is_archive(second) => (
+            Some(args.first.clone()),
+            here::given::read_bytes(Path::new(second))?,
+        ),
+        Some(second) => {
+            let path = format!("/api/bundles/{}/export", Ask::encoded(second));
+            let ask = Ask::get(path).max_answer(MAX_ARCHIVE_BYTES);
+            let bytes = server.wait(server.client.bytes(ask))?;
+            (Some(args.first.clone()), bytes.to_vec())
+        }
+        None if is_archive(&args.first) => {
+            let bytes = here::given::read_bytes(Path::new(&args.first))?;
+            (counterpart(&bytes, server)?, bytes)
+        }
+        None => {
+            return Err(CliError::usage("a bundle is compared with another one").with_hint(
+                "name two bundles, or a bundle and an archive; a single archive is compared with the bundle there",
+            ));
+        }
+    };
+    let shown = match bundle {
+        Some(bundle) => {
+            let path = format!("/api/bundles/{}/diff", Ask::encoded(&bundle));
+            server.wait(server.client.json(Ask::post_zip(path, archive)))?
+        }
+        // What taking it in would bring.
+        None => {
+            let ask = Ask::post_zip("/api/bundles/import?dryRun=true", archive);
+            let answer = server.wait_raw(server.client.json(ask));
+            answer.map_err(|error| not_taken(error, server))?
+        }
+    };
+    if output.json() {
+        output.document(&shown);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if shown.get("against").is_none_or(Value::is_null) {
+        let slug = shown.pointer("/bundle/slug").and_then(Value::as_str);
+        output.say(&format!(
+            "no bundle there has the id or the slug of `{}`: all of it is new",
+            visible(slug.unwrap_or_default())
+        ));
+    } else if flag(&shown, "same") {
+        output.say("no differences");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let page = compared::page(&shown, server, output)?;
+    let page = page.iter().skip_while(|line| line.is_empty());
+    page.for_each(|line| output.line(line));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The bundle of the server that an archive is one of: by its id, else by its slug.
+fn counterpart(bytes: &[u8], server: &Server) -> Result<Option<String>, CliError> {
+    let archive = Archive::read(bytes).map_err(ToolError::from)?;
+    let bundle = &archive.contents.bundle;
+    for word in [bundle.bundle_id.to_string(), bundle.slug.to_string()] {
+        match server.wait_raw(server.client.get(&path_of(&word))) {
+            Ok(row) => return Ok(Some(text(&row, "bundleID").to_owned())),
+            Err(error) if error.status() == Some(404) => {}
+            Err(error) => return Err(remote::failed(&error, server.client.address())),
+        }
+    }
+    Ok(None)
+}
+
+fn add(args: &BundleAddArgs, server: &Server, output: &Output) -> Done {
+    let row = server.get(&path_of(&args.bundle))?;
+    let id = BundleId::parse(text(&row, "bundleID"))
+        .map_err(|error| CliError::usage(format!("`{}`: {error}", visible(&args.bundle))))?;
+    // Every file is read before the first is put.
+    let tools = here::add::drafts(args, id, output)?;
+    let path = |tool: &ToolManifest| {
+        format!(
+            "{}/tools/{}/version/{}",
+            path_of(text(&row, "bundleID")),
+            Ask::encoded(tool.slug.as_str()),
+            Ask::encoded(tool.version.as_str())
+        )
+    };
+    let mut put = Vec::new();
+    for (shown, tool) in &tools {
+        let mut body = json!(tool);
+        // The server gives these.
+        for key in ["toolID", "createdAt", "modifiedAt"] {
+            if let Some(fields) = body.as_object_mut() {
+                fields.shift_remove(key);
+            }
+        }
+        let done = server.wait_raw(server.client.put(&path(tool), &body));
+        put.push(done.map_err(|error| {
+            let before = match put.len() {
+                0 => "nothing was put".to_owned(),
+                some => format!("before it, {} put", here::counted(some, "file")),
+            };
+            match error {
+                ClientError::Refused { error, .. } => {
+                    let message = format!("`{shown}`: {}; {before}", error.message());
+                    CliError::from(ToolError::new(error.code(), message))
+                }
+                error => remote::failed(&error, server.client.address()),
+            }
+        })?);
+    }
+    if output.json() {
+        output.document(&put);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let slug = text(&row, "slug");
+    for (_, tool) in &tools {
+        let reference = format!("{slug}/{}@{}", tool.slug, tool.version);
+        output.line(&format!("put {}", visible(&reference)));
+    }
+    let what = output.dim("how they stand");
+    output.say(&format!("  toolcrib bundle show {}   {what}", word(slug)));
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use toolcrib::{ErrorCode, ToolError};
 use toolcrib_server::client::Ask;
 
 use super::super::Done;
@@ -62,7 +63,7 @@ fn remove(names: &[String], server: &Server, output: &Output) -> Result<(), CliE
     // All or none, as far as that can be known: a typing error should not leave half of it done.
     let known = server.rows("/api/clients", "clients")?;
     let is_known = |name: &&String| known.iter().any(|row| text(row, "name") == name.as_str());
-    if names.iter().all(|name| is_known(&name)) || names.len() == 1 {
+    if names.iter().all(|name| is_known(&name)) {
         for name in names {
             let path = format!("/api/clients/{}", Ask::encoded(name));
             server.wait(server.client.delete(&path))?;
@@ -73,11 +74,12 @@ fn remove(names: &[String], server: &Server, output: &Output) -> Result<(), CliE
             .filter(|name| !is_known(name))
             .map(String::as_str)
             .collect();
-        return Err(CliError::usage(format!(
+        let message = format!(
             "there is no client {}; nothing was removed",
             toolcrib::model::text::or_list(&missing)
-        ))
-        .with_hint("`toolcrib clients list` shows those there are"));
+        );
+        return Err(CliError::from(ToolError::new(ErrorCode::NotFound, message))
+            .with_hint("`toolcrib clients list` shows those there are"));
     }
     if output.json() {
         output.document(&json!({ "removed": names }));

@@ -2,14 +2,17 @@
 
 use std::process::ExitCode;
 
-use toolcrib::approval::grants::Grant;
+use serde_json::{Value, json};
+use toolcrib::ErrorCode;
+use toolcrib::approval::grants::{Grant, Scope, Shape};
 use toolcrib_server::client::{Ask, ClientError};
 
 use super::super::Done;
 use super::super::grants as here;
-use crate::args::{Global, GrantsCommand};
+use crate::args::{Global, GrantArgs, GrantsCommand};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::prompt::{session, whoami};
 use crate::remote::{self, Server};
 
 pub(super) fn grants(
@@ -31,7 +34,7 @@ pub(super) fn grants(
         }
         GrantsCommand::Show { id } => here::show(&find(id, &server()?)?, output),
         GrantsCommand::Revoke { ids } => revoke(ids, &server()?, output)?,
-        GrantsCommand::Add(_) => remote::refuse(global, "`toolcrib grants add`")?,
+        GrantsCommand::Add(args) => return add(args, &server()?, global, output),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,4 +83,60 @@ fn revoke(ids: &[String], server: &Server, output: &Output) -> Result<(), CliErr
         output.document(&found);
     }
     Ok(())
+}
+
+fn add(args: &GrantArgs, server: &Server, global: &Global, output: &Output) -> Done {
+    let Some(tool) = remote::look_up(&args.tool, server)? else {
+        // The server says why in its own words.
+        server.get(&format!("/api/lookup?tool={}", Ask::encoded(&args.tool)))?;
+        return Err(CliError::usage(format!("there is no tool `{}`", args.tool)));
+    };
+    let shape = here::shape_wanted(args, &tool.spec, global, output)?;
+    let scope = here::scope_wanted(args);
+    let lasting = args.expires.unwrap_or(scope.default_duration());
+    let mut body = json!({
+        "tool": args.tool,
+        "shape": shape,
+        "scope": scope,
+        "expiresInMs": u64::try_from(lasting.as_millis()).unwrap_or(u64::MAX),
+        // The calls of this command line, with and without a server.
+        "caller": "cli",
+        "by": whoami(),
+    });
+    if let Some(uses) = args.uses {
+        body["maxUses"] = uses.into();
+    }
+    if let Some(reason) = args.reason.as_ref().filter(|reason| !reason.is_empty()) {
+        body["reason"] = reason.clone().into();
+    }
+    if let (Scope::Session, Some(session)) = (scope, session()) {
+        body["session"] = session.into();
+    }
+    let path = "/api/grants?simulate=true";
+    let simulated = server.wait(server.client.post(path, &body))?;
+    // With the defaults of what was not named.
+    let shape = simulated.get("shape").cloned().unwrap_or_default();
+    let shape: Shape = serde_json::from_value(shape).unwrap_or(shape_of(&body));
+    let words = super::text(&simulated, "words");
+    here::say_wanted(args, &tool.spec.name, &shape.to_string(), words, output);
+    if !here::is_made(args, global, output)? {
+        return Ok(ExitCode::from(ErrorCode::ApprovalDenied.exit_code()));
+    }
+    let made = server.wait(server.client.post("/api/grants", &body))?;
+    let grant: Grant = serde_json::from_value(made).map_err(|error| {
+        let server_at = server.client.address().to_string();
+        let why = error.to_string();
+        let error = ClientError::Strange {
+            server: server_at,
+            why,
+        };
+        remote::failed(&error, server.client.address())
+    })?;
+    here::say_made(&grant, output);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The shape as it was asked for.
+fn shape_of(body: &Value) -> Shape {
+    serde_json::from_value(body["shape"].clone()).unwrap_or_default()
 }

@@ -6,7 +6,9 @@
 mod approvals;
 mod bundles;
 mod calls;
+mod check;
 mod clients;
+mod compared;
 mod grants;
 mod policy;
 mod tools;
@@ -28,6 +30,9 @@ pub(super) fn dispatch(cli: &Cli, output: &Output) -> Option<Done> {
     match &cli.command {
         // They have paths of their own, or nothing to do with any home.
         Command::Run(_) | Command::Stats(_) | Command::Completions(_) | Command::Man(_) => None,
+        // What a code means is the same everywhere.
+        Command::Explain(args) if super::explain::needs_no_home(&args.topic) => None,
+        Command::Check(args) if args.schema.is_some() => None,
         _ => Some(through(cli, output)),
     }
 }
@@ -50,6 +55,7 @@ fn through(cli: &Cli, output: &Output) -> Done {
         Command::Calls(command) => calls::calls(command, &server()?, output),
         Command::Approvals(command) => approvals::approvals(command, server()?, global, output),
         Command::Grants(command) => grants::grants(command, server, global, output),
+        Command::Check(args) if check::fits(args) => check::check(args, &server()?, output),
         Command::Clients(command) => clients::clients(command, &server()?, output),
         Command::Rules(command) => policy::rules(command, server, global, output),
         Command::Secret(SecretCommand::List) => policy::secrets(&server()?, output),

@@ -234,9 +234,10 @@ pub(super) fn search(args: &SearchArgs, server: &Server, output: &Output) -> Don
 
 fn look_up(tool: &str, server: &Server) -> Result<Value, CliError> {
     let mut found = server.get(&format!("/api/lookup?tool={}", Ask::encoded(tool)))?;
-    // Only calls need it.
+    // Only calls and grants need them.
     if let Some(fields) = found.as_object_mut() {
         fields.shift_remove("synonyms");
+        fields.shift_remove("roles");
     }
     Ok(found)
 }

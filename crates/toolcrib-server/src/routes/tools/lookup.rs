@@ -3,6 +3,7 @@
 use http::{Method, StatusCode};
 use serde_json::{Map, Value};
 use toolcrib::Crib;
+use toolcrib::model::spec::Role;
 
 use super::version::ToolShape;
 use crate::api::{Answer, Asked, Refusal, Route, Who, param};
@@ -24,8 +25,8 @@ pub(super) fn routes() -> Vec<Route> {
                 "Shows the tool that a call by this name would get.",
             )
             .about(
-                "The same document as that of its version, with `synonyms`: other names that calls may use for parameters. A tool that \
-                 is off is found too.",
+                "The same document as that of its version, with `synonyms`, other names that calls may use for parameters, and `roles`: \
+                 which parameters are `shell` text, a `path` or a `url`. A tool that is off is found too.",
             )
             .param(param::query_text("tool", tool))
             .answers::<ToolShape>(200, "The tool.")
@@ -49,6 +50,23 @@ fn look_up(crib: &Crib, asked: &Asked) -> Answer {
         .collect();
     if !synonyms.is_empty() {
         document.insert("synonyms".to_owned(), synonyms.into());
+    }
+    let roles: Map<String, Value> = entry
+        .spec()
+        .roles
+        .iter()
+        .filter_map(|(parameter, role)| {
+            let word = match role {
+                Role::Shell => "shell",
+                Role::ReadPath | Role::WritePath => "path",
+                Role::Url => "url",
+                Role::Code { .. } | Role::Directory => return None,
+            };
+            Some((parameter.clone(), word.into()))
+        })
+        .collect();
+    if !roles.is_empty() {
+        document.insert("roles".to_owned(), roles.into());
     }
     Ok(shown(crib, StatusCode::OK, &document))
 }
