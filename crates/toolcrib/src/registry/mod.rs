@@ -554,6 +554,16 @@ impl Registry {
         pipeline::run(&self.0, request, Some(approver)).await
     }
 
+    /// The same, and `told` hears which id the call has before it begins. It is in the call's way, so it must be quick.
+    pub async fn execute_told_by(
+        &self,
+        request: CallRequest,
+        approver: Arc<dyn Approver>,
+        told: impl FnOnce(&CallId) + Send,
+    ) -> Outcome {
+        pipeline::run_told(&self.0, request, Some(approver), told).await
+    }
+
     /// Who is asked about calls that need approval.
     pub fn approver(&self) -> &Arc<dyn Approver> {
         &self.0.policy.approver
