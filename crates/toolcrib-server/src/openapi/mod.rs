@@ -58,8 +58,8 @@ pub fn document(routes: &Routes) -> Value {
     })
 }
 
-const ABOUT: &str = "Define a tool once; run it safely from a shell, a program, or any model that can call tools. Every request carries \
-`Authorization: Bearer TOKEN`. Bodies are JSON in UTF-8 without duplicate keys; parameters that a route does not list are refused. Errors \
+const ABOUT: &str = "Define a tool once; run it safely from a shell, a program, or any model that can call tools. A request carries \
+`Authorization: Bearer TOKEN`, but for health, readiness and the page of documentation. Bodies are JSON in UTF-8 without duplicate keys; parameters that a route does not list are refused. Errors \
 are `{\"ok\": false, \"error\": {\"code\", \"message\", \"details\"?}}` with the status that belongs to the code. `HEAD` is answered like \
 `GET`.";
 

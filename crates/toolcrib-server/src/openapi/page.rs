@@ -72,7 +72,7 @@ fn head(html: &mut String, routes: &Routes) {
     );
     put(
         html,
-        "<p>Every request carries <code>Authorization: Bearer TOKEN</code>. The operator's token is in the file <code>token</code> of the home; <code>toolcrib clients add NAME</code> makes one that may list, search and call tools. The same as OpenAPI&nbsp;3.1, for programs: <code>GET /api/openapi.json</code>.</p>",
+        "<p>A request carries <code>Authorization: Bearer TOKEN</code>, but for health, readiness and this page. The operator's token is in the file <code>token</code> of the home; <code>toolcrib clients add NAME</code> makes one that may list, search and call tools. The same as OpenAPI&nbsp;3.1, for programs: <code>GET /api/openapi.json</code>.</p>",
     );
     put(
         html,
