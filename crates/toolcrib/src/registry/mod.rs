@@ -505,12 +505,6 @@ impl Registry {
         entries
     }
 
-    /// How many tools there are, also those whose name another one has.
-    pub fn count_entries(&self) -> usize {
-        self.follow();
-        self.0.tools.load().all().count()
-    }
-
     /// Every tool, also those whose name another one has: by name, and of one name in the order in which they would have it.
     pub fn all_entries(&self) -> Vec<Arc<Entry>> {
         self.follow();
