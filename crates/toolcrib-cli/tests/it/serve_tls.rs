@@ -31,9 +31,15 @@ fn the_certificate_of_the_documentation_is_one_that_clients_take() {
         .variable("TOOLCRIB_SERVER_CERTIFICATE", &certificate)
         .variable("TOOLCRIB_SERVER_KEY", &key);
     let serving = Serving::start(&test);
+    // The home's own token is not sent to a server that was named, unless it is this home's.
+    let test = test.variable("TOOLCRIB_TOKEN", &serving.token);
     let url = format!("https://localhost:{}", serving.address.port());
     let words = ["--server", &url, "--server-ca", &certificate, "list"];
-    test.run(&words).exits(0).prints("read_file");
+    let listed = test.run(&words).exits(0).stdout;
+    assert!(listed.contains("read_file"), "{listed}");
     let unknown = test.run(&["--server", &url, "list"]);
-    assert_ne!(unknown.code, 0, "nobody vouches for it");
+    assert!(
+        unknown.code != 0 && unknown.stderr.contains("certificate"),
+        "nobody vouches for it: {unknown:?}"
+    );
 }
