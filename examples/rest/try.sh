@@ -58,3 +58,12 @@ if [ "$printed" != "$expected" ]; then
     exit 1
 fi
 [ ! -e hello.txt ] || { echo "hello.txt is still there" >&2; exit 1; }
+
+# Without a token, and without a server, a caller says what to do, in one line.
+for missing in TOOLCRIB_TOKEN= TOOLCRIB_SERVER=http://127.0.0.1:1; do
+    if (cd - >/dev/null && env TOOLCRIB_TOKEN="$token" "$missing" timeout 60 "$@") >/dev/null 2>"$place/said"; then
+        echo "with $missing it says nothing" >&2
+        exit 1
+    fi
+    [ "$(wc -l <"$place/said")" = 1 ] || { cat "$place/said" >&2; exit 1; }
+done

@@ -10,6 +10,7 @@ deletes a file, for which the server's owner is asked: `toolcrib approvals` answ
 
 import json
 import os
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 SERVER = os.environ.get("TOOLCRIB_SERVER", "http://127.0.0.1:7410")
-TOKEN = os.environ["TOOLCRIB_TOKEN"]
+TOKEN = os.environ.get("TOOLCRIB_TOKEN", "")
 
 
 class Refused(Exception):
@@ -41,7 +42,11 @@ def send(method: str, path: str, body: Any = None, **headers: str):
     try:
         return urllib.request.urlopen(request, timeout=320)
     except urllib.error.HTTPError as refused:
-        raise Refused(refused.code, json.load(refused)["error"]) from None
+        try:
+            error = json.load(refused)["error"]
+        except (ValueError, KeyError, TypeError):
+            error = {"code": "NOT_TOOLCRIB", "message": f"{SERVER} answers {refused.code}, but not as Toolcrib does"}
+        raise Refused(refused.code, error) from None
 
 
 def ask(method: str, path: str, body: Any = None, **headers: str) -> Any:
@@ -123,4 +128,11 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if not TOKEN:
+        sys.exit("TOOLCRIB_TOKEN is not set: TOOLCRIB_TOKEN=$(toolcrib clients add example) makes a token")
+    try:
+        main()
+    except Refused as refused:
+        sys.exit(f"{refused.code}: {refused}")
+    except urllib.error.URLError as unreachable:
+        sys.exit(f"no server at {SERVER} ({unreachable.reason}): start one with `toolcrib serve`, or set TOOLCRIB_SERVER")

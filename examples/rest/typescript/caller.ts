@@ -52,9 +52,15 @@ async function send(method: string, path: string, body?: unknown, headers: Recor
     request.body = JSON.stringify(body);
     request.headers = { ...request.headers, "Content-Type": "application/json" };
   }
-  const answer = await fetch(server + path, request);
+  let answer: Response;
+  try {
+    answer = await fetch(server + path, request);
+  } catch {
+    throw new Refused(0, "NO_SERVER", `no server at ${server}: start one with \`toolcrib serve\`, or set TOOLCRIB_SERVER`);
+  }
   if (!answer.ok) {
-    const { error } = (await answer.json()) as { error: ToolError };
+    const said = (await answer.json().catch(() => ({}))) as { error?: ToolError };
+    const error = said.error ?? { code: "NOT_TOOLCRIB", message: `${server} answers ${answer.status}, but not as Toolcrib does` };
     throw new Refused(answer.status, error.code, error.message);
   }
   return answer;
@@ -119,30 +125,46 @@ async function outcomeOf(callId: string): Promise<Outcome<unknown>> {
   }
 }
 
-const names: string[] = [];
-for await (const tool of tools()) {
-  names.push(tool.name);
-}
-console.log(`${names.length} tools, among them ${names.filter((name) => name.includes("file")).join(", ")}`);
-
-await call("write_file", { path: "hello.txt", content: "hello from TypeScript\n" });
-console.log("read_file:", (await call<{ content: string }>("read_file", { path: "hello.txt" })).content.trim());
-
-for await (const { event, data } of stream("shell", { command: "for n in one two; do echo $n; done" })) {
-  if (event === "output") {
-    console.log("shell:", String(data["chunk"]).trim().replaceAll("\n", " "));
-  } else if (event === "outcome") {
-    console.log("shell: exit", (data["value"] as { exitCode: number }).exitCode);
+async function main(): Promise<void> {
+  const names: string[] = [];
+  for await (const tool of tools()) {
+    names.push(tool.name);
   }
+  console.log(`${names.length} tools, among them ${names.filter((name) => name.includes("file")).join(", ")}`);
+
+  await call("write_file", { path: "hello.txt", content: "hello from TypeScript\n" });
+  console.log("read_file:", (await call<{ content: string }>("read_file", { path: "hello.txt" })).content.trim());
+
+  for await (const { event, data } of stream("shell", { command: "for n in one two; do echo $n; done" })) {
+    if (event === "output") {
+      console.log("shell:", String(data["chunk"]).trim().replaceAll("\n", " "));
+    } else if (event === "outcome") {
+      console.log("shell: exit", (data["value"] as { exitCode: number }).exitCode);
+    }
+  }
+
+  try {
+    await call("read_file", { path: "gone.txt" });
+  } catch (refused) {
+    console.log("read_file:", refused instanceof Refused ? refused.code : refused);
+  }
+
+  const callId = await callLater("delete_file", { path: "hello.txt" });
+  console.log("delete_file: waits for approval");
+  const outcome = await outcomeOf(callId);
+  console.log("delete_file:", outcome.ok ? "done" : outcome.error.code);
 }
 
+if (token === undefined || token === "") {
+  console.error("TOOLCRIB_TOKEN is not set: TOOLCRIB_TOKEN=$(toolcrib clients add example) makes a token");
+  process.exit(1);
+}
 try {
-  await call("read_file", { path: "gone.txt" });
-} catch (refused) {
-  console.log("read_file:", refused instanceof Refused ? refused.code : refused);
+  await main();
+} catch (error) {
+  if (!(error instanceof Refused)) {
+    throw error;
+  }
+  console.error(`${error.code}: ${error.message}`);
+  process.exitCode = 1;
 }
-
-const callId = await callLater("delete_file", { path: "hello.txt" });
-console.log("delete_file: waits for approval");
-const outcome = await outcomeOf(callId);
-console.log("delete_file:", outcome.ok ? "done" : outcome.error.code);

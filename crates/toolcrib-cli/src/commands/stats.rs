@@ -142,29 +142,37 @@ fn show(figures: &Figures, args: &StatsArgs, output: &Output) {
     if output.plain() {
         return;
     }
-    let list = |figures: &BTreeMap<String, u64>| {
-        let parts = figures.iter().filter(|(_, count)| **count > 0);
-        let parts: Vec<String> = parts
-            .map(|(what, count)| format!("{count} {what}"))
-            .collect();
-        match parts.is_empty() {
-            true => "none".to_owned(),
-            false => parts.join(", "),
-        }
-    };
     output.line("");
     output.line(&format!("approvals  {}", list(&figures.approvals)));
     output.line(&format!("store      {}", list(&figures.store)));
     if let Some(server) = &figures.server {
         output.line(&format!(
-            "server     {}, up {}; {} running, {} waiting; {} connections, {} streams",
+            "server     {}, up {}; {} running, {} waiting; {}, {}",
             visible(&server.version),
             duration::measured(server.uptime_ms),
             server.running_calls,
             server.waiting_calls,
-            server.connections,
-            server.streams,
+            counted(server.connections, "connections"),
+            counted(server.streams, "streams"),
         ));
+    }
+}
+
+/// How many there are of what, without what there is none of.
+fn list(figures: &BTreeMap<String, u64>) -> String {
+    let parts = figures.iter().filter(|(_, count)| **count > 0);
+    let parts: Vec<String> = parts.map(|(what, count)| counted(*count, what)).collect();
+    match parts.is_empty() {
+        true => "none".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+/// A number of things: `1 tool`, `2 tools`. What has no plural, such as `damaged`, stays as it is.
+fn counted(count: u64, several: &str) -> String {
+    match count {
+        1 => format!("1 {}", several.strip_suffix('s').unwrap_or(several)),
+        count => format!("{count} {several}"),
     }
 }
 
@@ -237,4 +245,18 @@ fn failures(codes: &BTreeMap<String, u64>, output: &Output) -> String {
         parts.push(format!("{more} more"));
     }
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_a_thing_is_not_several() {
+        let figures = [("bundles", 1), ("damaged", 1), ("tools", 6), ("used", 0)];
+        let figures = figures.map(|(what, count)| (what.to_owned(), count));
+        assert_eq!(list(&figures.into()), "1 bundle, 1 damaged, 6 tools");
+        assert_eq!(counted(0, "streams"), "0 streams");
+        assert_eq!(list(&BTreeMap::new()), "none");
+    }
 }

@@ -42,6 +42,7 @@ mod serve_approvals;
 mod serve_crash;
 mod serve_pair;
 mod serve_stop;
+mod serve_tls;
 mod serving;
 mod stats;
 mod steps;

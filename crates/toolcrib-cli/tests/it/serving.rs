@@ -69,7 +69,8 @@ impl Serving {
             let line = lines
                 .recv_timeout(PATIENCE)
                 .expect("it says where it listens");
-            if let Some(address) = line.strip_prefix("listening on http://") {
+            let plain = line.strip_prefix("listening on http://");
+            if let Some(address) = plain.or_else(|| line.strip_prefix("listening on https://")) {
                 break address.parse().unwrap();
             }
         };

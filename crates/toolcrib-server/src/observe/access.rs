@@ -27,7 +27,7 @@ const QUEUE: usize = 8192;
 /// How many lines, and how many bytes, are written at once.
 const BATCH: usize = 512;
 const BATCH_BYTES: usize = 64 * 1024;
-/// How much of a path, a request id or a method is logged.
+/// How much of a route's path, and of anything else that a client says, is logged.
 const MAX_PATH: usize = 2048;
 const MAX_WORD: usize = 200;
 
@@ -190,7 +190,7 @@ fn text(line: &Line, masker: &Masker, out: &mut String) {
         "{:.3} {status} {} {} {}@{} {} {} {}",
         line.at,
         shown(line.method.as_str(), masker, MAX_WORD),
-        shown(&line.path, masker, MAX_PATH),
+        path(line, masker),
         who(&line.principal),
         peer(&line.peer),
         duration(line.duration),
@@ -215,7 +215,7 @@ fn json(line: &Line, masker: &Masker, out: &mut String) {
         "peer": peer(&line.peer),
         "principal": who(&line.principal),
         "method": shown(line.method.as_str(), masker, MAX_WORD),
-        "path": shown(&line.path, masker, MAX_PATH),
+        "path": path(line, masker),
         "route": line.route,
         "status": line.status,
         "durationMs": (line.duration.as_micros() as f64) / 1000.0,
@@ -224,6 +224,12 @@ fn json(line: &Line, masker: &Masker, out: &mut String) {
         "callId": call_id.map(|id| shown(&id.to_string(), masker, MAX_WORD)),
     });
     let _ = writeln!(out, "{object}");
+}
+
+/// The path. One that leads nowhere, or of somebody without a token, is cut short: such requests cost nothing, and would fill the disk.
+fn path(line: &Line, masker: &Masker) -> String {
+    let most = line.route.map_or(MAX_WORD, |_| MAX_PATH);
+    shown(&line.path, masker, most)
 }
 
 /// Who asked, in one word.
@@ -366,7 +372,15 @@ mod tests {
     #[test]
     fn a_long_path_is_cut() {
         let path = format!("/{}", "x".repeat(100_000));
-        assert!(written(text, &Line { path, ..line() }).len() < 2 * MAX_PATH);
+        let known = Line { path, ..line() };
+        assert!(written(text, &known).len() < 2 * MAX_PATH);
+        let nowhere = Line {
+            route: None,
+            ..known
+        };
+        for form in [text, json] {
+            assert!(written(form, &nowhere).len() < 3 * MAX_WORD);
+        }
     }
 
     /// Takes nothing until it is told to.

@@ -55,7 +55,12 @@ impl std::fmt::Debug for CallNote {
 }
 
 impl CallNote {
-    /// Notes the call, best before it begins. The first one stays.
+    /// Notes a call that the request only asks about: for the log. Its span stays where it is, or comes to be.
+    pub fn about(&self, id: &CallId) {
+        let _ = self.0.call.set(id.clone());
+    }
+
+    /// Notes the call that the request makes, best before it begins. The first one stays.
     pub fn call(&self, id: &CallId) {
         if self.0.call.set(id.clone()).is_err() {
             return;

@@ -137,6 +137,33 @@ async fn the_id_of_a_request_is_in_its_line_and_in_its_answer() {
 }
 
 #[tokio::test]
+async fn the_id_of_a_call_is_in_the_lines_of_the_requests_that_make_it_and_ask_about_it() {
+    let ways = [
+        None,
+        Some(("prefer", "respond-async")),
+        Some(("accept", "text/event-stream")),
+    ];
+    for way in ways {
+        let (scene, log) = logged(AccessLog::Json);
+        scene.crib.registry().register(greet()).unwrap();
+        let mut asking = scene.as_operator();
+        if let Some((name, value)) = way {
+            asking = asking.header(name, value);
+        }
+        let body = serde_json::json!({"tool": "greet", "args": {}});
+        let (status, answer) = asking.post("/api/calls", body).await;
+        assert!(status.is_success(), "{answer}");
+        let log = log();
+        let line: Value = serde_json::from_str(&log).unwrap();
+        let id = line["callId"].as_str().unwrap_or_else(|| panic!("{log}"));
+        assert!(answer.to_string().contains(id), "{id} in {answer}");
+    }
+    let (scene, log) = logged(AccessLog::Text);
+    scene.as_operator().get("/api/calls/no-such").await;
+    assert!(log().ends_with(" call no-such\n"), "{}", log());
+}
+
+#[tokio::test]
 async fn a_secret_in_a_path_is_masked() {
     let (scene, log) = logged(AccessLog::Text);
     let name = SecretName::parse("KEY").unwrap();

@@ -3,9 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use toolcrib::{CallId, CallRequest};
-use toolcrib_server::api::{Peer, RequestId};
-use toolcrib_server::auth::Principal;
+use toolcrib::CallRequest;
 use toolcrib_server::observe::{AccessLog, Observer, ObserverOptions, Telemetry};
 
 use crate::collector::{Collector, Mood, attribute};
@@ -34,20 +32,15 @@ async fn flush(observer: &Observer, within: Duration) {
         .unwrap();
 }
 
-/// A request as the kernel watches it, which makes one call.
-async fn request_with_call(scene: &Scene, observer: &Observer, traceparent: Option<&str>) {
-    let mut request = http::Request::post("/tools/invoke?token=hush");
-    if let Some(traceparent) = traceparent {
-        request = request.header("traceparent", traceparent);
+/// A request that makes one call.
+async fn request_with_call(scene: &Scene, headers: &[(&'static str, &str)]) {
+    let mut asking = scene.as_operator().header("x-request-id", "r-1");
+    for (name, value) in headers {
+        asking = asking.header(name, value);
     }
-    let (parts, ()) = request.body(()).unwrap().into_parts();
-    let mut watch = observer.begin(&parts, &Peer::Local, &RequestId("r-1".to_owned()));
-    watch.routed("health", &Principal::Client("ci".to_owned()));
-    let id = CallId::generate();
-    watch.call(&id);
-    let call = CallRequest::new("greet").arg("name", "hush");
-    scene.crib.registry().execute(call.call_id(id)).await;
-    watch.done(200, 5);
+    let body = json!({"tool": "greet", "args": {"name": "hush"}});
+    let (status, answer) = asking.post("/api/calls", body).await;
+    assert!(status.is_success(), "{answer}");
 }
 
 fn span<'a>(spans: &'a [Value], name: &str) -> &'a Value {
@@ -59,10 +52,10 @@ async fn a_call_is_a_span_within_its_request_which_is_within_the_clients() {
     let collector = Collector::start([]);
     let (scene, observer) = scene(&collector.endpoint());
     let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    request_with_call(&scene, &observer, Some(given)).await;
+    request_with_call(&scene, &[("traceparent", given)]).await;
     flush(&observer, Duration::from_secs(10)).await;
     let spans = collector.spans(2);
-    let (request, call) = (span(&spans, "POST /api/health"), span(&spans, "call greet"));
+    let (request, call) = (span(&spans, "POST /api/calls"), span(&spans, "call greet"));
     assert_eq!(request["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
     assert_eq!(request["parentSpanId"], "00f067aa0ba902b7");
     assert_eq!((&request["kind"], &call["kind"]), (&json!(2), &json!(1)));
@@ -72,7 +65,7 @@ async fn a_call_is_a_span_within_its_request_which_is_within_the_clients() {
         ("http.request.method", "POST"),
         ("http.response.status_code", "200"),
         ("toolcrib.request.id", "r-1"),
-        ("toolcrib.principal", "client"),
+        ("toolcrib.principal", "operator"),
     ] {
         assert_eq!(attribute(request, key).as_deref(), Some(value), "{key}");
     }
@@ -97,12 +90,42 @@ async fn a_call_is_a_span_within_its_request_which_is_within_the_clients() {
 }
 
 #[tokio::test]
+async fn a_call_in_the_background_and_one_that_is_watched_are_spans_within_their_requests() {
+    let (later, stream) = (("prefer", "respond-async"), ("accept", "text/event-stream"));
+    for way in [later, stream] {
+        let collector = Collector::start([]);
+        let (scene, observer) = scene(&collector.endpoint());
+        request_with_call(&scene, &[way]).await;
+        scene.crib.registry().idle().await;
+        flush(&observer, Duration::from_secs(10)).await;
+        let spans = collector.spans(2);
+        let (request, call) = (span(&spans, "POST /api/calls"), span(&spans, "call greet"));
+        assert_eq!(call["traceId"], request["traceId"], "{way:?}");
+        assert_eq!(call["parentSpanId"], request["spanId"], "{way:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_asks_about_a_call_that_is_to_come_does_not_get_it_into_its_trace() {
+    let collector = Collector::start([]);
+    let (scene, observer) = scene(&collector.endpoint());
+    let asking = scene.as_operator();
+    assert_eq!(asking.get("/api/calls/mine").await.0, 404);
+    let body = json!({"tool": "greet", "args": {}, "callId": "mine"});
+    assert_eq!(asking.post("/api/calls", body).await.0, 200);
+    flush(&observer, Duration::from_secs(10)).await;
+    let spans = collector.spans(3);
+    let (request, call) = (span(&spans, "POST /api/calls"), span(&spans, "call greet"));
+    assert_eq!(call["parentSpanId"], request["spanId"]);
+}
+
+#[tokio::test]
 async fn who_began_the_trace_decides_whether_it_is_sent() {
     let collector = Collector::start([]);
     let (scene, observer) = scene(&collector.endpoint());
     let not_sampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
-    request_with_call(&scene, &observer, Some(not_sampled)).await;
-    request_with_call(&scene, &observer, Some("nonsense")).await;
+    request_with_call(&scene, &[("traceparent", not_sampled)]).await;
+    request_with_call(&scene, &[("traceparent", "nonsense")]).await;
     flush(&observer, Duration::from_secs(10)).await;
     let spans = collector.spans(2);
     assert_eq!(spans.len(), 2, "{spans:?}");
@@ -157,7 +180,7 @@ async fn a_collector_that_is_busy_is_asked_again() {
     let busy = Mood::Says("503 Service Unavailable\r\nretry-after: 0");
     let collector = Collector::start([busy, Mood::Says("429 Too Many Requests\r\nretry-after: 0")]);
     let (scene, observer) = scene(&collector.endpoint());
-    request_with_call(&scene, &observer, None).await;
+    request_with_call(&scene, &[]).await;
     let tries = collector.requests(3);
     assert!(tries.iter().all(|body| body == &tries[0]), "the same again");
     flush(&observer, Duration::from_secs(10)).await;
@@ -181,7 +204,7 @@ async fn a_collector_that_is_busy_is_asked_again() {
 async fn what_a_collector_refuses_is_dropped_and_counted() {
     let collector = Collector::start([Mood::Says("400 Bad Request")]);
     let (scene, observer) = scene(&collector.endpoint());
-    request_with_call(&scene, &observer, None).await;
+    request_with_call(&scene, &[]).await;
     flush(&observer, Duration::from_secs(10)).await;
     let (_, metrics) = scene.as_operator().get("/api/metrics").await;
     assert!(
@@ -202,7 +225,7 @@ async fn a_silent_or_dead_collector_holds_up_nobody_and_the_end_is_in_time() {
         let (scene, observer) = scene(&endpoint);
         let began = Instant::now();
         for _ in 0..50 {
-            request_with_call(&scene, &observer, None).await;
+            request_with_call(&scene, &[]).await;
         }
         assert!(began.elapsed() < Duration::from_secs(5));
         let began = Instant::now();

@@ -420,7 +420,7 @@ pub static SETTINGS: &[Setting] = &[
         },
         default: || json!(10_000),
         project: ProjectMay::NotSet,
-        effect: "How many connections the server has at once; further ones wait to be accepted.",
+        effect: "How many connections the server has at once. A further one has the place of that which has had nothing to do for longest; if all are busy it is answered with 503.",
     },
     Setting {
         key: "server.maxStreams",
@@ -430,7 +430,7 @@ pub static SETTINGS: &[Setting] = &[
         },
         default: || json!(1000),
         project: ProjectMay::NotSet,
-        effect: "How many streams of events the server sends at once; one more is `RATE_LIMITED`.",
+        effect: "How many streams of events the server sends at once, three quarters of them to one client at most; one more is `RATE_LIMITED`.",
     },
     Setting {
         key: "server.maxBodyBytes",
@@ -475,7 +475,7 @@ pub static SETTINGS: &[Setting] = &[
         },
         default: || json!(256),
         project: ProjectMay::NotSet,
-        effect: "How many calls of clients run at once; further ones wait, and clients take turns.",
+        effect: "How many calls of clients run at once, three quarters of them of one client at most, half while others wait; further ones wait, and clients take turns.",
     },
     Setting {
         key: "server.maxWaiting",
@@ -750,6 +750,7 @@ pub fn reference() -> String {
         "4. the environment variable,\n",
         "5. a flag.\n\n",
         "An unknown key, a wrong type or a value out of bounds is an error that names the file and the nearest right key.\n\n",
+        "Commands read the settings, and the rules, each time; `toolcrib serve` reads them when it starts, and a change holds from its next start on.\n\n",
         "```toml\n",
         "disabledTools = [\"list_directory\"]\n\n",
         "[limits]\n",

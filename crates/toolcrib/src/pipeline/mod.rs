@@ -170,7 +170,18 @@ pub(crate) async fn run(
     request: CallRequest,
     approver: Option<Arc<dyn Approver>>,
 ) -> Outcome {
+    run_told(inner, request, approver, |_| {}).await
+}
+
+/// The same, for somebody who wants to know the call's id before it begins.
+pub(crate) async fn run_told(
+    inner: &Arc<Inner>,
+    request: CallRequest,
+    approver: Option<Arc<dyn Approver>>,
+    told: impl FnOnce(&CallId),
+) -> Outcome {
     let begun = Begun::of(inner, &request, approver);
+    told(&begun.id);
     let _counted = begun.events.outermost().map(|_| Counted::one(inner));
     run_begun(inner, request, begun).await
 }

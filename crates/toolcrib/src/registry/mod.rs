@@ -529,12 +529,6 @@ impl Registry {
         entries
     }
 
-    /// How many tools there are, also those whose name another one has.
-    pub fn count_entries(&self) -> usize {
-        self.follow();
-        self.0.tools.load().all().count()
-    }
-
     /// Every tool, also those whose name another one has: by name, and of one name in the order in which they would have it.
     pub fn all_entries(&self) -> Vec<Arc<Entry>> {
         self.follow();
@@ -576,6 +570,16 @@ impl Registry {
     /// Calls a tool, with another approver than the registry's; calls inside it ask the same one. See [`execute`](Self::execute).
     pub async fn execute_by(&self, request: CallRequest, approver: Arc<dyn Approver>) -> Outcome {
         pipeline::run(&self.0, request, Some(approver)).await
+    }
+
+    /// The same, and `told` hears which id the call has before it begins. It is in the call's way, so it must be quick.
+    pub async fn execute_told_by(
+        &self,
+        request: CallRequest,
+        approver: Arc<dyn Approver>,
+        told: impl FnOnce(&CallId) + Send,
+    ) -> Outcome {
+        pipeline::run_told(&self.0, request, Some(approver), told).await
     }
 
     /// Who is asked about calls that need approval.

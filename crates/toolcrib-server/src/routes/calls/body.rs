@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use toolcrib::{CallId, CallRequest, ErrorCode, ToolError};
 
 use crate::api::{Asked, Refusal};
+use crate::observe::CallNote;
 
 /// The longest text for a session.
 const MAX_SESSION: usize = 128;
@@ -20,6 +21,8 @@ pub(super) struct Wanted {
     pub(super) approvals: Approvals,
     /// Whether it ends with its connection.
     pub(super) cancel_on_disconnect: bool,
+    /// Where its id is noted, for the access log and traces.
+    pub(super) note: CallNote,
 }
 
 /// Who is asked about a call that needs approval.
@@ -123,6 +126,7 @@ pub(super) fn read(asked: &Asked, tool: Option<String>) -> Result<Wanted, Refusa
             request,
             approvals,
             cancel_on_disconnect,
+            note: asked.note.clone(),
         }),
         false => Err(Refusal::usage(
             "a call names its tool: {\"tool\": …, \"args\": {…}}",

@@ -161,11 +161,12 @@ async fn whole(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultShap
     let place = enter(api, who, &mut wanted).await?;
     let approver = approver(api, wanted.approvals, &place);
     let registry = api.crib().registry().clone();
-    let mut request = wanted.request;
+    let (mut request, note) = (wanted.request, wanted.note);
     let cancel = wanted.cancel_on_disconnect.then(CancellationToken::new);
     request.cancel.clone_from(&cancel);
     let call = async move {
-        let outcome = registry.execute_by(request, approver).await;
+        let told = |id: &CallId| note.call(id);
+        let outcome = registry.execute_told_by(request, approver, told).await;
         drop(place);
         registry.recorded().await;
         outcome
@@ -247,6 +248,7 @@ fn spawn(api: &Api, wanted: Wanted, place: &Arc<Place>) -> Spawned {
     let call = call_as_it_comes(&request);
     let handle = registry.execute_async_by(request, approver);
     let id = handle.id().clone();
+    wanted.note.call(&id);
     let call = call(id.clone());
     let events = handle.events();
     let ending = api.0.hub.recent.remember(call, events.clone());

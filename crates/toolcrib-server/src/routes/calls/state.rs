@@ -155,7 +155,9 @@ pub(super) fn own(who: &Principal) -> Option<Caller> {
 /// The id in a path. What cannot be the id of a call is the id of none.
 pub(crate) fn id_of(asked: &Asked) -> Result<CallId, Refusal> {
     let id = asked.path.get("id");
-    CallId::parse(id).map_err(|_| not_found(id))
+    let id = CallId::parse(id).map_err(|_| not_found(id))?;
+    asked.note.about(&id);
+    Ok(id)
 }
 
 pub(crate) fn not_found(id: &str) -> Refusal {
