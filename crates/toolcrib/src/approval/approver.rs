@@ -19,6 +19,14 @@ pub enum NoAnswer {
         /// How many wait.
         pending: usize,
     },
+    /// Too many calls of one caller wait for a person already: others are to be able to ask, too.
+    #[error(
+        "{pending} calls of this caller wait for an answer already, and no more may; wait until some are answered, then call again"
+    )]
+    TooManyOfOne {
+        /// How many of its own wait.
+        pending: usize,
+    },
     /// The approval was used by an identical call that was faster.
     #[error("an identical call used the approval")]
     Taken,

@@ -244,7 +244,7 @@ pub(super) fn unanswered(none: &NoAnswer, entry: &Entry, reason: &str) -> ToolEr
             ErrorCode::ApprovalExpired,
             format!("{needs}, and nobody answered in time"),
         ),
-        NoAnswer::TooMany { .. } => {
+        NoAnswer::TooMany { .. } | NoAnswer::TooManyOfOne { .. } => {
             ToolError::new(ErrorCode::RateLimited, format!("{needs}, but {none}"))
                 .with_detail("retryAfterMs", RETRY_AFTER_MS)
         }

@@ -7,7 +7,7 @@ use toolcrib::approval::queue::OnlyGiven;
 use toolcrib::approval::{AllowAll, ApprovalRequest, ApprovalResponse, Approver, NoAnswer};
 
 use super::body::Approvals;
-use super::gate::Place;
+use super::gate::{Place, TooManyAsk};
 use crate::api::Api;
 
 /// Who is asked about a call that has this place.
@@ -37,7 +37,10 @@ impl Approver for Lending {
         request: ApprovalRequest,
     ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
         Box::pin(async move {
-            let _lent = self.place.lend();
+            let _lent = self.place.lend().map_err(|too_many| match too_many {
+                TooManyAsk::Own(pending) => NoAnswer::TooManyOfOne { pending },
+                TooManyAsk::All(pending) => NoAnswer::TooMany { pending },
+            })?;
             self.asked.decide(request).await
         })
     }

@@ -7,7 +7,8 @@
 //!
 //! A call that waits for a person [lends](Place::lend) its place to others meanwhile and has it back at once when there is an answer,
 //! even if that makes one too many for a while: a call that waited for a place with an approval in its hand could wait for calls that
-//! wait for it. How many there can be is bounded by how many questions may be open.
+//! wait for it. How many of one client may wait so is bounded, and how many in all: equal questions are one question, so the bound on
+//! questions is none on calls, and each of them holds memory and open files.
 //!
 //! Invariants: nobody waits who could have a place; whoever stops waiting takes nothing with them, also if a place was on its way.
 
@@ -19,6 +20,9 @@ use toolcrib::Crib;
 
 use crate::auth::Principal;
 
+/// The lane of whoever runs the server.
+const OPERATOR: usize = 0;
+
 /// Places for calls. Cloning is cheap and shares them.
 #[derive(Clone)]
 pub(crate) struct Gate(Arc<Shared>);
@@ -26,12 +30,16 @@ pub(crate) struct Gate(Arc<Shared>);
 struct Shared {
     places: usize,
     max_waiting: usize,
+    /// How many calls may wait for a person: of one client, and in all.
+    max_asking: (usize, usize),
     state: Mutex<State>,
 }
 
 struct State {
     taken: usize,
     waiting: usize,
+    /// How many wait for a person.
+    asking: usize,
     lanes: Vec<Lane>,
     /// The lanes of clients; the operator's is the first.
     by_name: HashMap<String, usize>,
@@ -44,6 +52,8 @@ struct State {
 #[derive(Default)]
 struct Lane {
     taken: usize,
+    /// How many wait for a person.
+    asking: usize,
     /// In the order they came.
     waiting: BTreeMap<u64, oneshot::Sender<Place>>,
 }
@@ -64,6 +74,15 @@ pub(crate) struct TooMany {
     pub(crate) waiting: usize,
 }
 
+/// Too many calls wait for a person already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TooManyAsk {
+    /// Of the client.
+    Own(usize),
+    /// Of all clients.
+    All(usize),
+}
+
 /// The right to make a call; given back when dropped.
 pub(crate) struct Place {
     gate: Arc<Shared>,
@@ -81,9 +100,11 @@ impl Gate {
         Gate(Arc::new(Shared {
             places: places.max(1),
             max_waiting,
+            max_asking: max_asking(places, open_files()),
             state: Mutex::new(State {
                 taken: 0,
                 waiting: 0,
+                asking: 0,
                 lanes: vec![Lane::default()],
                 by_name: HashMap::new(),
                 turns: VecDeque::new(),
@@ -123,6 +144,20 @@ impl Gate {
             waiting: state.waiting,
         }
     }
+}
+
+/// How many calls may wait for a person, of one client and in all: as many as there are places, and four times that; fewer where not many
+/// files may be open, since each of them holds up to three.
+fn max_asking(places: usize, open_files: usize) -> (usize, usize) {
+    let own = places.max(8).min(open_files / 32).max(1);
+    (own, own.saturating_mul(4))
+}
+
+/// How many files this process may have open.
+fn open_files() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let limit = limit.current.unwrap_or(u64::MAX);
+    usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
 enum Entered {
@@ -222,7 +257,7 @@ impl Shared {
 impl State {
     fn lane_of(&mut self, who: &Principal) -> usize {
         let Principal::Client(name) = who else {
-            return 0;
+            return OPERATOR;
         };
         if let Some(lane) = self.by_name.get(name) {
             return *lane;
@@ -253,15 +288,25 @@ impl Drop for Waiting {
 }
 
 impl Place {
-    /// Lets others have the place while the call waits for a person.
-    pub(crate) fn lend(&self) -> Lent<'_> {
+    /// Lets others have the place while the call waits for a person, if not too many wait so already.
+    pub(crate) fn lend(&self) -> Result<Lent<'_>, TooManyAsk> {
         let mut state = self.gate.lock();
+        let (own, all) = (state.lanes[self.lane].asking, state.asking);
         let mut lent = self.lent();
+        if own >= self.gate.max_asking.0 {
+            return Err(TooManyAsk::Own(own));
+        }
+        // Whoever runs the server is not kept from asking by all the others.
+        if self.lane != OPERATOR && all >= self.gate.max_asking.1 {
+            return Err(TooManyAsk::All(all));
+        }
+        state.asking += 1;
+        state.lanes[self.lane].asking += 1;
         *lent += 1;
         if *lent == 1 {
             self.gate.give_back(&mut state, self.lane);
         }
-        Lent(self)
+        Ok(Lent(self))
     }
 
     fn lent(&self) -> MutexGuard<'_, usize> {
@@ -291,6 +336,8 @@ impl Drop for Lent<'_> {
         let Place { gate, lane, .. } = self.0;
         let mut state = gate.lock();
         let mut lent = self.0.lent();
+        state.asking -= 1;
+        state.lanes[*lane].asking -= 1;
         *lent -= 1;
         if *lent == 0 {
             state.taken += 1;
@@ -423,7 +470,7 @@ mod tests {
         let gate = Gate::new(1, 10);
         let place = enter_now(&gate, 1);
         let mut other = wait(&gate, 2);
-        let (first, second) = (place.lend(), place.lend());
+        let (first, second) = (place.lend().unwrap(), place.lend().unwrap());
         let other = poll(&mut other).unwrap().ok().unwrap();
         drop(first);
         assert_eq!(gate.fullness().taken, 1, "one question is still open");
@@ -440,9 +487,48 @@ mod tests {
     fn a_call_that_ends_while_its_place_is_lent_gives_back_nothing_twice() {
         let gate = Gate::new(2, 10);
         let place = enter_now(&gate, 1);
-        drop(place.lend());
+        drop(place.lend().unwrap());
         drop(place);
         assert_eq!(gate.fullness().taken, 0);
+    }
+
+    #[test]
+    fn one_client_has_a_bounded_number_of_calls_that_wait_for_a_person() {
+        let gate = Gate::new(8, 10);
+        let (own, all) = gate.0.max_asking;
+        let places = |who: usize| -> Vec<Place> {
+            let place = |_| {
+                let place = enter_now(&gate, who);
+                std::mem::forget(place.lend().unwrap());
+                place
+            };
+            (0..own).map(place).collect()
+        };
+        let mut held = Vec::new();
+        for who in 1..=all / own {
+            held.push(places(who));
+            let one_more = enter_now(&gate, who);
+            let refused = one_more.lend().err();
+            assert_eq!(refused, Some(TooManyAsk::Own(own)));
+        }
+        let late = enter_now(&gate, 9);
+        assert_eq!(late.lend().err(), Some(TooManyAsk::All(all)));
+        let operator = enter_now(&gate, 0);
+        let lent = operator.lend().ok().unwrap();
+        drop(lent);
+        // An answer makes room for a question.
+        drop(Lent(&held[0][0]));
+        let again = enter_now(&gate, 1);
+        assert!(again.lend().is_ok());
+        assert_eq!(gate.fullness().taken, 4);
+    }
+
+    #[test]
+    fn where_few_files_may_be_open_few_calls_may_wait_for_a_person() {
+        assert_eq!(max_asking(256, 1 << 20), (256, 1024));
+        assert_eq!(max_asking(256, 1024), (32, 128));
+        assert_eq!(max_asking(1, 1 << 20), (8, 32));
+        assert_eq!(max_asking(1, 16), (1, 4));
     }
 
     #[derive(Debug, Clone)]

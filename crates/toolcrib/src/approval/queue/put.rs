@@ -16,6 +16,7 @@ use super::wait::{Waiting, is_awaited};
 use crate::approval::approver::NoAnswer;
 use crate::approval::clock::Moment;
 use crate::approval::request::{ApprovalRequest, ApprovalResponse};
+use crate::model::call::Caller;
 use crate::model::text;
 use crate::storage::{DirLock, DurableDir, StorageError};
 
@@ -172,7 +173,7 @@ impl ApprovalQueue {
         mut request: ApprovalRequest,
     ) -> Result<(Uuid, StoredRequest), NoAnswer> {
         let now = self.now();
-        self.check_room(dir, index, &now)?;
+        self.check_room(dir, index, &now, &request.caller)?;
         let expires = self.0.options.expires;
         let wait = request.wait.map_or(expires, |wait| wait.min(expires));
         let id = Uuid::now_v7();
@@ -197,24 +198,37 @@ impl ApprovalQueue {
         Ok((id, stored))
     }
 
-    /// Refuses to put a question when too many wait.
-    fn check_room(&self, dir: &DurableDir, index: &Index, now: &Moment) -> Result<(), NoAnswer> {
-        let max = self.0.options.max_pending;
+    /// Refuses to put a question when too many wait: of all, or of one caller. Clients of a server and tools have half of the room each,
+    /// and leave some of it to whoever runs the place, so that no flood of theirs keeps others from asking.
+    fn check_room(
+        &self,
+        dir: &DurableDir,
+        index: &Index,
+        now: &Moment,
+        caller: &Caller,
+    ) -> Result<(), NoAnswer> {
+        let room = Room::of(self.0.options.max_pending, caller);
         let open = |files: &&Files| files.request.is_some() && !files.is_answered;
-        if index.values().filter(open).count() < max {
+        if index.values().filter(open).count() < room.own.min(room.all) {
             return Ok(());
         }
         // By their names alone they may be too many; those that have lapsed do not count.
-        let pending = index
+        let (mut all, mut own) = (0, 0);
+        let stored = index
             .values()
             .filter(open)
             .filter_map(|files| load::<StoredRequest>(dir, files.request.as_deref()?).ok()?)
-            .filter(|stored| stored.ends.remaining(now).is_some())
-            .count();
-        if pending < max {
-            Ok(())
+            .filter(|stored| stored.ends.remaining(now).is_some());
+        for stored in stored {
+            all += 1;
+            own += usize::from(stored.request.caller.outermost() == caller.outermost());
+        }
+        if all >= room.all {
+            Err(NoAnswer::TooMany { pending: all })
+        } else if own >= room.own {
+            Err(NoAnswer::TooManyOfOne { pending: own })
         } else {
-            Err(NoAnswer::TooMany { pending })
+            Ok(())
         }
     }
 
@@ -298,6 +312,31 @@ impl ApprovalQueue {
             };
             joins.then_some((id, stored))
         })
+    }
+}
+
+/// How many questions there may be when a caller puts one more.
+#[derive(Debug, PartialEq, Eq)]
+struct Room {
+    /// Of everybody together.
+    all: usize,
+    /// Of the caller.
+    own: usize,
+}
+
+impl Room {
+    fn of(max: usize, caller: &Caller) -> Self {
+        match caller.outermost() {
+            Caller::Library | Caller::Cli | Caller::Operator => Room { all: max, own: max },
+            Caller::Client(_) | Caller::ToolFor(_) | Caller::Tool => {
+                // With room for one question there is nothing to share out.
+                let kept_back = (max / 10).max(1);
+                Room {
+                    all: max.saturating_sub(kept_back).max(1),
+                    own: (max / 2).max(1),
+                }
+            }
+        }
     }
 }
 

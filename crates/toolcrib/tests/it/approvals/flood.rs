@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use toolcrib::Caller;
 use toolcrib::approval::queue::Look;
 use toolcrib::approval::{ApprovalQueue, ApprovalResponse, NoAnswer, QueueOptions, Status};
 
@@ -125,6 +126,52 @@ fn too_many_questions_at_once_are_refused() {
     assert!(put("e").is_err());
     place.pass(Duration::from_secs(300));
     put("e").unwrap();
+}
+
+#[test]
+fn one_client_has_half_of_the_room_and_all_clients_leave_some_to_the_operator() {
+    let place = Place::new();
+    let options = QueueOptions {
+        max_pending: 6,
+        ..place.options()
+    };
+    let queue = ApprovalQueue::at(place.path(), options);
+    let put = |caller: Caller, call: &str| {
+        let mut request = request(&format!("{caller} {call}"));
+        request.caller = caller;
+        queue.put(request)
+    };
+    let client = |name: &str| Caller::Client(name.into());
+    let alice = ["a", "b", "c"].map(|call| put(client("alice"), call).unwrap());
+    assert_eq!(
+        put(client("alice"), "d").unwrap_err(),
+        NoAnswer::TooManyOfOne { pending: 3 }
+    );
+    let again = put(client("alice"), "a").unwrap();
+    assert_eq!(again.id(), alice[0].id(), "no new question");
+    let _bob = ["a", "b"].map(|call| put(client("bob"), call).unwrap());
+    let full = NoAnswer::TooMany { pending: 5 };
+    assert_eq!(put(client("bob"), "c").unwrap_err(), full);
+    assert_eq!(put(client("carol"), "a").unwrap_err(), full);
+    let _operator = put(Caller::Operator, "a").unwrap();
+    let full = NoAnswer::TooMany { pending: 6 };
+    assert_eq!(put(Caller::Cli, "a").unwrap_err(), full);
+    // What has lapsed counts for nobody.
+    place.pass(Duration::from_secs(300));
+    put(client("alice"), "d").unwrap();
+}
+
+#[test]
+fn room_for_one_question_is_room_for_a_client() {
+    let place = Place::new();
+    let options = QueueOptions {
+        max_pending: 1,
+        ..place.options()
+    };
+    let queue = ApprovalQueue::at(place.path(), options);
+    let mut asked = request("a");
+    asked.caller = Caller::Client("alice".into());
+    queue.put(asked).unwrap();
 }
 
 #[test]
