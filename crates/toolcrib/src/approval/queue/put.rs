@@ -198,7 +198,7 @@ impl ApprovalQueue {
         Ok((id, stored))
     }
 
-    /// Refuses to put a question when too many wait: of all, or of one caller. Clients of a server and tools have half of the room each,
+    /// Refuses to put a question when too many wait: of all, or of one caller, its tools' included. Clients of a server have half of the room each,
     /// and leave some of it to whoever runs the place, so that no flood of theirs keeps others from asking.
     fn check_room(
         &self,
