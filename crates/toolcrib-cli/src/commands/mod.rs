@@ -243,6 +243,7 @@ fn caller_word(caller: &Caller) -> String {
         Caller::Cli => "the command line".to_owned(),
         Caller::Operator => "the operator, through the server".to_owned(),
         Caller::Client(name) => format!("client `{}`", text::visible(name)),
+        Caller::ToolFor(caller) => format!("a tool, for {}", caller_word(caller)),
         Caller::Tool => "a tool".to_owned(),
     }
 }

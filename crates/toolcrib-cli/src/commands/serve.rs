@@ -201,6 +201,15 @@ fn bind(args: &ServeArgs, settings: &ServerSettings) -> Result<Server, CliError>
     let tls = certificate
         .map(|files| Tls::open(&files.certificate, &files.key))
         .transpose();
+    if let Ok(Some(key)) = tls
+        .as_ref()
+        .map(|tls| tls.as_ref().and_then(Tls::exposed_key))
+    {
+        eprintln!(
+            "warning: every user of this machine may use the key `{}` and pass for this server: `chmod 600` it, or get another one if it was seen",
+            key.display()
+        );
+    }
     // Whoever names a socket and no address wants nobody on the network.
     let only_socket = args.socket.is_some() && args.addr.is_none();
     tls.and_then(|tls| {

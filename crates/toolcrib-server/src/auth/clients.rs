@@ -405,7 +405,7 @@ fn check_name(name: &str) -> Result<(), ClientsError> {
 }
 
 fn read(dir: &DurableDir) -> Result<Kept, ClientsError> {
-    let Some(bytes) = dir.read(FILE, MAX_BYTES)? else {
+    let Some(bytes) = dir.read_own(FILE, MAX_BYTES)? else {
         return Ok(Kept::default());
     };
     let damaged = |problem: String| ClientsError::Damaged(problem);

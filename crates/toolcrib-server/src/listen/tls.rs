@@ -52,6 +52,13 @@ impl Tls {
         })
     }
 
+    /// The file of the key, if everybody on this machine may read or write it: whoever has it can pass for this server.
+    pub fn exposed_key(&self) -> Option<&Path> {
+        use std::os::unix::fs::MetadataExt as _;
+        let mode = std::fs::metadata(&self.key).ok()?.mode();
+        (mode & 0o007 != 0).then_some(&*self.key)
+    }
+
     /// For a new connection. Files that are half written are left for the next one.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);

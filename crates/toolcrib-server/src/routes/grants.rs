@@ -213,7 +213,7 @@ fn caller_of(body: &GrantBody, asked: &Asked, api: &Api) -> Result<Caller, Refus
         return asked.caller();
     };
     match word.parse::<Caller>() {
-        Ok(Caller::Tool) => Err(Refusal::usage(
+        Ok(Caller::ToolFor(_) | Caller::Tool) => Err(Refusal::usage(
             "calls that a tool makes are granted along with the question about one of them",
         )),
         // A grant for a name that is free would be found there by whoever gets it next.

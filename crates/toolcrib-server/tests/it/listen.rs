@@ -579,6 +579,20 @@ mod tls {
         }
     }
 
+    #[test]
+    fn a_key_that_everybody_may_read_is_told_of() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        certify(directory.path());
+        let key = directory.path().join("key.pem");
+        for (mode, is_exposed) in [(0o644, true), (0o602, true), (0o600, false), (0o640, false)] {
+            std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
+            let tls = open(directory.path()).unwrap();
+            let exposed = is_exposed.then_some(&*key);
+            assert_eq!(tls.exposed_key(), exposed, "{mode:o}");
+        }
+    }
+
     #[tokio::test]
     async fn a_certificate_that_cannot_be_used_is_named() {
         let directory = tempfile::tempdir().unwrap();

@@ -321,6 +321,23 @@ fn what_other_versions_wrote_survives() {
     assert_eq!(now["clients"][0]["scope"], "all");
 }
 
+/// Whoever can write the list can make a client of their own.
+#[tokio::test]
+async fn a_list_of_clients_that_others_may_write_lets_nobody_in() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = Scene::new();
+    let client = scene.as_client("agent");
+    let path = scene.home().join("clients.json");
+    for (mode, status) in [(0o600, 200), (0o620, 401), (0o602, 401), (0o644, 200)] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let answer = client.get("/api/bundles").await;
+        assert_eq!(answer.0, status, "{mode:o}: {answer:?}");
+    }
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o620)).unwrap();
+    let (_, refused) = scene.as_operator().get("/api/clients").await;
+    assert!(refused.to_string().contains("chmod go-w"), "{refused}");
+}
+
 #[tokio::test]
 async fn a_damaged_list_of_clients_keeps_them_out_and_the_operator_in() {
     let scene = Scene::new();

@@ -19,8 +19,8 @@ use super::text;
 
 /// Who calls.
 ///
-/// Grants, questions and the ids that callers give are each caller's own. On the wire one word: `library`, `cli`, `operator`, `tool`,
-/// `client:NAME`.
+/// Grants, questions and the ids that callers give are each caller's own; so are those of the calls that its tools make. On the wire one
+/// word: `library`, `cli`, `operator`, `client:NAME`, and with `tool:` before it for a nested call: `tool:client:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Caller {
     /// A program that embeds the library.
@@ -32,8 +32,34 @@ pub enum Caller {
     Operator,
     /// A client of the server, by the name of its token.
     Client(String),
-    /// A tool, as a nested call.
+    /// A tool, as a nested call, for the caller of the outermost call. Never of another tool: see [`nested`](Self::nested).
+    ToolFor(Box<Caller>),
+    /// A tool, for a caller nobody noted: in what an earlier Toolcrib wrote. No call is made by it, so that a grant for it covers none.
     Tool,
+}
+
+impl Caller {
+    /// Who makes the calls that a call of this caller's makes.
+    #[must_use]
+    pub fn nested(&self) -> Caller {
+        match self {
+            Caller::ToolFor(_) => self.clone(),
+            outermost => Caller::ToolFor(Box::new(outermost.clone())),
+        }
+    }
+
+    /// Who made the outermost call: this caller itself, unless it is a tool.
+    pub fn outermost(&self) -> &Caller {
+        match self {
+            Caller::ToolFor(caller) => caller,
+            caller => caller,
+        }
+    }
+
+    /// Whether it is meant by a word in a list's filter: `tool` means every tool.
+    pub fn is_meant_by(&self, wanted: &Caller) -> bool {
+        self == wanted || matches!((self, wanted), (Caller::ToolFor(_), Caller::Tool))
+    }
 }
 
 impl std::fmt::Display for Caller {
@@ -43,6 +69,7 @@ impl std::fmt::Display for Caller {
             Caller::Cli => f.write_str("cli"),
             Caller::Operator => f.write_str("operator"),
             Caller::Client(name) => write!(f, "client:{name}"),
+            Caller::ToolFor(caller) => write!(f, "tool:{caller}"),
             Caller::Tool => f.write_str("tool"),
         }
     }
@@ -57,10 +84,18 @@ impl std::str::FromStr for Caller {
             "cli" => Ok(Caller::Cli),
             "operator" => Ok(Caller::Operator),
             "tool" => Ok(Caller::Tool),
-            _ => match word.strip_prefix("client:") {
-                Some(name) => Ok(Caller::Client(name.to_owned())),
-                None => Err(format!("unknown caller `{word}`")),
-            },
+            _ => {
+                if let Some(name) = word.strip_prefix("client:") {
+                    return Ok(Caller::Client(name.to_owned()));
+                }
+                let outermost = word.strip_prefix("tool:").map(str::parse);
+                match outermost {
+                    Some(Ok(Caller::Tool | Caller::ToolFor(_)) | Err(_)) | None => {
+                        Err(format!("unknown caller `{word}`"))
+                    }
+                    Some(Ok(caller)) => Ok(Caller::ToolFor(Box::new(caller))),
+                }
+            }
         }
     }
 }
@@ -307,6 +342,24 @@ fn usage(message: impl Into<String>) -> ToolError {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_caller_is_one_word_and_a_nested_one_says_for_whom() {
+        let client = Caller::Client("ada".to_owned());
+        let nested = client.nested();
+        assert_eq!(nested.to_string(), "tool:client:ada");
+        assert_eq!(nested.nested(), nested);
+        assert_eq!(nested.outermost(), &client);
+        for caller in [Caller::Library, Caller::Cli, Caller::Operator, client] {
+            for caller in [caller.nested(), caller] {
+                assert_eq!(caller.to_string().parse(), Ok(caller));
+            }
+        }
+        assert!(nested.is_meant_by(&Caller::Tool) && !Caller::Cli.is_meant_by(&Caller::Tool));
+        for word in ["tool:", "tool:tool", "tool:tool:cli", "tool:root", "Tool"] {
+            assert!(word.parse::<Caller>().is_err(), "{word}");
+        }
+    }
 
     #[test]
     fn every_seed_spelling_is_read() {

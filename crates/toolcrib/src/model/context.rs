@@ -30,6 +30,8 @@ pub struct CallContext(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) call_id: CallId,
+    /// Who made this call, and so for whom it makes others.
+    pub(crate) caller: Caller,
     /// The outermost call.
     pub(crate) root: CallId,
     pub(crate) spec: Arc<ToolSpec>,
@@ -277,9 +279,10 @@ impl CallContext {
     }
 
     /// Calls another tool. The call enters the pipeline at the top: it is validated, ruled on and
-    /// approved by itself, ends with this call, and counts one level of depth.
+    /// approved by itself, ends with this call, and counts one level of depth. It is made for whoever made the outermost call,
+    /// whatever the request says: questions and grants of one caller's calls are not another's.
     pub async fn call(&self, mut request: CallRequest) -> Outcome {
-        request.caller = Caller::Tool;
+        request.caller = self.0.caller.nested();
         request.nested_in = Some(NestedIn {
             parent: self.0.call_id.clone(),
             root: self.0.root.clone(),

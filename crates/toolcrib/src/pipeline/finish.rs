@@ -42,6 +42,7 @@ pub(super) async fn finish(
     });
     let cx = CallContext::new(Context {
         call_id: call.id.clone(),
+        caller: call.caller.clone(),
         root: call.root.clone(),
         spec: Arc::clone(entry.spec()),
         workspace: call.inner.policy.workspace.clone(),

@@ -378,7 +378,7 @@ fn conflict(id: &CallId) -> ToolError {
 
 fn lost(id: &CallId) -> ToolError {
     ToolError::failed(format!(
-        "call `{id}` was started before and did not finish; it may or may not have had an effect. Look, then call with a new id"
+        "call `{id}` was started before and did not finish, or its outcome could not be kept; it may or may not have had an effect. Look, then call with a new id"
     ))
 }
 

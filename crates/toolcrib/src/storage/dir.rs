@@ -175,6 +175,28 @@ impl DurableDir {
 
     /// Reads a file of at most `max_bytes`. `None` when there is none.
     pub fn read(&self, name: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, StorageError> {
+        self.read_if(name, max_bytes, |_| None)
+    }
+
+    /// Reads a file that others are believed by: one that belongs to another user (but root), or that others may write, is refused.
+    pub fn read_own(&self, name: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, StorageError> {
+        self.read_if(name, max_bytes, |found| {
+            if found.uid() != rustix::process::geteuid().as_raw() && found.uid() != 0 {
+                Some("it belongs to another user, who may have written anything into it; remove it, or `chown` it if it is yours")
+            } else if found.mode() & 0o022 != 0 {
+                Some("others may write it; look at it, then `chmod go-w` it")
+            } else {
+                None
+            }
+        })
+    }
+
+    fn read_if(
+        &self,
+        name: &str,
+        max_bytes: u64,
+        problem: impl Fn(&std::fs::Metadata) -> Option<&'static str>,
+    ) -> Result<Option<Vec<u8>>, StorageError> {
         let Some(file) = self.open_file(name)? else {
             return Ok(None);
         };
@@ -183,7 +205,12 @@ impl DurableDir {
             name: name.to_owned(),
             limit: max_bytes,
         };
-        let size = file.metadata().map_err(failed)?.len();
+        let found = file.metadata().map_err(failed)?;
+        if let Some(problem) = problem(&found) {
+            let refused = io::Error::new(io::ErrorKind::PermissionDenied, problem);
+            return Err(failed(refused));
+        }
+        let size = found.len();
         if size > max_bytes {
             return Err(too_large());
         }

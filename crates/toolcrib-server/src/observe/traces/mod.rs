@@ -107,7 +107,7 @@ impl CallSpan {
                 Caller::Cli => "cli",
                 Caller::Operator => "operator",
                 Caller::Client(_) => "client",
-                Caller::Tool => "tool",
+                Caller::ToolFor(_) | Caller::Tool => "tool",
             },
             began_at: record.start_time,
             ended_at: record.end_time,

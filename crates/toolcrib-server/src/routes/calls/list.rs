@@ -104,7 +104,10 @@ impl Wanted {
     fn has(&self, tool: &str, caller: &Caller, at: Timestamp) -> bool {
         may_see(&self.who, caller)
             && self.tool.as_deref().is_none_or(|wanted| wanted == tool)
-            && self.caller.as_ref().is_none_or(|wanted| wanted == caller)
+            && self
+                .caller
+                .as_ref()
+                .is_none_or(|wanted| caller.is_meant_by(wanted))
             && self.since.is_none_or(|since| at >= since)
     }
 

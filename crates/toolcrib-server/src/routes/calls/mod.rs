@@ -50,7 +50,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ))
         .param(param::query_text(
             "caller",
-            "Only calls of this caller: `operator`, `cli`, `library`, `tool` or `client:NAME`.",
+            "Only calls of this caller: `operator`, `cli`, `library` or `client:NAME`; `tool:` before it for those that its tools made, `tool` for those of all tools.",
         ))
         .param(param::query("since", "Only calls that arrived at this time or later.", time))
         .params(param::pages())

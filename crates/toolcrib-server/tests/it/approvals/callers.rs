@@ -2,9 +2,10 @@
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
+use toolcrib::{CallRequest, FnTool};
 use toolcrib_server::api::Who;
 
-use super::{answer, at, file, one_pending, pending};
+use super::{answer, answer_with, at, file, one_pending, pending};
 use crate::harness::Scene;
 
 fn is_forbidden((status, body): &(StatusCode, Value)) -> bool {
@@ -145,4 +146,63 @@ async fn no_tool_approves() {
         let name = tool.to_string().to_lowercase();
         assert!(!name.contains("\"approve"), "{tool}");
     }
+}
+
+/// Two clients and the operator call a tool that calls another, alike: each is asked about, approved and granted by itself.
+#[tokio::test]
+async fn what_a_tool_calls_for_one_caller_is_never_approved_for_another() {
+    let scene = Scene::new();
+    file(&scene, "n.txt");
+    let around = FnTool::new("around", "Writes", |(): (), cx| async move {
+        let write = CallRequest::new("write_file").arg("path", "n.txt");
+        let outcome = cx
+            .call(write.arg("content", "new").arg("overwrite", true))
+            .await;
+        Ok(outcome.result.map(|output| output.value)?)
+    });
+    scene.crib.registry().register(around.unwrap()).unwrap();
+    let (alice, bob) = (scene.as_client("alice"), scene.as_client("bob"));
+    let callers = [alice.token(), bob.token(), crate::harness::OPERATOR];
+    let call = |id: &str| json!({"tool": "around", "args": {}, "callId": id});
+    for (token, id) in callers.iter().zip(["by-alice", "by-bob", "by-operator"]) {
+        let asking = scene.with_token(token).header("prefer", "respond-async");
+        let (status, accepted) = asking.post("/api/calls", call(id)).await;
+        assert_eq!(status, 202, "{accepted}");
+    }
+    let questions = pending(&scene, 3).await;
+    let of = |caller: &str| {
+        questions
+            .iter()
+            .find(|asked| asked["caller"] == caller)
+            .unwrap()
+    };
+    let (alices, bobs) = (of("tool:client:alice"), of("tool:client:bob"));
+
+    // The operator gives up its own call, and allows it for ever by the question that was bob's.
+    let operator = scene.as_operator();
+    let (status, _) = operator.post_nothing("/api/calls/by-operator/cancel").await;
+    assert!(status.is_success());
+    let grant = json!({"grant": {"shape": bobs["offers"][0]["shape"], "scope": "project"}});
+    let (status, answered) = operator.post(&at(bobs), answer_with(bobs, grant)).await;
+    assert_eq!(status, 200, "{answered}");
+    let (_, done) = bob.get("/api/calls/by-bob?waitMs=20000").await;
+    assert_eq!(done["status"], "ok", "{done}");
+    let (_, waits) = alice.get("/api/calls/by-alice").await;
+    assert_eq!(waits["status"], "waiting", "{waits}");
+    let (_, grants) = operator.get("/api/grants").await;
+    assert_eq!(grants["grants"][0]["caller"], "tool:client:bob", "{grants}");
+
+    // Alice is not helped by it, nor is the operator.
+    assert_eq!(pending(&scene, 1).await[0]["id"], alices["id"]);
+    for (token, id) in callers.iter().zip(["alice-2", "bob-2", "operator-2"]) {
+        let mut body = call(id);
+        body["approvals"] = json!("given");
+        let (_, outcome) = scene.with_token(token).post("/api/calls", body).await;
+        assert_eq!(outcome["error"].is_null(), id == "bob-2", "{id}: {outcome}");
+    }
+    // Who looks at what tools called finds all of it, and for whom.
+    let (_, page) = operator.get("/api/calls?caller=tool&status=ok").await;
+    let found = page["calls"].as_array().unwrap().iter();
+    let found: Vec<_> = found.map(|call| call["caller"].as_str().unwrap()).collect();
+    assert_eq!(found, ["tool:client:bob", "tool:client:bob"], "{page}");
 }

@@ -189,7 +189,7 @@ impl ApprovalQueue {
         Ok((id, stored))
     }
 
-    /// Refuses to put a question when too many wait: of all, or of one caller. Clients of a server and tools have half of the room each,
+    /// Refuses to put a question when too many wait: of all, or of one caller, its tools' included. Clients of a server have half of the room each,
     /// and leave some of it to whoever runs the place, so that no flood of theirs keeps others from asking.
     fn check_room(
         &self,
@@ -212,7 +212,7 @@ impl ApprovalQueue {
             .filter(|stored| stored.ends.remaining(now).is_some());
         for stored in stored {
             all += 1;
-            own += usize::from(stored.request.caller == *caller);
+            own += usize::from(stored.request.caller.outermost() == caller.outermost());
         }
         if all >= room.all {
             Err(NoAnswer::TooMany { pending: all })
@@ -317,9 +317,9 @@ struct Room {
 
 impl Room {
     fn of(max: usize, caller: &Caller) -> Self {
-        match caller {
+        match caller.outermost() {
             Caller::Library | Caller::Cli | Caller::Operator => Room { all: max, own: max },
-            Caller::Client(_) | Caller::Tool => {
+            Caller::Client(_) | Caller::ToolFor(_) | Caller::Tool => {
                 // With room for one question there is nothing to share out.
                 let kept_back = (max / 10).max(1);
                 Room {

@@ -115,7 +115,7 @@ impl CallFilter {
             && self
                 .caller
                 .as_ref()
-                .is_none_or(|caller| record.caller == *caller)
+                .is_none_or(|wanted| record.caller.is_meant_by(wanted))
             && self.since.is_none_or(|since| record.start_time >= since)
             && self.until.is_none_or(|until| record.start_time < until)
             && self.tool.as_deref().is_none_or(|tool| is_of(record, tool))
@@ -130,7 +130,12 @@ impl CallFilter {
             Some(CallStatus::Ok | CallStatus::Failed) | None => None,
         };
         let ids = [&self.call_id, &self.parent].into_iter().flatten();
-        let texts = [tool, code, self.caller.as_ref().map(Caller::to_string)];
+        // `tool` is every tool's, whomever it is for.
+        let caller = self
+            .caller
+            .as_ref()
+            .filter(|caller| **caller != Caller::Tool);
+        let texts = [tool, code, caller.map(Caller::to_string)];
         let texts = texts.into_iter().flatten();
         texts
             .chain(ids.map(CallId::to_string))
@@ -317,6 +322,8 @@ mod tests {
             reached: true,
             caller: if n % 5 == 0 {
                 Caller::Client("ada".to_owned())
+            } else if n % 7 == 0 {
+                Caller::Client("ada".to_owned()).nested()
             } else {
                 Caller::Cli
             },
@@ -417,6 +424,8 @@ mod tests {
             filter(|f| f.status = Some(CallStatus::Code(ErrorCode::Timeout))),
             filter(|f| f.caller = Some(Caller::Client("ada".to_owned()))),
             filter(|f| f.caller = Some(Caller::Client("ad".to_owned()))),
+            filter(|f| f.caller = Some(Caller::Tool)),
+            filter(|f| f.caller = Some(Caller::Client("ada".to_owned()).nested())),
             filter(|f| f.since = Some(at(1031))),
             filter(|f| f.until = Some(at(1005))),
             filter(|f| f.call_id = CallId::parse("c-7").ok()),
@@ -441,7 +450,10 @@ mod tests {
                 wanted.len()
             })
             .collect();
-        assert_eq!(counts, [20, 20, 20, 0, 0, 26, 14, 7, 8, 0, 9, 5, 1, 1, 1]);
+        assert_eq!(
+            counts,
+            [20, 20, 20, 0, 0, 26, 14, 7, 8, 0, 4, 4, 9, 5, 1, 1, 1]
+        );
     }
 
     #[test]

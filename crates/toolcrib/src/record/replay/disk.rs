@@ -2,14 +2,15 @@
 //!
 //! `<digest of the id>.json` holds two lines: the claim (the id, the digest of what is called, the caller)
 //! and, once the call is over, its outcome. The file is locked while the call runs; the kernel drops
-//! the lock when the process dies. A claim without outcome and without lock is a call that was lost;
+//! the lock when the process dies. A claim without outcome and without lock is a call that was lost, or whose outcome took too much room;
 //! an empty file is one that was given up.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::OFlags;
@@ -27,6 +28,11 @@ use crate::storage::{DirLock, DurableDir};
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// How often claims that are too old are looked for, at most: a server lives for weeks.
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
+/// How much there may be of outcomes together. The oldest are let go of when there is more; their claims stay, so that none of these
+/// calls is run again.
+const MAX_KEPT: u64 = 1024 * 1024 * 1024;
+/// An outcome this short is let go of only after the longer ones: few calls that print much leave everybody else's alone.
+const SHORT: u64 = 64 * 1024;
 /// The longest claim: an id, a digest, a caller and what JSON puts around them.
 const MAX_HEADER: u64 = 4096;
 
@@ -35,6 +41,10 @@ pub(super) struct DiskReplay {
     keep: Duration,
     /// When this process last removed what is too old.
     swept: Mutex<Option<Instant>>,
+    /// How much there may be of outcomes together.
+    room: u64,
+    /// How much this process has written since it last looked how much there is.
+    written: Arc<AtomicU64>,
 }
 
 /// A claim held by this process, locked.
@@ -42,6 +52,7 @@ pub(super) struct DiskClaim {
     file: File,
     path: PathBuf,
     phase: Phase,
+    written: Arc<AtomicU64>,
 }
 
 #[derive(PartialEq)]
@@ -75,7 +86,15 @@ impl DiskReplay {
             path,
             keep,
             swept: Mutex::default(),
+            room: MAX_KEPT,
+            written: Arc::default(),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_room(mut self, room: u64) -> Self {
+        self.room = room;
+        self
     }
 
     pub(super) fn claim(&self, id: &CallId, claimant: &Claimant) -> Result<Found, ToolError> {
@@ -83,6 +102,9 @@ impl DiskReplay {
         let dir = DurableDir::create(&self.path)?;
         let lock = dir.lock()?;
         self.sweep_now_and_then();
+        if self.written.load(Ordering::Relaxed) > self.room / 16 {
+            self.make_room();
+        }
         let name = file_name(id);
         let path = self.path.join(&name);
         let unreadable = |error: io::Error| unusable(id, error);
@@ -104,7 +126,7 @@ impl DiskReplay {
                     digest: claimant.digest.clone(),
                     caller: Some(claimant.caller.clone()),
                 };
-                make(&dir, &lock, &name, &path, &header)
+                make(&dir, &lock, &name, &path, &header, &self.written)
             }
             Err(error) => Err(unreadable(error)),
         }
@@ -163,6 +185,7 @@ impl DiskReplay {
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
         if swept.is_none_or(|at| at.elapsed() >= SWEEP_EVERY.min(self.keep)) {
             self.sweep();
+            self.make_room();
             *swept = Some(Instant::now());
         }
     }
@@ -180,6 +203,49 @@ impl DiskReplay {
             }
         }
     }
+}
+
+impl DiskReplay {
+    /// Lets go of outcomes until the others fit, under the lock: long ones first, the oldest of them first. What runs stays.
+    fn make_room(&self) {
+        self.written.store(0, Ordering::Relaxed);
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let mut kept: Vec<(bool, SystemTime, u64, PathBuf)> = entries
+            .filter_map(|entry| {
+                let found = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+                let is_short = found.len() <= SHORT;
+                Some((is_short, found.modified().ok()?, found.len(), entry.path()))
+            })
+            .filter(|(.., path)| {
+                path.extension()
+                    .is_some_and(|extension| extension == "json")
+            })
+            .collect();
+        let mut total: u64 = kept.iter().map(|(_, _, length, _)| length).sum();
+        if total <= self.room {
+            return;
+        }
+        kept.sort();
+        for (_, since, length, path) in kept {
+            if total <= self.room {
+                return;
+            }
+            let left = shorten(&path, since).unwrap_or(length);
+            total -= length.saturating_sub(left);
+        }
+    }
+}
+
+/// Leaves the claim without its outcome, and as old as it was; how long it is then.
+fn shorten(path: &Path, since: SystemTime) -> io::Result<u64> {
+    let file = open(path)?;
+    file.try_lock()?;
+    let mut header = Vec::new();
+    BufReader::new((&file).take(MAX_HEADER)).read_until(b'\n', &mut header)?;
+    let left = header.len() as u64;
+    file.set_len(left)?;
+    file.set_modified(since)?;
+    Ok(left)
 }
 
 fn file_name(id: &CallId) -> String {
@@ -208,6 +274,7 @@ fn make(
     name: &str,
     path: &Path,
     header: &Header,
+    written: &Arc<AtomicU64>,
 ) -> Result<Found, ToolError> {
     let line = serde_json::to_string(header).unwrap_or_default() + "\n";
     if line.len() as u64 > MAX_HEADER {
@@ -228,6 +295,7 @@ fn make(
             file,
             path: path.to_owned(),
             phase: Phase::Made,
+            written: Arc::clone(written),
         })),
         Err(error) => {
             // A claim that nobody holds must not block the id for a day.
@@ -288,6 +356,7 @@ impl DiskClaim {
             if line.len() as u64 > MAX_BYTES {
                 return Err(io::Error::other("the outcome is too long to be read back"));
             }
+            self.written.fetch_add(line.len() as u64, Ordering::Relaxed);
             self.file.write_all(&line)?;
             self.file.sync_all()
         });

@@ -305,3 +305,43 @@ async fn a_process_that_lives_long_removes_old_claims_again() {
         tokio::time::sleep(keep).await;
     }
 }
+
+/// Long outcomes give way, the oldest first; none of their calls runs again, and short ones and what runs stay as they are.
+#[tokio::test]
+async fn outcomes_have_room_for_so_much_together_and_the_calls_of_those_let_go_are_not_run_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ids");
+    let open = || {
+        let disk = DiskReplay::new(path.clone(), DEFAULT_KEEP).with_room(500_000);
+        Replay {
+            calls: Arc::default(),
+            disk: Some(Arc::new(disk)),
+            keep: DEFAULT_KEEP,
+        }
+    };
+    let replay = open();
+    let running = fresh(&replay, "running", "d").await;
+    let short = fresh(&replay, "short", "d").await;
+    short.finish(&outcome("short", "few words")).await;
+    let long = "x".repeat(200_000);
+    for n in 0..6 {
+        let id = format!("long-{n}");
+        let claimed = fresh(&replay, &id, "d").await;
+        claimed.finish(&outcome(&id, &long)).await;
+    }
+    // Whoever claims next, here or in another process, finds that it is too much.
+    drop(fresh(&open(), "next", "d").await);
+    let files = std::fs::read_dir(&path).unwrap().flatten();
+    let total: u64 = files.map(|file| file.metadata().unwrap().len()).sum();
+    assert!(total <= 500_000, "{total}");
+    let value = |outcome: Outcome| outcome.result.unwrap().value;
+    assert_eq!(value(stored(&open(), "long-5", "d").await), long.as_str());
+    assert_eq!(value(stored(&open(), "short", "d").await), "few words");
+    assert_eq!(
+        refused(&open(), "long-0", "d").await,
+        ErrorCode::ExecutionError
+    );
+    assert_eq!(refused(&open(), "long-0", "e").await, ErrorCode::Conflict);
+    running.finish(&outcome("running", "done")).await;
+    assert_eq!(value(stored(&open(), "running", "d").await), "done");
+}

@@ -1,13 +1,13 @@
 //! A grant made with an answer, and the calls after it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use toolcrib::approval::grants::{GrantRequest, Scope};
 use toolcrib::approval::{ApprovalQueue, ApprovalResponse, QueueOptions, Status};
 use toolcrib::rules::{Rule, RuleSet};
 use toolcrib::{
-    Approval, CallRequest, Effects, ErrorCode, EventKind, FnTool, LimitsPatch, Verdict,
+    Approval, CallRequest, Caller, Effects, ErrorCode, EventKind, FnTool, LimitsPatch, Verdict,
 };
 
 use super::{Scene, by, in_docs, is_covered, save, saving};
@@ -271,4 +271,110 @@ async fn a_grant_of_a_session_is_for_the_calls_that_say_they_belong_to_it() {
     assert!(registry.execute(around("c")).await.is_ok());
     assert_eq!(scene.asked(), asked);
     assert!(!registry.execute(around("d")).await.is_ok());
+}
+
+/// Equal calls that a tool makes for different callers: no answer and no grant for one of them is another's.
+#[tokio::test]
+async fn what_a_tool_calls_is_asked_and_granted_for_whoever_called_the_tool() {
+    let scene = Scene::new();
+    let queue = ApprovalQueue::at(scene.home.path().join("approvals"), QueueOptions::default());
+    let builder = scene.builder(scene.workspace.path());
+    let registry = scene.with(builder.approver(queue.clone()));
+    let around = |name: &str, inner: &'static str| {
+        let tool = FnTool::new(name, "Calls another", move |(): (), cx| async move {
+            // A tool cannot choose for whom.
+            let request = match inner {
+                "save" => saving("docs/a.md"),
+                inner => CallRequest::new(inner),
+            };
+            let outcome = cx.call(request.caller(Caller::Operator)).await;
+            Ok(outcome.result.map(|output| output.value)?)
+        });
+        tool.unwrap()
+    };
+    registry.register(around("around", "save")).unwrap();
+    registry.register(around("far_around", "around")).unwrap();
+    let client = |name: &str| Caller::Client(name.to_owned());
+    let callers = [client("alice"), client("bob"), Caller::Operator];
+    let calling = |caller: &Caller| CallRequest::new("far_around").caller(caller.clone());
+    let calls = callers
+        .each_ref()
+        .map(|caller| registry.execute_async(calling(caller)));
+    let pending = || queue.list(Some(Status::Pending)).unwrap().requests;
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while pending().len() < callers.len() {
+        assert!(Instant::now() < deadline, "{:?}", pending());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let mut asked: Vec<_> = pending()
+        .iter()
+        .map(|asked| asked.request.caller.to_string())
+        .collect();
+    asked.sort();
+    assert_eq!(
+        asked,
+        ["tool:client:alice", "tool:client:bob", "tool:operator"]
+    );
+
+    // Alice's question is answered, with a grant; the others are refused.
+    for asked in pending() {
+        let answer = match *asked.request.caller.outermost() == callers[0] {
+            true => ApprovalResponse::approve("Ada").with_grant(GrantRequest::new(
+                serde_json::from_value(in_docs()).unwrap(),
+                Scope::User,
+            )),
+            false => ApprovalResponse::deny("Ada", "not you"),
+        };
+        queue
+            .answer(&asked.request.id, None, answer, |_, _| Ok(()))
+            .unwrap();
+    }
+    let mut ran = Vec::new();
+    for call in calls {
+        ran.push(call.outcome().await.is_ok());
+    }
+    assert_eq!((ran, scene.runs()), (vec![true, false, false], 1));
+    let grant = scene.grants().list().unwrap().grants.remove(0);
+    assert_eq!(grant.caller, callers[0].nested());
+
+    // The grant is for what tools call for her, and nothing else.
+    let strict = scene.registry();
+    strict.register(around("around", "save")).unwrap();
+    strict.register(around("far_around", "around")).unwrap();
+    let mut ran = Vec::new();
+    for caller in callers.iter().chain([&Caller::Cli, &Caller::Library]) {
+        ran.push(strict.execute(calling(caller)).await.is_ok());
+    }
+    assert_eq!(ran, [true, false, false, false, false]);
+    for caller in &callers {
+        let direct = saving("docs/a.md").caller(caller.clone());
+        assert!(!is_covered(&strict, direct).await, "{caller}");
+    }
+}
+
+/// What an earlier Toolcrib wrote does not say for whom: it covers nobody's calls.
+#[tokio::test]
+async fn a_grant_for_tools_whomever_they_are_for_covers_nothing() {
+    let scene = Scene::new();
+    let registry = scene.registry();
+    scene.grant_next(in_docs(), |grant| grant);
+    let around = FnTool::new("around", "Calls another", |(): (), cx| async move {
+        let outcome = cx.call(saving("docs/a.md")).await;
+        Ok(outcome.result.map(|output| output.value)?)
+    });
+    registry.register(around.unwrap()).unwrap();
+    assert!(registry.execute(CallRequest::new("around")).await.is_ok());
+    assert!(registry.execute(CallRequest::new("around")).await.is_ok());
+    let grant = scene.grants().list().unwrap().grants.remove(0);
+    let file = scene
+        .home
+        .path()
+        .join("grants")
+        .join(format!("{}.json", grant.id));
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"tool:library\""), "{text}");
+    std::fs::write(&file, text.replace("\"tool:library\"", "\"tool\"")).unwrap();
+    let kept = scene.grants().list().unwrap().grants.remove(0);
+    assert_eq!(kept.caller, Caller::Tool);
+    assert!(!registry.execute(CallRequest::new("around")).await.is_ok());
 }

@@ -170,6 +170,7 @@ impl Bench {
         let nested = Arc::clone(&stage);
         let cx = CallContext::new(Inner {
             call_id: id.clone(),
+            caller: crate::model::call::Caller::Cli,
             root: id,
             spec: Arc::new(ToolSpec::new(
                 WireName::parse("many").unwrap(),
