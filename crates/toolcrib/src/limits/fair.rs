@@ -25,12 +25,15 @@ pub(super) struct Fair {
     lines: Mutex<Lines>,
 }
 
+/// Those of one caller that wait, each with its number.
+type Line = VecDeque<(u64, oneshot::Sender<()>)>;
+
 #[derive(Debug, Default)]
 struct Lines {
     /// Whether somebody stands in front.
     is_led: bool,
     /// Who waits behind, by caller: whose turn it is first. No line is empty.
-    turns: VecDeque<(Caller, VecDeque<(u64, oneshot::Sender<()>)>)>,
+    turns: VecDeque<(Caller, Line)>,
     next: u64,
 }
 

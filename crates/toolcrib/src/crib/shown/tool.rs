@@ -193,7 +193,7 @@ impl Crib {
         let tags = fields.shift_remove("tags").unwrap_or_else(|| json!([]));
         let title = match manifest.display_name.is_empty() {
             true => manifest.slug.to_string(),
-            false => manifest.display_name.clone(),
+            false => manifest.display_name,
         };
         let availability = entry.availability();
         let spec = entry.spec();
