@@ -155,9 +155,7 @@ async fn what_a_tool_calls_for_one_caller_is_never_approved_for_another() {
     file(&scene, "n.txt");
     let around = FnTool::new("around", "Writes", |(): (), cx| async move {
         let write = CallRequest::new("write_file").arg("path", "n.txt");
-        let outcome = cx
-            .call(write.arg("content", "new").arg("overwrite", true))
-            .await;
+        let outcome = cx.call(write.arg("content", "new")).await;
         Ok(outcome.result.map(|output| output.value)?)
     });
     scene.crib.registry().register(around.unwrap()).unwrap();
