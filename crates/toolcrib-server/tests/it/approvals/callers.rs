@@ -193,6 +193,8 @@ async fn what_a_tool_calls_for_one_caller_is_never_approved_for_another() {
     // Alice is not helped by it, nor is the operator.
     assert_eq!(pending(&scene, 1).await[0]["id"], alices["id"]);
     for (token, id) in callers.iter().zip(["alice-2", "bob-2", "operator-2"]) {
+        // What would change nothing is not asked about.
+        file(&scene, "n.txt");
         let mut body = call(id);
         body["approvals"] = json!("given");
         let (_, outcome) = scene.with_token(token).post("/api/calls", body).await;
