@@ -330,7 +330,7 @@ async fn a_list_of_clients_that_others_may_write_lets_nobody_in() {
     let path = scene.home().join("clients.json");
     for (mode, status) in [(0o600, 200), (0o620, 401), (0o602, 401), (0o644, 200)] {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-        let answer = client.get("/api/bundles").await;
+        let answer = client.get("/api/openapi.json").await;
         assert_eq!(answer.0, status, "{mode:o}: {answer:?}");
     }
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o620)).unwrap();

@@ -155,9 +155,7 @@ async fn what_a_tool_calls_for_one_caller_is_never_approved_for_another() {
     file(&scene, "n.txt");
     let around = FnTool::new("around", "Writes", |(): (), cx| async move {
         let write = CallRequest::new("write_file").arg("path", "n.txt");
-        let outcome = cx
-            .call(write.arg("content", "new").arg("overwrite", true))
-            .await;
+        let outcome = cx.call(write.arg("content", "new")).await;
         Ok(outcome.result.map(|output| output.value)?)
     });
     scene.crib.registry().register(around.unwrap()).unwrap();
@@ -195,6 +193,8 @@ async fn what_a_tool_calls_for_one_caller_is_never_approved_for_another() {
     // Alice is not helped by it, nor is the operator.
     assert_eq!(pending(&scene, 1).await[0]["id"], alices["id"]);
     for (token, id) in callers.iter().zip(["alice-2", "bob-2", "operator-2"]) {
+        // What would change nothing is not asked about.
+        file(&scene, "n.txt");
         let mut body = call(id);
         body["approvals"] = json!("given");
         let (_, outcome) = scene.with_token(token).post("/api/calls", body).await;
