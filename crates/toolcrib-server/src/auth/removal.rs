@@ -21,7 +21,8 @@ pub fn remove_clients(
     names: &[String],
 ) -> Result<(), ClientsError> {
     let gone = clients.remove_all(names)?;
-    let is_gone = |caller: &Caller| matches!(caller, Caller::Client(name) if gone.contains(name));
+    let is_gone =
+        |caller: &Caller| matches!(caller.outermost(), Caller::Client(name) if gone.contains(name));
     match crib.grants().list_all() {
         Ok(list) => {
             for grant in list.grants.iter().filter(|grant| is_gone(&grant.caller)) {
