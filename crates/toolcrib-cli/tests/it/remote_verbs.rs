@@ -164,7 +164,7 @@ fn what_works_on_files_is_refused_with_a_reason() {
         &["explain", "told"],
         &["secret", "rm", "X"],
         &["rules", "check"],
-        &["bundle", "edit", "acme"],
+        &["bundle", "edit", "acme", "--name", "A"],
         &["sandbox", "--", "true"],
         &["serve"],
     ] {
@@ -389,7 +389,8 @@ fn tools_and_grants_are_added_and_files_checked_through_a_server() {
     robot
         .args(["--server", &serving.at, "run", "read_file", "path=a.txt"])
         .env("TOOLCRIB_TOKEN", token.trim());
-    Ran::of(robot.output().unwrap()).exits(0).prints("first\n");
+    let ran = Ran::of(robot.output().unwrap()).exits(0);
+    assert!(ran.stdout.contains("first"), "{ran:?}");
     let calls = test.run(&["calls", "list", "--json"]).exits(0).json();
     assert_eq!(calls[0]["caller"], "client:robot", "{calls}");
 }

@@ -68,29 +68,31 @@ impl Planner<'_> {
     }
 
     /// Keeps what lies between a writable path and what is hidden or excluded from being moved. In the workspace itself the
-    /// guard does that.
+    /// guard does that for what is hidden.
     pub(super) fn pin_above_hidden(&mut self, root: &str) -> Result<(), SandboxError> {
         let policy = self.policy;
         let hidden = policy.hidden.iter().filter(|path| path.is_dir());
-        let mut kept: Vec<PathBuf> = self.excluded.clone();
+        let mut kept = Vec::new();
         for path in hidden {
             kept.push(self.resolved(path, "hidden path")?);
         }
         let writable = self.writable()?;
         let beneath = |path: &&Path| {
-            !path.starts_with(self.workspace)
-                && writable
-                    .iter()
-                    .any(|above| path.starts_with(above) && *path != above)
+            writable
+                .iter()
+                .any(|above| path.starts_with(above) && *path != above)
         };
+        let above = |paths: &'_ [PathBuf]| -> Vec<PathBuf> {
+            let above = paths.iter().flat_map(|path| path.ancestors().skip(1));
+            above.filter(beneath).map(Path::to_owned).collect()
+        };
+        let mut pinned = above(&kept);
+        pinned.retain(|path| !path.starts_with(self.workspace));
+        pinned.extend(above(&self.excluded));
         // In order, so that what lies above comes first.
-        let pinned: BTreeSet<&Path> = kept
-            .iter()
-            .flat_map(|path| path.ancestors().skip(1))
-            .filter(beneath)
-            .collect();
+        let pinned: BTreeSet<PathBuf> = pinned.into_iter().collect();
         let mut steps = Vec::new();
-        for path in pinned {
+        for path in &pinned {
             let target = inside(root, path)?;
             steps.push(Op::CopyMount {
                 path: target.clone(),

@@ -250,8 +250,11 @@ async fn encrypted(is_authority: bool) -> (u16, String) {
             let Ok(stream) = acceptor.accept(stream).await else {
                 continue;
             };
-            let acts = Mutex::new(vec![Act::Say(json_answer("200 OK", &json!("tls")))]);
-            talk(stream, number, &acts, &Seen::default()).await;
+            // A client may keep its connection.
+            tokio::spawn(async move {
+                let acts = Mutex::new(vec![Act::Say(json_answer("200 OK", &json!("tls")))]);
+                talk(stream, number, &acts, &Seen::default()).await;
+            });
         }
     });
     (port, pem)

@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn files_and_variables_set_it_in_the_same_words() {
         let toml = "[server]\naddr = 'localhost:0'\nplaintext = true\naccessLog = 'json'\n\
-            hosts = ['Crib.Example.com:8443', '[::1]']\norigins = ['HTTPS://App.example.com:443', 'http://localhost:3000', 'tauri://localhost']\n\
+            hosts = ['Crib.Example.com:8443', '[::1]']\norigins = ['HTTPS://App.example.com:443', 'http://localhost:3000']\n\
             [telemetry]\nendpoint = 'http://localhost:4318'\nservice = 'crib-1'";
         let from_file = load(toml, &[]).unwrap();
         let from_variables = load(
@@ -304,7 +304,7 @@ mod tests {
                 ("TOOLCRIB_SERVER_HOSTS", "Crib.Example.com:8443, [::1]"),
                 (
                     "TOOLCRIB_SERVER_ORIGINS",
-                    "HTTPS://App.example.com:443,http://localhost:3000,tauri://localhost",
+                    "HTTPS://App.example.com:443,http://localhost:3000",
                 ),
                 ("TOOLCRIB_TELEMETRY_ENDPOINT", "http://localhost:4318"),
                 ("TOOLCRIB_TELEMETRY_SERVICE", "crib-1"),
@@ -320,11 +320,7 @@ mod tests {
         assert_eq!(server.hosts, ["crib.example.com:8443", "[::1]"]);
         assert_eq!(
             server.origins,
-            [
-                "https://app.example.com",
-                "http://localhost:3000",
-                "tauri://localhost"
-            ]
+            ["https://app.example.com", "http://localhost:3000"]
         );
         assert_eq!(from_file.telemetry().service, "crib-1");
     }

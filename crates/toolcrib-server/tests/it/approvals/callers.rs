@@ -184,7 +184,7 @@ async fn what_a_tool_calls_for_one_caller_is_never_approved_for_another() {
     let (status, answered) = operator.post(&at(bobs), answer_with(bobs, grant)).await;
     assert_eq!(status, 200, "{answered}");
     let (_, done) = bob.get("/api/calls/by-bob?waitMs=20000").await;
-    assert_eq!(done["status"], "ok", "{done}");
+    assert_eq!(done["status"], "done", "{done}");
     let (_, waits) = alice.get("/api/calls/by-alice").await;
     assert_eq!(waits["status"], "waiting", "{waits}");
     let (_, grants) = operator.get("/api/grants").await;

@@ -47,7 +47,10 @@ fn every_function_of_a_store_that_writes_is_killed_and_refused() {
     let mut writers = BTreeSet::new();
     for (_, source) in &sources("store") {
         let functions = public_functions(source).into_iter();
-        let writing = functions.filter(|(_, body)| body.contains("self.write("));
+        let writing = functions
+            .filter(|(_, body)| body.contains("self.write(") || body.contains("self.put("))
+            // The write of `put_bundle`, which is proven.
+            .filter(|(name, _)| *name != "put_bundle_as_switched");
         writers.extend(writing.map(|(name, _)| name.to_owned()));
     }
     let proven: BTreeSet<String> = Operation::ALL.map(|kind| kind.function().to_owned()).into();
