@@ -1,6 +1,6 @@
 //! An outermost call as others see it while it runs, and the hooks that hear of its events.
 //!
-//! The events of a call carry a [`Live`] along, calls inside it the same one. It costs a call one small allocation; what it tells is
+//! The events of a call carry a `Live` along, calls inside it the same one. It costs a call one small allocation; what it tells is
 //! put together only when somebody asks or has subscribed.
 
 use std::fmt;

@@ -400,7 +400,7 @@ async fn the_end_of_a_call_cuts_what_it_was_downloading() {
         let (egress, _) = named(server);
         let script =
             format!("echo begun; curl -sS --limit-rate 1M -o /dev/null {way} http://{host}/\n");
-        let yaml = tool(level, host, &script) + "timeout: 1500\n";
+        let yaml = tool(level, host, &script) + "timeout: 4000\n";
         let scene = scene(egress).tool(&yaml);
         let outcome = scene.call("a", json!({})).await;
         assert_eq!(error(&outcome).code(), ErrorCode::Timeout);
