@@ -496,6 +496,7 @@ fn the_sessions_with_the_server_print_what_they_show() {
         .map(|line| {
             line.replace(&serving.address, SERVED)
                 .replace(home.to_str().unwrap(), "/home/ada/.local/share/toolcrib")
+                .replace(place.dir.path().to_str().unwrap(), "/home/ada")
         })
         .collect();
     let shown = blocks(&text)
