@@ -1,0 +1,14 @@
+//! The Model Context Protocol, both eras, both ends.
+//!
+//! Up to `2025-11-25` a client begins with `initialize`, has a session, and may be asked things by the server. Since `2026-07-28`
+//! every request stands for itself: it says its version and what the client can do, and a server that wants to know something answers
+//! `input_required`. One [`Server`](server::Server) speaks both on one endpoint; one [`Client`](client::Client) finds out which its server
+//! speaks.
+//!
+//! What is served is a [`Host`](server::Host)'s business; this crate knows messages, lifecycles and transports. It opens no files, sockets
+//! or processes: readers, writers and HTTP exchanges are given to it.
+
+pub mod client;
+pub mod protocol;
+pub mod rpc;
+pub mod server;
