@@ -50,6 +50,47 @@ fn spawn_walled(prepared: &Prepared, command: &Command, cancel: &Cancel) {
     assert_eq!(report.status, Status::Exited(0));
 }
 
+/// An agent that makes one call after another, each a small bash command: nothing lies between two runs but the run itself, so
+/// that setting up the next sandbox and taking the last one apart compete with it.
+fn one_after_another(rounds: usize, workspace: &Path) {
+    let sandbox = Sandbox::new().expect("a sandbox");
+    let cancel = Cancel::new().expect("an event");
+    let command = Command::new("bash").args(["-c", "--", "echo hi"]);
+    let prepared = sandbox
+        .prepare(&Policy::new(Level::Process, workspace))
+        .expect("prepared");
+    prepared.keep_ready().expect("a sandbox ahead");
+    let median = |run: &mut dyn FnMut()| {
+        let mut times: Vec<Duration> = (0..rounds)
+            .map(|_| {
+                let begun = Instant::now();
+                run();
+                begun.elapsed()
+            })
+            .collect();
+        times.sort();
+        times[times.len() / 2]
+    };
+    println!("\n`bash -c 'echo hi'`, one after another");
+    // Twice, since the machine may have changed its pace meanwhile.
+    for _ in 0..2 {
+        let plain = median(&mut || {
+            let output = process::Command::new("bash")
+                .args(["-c", "--", "echo hi"])
+                .output()
+                .expect("bash runs");
+            assert_eq!(output.stdout, b"hi\n");
+        });
+        let walled = median(&mut || spawn_walled(&prepared, &command, &cancel));
+        println!(
+            "  plain median {:6.0} us   process median {:6.0} us   {:5.2}x",
+            plain.as_secs_f64() * 1e6,
+            walled.as_secs_f64() * 1e6,
+            walled.as_secs_f64() / plain.as_secs_f64()
+        );
+    }
+}
+
 /// Bubblewrap with an allow-listed root and all namespaces: what `container` level gives.
 fn bubblewrap(workspace: &Path) -> process::Command {
     let mut command = process::Command::new("bwrap");
@@ -247,6 +288,7 @@ fn main() {
         (3, 1 << 20)
     };
     let workspace = tempfile::tempdir().expect("a workspace");
+    one_after_another(rounds, workspace.path());
     spawning("from a small process", rounds, workspace.path());
     let mut ballast = vec![1u8; if measuring { 500 << 20 } else { 1 << 20 }];
     ballast.iter_mut().step_by(4096).for_each(|byte| *byte = 2);

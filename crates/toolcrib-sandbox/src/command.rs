@@ -4,8 +4,10 @@ use crate::{error::SandboxError, proxy::Endpoint, terminal::Dialogue};
 use std::{
     ffi::{OsStr, OsString},
     net::TcpListener,
+    os::fd::OwnedFd,
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// A command to run in a sandbox.
@@ -30,6 +32,9 @@ pub enum Stdin {
     Bytes(Vec<u8>),
     /// What the caller reads, passed on piece by piece: the command gets a pipe, never the caller's terminal or file.
     Inherit,
+    /// What can be read here, passed on piece by piece until its end: for a command that is talked to while it runs. The descriptor is for one
+    /// run; it is not handed to the command.
+    From(Arc<OwnedFd>),
 }
 
 /// The caller's variables that a command gets unless it is told otherwise.

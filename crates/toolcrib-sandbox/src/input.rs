@@ -3,7 +3,7 @@
 use crate::{sys, terminal::Keyboard};
 use std::{
     io,
-    os::fd::{AsRawFd, RawFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd, RawFd},
 };
 
 /// What the command reads.
@@ -12,6 +12,8 @@ pub(crate) enum Input<'a> {
     Bytes(&'a [u8]),
     /// What our caller reads: one piece at a time, the next when this one is written.
     Caller {
+        /// Where it comes from, if not from our own standard input.
+        from: Option<&'a OwnedFd>,
         read: Vec<u8>,
         written: usize,
         ended: bool,
@@ -57,7 +59,9 @@ impl Input<'_> {
     pub(crate) fn source(&self) -> Option<RawFd> {
         match self {
             Self::Bytes(_) => None,
-            Self::Caller { .. } => Some(io::stdin().as_raw_fd()),
+            Self::Caller { from, .. } => {
+                Some(from.map_or_else(|| io::stdin().as_raw_fd(), AsRawFd::as_raw_fd))
+            }
             Self::Typed { keyboard, .. } => keyboard.map(|keyboard| keyboard.pressed().as_raw_fd()),
         }
     }
@@ -75,13 +79,16 @@ impl Input<'_> {
             waiting.extend(keyboard.map(Keyboard::take).unwrap_or_default());
         }
         if let Self::Caller {
+            from,
             read,
             written,
             ended,
         } = self
         {
             read.resize(64 << 10, 0);
-            let length = match sys::read(&io::stdin(), read) {
+            let stdin = io::stdin();
+            let from = from.map_or_else(|| stdin.as_fd(), AsFd::as_fd);
+            let length = match sys::read(&from, read) {
                 Ok(length) => length,
                 Err(_) => Some(0),
             };

@@ -115,14 +115,20 @@ impl Prepared {
         if let (Some(endpoint), Some(listener)) = (endpoint, cell.take_listener()) {
             endpoint.serve(listener);
         }
-        let (answer, namespaces) = run::supervise(inner, cell, command, &wire, output, cancel);
-        // After the run, which should not have to share its cores with this.
-        let weak = self
+        // Beside the run, which leaves a core idle more often than not. But a root of its own takes so many mounts that the run
+        // would wait for the kernel's lock over them: that one is made after it.
+        let mut next = self
             .keeps_ready
             .load(Ordering::Relaxed)
             .then(|| Arc::downgrade(inner));
+        if self.policy.level < Level::Container
+            && let Some(next) = next.take()
+        {
+            inner.engine.midwife.send(move || refill(&next));
+        }
+        let (answer, namespaces) = run::supervise(inner, cell, command, &wire, output, cancel);
         inner.engine.midwife.send(move || {
-            if let Some(inner) = weak {
+            if let Some(inner) = next {
                 refill(&inner);
             }
             drop(namespaces);

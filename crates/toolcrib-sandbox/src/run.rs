@@ -129,7 +129,7 @@ fn conduct(
         input if inner.policy.terminal => {
             let mut waiting = match input {
                 Stdin::Bytes(bytes) => bytes.clone(),
-                Stdin::Empty | Stdin::Inherit => Vec::new(),
+                Stdin::Empty | Stdin::Inherit | Stdin::From(_) => Vec::new(),
             };
             if waiting.last().is_some_and(|last| *last != b'\n') {
                 waiting.push(b'\n');
@@ -142,6 +142,13 @@ fn conduct(
         Stdin::Bytes(bytes) => Input::Bytes(bytes),
         Stdin::Empty => Input::Bytes(&[]),
         Stdin::Inherit => Input::Caller {
+            from: None,
+            read: Vec::new(),
+            written: 0,
+            ended: false,
+        },
+        Stdin::From(from) => Input::Caller {
+            from: Some(from),
             read: Vec::new(),
             written: 0,
             ended: false,
