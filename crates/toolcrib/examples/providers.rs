@@ -1,11 +1,12 @@
-//! A provider round trip: definitions out, a model's call in, its result back.
+//! A provider round trip: definitions out, a model's reply in, the messages that answer it back.
 //!
 //! `cargo run -p toolcrib --example providers`
 
-use serde_json::{Value, json};
-use toolcrib::wire::{DefinitionOptions, Provider, ResultShape, render};
+use serde_json::json;
+use toolcrib::Registry;
+use toolcrib::answer::{AnswerOptions, answer};
+use toolcrib::wire::{DefinitionOptions, Provider};
 use toolcrib::workspace::Workspace;
-use toolcrib::{CallId, CallRequest, Registry};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,19 +24,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
 
-    // 2. What comes back: a tool call, here as OpenAI's chat API sends it.
-    let reply = json!({"id": "call_abc", "type": "function", "function": {
-        "name": "read_file", "arguments": "{\"path\": \"Cargo.toml\", \"start_line\": 1, \"end_line\": 2}"}});
-    let arguments: Value =
-        serde_json::from_str(reply["function"]["arguments"].as_str().unwrap_or_default())?;
-    let request =
-        CallRequest::from_json(json!({"name": reply["function"]["name"], "arguments": arguments}))?
-            .call_id(CallId::parse(reply["id"].as_str().unwrap_or_default())?);
-    let outcome = registry.execute(request).await;
+    // 2. What comes back: a reply with calls, here as OpenAI's chat API sends it, and as Anthropic does.
+    let openai = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "call_abc", "type": "function", "function": {"name": "read_file",
+            "arguments": "{\"path\": \"Cargo.toml\", \"start_line\": 1, \"end_line\": 2}"}},
+        {"id": "call_def", "type": "function", "function": {"name": "raed_file", "arguments": "{}"}}]});
+    let anthropic = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1",
+        "name": "list_directory", "input": {"path": "examples"}}]});
 
-    // 3. The result, as a message for the model.
-    let message = json!({"role": "tool", "tool_call_id": reply["id"],
-        "content": render(&outcome, ResultShape::Simple)["output"]});
-    println!("{message:#}");
+    // 3. The messages to append: every call is answered, in order; whose reply it is is found out.
+    for reply in [openai, anthropic] {
+        let answered = answer(&registry, &reply, None, &AnswerOptions::default()).await?;
+        println!("{}: {:#}", answered.provider, json!(answered.messages));
+    }
     Ok(())
 }

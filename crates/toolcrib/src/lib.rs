@@ -110,8 +110,9 @@
 //! # Models
 //!
 //! [`Registry::definitions`] gives the tools in a provider's format, with a report of what the
-//! provider cannot express; [`CallRequest::from_json`] reads a model's call in any of the usual
-//! spellings; [`wire::render`] shapes the outcome for it.
+//! provider cannot express; [`answer::answer`] takes a model's reply and gives the messages that
+//! answer its calls. For calls by hand, [`CallRequest::from_json`] reads one in any of the usual
+//! spellings, and [`wire::render`] shapes its outcome.
 //!
 //! ```
 //! # use toolcrib::{CallRequest, FnTool, Registry, wire::*};
@@ -135,8 +136,10 @@
 //! `testing` has doubles for testing your own tools. Everything runs on a Tokio runtime with time
 //! enabled.
 
+pub mod answer;
 pub mod approval;
 pub mod builtin;
+pub mod chat;
 pub mod config;
 pub mod crib;
 pub mod definition;
@@ -165,6 +168,7 @@ pub mod template;
 pub mod testing;
 pub mod tool;
 pub mod trial;
+pub mod upstream;
 pub mod wire;
 pub mod workspace;
 
@@ -190,6 +194,7 @@ pub use registry::{CallHandle, Registry, RegistryBuilder};
 pub use model::call::{CallRequest, Caller};
 pub use model::context::CallContext;
 pub use model::effects::{Approval, Effects, Verdict};
+pub use model::elicit::{Elicitation, Elicitor, NotAnswered};
 pub use model::error::{ErrorCode, Failure, McpForm, ToolError};
 pub use model::event::{Event, EventKind, EventReader, OutputStream};
 pub use model::ids::{BundleId, CallId, ToolId};
@@ -200,6 +205,6 @@ pub use model::outcome::{Outcome, SandboxUse, ToolOutput};
 pub use model::reference::{BundleRef, ToolRef};
 pub use model::sandbox_plan::{PlanLine, SandboxPlan};
 pub use model::secret::Secret;
-pub use model::spec::{Role, ToolSpec};
+pub use model::spec::{Role, ToolSpec, Traits};
 pub use schema::Schema;
 pub use tool::Tool;

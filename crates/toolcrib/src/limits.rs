@@ -60,36 +60,38 @@ impl Meter {
         }
     }
 
-    /// Waits for a place. A nested call (without gate) takes one of the tool's if there is one, and
+    /// Counts the call, and takes a place for it if there is one. A nested call (without gate) takes one of the tool's if there is one, and
     /// never waits: its parent holds places, and parents that wait for children that wait for parents
     /// would wait for ever. How many there can be is bounded by their parents and by their depth.
-    pub(crate) async fn admit(
-        &self,
-        gate: Option<&Gate>,
-        caller: &Caller,
-        patience: Duration,
-    ) -> Result<Permit, ToolError> {
+    pub(crate) fn admit_now(&self, gate: Option<&Gate>) -> Result<Option<Permit>, ToolError> {
         if let Some(rate) = &self.rate {
             rate.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .take(Instant::now())
                 .map_err(|wait| rate_limited("this tool may not be called so often", wait))?;
         }
+        let tool = self.places.take();
         let Some(gate) = gate else {
-            return Ok(Permit {
-                _tool: self.places.take(),
+            return Ok(Some(Permit {
+                _tool: tool,
                 _all: None,
-            });
+            }));
         };
-        // The common case: there is room.
-        if let Some(tool) = self.places.take()
-            && let Some(all) = gate.places.take()
-        {
-            return Ok(Permit {
-                _tool: Some(tool),
-                _all: Some(all),
-            });
-        }
+        let Some(tool) = tool else { return Ok(None) };
+        let all = gate.places.take();
+        Ok(all.map(|all| Permit {
+            _tool: Some(tool),
+            _all: Some(all),
+        }))
+    }
+
+    /// Waits for a place, for a call that has been counted.
+    pub(crate) async fn wait(
+        &self,
+        gate: &Gate,
+        caller: &Caller,
+        patience: Duration,
+    ) -> Result<Permit, ToolError> {
         let wait = async {
             let tool = self.places.wait(caller).await?;
             let all = gate.places.wait(caller).await?;
@@ -172,6 +174,20 @@ mod tests {
         assert!(bucket.take(start + Duration::from_secs(19)).is_err());
         assert_eq!(bucket.take(start + Duration::from_secs(21)), Ok(()));
         assert!(Bucket::new(0).take(start).is_err());
+    }
+
+    impl Meter {
+        async fn admit(
+            &self,
+            gate: Option<&Gate>,
+            caller: &Caller,
+            patience: Duration,
+        ) -> Result<Permit, ToolError> {
+            match self.admit_now(gate)? {
+                Some(permit) => Ok(permit),
+                None => self.wait(gate.unwrap(), caller, patience).await,
+            }
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,5 +1,7 @@
 //! [`Approver`]: somebody, or something, that decides.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 
 use super::request::{ApprovalRequest, ApprovalResponse};
@@ -26,6 +28,17 @@ pub enum NoAnswer {
     TooManyOfOne {
         /// How many of its own wait.
         pending: usize,
+    },
+    /// So many calls of one caller were denied just now that nobody is asked about another for a while.
+    #[error(
+        "{denied} calls of this caller were denied within a short time, and nobody is asked again for {} s; do something else, or ask the person what is wanted",
+        wait.as_secs().max(1)
+    )]
+    DeniedTooOften {
+        /// How many of its calls were denied.
+        denied: usize,
+        /// How long nobody is asked.
+        wait: Duration,
     },
     /// The approval was used by an identical call that was faster.
     #[error("an identical call used the approval")]

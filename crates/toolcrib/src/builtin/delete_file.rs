@@ -18,7 +18,7 @@ use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec};
+use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::{
     EntryKind, Identity, MAX_COUNTED, Removable, Tally, Watch, Workspace, WorkspacePath,
@@ -90,6 +90,11 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.traits = Traits {
+        destroys: Some(true),
+        idempotent: Some(true),
+        open_world: Some(false),
+    };
     spec.roles = vec![("path".to_owned(), Role::WritePath)];
     spec.asks = Some("always".to_owned());
     spec.examples = vec![

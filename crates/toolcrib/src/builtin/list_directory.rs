@@ -20,7 +20,7 @@ use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec};
+use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use walk::{Listing, Reach, list};
 
@@ -116,6 +116,11 @@ fn spec(options: &ListOptions) -> ToolSpec {
         input,
         output,
     );
+    spec.traits = Traits {
+        destroys: None,
+        idempotent: None,
+        open_world: Some(false),
+    };
     spec.aliases = vec![WireName::parse("list_files").expect("a valid name")];
     spec.examples = vec![
         json!({"path": "."}),

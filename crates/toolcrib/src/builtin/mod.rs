@@ -1,12 +1,19 @@
 //! The compiled-in tools, one file each: spec, arguments, body and tests together.
 
 mod delete_file;
+mod format_code;
+mod git;
+mod install_package;
 mod list_directory;
 mod move_file;
 mod programs;
+mod project;
+mod query_database;
 mod read_file;
 mod reference;
 mod run_code;
+mod run_tests;
+mod search_code;
 mod shell;
 mod web_fetch;
 mod web_search;
@@ -18,10 +25,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 pub use crate::process::{NetworkAccess, SandboxOptions};
+pub use git::GitSettings;
 pub use list_directory::ListOptions;
 pub use programs::SandboxSettings;
+pub use query_database::{Database, DatabaseFault, DatabaseSettings, Encryption};
 pub use read_file::ReadOptions;
-pub use reference::reference;
+pub(crate) use reference::reference;
 pub use web_search::{SearchProvider, SearchSettings};
 
 use crate::egress::{Egress, EgressOptions};
@@ -47,10 +56,13 @@ use web_fetch::WebFetch;
 use web_search::WebSearch;
 use write_file::WriteFile;
 
+/// Tools of one topic, each with why it cannot be used here, if it cannot.
+type Family = Vec<(Arc<dyn Tool>, Option<String>)>;
+
 /// What can be set about the built-in tools.
 #[derive(Debug, Clone, Default)]
 pub struct BuiltinOptions {
-    /// For `read_file`.
+    /// For `read_file` and `search_code`.
     pub read: ReadOptions,
     /// For `list_directory`.
     pub list: ListOptions,
@@ -62,6 +74,10 @@ pub struct BuiltinOptions {
     pub search: Option<SearchSettings>,
     /// Where the key of a search provider is.
     pub secrets: Option<SecretStore>,
+    /// For the tools of git.
+    pub git: GitSettings,
+    /// The databases that `query_database` knows by name.
+    pub databases: DatabaseSettings,
     /// Why there is no workspace, which file tools need.
     pub no_workspace: Option<String>,
     /// Why there is no network, which `web_fetch` and `web_search` need, where there is none.
@@ -88,6 +104,7 @@ impl Registry {
         let egress = options.egress.unwrap_or_else(|| {
             Egress::new(EgressOptions::default()).expect("nothing is set that could be wrong")
         });
+        let search_code = search_code::tools(&options.read);
         let on_files: [Arc<dyn Tool>; 7] = [
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(ReadFile::new(options.read)),
@@ -95,10 +112,25 @@ impl Registry {
             Arc::new(DeleteFile::new()),
             Arc::new(MoveFile::new()),
             Arc::new(Shell::new(&options.sandbox, Arc::clone(&runner))),
-            Arc::new(RunCode::new(&options.sandbox, runner)),
+            Arc::new(RunCode::new(&options.sandbox, Arc::clone(&runner))),
         ];
-        let mut tools: Vec<(Arc<dyn Tool>, Option<String>)> =
-            on_files.map(|tool| (tool, no_workspace.clone())).into();
+        let mut tools: Family = on_files.map(|tool| (tool, no_workspace.clone())).into();
+        let mut on_projects = git::tools(&options.git, options.secrets.as_ref(), &runner);
+        on_projects.extend(search_code);
+        on_projects.extend(run_tests::tools(&options.sandbox, &runner));
+        on_projects.extend(format_code::tools(&options.sandbox, &runner));
+        on_projects.extend(install_package::tools(&options.sandbox, &runner));
+        tools.extend(
+            on_projects
+                .into_iter()
+                .map(|(tool, unavailable)| (tool, no_workspace.clone().or(unavailable))),
+        );
+        // A database by name needs no workspace.
+        tools.extend(query_database::tools(
+            options.databases,
+            options.secrets.as_ref(),
+            &egress,
+        ));
         let search = WebSearch::new(options.search.as_ref(), options.secrets, egress.clone());
         let no_provider = options.no_network.clone().or(search.unavailable());
         tools.push((Arc::new(WebFetch::new(egress)), options.no_network));
@@ -117,7 +149,7 @@ impl Registry {
 }
 
 /// The spec of a built-in: one of the bundle `core`, with schemas that are ours and therefore valid.
-fn core_spec(
+pub(crate) fn core_spec(
     name: &str,
     title: &str,
     description: &str,
@@ -136,13 +168,13 @@ fn core_spec(
 }
 
 /// Reads the arguments of a built-in; its schema has let through only what its type takes.
-fn arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError> {
+pub(crate) fn arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError> {
     serde_json::from_value(args.into())
         .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, error.to_string()))
 }
 
 /// A fault the schema cannot express, told like those it can.
-fn invalid(tool: &str, pointer: &str, message: &str) -> ToolError {
+pub(crate) fn invalid(tool: &str, pointer: &str, message: &str) -> ToolError {
     let text = format!("invalid arguments for `{tool}`: `{pointer}` {message}");
     let fault = Fault {
         pointer: pointer.to_owned(),

@@ -17,7 +17,7 @@ use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec};
+use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::{EntryKind, Movable, Move, Workspace, WorkspacePath};
 
@@ -65,6 +65,11 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.traits = Traits {
+        destroys: Some(true),
+        idempotent: Some(false),
+        open_world: Some(false),
+    };
     spec.roles = vec![
         ("from".to_owned(), Role::WritePath),
         ("to".to_owned(), Role::WritePath),

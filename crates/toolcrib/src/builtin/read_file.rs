@@ -21,7 +21,7 @@ use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec};
+use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::model::text;
 use crate::tool::Tool;
 use crate::workspace::{Metadata, Workspace, WorkspacePath};
@@ -41,6 +41,14 @@ pub struct ReadOptions {
     pub extensions: Vec<String>,
 }
 
+impl ReadOptions {
+    /// The extensions in lower case and without dot.
+    pub(super) fn plain_extensions(&self) -> Arc<[String]> {
+        let plain = |extension: &String| extension.trim_start_matches('.').to_lowercase();
+        self.extensions.iter().map(plain).collect()
+    }
+}
+
 /// The tool.
 pub(crate) struct ReadFile {
     spec: Arc<ToolSpec>,
@@ -49,10 +57,9 @@ pub(crate) struct ReadFile {
 
 impl ReadFile {
     pub(crate) fn new(options: ReadOptions) -> Self {
-        let plain = |extension: &String| extension.trim_start_matches('.').to_lowercase();
         ReadFile {
             spec: Arc::new(spec()),
-            extensions: options.extensions.iter().map(plain).collect(),
+            extensions: options.plain_extensions(),
         }
     }
 }
@@ -98,6 +105,11 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.traits = Traits {
+        destroys: None,
+        idempotent: None,
+        open_world: Some(false),
+    };
     spec.examples = vec![
         json!({"path": "README.md"}),
         json!({"path": "src/main.rs", "start_line": 10, "end_line": 20}),
@@ -190,7 +202,7 @@ fn invalid(pointer: &str, message: &str) -> ToolError {
     super::invalid("read_file", pointer, message)
 }
 
-fn check_extension(path: &WorkspacePath, allowed: &[String]) -> Result<(), ToolError> {
+pub(super) fn check_extension(path: &WorkspacePath, allowed: &[String]) -> Result<(), ToolError> {
     let extension = Path::new(path.as_str())
         .extension()
         .map(|extension| extension.to_string_lossy().to_lowercase());
@@ -211,11 +223,16 @@ fn read(workspace: &Workspace, path: &WorkspacePath, part: Part) -> Result<ToolO
         Part::Whole(encoding) => {
             let bytes = read_whole(file, path, &metadata)?;
             let size = bytes.len();
-            let content = match encoding {
-                Encoding::Utf8 => text_of(bytes, path)?,
-                Encoding::Base64 => BASE64.encode(bytes),
+            let (content, blocks) = match encoding {
+                Encoding::Utf8 => (text_of(bytes, path)?, Vec::new()),
+                Encoding::Base64 => {
+                    let kind = media_type(&bytes);
+                    let content = BASE64.encode(bytes);
+                    let block = block(kind, path, content.clone());
+                    (content, vec![block])
+                }
             };
-            Ok(output(content, size as u64, &metadata, None))
+            Ok(output(content, size as u64, &metadata, None).with_content(blocks))
         }
         Part::Lines { first, last } => {
             if metadata.size > MAX_RANGED {
@@ -243,6 +260,70 @@ fn read(workspace: &Workspace, path: &WorkspacePath, part: Part) -> Result<ToolO
             ))
         }
     }
+}
+
+/// The media type of a picture or a sound that models can take, by how its file begins.
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'A',
+            b'V',
+            b'E',
+            ..,
+        ] => Some("audio/wav"),
+        [b'I', b'D', b'3', ..] | [0xff, 0xfb | 0xf3 | 0xf2, ..] => Some("audio/mpeg"),
+        _ => None,
+    }
+}
+
+/// A file's bytes as MCP clients take them: a picture, a sound, or a resource of its own.
+fn block(kind: Option<&'static str>, path: &WorkspacePath, data: String) -> Value {
+    let mut fields = JsonObject::new();
+    let mut put = |key: &str, value: Value| fields.insert(key.to_owned(), value);
+    if let Some(kind) = kind {
+        let (word, _) = kind.split_once('/').unwrap_or((kind, ""));
+        put("type", word.into());
+        put("data", data.into());
+        put("mimeType", kind.into());
+        return fields.into();
+    }
+    // Where it is in the workspace; nobody opens it by this.
+    let mut uri = url::Url::parse("workspace:///").expect("a valid address");
+    uri.set_path(path.as_str());
+    let mut resource = JsonObject::new();
+    resource.insert("uri".to_owned(), String::from(uri).into());
+    resource.insert("mimeType".to_owned(), "application/octet-stream".into());
+    resource.insert("blob".to_owned(), data.into());
+    put("type", "resource".into());
+    put("resource", resource.into());
+    fields.into()
 }
 
 fn output(

@@ -4,15 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::BuiltinOptions;
 use crate::registry::{Entry, Registry};
 
-/// The page.
-pub fn reference() -> String {
-    let registry = Registry::new();
-    registry
-        .register_builtins_with(BuiltinOptions::default())
-        .expect("an empty registry takes the built-ins");
+/// The page of the built-in tools of a registry, and of some more of them that it does not list.
+pub(crate) fn reference(registry: &Registry, more: &[&str]) -> String {
     let mut page = String::from(concat!(
         "# Built-in tools\n\n",
         "The tools of the bundle `core`. `toolcrib show TOOL` prints the same for one of them, `toolcrib schema` the JSON Schemas.\n",
@@ -20,7 +15,8 @@ pub fn reference() -> String {
         "beneath it. What is asked about and what is refused also depends on the [rules](rules.md); see [approvals](approvals.md) for who is asked.\n\n",
         "| tool | also called | effects | a person is asked |\n|---|---|---|---|\n",
     ));
-    let entries = registry.entries();
+    let mut entries = registry.entries();
+    entries.extend(more.iter().filter_map(|name| registry.find(name).ok()));
     for entry in &entries {
         let spec = entry.spec();
         let _ = writeln!(
@@ -122,7 +118,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::builtin::{SearchProvider, SearchSettings};
+    use crate::builtin::{BuiltinOptions, SearchProvider, SearchSettings};
     use crate::model::call::CallRequest;
 
     #[test]

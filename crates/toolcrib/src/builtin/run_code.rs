@@ -15,7 +15,7 @@ use crate::model::effects::{Approval, Effects, Verdict};
 use crate::model::error::ToolError;
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec};
+use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::process::{self, NetworkAccess, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
 use crate::shell;
@@ -92,6 +92,11 @@ fn spec(network: NetworkAccess) -> ToolSpec {
         input,
         process::output_schema(),
     );
+    spec.traits = Traits {
+        destroys: Some(true),
+        idempotent: Some(false),
+        open_world: None,
+    };
     spec.roles = vec![(
         "code".to_owned(),
         Role::Code {

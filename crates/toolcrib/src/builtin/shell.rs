@@ -17,7 +17,7 @@ use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec};
+use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::model::text;
 use crate::process::{self, NetworkAccess, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
@@ -77,6 +77,11 @@ fn spec(network: NetworkAccess) -> ToolSpec {
         input,
         process::output_schema(),
     );
+    spec.traits = Traits {
+        destroys: Some(true),
+        idempotent: Some(false),
+        open_world: None,
+    };
     spec.aliases = vec![WireName::parse("execute_bash").expect("a valid name")];
     spec.synonyms = vec![("working_directory".to_owned(), "cwd".to_owned())];
     spec.roles = vec![

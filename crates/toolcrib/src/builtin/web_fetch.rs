@@ -38,7 +38,7 @@ use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB, as_millis};
 use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec};
+use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::schema::Fault;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
@@ -85,6 +85,11 @@ fn spec() -> ToolSpec {
         arguments::schema(),
         output_schema(),
     );
+    spec.traits = Traits {
+        destroys: Some(true),
+        idempotent: Some(false),
+        open_world: Some(true),
+    };
     spec.aliases = vec![WireName::parse("fetch").expect("a valid name")];
     spec.roles = vec![("url".to_owned(), Role::Url)];
     spec.asks = Some("when `allowedHosts` does not name the host".to_owned());

@@ -24,7 +24,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
 use crate::model::secret::Secret;
-use crate::model::spec::ToolSpec;
+use crate::model::spec::{ToolSpec, Traits};
 use crate::model::text;
 use crate::secret::{self, SecretStore};
 use crate::tool::Tool;
@@ -131,6 +131,11 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.traits = Traits {
+        destroys: None,
+        idempotent: None,
+        open_world: Some(true),
+    };
     spec.synonyms = vec![("max_results".to_owned(), "numResults".to_owned())];
     spec.examples = vec![
         json!({"query": "rust async cancellation"}),

@@ -19,7 +19,7 @@ use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec};
+use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::{MissingDirs, Old, Replaces, Workspace, WorkspacePath};
 
@@ -73,6 +73,11 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.traits = Traits {
+        destroys: Some(true),
+        idempotent: Some(true),
+        open_world: Some(false),
+    };
     spec.roles = vec![("path".to_owned(), Role::WritePath)];
     spec.asks = Some("when the file exists".to_owned());
     spec.examples = vec![

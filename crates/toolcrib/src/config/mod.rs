@@ -1,9 +1,12 @@
 //! Settings: where they come from, which one wins, and what they say.
 
+mod databases;
+mod mcp;
 mod places;
 mod rules;
 mod server;
 mod settings;
+mod upstreams;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,13 +19,18 @@ use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use serde_json::Value;
 
+use databases::DATABASES;
+pub use mcp::McpSettings;
 pub use places::{NoHome, NoWorkspace, Surroundings};
 pub use rules::load_rules;
 pub use server::{AccessLog, Certificate, ServerSettings, TelemetrySettings};
+use upstreams::UPSTREAMS;
+pub use upstreams::{Replace, read_upstreams, remove_upstream, write_upstream};
+
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
 use crate::approval::QueueOptions;
-use crate::builtin::{SearchProvider, SearchSettings};
+use crate::builtin::{DatabaseSettings, GitSettings, SearchProvider, SearchSettings};
 use crate::egress::{AllowedHosts, EgressOptions};
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
@@ -30,6 +38,7 @@ use crate::model::text;
 use crate::process::NetworkAccess;
 use crate::rules::RulesError;
 use crate::sandbox::Level;
+use crate::upstream::UpstreamTable;
 use crate::workspace::Workspace;
 
 /// A project's own settings, in its workspace.
@@ -68,7 +77,12 @@ impl fmt::Display for Origin {
 
 /// The settings in force, each with its origin, and what a project asked for in vain.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Config(BTreeMap<&'static str, (Value, Origin)>, Vec<String>);
+pub struct Config(
+    BTreeMap<&'static str, (Value, Origin)>,
+    Vec<String>,
+    UpstreamTable,
+    DatabaseSettings,
+);
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +125,8 @@ impl Config {
                 .map(|setting| (setting.key, ((setting.default)(), Origin::Default)))
                 .collect(),
             Vec::new(),
+            UpstreamTable::new(),
+            DatabaseSettings::default(),
         )
     }
 
@@ -204,6 +220,14 @@ impl Config {
         for (name, value) in table {
             // Rules are no settings: see `load_rules`.
             if prefix.is_empty() && name == "rules" {
+                continue;
+            }
+            if prefix.is_empty() && name == UPSTREAMS {
+                self.2 = upstreams::read(value, file, origin)?;
+                continue;
+            }
+            if prefix.is_empty() && name == DATABASES {
+                self.3 = databases::read(value, file, origin)?;
                 continue;
             }
             let key = format!("{prefix}{name}");
@@ -330,6 +354,21 @@ impl Config {
             url: text("search.url"),
             secret: text("search.secret"),
         })
+    }
+
+    /// `git.*`.
+    pub fn git(&self) -> GitSettings {
+        let text = |key: &str| self.value(key).as_str().map(str::to_owned);
+        GitSettings {
+            name: text("git.name"),
+            email: text("git.email"),
+            secret: text("git.secret"),
+        }
+    }
+
+    /// `[databases.NAME]`.
+    pub fn databases(&self) -> DatabaseSettings {
+        self.3.clone()
     }
 
     /// `sandbox.shell`.
@@ -464,7 +503,10 @@ fn known(key: &str, place: &str) -> Result<&'static Setting, ConfigError> {
     if let Some(setting) = Setting::find(key) {
         return Ok(setting);
     }
-    let keys = SETTINGS.iter().map(|setting| setting.key).chain(["rules"]);
+    let keys = SETTINGS
+        .iter()
+        .map(|setting| setting.key)
+        .chain(["rules", UPSTREAMS, DATABASES]);
     let hint = match text::nearest(key, keys).as_slice() {
         [] => "docs/config.md lists the keys, as does `toolcrib config reference`".to_owned(),
         near => format!("did you mean {}?", text::or_list(near)),

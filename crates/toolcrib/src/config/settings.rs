@@ -60,6 +60,8 @@ pub enum Kind {
     Origins,
     /// A name of letters, digits, `.`, `_` and `-`.
     Name,
+    /// A line of text, or nothing.
+    Line,
 }
 
 /// What a project's own file may do: a cloned repository must not loosen anything.
@@ -108,7 +110,7 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Words,
         default: || json!([]),
         project: ProjectMay::Narrow,
-        effect: "File extensions `read_file` may read, without the dot. Empty: all.",
+        effect: "File extensions `read_file` and `search_code` may read, without the dot. Empty: all.",
     },
     Setting {
         key: "readable",
@@ -165,6 +167,27 @@ pub static SETTINGS: &[Setting] = &[
         default: || Value::Null,
         project: ProjectMay::NotSet,
         effect: "The name of the secret with the provider's key. Unset: `BRAVE_API_KEY` or `TAVILY_API_KEY`; none for `searxng`.",
+    },
+    Setting {
+        key: "git.name",
+        kind: Kind::Line,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "The name that `git_commit` commits under. Unset: what git's own settings say (`user.name`).",
+    },
+    Setting {
+        key: "git.email",
+        kind: Kind::Line,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "The address that `git_commit` commits under. Unset: what git's own settings say (`user.email`).",
+    },
+    Setting {
+        key: "git.secret",
+        kind: Kind::Secret,
+        default: || Value::Null,
+        project: ProjectMay::NotSet,
+        effect: "The name of the secret that `git_push` logs in with over http and https: a token, or `user:password`. It has to be kept with the hosts it is for: `toolcrib secret set NAME --host github.com`. Unset: none, or what the address of the remote has in it.",
     },
     Setting {
         key: "sandbox.shell",
@@ -505,6 +528,47 @@ pub static SETTINGS: &[Setting] = &[
         effect: "How each request is logged to standard error: a line to read, a line of JSON, or not at all. Tokens, arguments and queries are in neither.",
     },
     Setting {
+        key: "mcp.tokenBudget",
+        kind: Kind::Integer {
+            min: 0,
+            max: 10_000_000,
+        },
+        default: || json!(20_000),
+        project: ProjectMay::NotSet,
+        effect: "How many tokens the definitions of all tools may cost an MCP client's model, as `toolcrib list --tokens` estimates them. Beyond it the client is given the pinned tools and `find_tools`, which finds the others, with `call_read_tool`, `call_write_tool` and `call_tool` to call them. 0: every tool is listed.",
+    },
+    Setting {
+        key: "mcp.pinned",
+        kind: Kind::Words,
+        default: || json!([]),
+        project: ProjectMay::Extend,
+        effect: "Tools that MCP clients are given even beyond `mcp.tokenBudget`, by name or any other reference.",
+    },
+    Setting {
+        key: "mcp.pageSize",
+        kind: Kind::Integer {
+            min: 1,
+            max: 100_000,
+        },
+        default: || json!(1000),
+        project: ProjectMay::NotSet,
+        effect: "How many tools one page of the list has that MCP clients are given.",
+    },
+    Setting {
+        key: "mcp.elicitation",
+        kind: Kind::Switch,
+        default: || json!(true),
+        project: ProjectMay::NotSet,
+        effect: "Whether the person at an MCP client is asked through it about a call that needs approval, if the client offers that. Such questions can be answered elsewhere, too.",
+    },
+    Setting {
+        key: "mcp.approvalWaitMs",
+        kind: MILLISECONDS,
+        default: || json!(45_000),
+        project: ProjectMay::NotSet,
+        effect: "How long a call of an MCP client that cannot be asked waits for a person, in milliseconds, before the model is told what it waits for. Many clients give up after 60 seconds.",
+    },
+    Setting {
         key: "telemetry.endpoint",
         kind: Kind::Url,
         default: || Value::Null,
@@ -599,6 +663,8 @@ impl Setting {
             (Kind::Name, _) => {
                 Err("must be a name of 1 to 64 letters, digits, `.`, `_` and `-`".to_owned())
             }
+            (Kind::Line, Value::String(line)) if is_line(line) => Ok(value),
+            (Kind::Line, _) => Err("must be a line of 1 to 200 characters of text".to_owned()),
         }
     }
 
@@ -620,7 +686,8 @@ impl Setting {
             | Kind::Url
             | Kind::Secret
             | Kind::Listen
-            | Kind::Name => json!(text),
+            | Kind::Name
+            | Kind::Line => json!(text),
             Kind::Words | Kind::Hosts | Kind::HostNames | Kind::OwnHosts | Kind::Origins => text
                 .split(',')
                 .map(str::trim)
@@ -738,6 +805,10 @@ fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(is_fine)
 }
 
+fn is_line(line: &str) -> bool {
+    !line.trim().is_empty() && line.len() <= 200 && !line.contains(char::is_control)
+}
+
 /// docs/config.md: the reference of every setting.
 pub fn reference() -> String {
     let mut page = String::from(concat!(
@@ -774,6 +845,7 @@ pub fn reference() -> String {
             Kind::OwnHosts => "list of hosts".to_owned(),
             Kind::Origins => "list of origins".to_owned(),
             Kind::Name => "name".to_owned(),
+            Kind::Line => "text".to_owned(),
         };
         let default = match (setting.default)() {
             Value::Null => "unset".to_owned(),
@@ -793,6 +865,8 @@ pub fn reference() -> String {
             setting.effect
         ));
     }
+    page.push_str(super::upstreams::REFERENCE);
+    page.push_str(super::databases::REFERENCE);
     page
 }
 

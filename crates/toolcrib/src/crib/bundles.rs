@@ -32,6 +32,8 @@ pub enum BundleKind {
     Files,
     /// A bundle of the store.
     Store,
+    /// The tools of an MCP server (`[upstreams.NAME]`); what is configured decides everything about it.
+    Upstream,
 }
 
 /// A bundle as lists show it.
@@ -83,13 +85,14 @@ impl Crib {
         warnings
     }
 
-    /// Every bundle: Toolcrib's own first, then those of the store by slug, those that are off or in the bin too; at the end those whose
-    /// own file cannot be read, which are called by their ids.
+    /// Every bundle: Toolcrib's own first, then MCP servers by name, then those of the store by slug, those that are off or in the bin
+    /// too; at the end those whose own file cannot be read, which are called by their ids.
     pub fn bundles(&self) -> Vec<BundleView> {
         let own = BundleId::OWN
             .iter()
             .map(|(id, slug)| self.own_view(*id, slug, &self.registry.entries_of(*id)));
         let mut views: Vec<BundleView> = own.collect();
+        views.extend(self.upstream_views());
         views.extend(self.stored_views());
         views
     }
@@ -140,6 +143,7 @@ impl Crib {
                 self.store.set_bundle_enabled(id, enabled)?;
                 self.catch_up();
             }
+            BundleKind::Upstream => self.check_writable(&view)?,
         }
         self.resolve(&id.to_string(), Prefer::There)
     }
@@ -332,6 +336,33 @@ impl Crib {
         }
     }
 
+    /// The tools of MCP servers.
+    fn upstream_views(&self) -> impl Iterator<Item = BundleView> {
+        self.upstreams().into_iter().map(|server| {
+            let row = server.row();
+            let epoch = Timestamp::UNIX_EPOCH;
+            BundleView {
+                bundle: Bundle {
+                    schema_version: SCHEMA_VERSION.to_owned(),
+                    bundle_id: server.bundle_id(),
+                    slug: server.name,
+                    display_name: row.name,
+                    description: format!("The tools of {}", text::visible_line(&row.reached_by)),
+                    is_enabled: row.enabled,
+                    is_built_in: false,
+                    created_at: epoch,
+                    modified_at: epoch,
+                    soft_deleted_at: None,
+                    extra: Default::default(),
+                },
+                kind: BundleKind::Upstream,
+                tools: row.tools,
+                problem: server.problem,
+                is_damaged: false,
+            }
+        })
+    }
+
     fn stored_views(&self) -> Vec<BundleView> {
         let damage = self.store.damage();
         let mut damaged: BTreeMap<BundleId, usize> = BTreeMap::new();
@@ -412,7 +443,8 @@ impl Crib {
         if let Some((id, slug)) = own {
             return Ok(self.own_view(*id, slug, &self.registry.entries_of(*id)));
         }
-        let views = self.stored_views();
+        let mut views = self.stored_views();
+        views.extend(self.upstream_views());
         if let Ok(id) = BundleId::parse(reference) {
             let mut found = views.iter().filter(|view| view.bundle.bundle_id == id);
             return found
@@ -478,6 +510,16 @@ impl Crib {
             BundleKind::Store => Ok(()),
             BundleKind::BuiltIn | BundleKind::Files => {
                 self.check_writable_id(view.bundle.bundle_id)
+            }
+            BundleKind::Upstream => {
+                let slug = &view.bundle.slug;
+                Err(ToolError::new(
+                    ErrorCode::ReadOnly,
+                    format!(
+                        "`{slug}` has the tools of an MCP server; `enabled` in `[upstreams.{slug}]` of the settings switches it, \
+                         `toolcrib upstream rm {slug}` removes it"
+                    ),
+                ))
             }
         }
     }
@@ -576,7 +618,12 @@ pub(super) fn key_of(entry: &Entry) -> Option<ToolKey> {
             slug: spec.slug.clone(),
             version: spec.version.clone(),
         }),
-        Source::BuiltIn | Source::App | Source::Local | Source::User | Source::Global => None,
+        Source::BuiltIn
+        | Source::App
+        | Source::Local
+        | Source::User
+        | Source::Global
+        | Source::Upstream => None,
     }
 }
 

@@ -30,6 +30,8 @@ pub struct SearchRequest {
     pub query: String,
     /// Also tools that are off or cannot run.
     pub include_disabled: bool,
+    /// Only tools of these bundles, by slug or id; empty: of all.
+    pub bundles: Vec<String>,
     /// The most hits; 0: the default of 50. More than 500 count as 500.
     pub limit: usize,
     /// Where the last page ended.
@@ -56,6 +58,17 @@ pub struct SearchPage {
 impl Crib {
     /// Looks for tools by words. A page token that is none, or that was given for other words, is `INVALID_ARGUMENTS`.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchPage, ToolError> {
+        self.finder.search(&self.registry, request)
+    }
+}
+
+impl Finder {
+    /// Looks for tools of a registry, always the same one.
+    pub(super) fn search(
+        &self,
+        registry: &Registry,
+        request: &SearchRequest,
+    ) -> Result<SearchPage, ToolError> {
         let after = match &request.page_token {
             Some(token) => Some(position(token, &request.query)?),
             None => None,
@@ -64,8 +77,8 @@ impl Crib {
             0 => DEFAULT_LIMIT,
             limit => limit.min(MAX_LIMIT),
         };
-        Inner::follow(&self.registry.0);
-        let followed = self.finder.followed(&self.registry);
+        Inner::follow(&registry.0);
+        let followed = self.followed(registry);
         let mut found = SearchPage::default();
         for _ in 0..MAX_TRIES {
             let changes = followed.changes.load(Ordering::Acquire);
@@ -110,6 +123,18 @@ fn can_run(entry: &Entry, made: &Cell<usize>) -> bool {
         made.set(made.get() + 1);
     }
     entry.availability() == Availability::Ready
+}
+
+/// Whether a tool is of one of some bundles, if there are any.
+fn is_of(entry: &Entry, bundles: &[String]) -> bool {
+    if bundles.is_empty() {
+        return true;
+    }
+    let bundle = entry.head().bundle.as_str();
+    let id = entry.bundle_id().map(|id| id.to_string());
+    bundles
+        .iter()
+        .any(|wanted| wanted == bundle || id.as_ref() == Some(wanted))
 }
 
 /// The index of a crib, once somebody has searched.
@@ -157,7 +182,11 @@ impl Followed {
         let made = Cell::new(0);
         let is_wanted = |id: u64| {
             let entry = entries.get(&id);
-            entry.is_some_and(|entry| request.include_disabled || can_run(entry, &made))
+            entry.is_some_and(|entry| {
+                entry.is_listed()
+                    && is_of(entry, &request.bundles)
+                    && (request.include_disabled || can_run(entry, &made))
+            })
         };
         let page = self.index.search(&request.query, after, limit, is_wanted);
         let found = page.hits.iter().filter_map(|hit| {

@@ -2,12 +2,14 @@
 
 mod bundles;
 mod contests;
+mod discovery;
 mod finder;
 mod listing;
 mod reaping;
 mod shown;
 mod stats;
 mod upkeep;
+mod upstreams;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -37,13 +39,15 @@ use crate::registry::{Entry, RegisterError, Registry, Source};
 use crate::rules::RuleSet;
 use crate::sandbox::{Level, Policy};
 use crate::secret::SecretStore;
-use crate::source::{Report, Review, SourceOptions, Sources, StoredTools, Workshop};
+use crate::source::{Report, Review, SourceOptions, Sources, StoredTools, UpstreamTools, Workshop};
 use crate::store::{Store, StoreOptions};
 use crate::tool::Tool;
+use crate::upstream::{Authorizer, UpstreamOptions, Upstreams};
 use crate::workspace::{Workspace, WorkspaceError};
 
 pub use bundles::{BundleKind, BundleView};
 pub use contests::{Candidate, Contest};
+pub use discovery::{Discovery, Offer, OfferBounds, tools_reference};
 pub use finder::{Found, SearchPage, SearchRequest};
 pub use listing::{BundlePage, BundleQuery, DEFAULT_PAGE, MAX_PAGE, ToolPage, ToolQuery};
 pub use shown::{
@@ -53,6 +57,7 @@ pub use shown::{
 };
 pub use stats::{CallStats, Durations, LogStats, Stats, StoreStats, ToolStats};
 pub use upkeep::HomeProblem;
+pub use upstreams::{ChangeRow, UpstreamCandidate, UpstreamRow, UpstreamView, probe_shown};
 
 /// The directory of the home that holds the call log.
 const CALLS: &str = "calls";
@@ -76,6 +81,7 @@ pub struct CribOptions {
     look_every: Duration,
     egress: Option<Egress>,
     functions: HashMap<String, Arc<dyn Tool>>,
+    authorizer: Option<Arc<dyn Authorizer>>,
 }
 
 /// Who decides what needs approval.
@@ -112,6 +118,7 @@ impl Default for CribOptions {
             look_every: Duration::ZERO,
             egress: None,
             functions: HashMap::new(),
+            authorizer: None,
         }
     }
 }
@@ -179,6 +186,13 @@ impl CribOptions {
     #[must_use]
     pub fn function(mut self, name: impl Into<String>, function: Arc<dyn Tool>) -> Self {
         self.functions.insert(name.into(), function);
+        self
+    }
+
+    /// Says who logs in at upstream MCP servers that want OAuth; without one they are not reached.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = Some(authorizer);
         self
     }
 
@@ -261,6 +275,8 @@ impl CribOptions {
         let builtins = builtin_options(&config, no_workspace, &egress, &secrets);
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
+        let finder = Arc::new(finder::Finder::default());
+        discovery::register(&registry, &finder)?;
         let max_tools = config.max_tools();
         let store = Store::at(
             &home,
@@ -275,18 +291,29 @@ impl CribOptions {
             secrets: Some(secrets.clone()),
         });
         let http = Arc::new(HttpSettings::new(egress.clone(), Some(secrets.clone())));
+        let user = self.surroundings.user_directory();
+        let upstreams = Arc::new(Upstreams::new(UpstreamOptions {
+            home: home.clone(),
+            egress: egress.clone(),
+            secrets: secrets.clone(),
+            directory: user.clone().unwrap_or_else(|| PathBuf::from("/")),
+            authorizer: self.authorizer,
+        }));
         let workshop = Workshop {
             settings: Arc::clone(&settings),
             http: Arc::clone(&http),
             secrets: secrets.clone(),
             functions: self.functions,
+            upstreams: Arc::clone(&upstreams),
         };
         let disabled = config.disabled_tools();
         let reaper = Arc::new(reaping::Reaper::new(&home, &store));
         let sources = Sources::new(SourceOptions {
             home: home.clone(),
             workspace: registry.workspace().cloned(),
-            user: self.surroundings.user_directory(),
+            user,
+            upstream: Arc::new(UpstreamTools::new(Arc::clone(&upstreams), home.clone())),
+            upstreams: config.upstreams().clone(),
             global: self.surroundings.resolve(&config.global_directory()),
             disabled: config.disabled_tools(),
             settings,
@@ -323,7 +350,7 @@ impl CribOptions {
             store,
             sources,
             egress,
-            finder: finder::Finder::default(),
+            finder,
             order: listing::Order::default(),
             warnings,
         })
@@ -359,6 +386,8 @@ pub(crate) fn builtin_options(
         egress: Some(egress.clone()),
         search: config.search(),
         secrets: Some(secrets.clone()),
+        git: config.git(),
+        databases: config.databases(),
         no_workspace,
         no_network: None,
     }
@@ -423,7 +452,7 @@ pub struct Crib {
     store: Store,
     sources: Arc<Sources>,
     egress: Egress,
-    finder: finder::Finder,
+    finder: Arc<finder::Finder>,
     order: listing::Order,
     warnings: Vec<String>,
 }
@@ -454,6 +483,7 @@ impl Crib {
         let mut warnings = self.setting_warnings();
         warnings.extend(self.sources.report().warnings());
         warnings.extend(self.store_warnings());
+        warnings.extend(self.sources.upstream().problems());
         warnings
     }
 

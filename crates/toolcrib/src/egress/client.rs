@@ -9,7 +9,9 @@ use http::{HeaderValue, Method, StatusCode, Uri, Version, header};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
+use tokio_rustls::client::TlsStream;
 use url::Url;
 
 use super::body;
@@ -22,6 +24,7 @@ use super::pool::{Pool, Speaking};
 use super::redirect;
 use super::request::{Redirected, Request, Response};
 use super::resolve::{Dial, Dialled, Resolve, System, Tcp};
+use super::stream::{Streamed, StreamedBody};
 use super::target::Target;
 use super::tls::Tls;
 
@@ -86,6 +89,7 @@ pub struct Egress(Arc<Inner>);
 struct Inner {
     connector: Connector,
     tls: Tls,
+    certificates: Vec<u8>,
     pool: Pool,
 }
 
@@ -130,6 +134,7 @@ impl Egress {
                 proxy,
             },
             tls: Tls::new(&options.certificates)?,
+            certificates: options.certificates,
             pool: Pool::default(),
         })))
     }
@@ -137,6 +142,11 @@ impl Egress {
     /// The setting `allowedHosts`.
     pub fn allowed_hosts(&self) -> &AllowedHosts {
         &self.0.connector.guard.allowed
+    }
+
+    /// Certificates to trust besides the system's, as PEM: for programs that speak TLS themselves.
+    pub(crate) fn certificates(&self) -> &[u8] {
+        &self.0.certificates
     }
 
     /// What can be said about a target without asking anybody for its addresses.
@@ -214,6 +224,45 @@ impl Egress {
         }
     }
 
+    /// Sends a request and takes the answer as it comes: for events, and for texts that are written while they are read.
+    ///
+    /// The time of the request is for the head; how long the body may take is the caller's to say, who ends the exchange by dropping it.
+    /// No redirection is followed: an answer that goes on for as long as it likes is not taken from somebody else.
+    pub async fn stream(&self, mut request: Request) -> Result<Streamed, EgressError> {
+        request
+            .headers
+            .entry(header::ACCEPT_ENCODING)
+            .or_insert(HeaderValue::from_static("identity"));
+        request.check()?;
+        let deadline = Instant::now() + request.timeout.min(MAX_TIME);
+        let (url, target) = Target::of(&request.url)?;
+        self.0.connector.guard.admit(&target, &request.reach)?;
+        let size = request.size(&url);
+        if request.max_sent.is_some_and(|most| size > most) {
+            return Err(too_much(&target, 0));
+        }
+        request.log.leaves(size);
+        let noted = request.log.begin(&request.method, &url, &target);
+        let exchange = self.exchange(&request, &url, &target, deadline, &noted);
+        let answer = within(deadline, &target, exchange).await??;
+        if request.method != Method::HEAD && !body::packings(&answer.headers)?.is_empty() {
+            return Err(EgressError::Upstream(format!(
+                "`{target}` packed its answer, which was not asked for"
+            )));
+        }
+        Ok(Streamed {
+            status: answer.status,
+            headers: answer.headers,
+            body: StreamedBody::new(
+                answer.body,
+                target,
+                noted,
+                request.max_received,
+                (self.0.pool.clone(), answer.speaking),
+            ),
+        })
+    }
+
     /// Lets a target pass that is within reach and that nothing speaks against before its addresses are known.
     pub(crate) fn admit(&self, target: &Target, reach: &Reach) -> Result<(), EgressError> {
         self.0.connector.guard.admit(target, reach)
@@ -230,6 +279,16 @@ impl Egress {
         let deadline = Instant::now() + CONNECT_TIME;
         let opened = connector.open(target, reach, false, deadline).await?;
         Ok(opened.stream)
+    }
+
+    /// Encrypts a connection for another protocol than HTTP, by the name that TLS has for it.
+    pub(super) async fn encrypt_as<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        target: &Target,
+        protocol: &[u8],
+    ) -> Result<TlsStream<S>, EgressError> {
+        self.0.tls.encrypt_as(stream, target, protocol).await
     }
 
     /// One request and the head of its answer, on a kept connection or a new one.

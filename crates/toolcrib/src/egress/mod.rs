@@ -10,7 +10,8 @@
 //! redirect  where a hop leads, what goes along            body      reading and unpacking, to a limit
 //! exchange  what the record of a call says of it          error     why not, in words and codes
 //! proxy     the same guard for programs in the sandbox    charset   bytes that came as text
-//! retry_after  when a server wants to be asked again
+//! retry_after  when a server wants to be asked again       stream    an answer that is read while it comes
+//! raw       a connection for another protocol than HTTP
 //! ```
 //!
 //! The invariant: no connection is opened to an address that was not judged, and what was judged is what is dialled. It is why redirects,
@@ -27,10 +28,12 @@ mod guard;
 mod hosts;
 mod pool;
 mod proxy;
+mod raw;
 mod redirect;
 mod request;
 mod resolve;
 mod retry_after;
+mod stream;
 mod target;
 mod tls;
 
@@ -39,8 +42,10 @@ pub use error::{EgressError, Refusal};
 pub use exchange::{Exchange, ExchangeLog};
 pub use hosts::{AllowedHosts, Reach, Standing};
 pub use proxy::Proxy;
+pub(crate) use raw::{RawStream, RawTls};
 pub use request::{Redirected, Request, Response, is_framing};
 pub use resolve::{Dial, Dialled, Resolve};
 pub(crate) use retry_after::retry_after;
+pub use stream::{Streamed, StreamedBody};
 pub use target::{Host, Target};
 pub(crate) use target::{MAX_URL, is_ambiguous};

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use url::Url;
 
-use super::address;
+use super::address::{self, Kind};
 use super::error::{EgressError, Refusal};
 
 /// The longest URL, as it is given and as it is sent. Most servers take 8 KB and few more than 32.
@@ -142,6 +142,15 @@ impl Target {
             ));
         }
         Ok((url, target))
+    }
+
+    /// Whether it is an address of the local link or a cloud's metadata service, which nobody means by the address of a server.
+    pub(crate) fn is_never_meant(&self) -> bool {
+        let Host::Address(address) = self.host else {
+            return false;
+        };
+        let range = address::refused(address);
+        range.is_some_and(|range| !matches!(range.kind, Kind::Private | Kind::Loopback))
     }
 
     /// Whether a host is the same one, for somebody who agreed to it: on the same port, or both on the usual ones of the two schemes.

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use super::error::EgressError;
 use super::resolve::Dialled;
@@ -51,22 +53,22 @@ impl Tls {
         stream: Box<dyn Dialled>,
         target: &Target,
     ) -> Result<Box<dyn Dialled>, EgressError> {
-        let name = match &target.host {
-            Host::Name(name) => ServerName::try_from(name.clone()).map_err(|_| {
-                EgressError::unsent(format!("`{name}` is no name that a certificate can be for"))
-            })?,
-            Host::Address(IpAddr::V4(address)) => ServerName::IpAddress((*address).into()),
-            Host::Address(IpAddr::V6(address)) => ServerName::IpAddress((*address).into()),
-        };
         let config = self.config.get_or_try_init(|| self.load()).await?;
-        let connector = TlsConnector::from(Arc::clone(config));
-        match connector.connect(name, stream).await {
-            Ok(stream) => Ok(Box::new(stream)),
-            Err(error) => Err(EgressError::unsent(format!(
-                "no encrypted connection to `{target}`: {}",
-                in_words(&error)
-            ))),
-        }
+        let stream = connect(Arc::clone(config), stream, target).await?;
+        Ok(Box::new(stream))
+    }
+
+    /// The same for another protocol than HTTP, by the name that TLS has for it.
+    pub(super) async fn encrypt_as<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        target: &Target,
+        protocol: &[u8],
+    ) -> Result<TlsStream<S>, EgressError> {
+        let config = self.config.get_or_try_init(|| self.load()).await?;
+        let mut config = ClientConfig::clone(config);
+        config.alpn_protocols = vec![protocol.to_vec()];
+        connect(Arc::new(config), stream, target).await
     }
 
     async fn load(&self) -> Result<Arc<ClientConfig>, EgressError> {
@@ -94,6 +96,27 @@ impl Tls {
             ))),
         }
     }
+}
+
+async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
+    config: Arc<ClientConfig>,
+    stream: S,
+    target: &Target,
+) -> Result<TlsStream<S>, EgressError> {
+    let name = match &target.host {
+        Host::Name(name) => ServerName::try_from(name.clone()).map_err(|_| {
+            EgressError::unsent(format!("`{name}` is no name that a certificate can be for"))
+        })?,
+        Host::Address(IpAddr::V4(address)) => ServerName::IpAddress((*address).into()),
+        Host::Address(IpAddr::V6(address)) => ServerName::IpAddress((*address).into()),
+    };
+    let connecting = TlsConnector::from(config).connect(name, stream);
+    connecting.await.map_err(|error| {
+        EgressError::unsent(format!(
+            "no encrypted connection to `{target}`: {}",
+            in_words(&error)
+        ))
+    })
 }
 
 fn in_words(error: &io::Error) -> String {

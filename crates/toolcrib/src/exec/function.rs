@@ -16,7 +16,7 @@ use crate::model::error::{ErrorCode, Failure, ToolError};
 use crate::model::limits::LimitsPatch;
 use crate::model::names::{NameError, WireName};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec};
+use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::schema::{SchemaError, input_schema_of, output_schema_of};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
@@ -120,6 +120,20 @@ impl FnTool {
     #[must_use]
     pub fn effects(mut self, effects: Effects) -> Self {
         self.edit().effects = effects;
+        self
+    }
+
+    /// Says more of what it does to the world, for those who show it. Calls are not judged by it.
+    #[must_use]
+    pub fn traits(mut self, traits: Traits) -> Self {
+        self.edit().traits = traits;
+        self
+    }
+
+    /// Puts it in categories, by which it is found.
+    #[must_use]
+    pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.edit().tags = tags.into_iter().map(Into::into).collect();
         self
     }
 

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::JsonObject;
 use super::context::Endings;
+use super::elicit::{Asks, Elicitor};
 use super::error::{ErrorCode, ToolError};
 use super::event::OutputWatch;
 use super::ids::CallId;
@@ -20,7 +21,7 @@ use super::text;
 /// Who calls.
 ///
 /// Grants, questions and the ids that callers give are each caller's own; so are those of the calls that its tools make. On the wire one
-/// word: `library`, `cli`, `operator`, `client:NAME`, and with `tool:` before it for a nested call: `tool:client:NAME`.
+/// word: `library`, `cli`, `operator`, `mcp`, `client:NAME`, and with `tool:` before it for a nested call: `tool:client:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Caller {
     /// A program that embeds the library.
@@ -30,6 +31,8 @@ pub enum Caller {
     Cli,
     /// Whoever runs the server, through it.
     Operator,
+    /// A program that started an MCP server of its own, `toolcrib mcp`, and gave no client's name.
+    Mcp,
     /// A client of the server, by the name of its token.
     Client(String),
     /// A tool, as a nested call, for the caller of the outermost call. Never of another tool: see [`nested`](Self::nested).
@@ -68,6 +71,7 @@ impl std::fmt::Display for Caller {
             Caller::Library => f.write_str("library"),
             Caller::Cli => f.write_str("cli"),
             Caller::Operator => f.write_str("operator"),
+            Caller::Mcp => f.write_str("mcp"),
             Caller::Client(name) => write!(f, "client:{name}"),
             Caller::ToolFor(caller) => write!(f, "tool:{caller}"),
             Caller::Tool => f.write_str("tool"),
@@ -83,6 +87,7 @@ impl std::str::FromStr for Caller {
             "library" => Ok(Caller::Library),
             "cli" => Ok(Caller::Cli),
             "operator" => Ok(Caller::Operator),
+            "mcp" => Ok(Caller::Mcp),
             "tool" => Ok(Caller::Tool),
             _ => {
                 if let Some(name) = word.strip_prefix("client:") {
@@ -157,6 +162,8 @@ pub struct CallRequest {
     pub cancel: Option<CancellationToken>,
     /// What a person types, for interactive tools.
     pub(crate) typed: Option<Typed>,
+    /// Who asks the one behind the call what its tools want to know.
+    pub(crate) elicitor: Option<Asks>,
     /// Sees its output as it comes, for the call around it.
     pub(crate) watch: Option<OutputWatch>,
     /// Set by the pipeline for nested calls.
@@ -256,6 +263,13 @@ impl CallRequest {
         self
     }
 
+    /// Says who asks the one behind the call what tools of upstream servers want to know; without one such a tool fails when it asks.
+    #[must_use]
+    pub fn elicitor(mut self, elicitor: Arc<dyn Elicitor>) -> Self {
+        self.elicitor = Some(Asks(elicitor));
+        self
+    }
+
     /// Reads a request in any of the seeds' spellings: `{name, arguments}` (S1),
     /// `{name, parameters}` (S3) or `{tool, args, callId?, timeoutMs?}`.
     ///
@@ -350,7 +364,14 @@ mod tests {
         assert_eq!(nested.to_string(), "tool:client:ada");
         assert_eq!(nested.nested(), nested);
         assert_eq!(nested.outermost(), &client);
-        for caller in [Caller::Library, Caller::Cli, Caller::Operator, client] {
+        let callers = [
+            Caller::Library,
+            Caller::Cli,
+            Caller::Operator,
+            Caller::Mcp,
+            client,
+        ];
+        for caller in callers {
             for caller in [caller.nested(), caller] {
                 assert_eq!(caller.to_string().parse(), Ok(caller));
             }

@@ -1,7 +1,7 @@
 //! What a running tool may use: [`CallContext`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::JsonObject;
 use super::call::{CallRequest, Caller, NestedIn, Typed};
+use super::elicit::{Asks, Elicitor};
 use super::error::{ErrorCode, ToolError};
 use super::event::{EventKind, EventLog, OutputStream};
 use super::ids::CallId;
@@ -45,13 +46,15 @@ pub(crate) struct Inner {
     pub(crate) basis: Option<Value>,
     pub(crate) partial: Mutex<JsonObject>,
     pub(crate) notes: Mutex<Notes>,
-    pub(crate) endings: Arc<Endings>,
+    /// What this call started and has yet to end. Made when there is something, like all that most calls never need.
+    pub(crate) endings: OnceLock<Arc<Endings>>,
     pub(crate) typed: Option<Typed>,
+    pub(crate) elicitor: Option<Asks>,
     pub(crate) after: Mutex<Vec<BoxFuture<'static, ()>>>,
     /// What this call, the calls around it and those in it have yet to clean up.
-    pub(crate) cleanups: Arc<Endings>,
+    pub(crate) cleanups: OnceLock<Arc<Endings>>,
     /// What left for other machines. The record of the call reads it, also when the caller went away.
-    pub(crate) exchanges: ExchangeLog,
+    pub(crate) exchanges: OnceLock<ExchangeLog>,
 }
 
 /// What a tool says about its own run, for the outcome's metadata.
@@ -80,11 +83,15 @@ impl Endings {
         Ending(Arc::clone(self))
     }
 
+    fn is_over(&self) -> bool {
+        self.left.load(Ordering::Acquire) == 0
+    }
+
     /// Resolves when everything announced has ended.
     async fn all(&self) {
         loop {
             let changed = self.changed.notified();
-            if self.left.load(Ordering::Acquire) == 0 {
+            if self.is_over() {
                 return;
             }
             changed.await;
@@ -218,7 +225,12 @@ impl CallContext {
 
     /// Where it is noted what leaves for other machines, for the record of the call: the `log` of every request a tool makes.
     pub fn exchanges(&self) -> ExchangeLog {
-        self.0.exchanges.clone()
+        self.0.exchanges.get_or_init(ExchangeLog::default).clone()
+    }
+
+    /// The same, if anybody has asked for it.
+    pub(crate) fn exchanges_if_any(&self) -> Option<&ExchangeLog> {
+        self.0.exchanges.get()
     }
 
     /// What a person types, if one is there.
@@ -226,14 +238,23 @@ impl CallContext {
         self.0.typed.clone()
     }
 
+    /// Who asks the one behind this call what a tool wants to know, if somebody can.
+    pub fn elicitor(&self) -> Option<&Arc<dyn Elicitor>> {
+        self.0.elicitor.as_ref().map(|asks| &asks.0)
+    }
+
     /// Leaves work to be done when the call is over and everything it started has ended, however that comes about: success, failure,
     /// timeout, cancellation, a panic, a caller that went away. The outcome waits for it. It has no other bound than its own.
     pub(crate) fn afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let cleanup = self.0.cleanups.announce();
+        let cleanup = self.cleanups().announce();
         self.after().push(Box::pin(async move {
             work.await;
             drop(cleanup);
         }));
+    }
+
+    fn cleanups(&self) -> &Arc<Endings> {
+        self.0.cleanups.get_or_init(Arc::default)
     }
 
     /// The work that was left, for whoever does it.
@@ -255,17 +276,26 @@ impl CallContext {
 
     /// Announces something that has to end before the outcome of a cancelled call is known.
     pub(crate) fn ending(&self) -> Ending {
-        self.0.endings.announce()
+        self.0.endings.get_or_init(Arc::default).announce()
     }
 
     /// Resolves when everything announced has ended.
     pub(crate) async fn all_ended(&self) {
-        self.0.endings.all().await;
+        if let Some(endings) = self.0.endings.get() {
+            endings.all().await;
+        }
+    }
+
+    /// Whether nothing is left to be done afterwards.
+    pub(crate) fn is_cleaned_up(&self) -> bool {
+        self.0.cleanups.get().is_none_or(|left| left.is_over())
     }
 
     /// Resolves when everything left to be done afterwards is done, by this call and those around it and in it.
     pub(crate) async fn all_cleaned_up(&self) {
-        self.0.cleanups.all().await;
+        if let Some(cleanups) = self.0.cleanups.get() {
+            cleanups.all().await;
+        }
     }
 
     pub(crate) fn take_partial(&self) -> JsonObject {
@@ -287,11 +317,12 @@ impl CallContext {
             parent: self.0.call_id.clone(),
             root: self.0.root.clone(),
             depth: self.0.depth + 1,
-            cleanups: Arc::clone(&self.0.cleanups),
+            cleanups: Arc::clone(self.cleanups()),
             live: self.0.events.live().cloned(),
         });
         request.cancel = Some(self.0.cancel.child_token());
         request.typed = request.typed.or_else(|| self.typed());
+        request.elicitor.clone_from(&self.0.elicitor);
         let remaining = u64::try_from(self.remaining().as_millis())
             .unwrap_or(u64::MAX)
             .max(1);

@@ -72,7 +72,7 @@ error_codes! {
     ToolNotFound "TOOL_NOT_FOUND" 404 3 Protocol
         "No tool answers to this name." "Look for the right name with `toolcrib list`.";
     BundleNotFound "BUNDLE_NOT_FOUND" 404 3 Protocol
-        "No bundle answers to this name." "Look for the right bundle with `toolcrib bundle list --all`.";
+        "No bundle answers to this name." "Look for the right bundle with `toolcrib bundle list --all`, for an MCP server with `toolcrib upstream list`.";
     CallNotFound "CALL_NOT_FOUND" 404 3 Protocol
         "No call with this id is on record." "Look for the right id with `toolcrib calls list`.";
     ToolDisabled "TOOL_DISABLED" 409 3 ToolResult
@@ -120,7 +120,8 @@ error_codes! {
     HostNotAllowed "HOST_NOT_ALLOWED" 200 8 ToolResult
         "The destination is not one this tool may reach." "The setting `allowedHosts` names the hosts that may be reached.";
     UpstreamError "UPSTREAM_ERROR" 200 8 ToolResult
-        "The server behind the tool answered with an error." "The message says how its answer begins; `--json` shows more of it.";
+        "The server behind the tool failed, or answered with an error."
+        "The message says how; `--json` shows more, and `toolcrib upstream test` how an MCP server is.";
     Conflict "CONFLICT" 409 9 ToolResult
         "What is there already contradicts this request." "Choose another id or name, or read the existing one.";
     ReadOnly "READ_ONLY" 403 9 ToolResult

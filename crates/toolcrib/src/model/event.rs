@@ -142,11 +142,46 @@ impl std::fmt::Debug for OutputWatch {
 
 #[derive(Debug, Default)]
 struct Ring {
-    events: VecDeque<Arc<Event>>,
+    events: VecDeque<Held>,
     bytes: usize,
     /// How many events there have been.
     written: u64,
     closed: bool,
+}
+
+/// An event in the ring: shared from when somebody first reads it, since of most calls nobody reads any.
+#[derive(Debug)]
+enum Held {
+    Unread(Event),
+    Shared(Arc<Event>),
+}
+
+impl Held {
+    fn event(&self) -> &Event {
+        match self {
+            Held::Unread(event) => event,
+            Held::Shared(event) => event,
+        }
+    }
+
+    fn share(&mut self) -> Arc<Event> {
+        let shared = match self {
+            Held::Shared(event) => return Arc::clone(event),
+            Held::Unread(event) => {
+                // Its text is not copied; what stays behind goes at once.
+                let nothing = EventKind::Finished {
+                    ok: true,
+                    code: None,
+                };
+                Arc::new(Event {
+                    kind: std::mem::replace(&mut event.kind, nothing),
+                    ..event.clone()
+                })
+            }
+        };
+        *self = Held::Shared(Arc::clone(&shared));
+        shared
+    }
 }
 
 impl EventLog {
@@ -160,6 +195,11 @@ impl EventLog {
             live: None,
             mask: None,
         }
+    }
+
+    /// The call.
+    pub(crate) fn call_id(&self) -> &CallId {
+        &self.call_id
     }
 
     /// Lets somebody see the output as it comes.
@@ -202,9 +242,7 @@ impl EventLog {
             return self.write(kind);
         };
         let mut mask = mask.lock().unwrap_or_else(PoisonError::into_inner);
-        for told in mask.filter(kind) {
-            self.write(told);
-        }
+        mask.filter(kind, |told| self.write(told));
     }
 
     fn write(&self, kind: EventKind) {
@@ -218,20 +256,20 @@ impl EventLog {
         ring.closed = last;
         ring.bytes += weight(&kind);
         let seq = ring.written;
-        let event = Arc::new(Event {
+        let event = Event {
             seq,
             call_id: self.call_id.clone(),
             time,
             kind,
-        });
+        };
         if let Some(live) = &self.live {
             // In the lock, so that whoever hears of events hears of them in their order.
             live.tell(&event);
         }
-        ring.events.push_back(event);
+        ring.events.push_back(Held::Unread(event));
         while ring.events.len() > 1 && (ring.bytes > MAX_BYTES || ring.events.len() > MAX_EVENTS) {
             if let Some(oldest) = ring.events.pop_front() {
-                ring.bytes -= weight(&oldest.kind);
+                ring.bytes -= weight(&oldest.event().kind);
             }
         }
         drop(ring);
@@ -256,6 +294,11 @@ fn weight(kind: &EventKind) -> usize {
     }
 }
 
+/// There is no further event yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is no further event yet")]
+pub struct NotYet;
+
 /// One reader of a call's events.
 #[derive(Debug, Clone)]
 pub struct EventReader {
@@ -278,23 +321,29 @@ impl EventReader {
     /// The next event; `None` after `Finished`.
     pub async fn next(&mut self) -> Option<Arc<Event>> {
         loop {
-            let changed = self.log.changed.notified();
-            {
-                let ring = self.log.ring.lock().unwrap_or_else(PoisonError::into_inner);
-                let first = ring.written + 1 - ring.events.len() as u64;
-                let index = self.seen.saturating_add(1).saturating_sub(first);
-                if let Some(event) = usize::try_from(index)
-                    .ok()
-                    .and_then(|index| ring.events.get(index))
-                {
-                    self.seen = event.seq;
-                    return Some(Arc::clone(event));
-                }
-                if ring.closed {
-                    return None;
-                }
+            let log = Arc::clone(&self.log);
+            let changed = log.changed.notified();
+            match self.next_now() {
+                Ok(event) => return event,
+                Err(NotYet) => changed.await,
             }
-            changed.await;
+        }
+    }
+
+    /// The next event if there is one already; `None` after `Finished`.
+    pub fn next_now(&mut self) -> Result<Option<Arc<Event>>, NotYet> {
+        let mut ring = self.log.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = ring.written + 1 - ring.events.len() as u64;
+        let index = self.seen.saturating_add(1).saturating_sub(first);
+        let index = usize::try_from(index).ok();
+        let held = index.and_then(|index| ring.events.get_mut(index));
+        match held.map(Held::share) {
+            Some(event) => {
+                self.seen = event.seq;
+                Ok(Some(event))
+            }
+            None if ring.closed => Ok(None),
+            None => Err(NotYet),
         }
     }
 }

@@ -97,6 +97,21 @@ impl BundleId {
     ];
 }
 
+impl BundleId {
+    /// The id of the bundle of an upstream server: always the same for a name.
+    pub(crate) fn of_upstream(name: &Slug) -> Self {
+        use sha2::{Digest as _, Sha256};
+        let digest = Sha256::digest(["upstream", name.as_str()].join("\0").as_bytes());
+        let mut bytes = *BundleId::CORE.0.as_bytes();
+        bytes[5] = 1;
+        bytes[6] = 0x70 | digest[0] & 0xf;
+        bytes[7] = digest[1];
+        bytes[8] = 0x80 | digest[2] & 0x3f;
+        bytes[9..].copy_from_slice(&digest[3..10]);
+        BundleId(Uuid::from_bytes(bytes))
+    }
+}
+
 uuid_id! {
     /// The id of one version of a tool.
     ToolId, "a tool id"

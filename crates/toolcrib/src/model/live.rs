@@ -37,7 +37,7 @@ pub struct RunningCall {
 /// What is known of an outermost call.
 pub(crate) struct Live {
     call_id: CallId,
-    asked_for: String,
+    asked_for: Arc<str>,
     found: OnceLock<Arc<ToolSpec>>,
     caller: Caller,
     since: Timestamp,
@@ -57,7 +57,7 @@ impl fmt::Debug for Live {
 impl Live {
     pub(crate) fn new(
         call_id: CallId,
-        asked_for: String,
+        asked_for: Arc<str>,
         caller: Caller,
         since: Timestamp,
         hooks: Arc<Hooks>,
@@ -99,7 +99,7 @@ impl Live {
             .unwrap_or_else(PoisonError::into_inner);
         RunningCall {
             call_id: self.call_id.clone(),
-            tool: found.unwrap_or_else(|| self.asked_for.clone()),
+            tool: found.unwrap_or_else(|| self.asked_for.to_string()),
             caller: self.caller.clone(),
             since: self.since,
             approval: questions.first().map(|(_, id)| id.clone()),

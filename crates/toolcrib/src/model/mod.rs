@@ -6,11 +6,13 @@
 pub mod call;
 pub mod context;
 pub(crate) mod diff;
-pub(crate) mod digest;
+pub mod digest;
 pub mod effects;
+pub mod elicit;
 pub mod error;
 pub mod event;
 pub mod ids;
+pub mod json;
 pub mod limits;
 pub mod live;
 pub mod manifest;

@@ -24,6 +24,10 @@ pub struct ToolOutput {
     /// output schema says nothing about such a `null`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<ToolError>>,
+    /// What is not text, or not only: pictures, sounds, bytes. MCP's content blocks, which take the place of the text for an MCP client;
+    /// everybody else goes by the value and the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<Value>,
 }
 
 impl ToolOutput {
@@ -33,6 +37,7 @@ impl ToolOutput {
             value: value.into(),
             text: None,
             failure: None,
+            content: Vec::new(),
         }
     }
 
@@ -48,6 +53,13 @@ impl ToolOutput {
     #[must_use]
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
+        self
+    }
+
+    /// Sets the content blocks for MCP clients.
+    #[must_use]
+    pub fn with_content(mut self, blocks: Vec<Value>) -> Self {
+        self.content = blocks;
         self
     }
 

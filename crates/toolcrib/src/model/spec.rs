@@ -34,6 +34,8 @@ pub struct ToolSpec {
     pub output_schema: Option<Arc<Schema>>,
     /// What it does to the world.
     pub effects: Effects,
+    /// What is known of it beyond its effects.
+    pub traits: Traits,
     /// Other spellings of parameters, as (accepted, published).
     pub synonyms: Vec<(String, String)>,
     /// What parameters are about, as (published name, role), for rules, approvals and grants; a parameter without a role is
@@ -55,8 +57,22 @@ pub struct ToolSpec {
     pub content_digest: Option<String>,
     /// Whether it talks to a person on a terminal while it runs.
     pub interactive: bool,
+    /// Whether it looks at something slow (a repository, a database) before it says whether a person is to be asked: it is asked
+    /// off the async threads then. Tools that change files always are.
+    pub looks_first: bool,
     /// The limits the tool itself sets.
     pub limits: LimitsPatch,
+}
+
+/// What is known of a tool beyond its effects, for those who show it to others. Calls are never judged by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traits {
+    /// Whether something can be lost by it; a tool that does more than read is taken to destroy if nobody says otherwise.
+    pub destroys: Option<bool>,
+    /// Whether the same call made twice changes no more than made once.
+    pub idempotent: Option<bool>,
+    /// Whether it deals with what is outside of this machine.
+    pub open_world: Option<bool>,
 }
 
 /// What a parameter is about: how rules read its value.
@@ -98,6 +114,7 @@ impl ToolSpec {
             input_schema: input_schema.into(),
             output_schema: None,
             effects: Effects::UNKNOWN,
+            traits: Traits::default(),
             synonyms: Vec::new(),
             roles: Vec::new(),
             urls: Vec::new(),
@@ -107,6 +124,7 @@ impl ToolSpec {
             keywords: Vec::new(),
             content_digest: None,
             interactive: false,
+            looks_first: false,
             limits: LimitsPatch::default(),
         }
     }

@@ -19,6 +19,15 @@ pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
+/// The same on one line: a name, or whatever else stands in a line of ours, cannot begin another.
+pub fn visible_line(text: &str) -> std::borrow::Cow<'_, str> {
+    let visible = visible(text);
+    match visible.contains(['\n', '\t']) {
+        true => visible.replace('\n', "\\n").replace('\t', "\\t").into(),
+        false => visible,
+    }
+}
+
 /// Whether a text has characters that [`visible`] would escape: hidden, or made to deceive.
 pub fn hides_something(text: &str) -> bool {
     text.chars().any(deceives)
@@ -99,12 +108,33 @@ pub fn or_list(names: &[&str]) -> String {
     }
 }
 
+/// What a list says of something: its first sentence, if that ends on its first line, else that line.
+pub fn first_sentence(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    let ends = line
+        .match_indices(['.', '!', '?'])
+        .map(|(at, end)| at + end.len());
+    // `e.g. this` goes on; so does `v1.2`.
+    let is_end = |at: &usize| {
+        let mut rest = line[*at..].chars();
+        rest.next() == Some(' ') && rest.next().is_some_and(|c| c.is_uppercase() || c == '`')
+    };
+    ends.into_iter()
+        .find(is_end)
+        .map_or(line, |end| &line[..end])
+}
+
 /// The start of a text, at most `max` bytes, cut at a character boundary and marked when cut.
 pub fn shorten(text: &str, max: usize) -> String {
+    shortened(text, max).into_owned()
+}
+
+/// The same, as it is if nothing has to be done.
+pub(crate) fn shortened(text: &str, max: usize) -> std::borrow::Cow<'_, str> {
     if text.len() <= max {
-        return visible(text).into_owned();
+        return visible(text);
     }
-    format!("{}…", visible(&text[..text.floor_char_boundary(max)]))
+    format!("{}…", visible(&text[..text.floor_char_boundary(max)])).into()
 }
 
 /// The mark in place of what was left out of a text. It carries a fresh random number, so that no output can contain it by
@@ -117,6 +147,23 @@ pub(crate) fn left_out(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_says_the_first_sentence() {
+        for (text, first) in [
+            ("", ""),
+            ("Runs it", "Runs it"),
+            ("Runs it. Returns what it printed.", "Runs it."),
+            (
+                "Takes v1.2, e.g. this one. `x` is left out.",
+                "Takes v1.2, e.g. this one.",
+            ),
+            ("Is it there? Then\nit runs. Else not.", "Is it there?"),
+            ("One line\nTwo. Three.", "One line"),
+        ] {
+            assert_eq!(first_sentence(text), first);
+        }
+    }
 
     #[test]
     fn escapes_are_shown_and_letters_kept() {

@@ -67,19 +67,30 @@ pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Admission
     let gate = (call.depth == 0).then_some(&call.inner.policy.gate);
     // A person may have thought for minutes; the call's time starts now, and waiting for a place is part of it.
     let now = Instant::now();
-    let permit = match call
-        .cancel
-        .run_until_cancelled(entry.meter().admit(gate, &call.caller, limits.timeout))
-        .await
-    {
+    let admitted = match call.cancel.is_cancelled() {
+        true => None,
+        false => match (entry.meter().admit_now(gate), gate) {
+            (Ok(None), Some(gate)) => {
+                let waiting = entry.meter().wait(gate, &call.caller, limits.timeout);
+                Box::pin(call.cancel.run_until_cancelled(waiting)).await
+            }
+            (now, _) => now.transpose(),
+        },
+    };
+    let permit = match admitted {
         Some(Ok(permit)) => permit,
         refused => {
-            pass.let_go().await;
+            Box::pin(pass.let_go()).await;
             return Err(refused.and_then(Result::err).unwrap_or_else(cancelled));
         }
     };
-    if let Some(again) = use_up(pass, &entry, call).await? {
-        return Ok(Admission::TooLate(again));
+    match pass {
+        Pass::Free => {}
+        pass => {
+            if let Some(again) = Box::pin(use_up(pass, &entry, call)).await? {
+                return Ok(Admission::TooLate(again));
+            }
+        }
     }
     let deadline = now
         .checked_add(limits.timeout)

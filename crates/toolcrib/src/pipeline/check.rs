@@ -87,8 +87,10 @@ pub(super) fn check(
     };
     trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
     let args = refine(&entry, args, edited)?;
-    // What runs is on record, not what it was made from.
-    trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
+    // What runs is on record, not what it was made from. Few tools make something of it, and looking is cheaper than copying.
+    if !trace.recorded_parameters().iter().eq(args.iter()) {
+        trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
+    }
     // First what can never be: an address that nothing reaches is that, whether or not a rule names it too.
     if let Some(refusal) = refusal(&entry, &args, call.inner)? {
         return Err(refusal);

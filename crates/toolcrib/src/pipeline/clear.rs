@@ -77,7 +77,12 @@ pub(super) async fn clear(
     trace: &mut Trace<'_>,
 ) -> Result<Cleared, ToolError> {
     let (entry, args, judgement) = checked.look();
-    let own = ask_tool_aside(entry, args, call).await?;
+    // What few calls come to is in boxes, here and in the other stages: the state of a call is moved now and then, and is as large as
+    // its largest part.
+    let own = match looks_first(entry) {
+        false => ask_tool(entry, args, call.inner)?,
+        true => Box::pin(ask_tool_aside(entry, args, call)).await?,
+    };
     if own.verdict.max(judgement.verdict) == Verdict::Allow {
         let (entry, args, limits, _) = checked.into_parts();
         return Ok(Cleared {
@@ -88,6 +93,17 @@ pub(super) async fn clear(
             pass: Pass::Free,
         });
     }
+    Box::pin(clear_by_others(checked, own, call, trace)).await
+}
+
+/// Whether somebody else lets a call through: by a grant, or asked now.
+async fn clear_by_others(
+    checked: Checked,
+    own: Approval,
+    call: &Call<'_>,
+    trace: &mut Trace<'_>,
+) -> Result<Cleared, ToolError> {
+    let (entry, args, judgement) = checked.look();
     let again = Box::new(checked.clone());
     if let Some(grant) = covering(&own, entry, args, call).await {
         let (entry, args, limits, judgement) = checked.into_parts();
@@ -202,7 +218,10 @@ async fn judge_edit(
 ) -> Result<(Arc<Entry>, JsonObject, Limits, Approval), ToolError> {
     let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
     // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
-    let own = ask_tool_aside(&entry, &args, call).await?;
+    let own = match looks_first(&entry) {
+        false => ask_tool(&entry, &args, call.inner)?,
+        true => ask_tool_aside(&entry, &args, call).await?,
+    };
     Ok((entry, args, limits, own))
 }
 
@@ -247,6 +266,11 @@ pub(super) fn unanswered(none: &NoAnswer, entry: &Entry, reason: &str) -> ToolEr
         NoAnswer::TooMany { .. } | NoAnswer::TooManyOfOne { .. } => {
             ToolError::new(ErrorCode::RateLimited, format!("{needs}, but {none}"))
                 .with_detail("retryAfterMs", RETRY_AFTER_MS)
+        }
+        NoAnswer::DeniedTooOften { wait, .. } => {
+            let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            ToolError::new(ErrorCode::RateLimited, format!("{needs}, but {none}"))
+                .with_detail("retryAfterMs", wait)
         }
         NoAnswer::Taken => ToolError::new(
             ErrorCode::ApprovalUnavailable,
@@ -317,17 +341,19 @@ async fn with_grants<T: Send + 'static>(
     working.await.ok()
 }
 
-/// As [`ask_tool`], off the async threads if the tool changes files: then it looks at them before it says what it would do, and
-/// a large directory or a slow disk must not hold up other calls.
+/// Whether a tool looks at something before it says what it would do, as all that change files do: a large directory, a slow disk
+/// or a database must not hold up other calls.
+fn looks_first(entry: &Entry) -> bool {
+    let spec = entry.spec();
+    spec.looks_first || spec.roles.iter().any(|(_, role)| *role == Role::WritePath)
+}
+
+/// As [`ask_tool`], off the async threads.
 async fn ask_tool_aside(
     entry: &Arc<Entry>,
     args: &JsonObject,
     call: &Call<'_>,
 ) -> Result<Approval, ToolError> {
-    let roles = &entry.spec().roles;
-    if !roles.iter().any(|(_, role)| *role == Role::WritePath) {
-        return ask_tool(entry, args, call.inner);
-    }
     let inner = Arc::clone(call.inner);
     let (entry, args) = (Arc::clone(entry), args.clone());
     let asking = tokio::task::spawn_blocking(move || ask_tool(&entry, &args, &inner));

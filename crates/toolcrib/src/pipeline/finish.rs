@@ -1,11 +1,12 @@
 //! Stage 7 and 8: run the tool, and see that what it returned is fit to pass on.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
+use tokio::task::JoinHandle;
 
 use super::admit::Permitted;
 use super::check::size_of;
@@ -17,7 +18,7 @@ use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::event::EventKind;
 use crate::model::limits::Limits;
 use crate::model::outcome::ToolOutput;
-use crate::model::text::left_out;
+use crate::model::text::{self, left_out};
 use crate::registry::Entry;
 use crate::schema::Schema;
 
@@ -38,7 +39,7 @@ pub(super) async fn finish(
     let (entry, args, basis, limits, deadline, _permit) = permitted.into_parts();
     trace.execution_starts();
     call.events.push(EventKind::Started {
-        tool: entry.spec().name.to_string(),
+        tool: entry.spec().name.as_str().to_owned(),
     });
     let cx = CallContext::new(Context {
         call_id: call.id.clone(),
@@ -55,12 +56,17 @@ pub(super) async fn finish(
         basis,
         partial: Mutex::default(),
         notes: Mutex::default(),
-        endings: Arc::default(),
+        endings: OnceLock::new(),
         typed: call.typed.clone(),
+        elicitor: call.elicitor.clone(),
         after: Mutex::default(),
-        cleanups: Arc::clone(&call.cleanups),
-        exchanges: trace.exchanges(),
+        cleanups: call
+            .cleanups
+            .clone()
+            .map_or_else(OnceLock::new, OnceLock::from),
+        exchanges: OnceLock::new(),
     });
+    trace.runs_in(cx.clone());
     let afterwards = Afterwards(cx.clone());
     // `call` itself is the tool's code too: it may panic before it returns a future.
     let running =
@@ -71,12 +77,14 @@ pub(super) async fn finish(
     call.cancel.cancel();
     if !matches!(ended, Ok(Some(Ok(_)))) {
         // Processes are ended before the outcome says so, and what they printed is part of it.
-        let _ = tokio::time::timeout(PATIENCE, cx.all_ended()).await;
+        let _ = Box::pin(tokio::time::timeout(PATIENCE, cx.all_ended())).await;
     }
-    afterwards.done().await;
-    if call.depth == 0 {
+    if let Some(doing) = afterwards.start() {
+        Box::pin(afterwards.done(doing)).await;
+    }
+    if call.depth == 0 && !cx.is_cleaned_up() {
         // Nested calls that were ended with this one clean up on their own.
-        let _ = tokio::time::timeout(AFTERWARDS, cx.all_cleaned_up()).await;
+        let _ = Box::pin(tokio::time::timeout(AFTERWARDS, cx.all_cleaned_up())).await;
     }
     trace.execution_ends();
     let mut notes = cx.take_notes();
@@ -152,8 +160,7 @@ struct Afterwards(CallContext);
 
 impl Afterwards {
     /// Resolves when it is done.
-    async fn done(self) {
-        let Some(doing) = self.start() else { return };
+    async fn done(&self, doing: JoinHandle<()>) {
         // On a task of its own: whoever gives up waiting does not stop it.
         if let Ok(Err(error)) = tokio::time::timeout(AFTERWARDS, doing).await
             && error.is_panic()
@@ -162,7 +169,7 @@ impl Afterwards {
         }
     }
 
-    fn start(&self) -> Option<tokio::task::JoinHandle<()>> {
+    fn start(&self) -> Option<JoinHandle<()>> {
         let work = self.0.take_afterwards();
         if work.is_empty() {
             return None;
@@ -236,6 +243,9 @@ fn check_output(
             }
         }
     }
+    if !output.content.is_empty() && bound_content(&mut output.content, limits.max_output_bytes) {
+        trace.truncated();
+    }
     let text_len = output.text.as_ref().map_or(0, |text| text.len() as u64);
     if size.max(text_len) <= limits.max_output_bytes {
         return Ok(output);
@@ -257,6 +267,35 @@ fn check_output(
             "`{name}` returned about {size} bytes; the limit is {limit}"
         ))),
     }
+}
+
+/// Sees to it that content blocks are no larger than texts may be; whether something had to go. A text keeps head and tail; of a picture
+/// nothing is better than half of it.
+fn bound_content(blocks: &mut Vec<Value>, max: u64) -> bool {
+    let mut left = max.saturating_mul(MAX_TEXTS);
+    let mut cut = false;
+    for block in blocks {
+        if block["type"] == "text"
+            && let Some(Value::String(text)) = block.get_mut("text")
+        {
+            cut |= shorten_text(text, max);
+        }
+        let size = size_of(block, 0);
+        match size.filter(|size| *size <= left) {
+            Some(size) => left -= size,
+            None => {
+                let kind = block["type"].as_str().unwrap_or("a block");
+                let note = format!(
+                    "[left out: {} of {} bytes; the limit is {max}]",
+                    text::shorten(kind, 64),
+                    size.map_or_else(|| "too many".to_owned(), |size| size.to_string()),
+                );
+                *block = serde_json::json!({"type": "text", "text": note});
+                cut = true;
+            }
+        }
+    }
+    cut
 }
 
 /// Keeps head and tail of a text.

@@ -19,6 +19,9 @@ pub(super) fn mask_result(masker: &Masker, result: &mut Result<ToolOutput, ToolE
         Ok(output) => {
             masker.mask_value(&mut output.value);
             mask_option(masker, &mut output.text);
+            for block in &mut output.content {
+                masker.mask_value(block);
+            }
             if let Some(failure) = &mut output.failure {
                 failure.mask(masker);
             }

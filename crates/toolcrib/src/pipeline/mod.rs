@@ -37,6 +37,7 @@ use crate::approval::Approver;
 use crate::model::call::{CallRequest, Caller, Typed};
 use crate::model::context::Endings;
 use crate::model::digest::Digester;
+use crate::model::elicit::Asks;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::EventLog;
 use crate::model::ids::CallId;
@@ -59,6 +60,8 @@ const MAX_ASKED: u32 = 1000;
 pub(crate) struct Begun {
     pub(crate) id: CallId,
     pub(crate) events: Arc<EventLog>,
+    /// The tool that is asked for, fit to be shown.
+    asked_for: Arc<str>,
     /// When it arrived, by both clocks.
     at: Timestamp,
     started: Instant,
@@ -76,13 +79,14 @@ impl Begun {
     ) -> Self {
         let id = request.call_id.clone().unwrap_or_else(CallId::generate);
         let at = Timestamp::now();
+        // Nobody has vouched for this text yet.
+        let asked_for: Arc<str> = text::shortened(&request.tool, 128).into();
         let around = request.nested_in.as_ref();
         let live = match around.and_then(|nested| nested.live.clone()) {
             Some(around) => around,
             None => Arc::new(Live::new(
                 id.clone(),
-                // Nobody has vouched for this text yet.
-                text::shorten(&request.tool, 128),
+                Arc::clone(&asked_for),
                 request.caller.clone(),
                 at,
                 Arc::clone(inner.running.hooks()),
@@ -95,6 +99,7 @@ impl Begun {
         Begun {
             id,
             events: Arc::new(events),
+            asked_for,
             at,
             started: Instant::now(),
             approver,
@@ -121,8 +126,10 @@ struct Call<'a> {
     approval_wait: Option<Duration>,
     /// What a person types.
     typed: Option<Typed>,
-    /// What the whole tree of calls has yet to clean up.
-    cleanups: Arc<Endings>,
+    /// Who asks the one behind the call.
+    elicitor: Option<Asks>,
+    /// What the whole tree of calls has yet to clean up; of an outermost call its context makes it.
+    cleanups: Option<Arc<Endings>>,
 }
 
 impl<'a> Call<'a> {
@@ -145,7 +152,8 @@ impl<'a> Call<'a> {
             root: nested.map_or_else(|| begun.id.clone(), |nested| nested.root.clone()),
             approval_wait: request.approval_wait,
             typed: request.typed.clone(),
-            cleanups: nested.map_or_else(Arc::default, |nested| Arc::clone(&nested.cleanups)),
+            elicitor: request.elicitor.clone(),
+            cleanups: nested.map(|nested| Arc::clone(&nested.cleanups)),
         }
     }
 
@@ -173,15 +181,15 @@ pub(crate) async fn run(
     run_told(inner, request, approver, |_| {}).await
 }
 
-/// The same, for somebody who wants to know the call's id before it begins.
+/// The same, for somebody who wants to know of the call's events, and with them its id, before it begins.
 pub(crate) async fn run_told(
     inner: &Arc<Inner>,
     request: CallRequest,
     approver: Option<Arc<dyn Approver>>,
-    told: impl FnOnce(&CallId),
+    told: impl FnOnce(&Arc<EventLog>),
 ) -> Outcome {
     let begun = Begun::of(inner, &request, approver);
-    told(&begun.id);
+    told(&begun.events);
     let _counted = begun.events.outermost().map(|_| Counted::one(inner));
     run_begun(inner, request, begun).await
 }
@@ -197,9 +205,20 @@ pub(crate) async fn run_begun(
         .take()
         .map_or_else(CancellationToken::new, |token| token.child_token());
     // Replay is for ids the caller chose: a generated one cannot come twice.
-    let Some(given) = request.call_id.clone() else {
-        return run_once(inner, request, begun, cancel).await.0;
-    };
+    match request.call_id.clone() {
+        None => run_once(inner, request, begun, cancel).await.0,
+        Some(given) => Box::pin(run_given(inner, given, request, begun, cancel)).await,
+    }
+}
+
+/// Runs a call by the id that its caller gave, unless it ran already.
+async fn run_given(
+    inner: &Arc<Inner>,
+    given: CallId,
+    request: CallRequest,
+    begun: Begun,
+    cancel: CancellationToken,
+) -> Outcome {
     // A call that runs by an id we made is nobody's to repeat, let alone to take the id of.
     if inner.running.has(&given) && !inner.policy.replay.knows(&given) {
         let error = ToolError::new(

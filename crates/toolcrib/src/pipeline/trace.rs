@@ -12,15 +12,14 @@ use super::masking::{mask_result, mask_sandbox, mask_trail};
 use crate::egress::{Exchange, ExchangeLog};
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
-use crate::model::context::Notes;
+use crate::model::context::{CallContext, Notes};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::{EventKind, EventLog};
 use crate::model::ids::{CallId, ToolId};
-use crate::model::names::Slug;
 use crate::model::outcome::{
     ApprovalTrail, Origin, Outcome, SandboxUse, Timing, ToolOutput, milliseconds,
 };
-use crate::model::text;
+use crate::model::spec::ToolSpec;
 use crate::record::CallRecord;
 use crate::registry::{Entry, Inner};
 use crate::secret::Masker;
@@ -33,18 +32,20 @@ pub(super) struct Trace<'a> {
     /// Whether the call is among those that run.
     listed: bool,
     events: Arc<EventLog>,
-    cancel: CancellationToken,
+    /// What ends a listed call.
+    cancel: Option<CancellationToken>,
     caller: Caller,
     parent: Option<CallId>,
-    tool: String,
-    slug: Option<Slug>,
+    asked_for: Arc<str>,
+    /// The tool, when it was found.
+    spec: Option<Arc<ToolSpec>>,
     tool_id: Option<ToolId>,
-    origin: Option<Origin>,
     parameters: JsonObject,
     approval: Option<ApprovalTrail>,
     sandbox: Option<SandboxUse>,
     truncated: bool,
-    exchanges: ExchangeLog,
+    /// What the tool uses, from when it runs.
+    context: Option<CallContext>,
     started_at: Timestamp,
     started: Instant,
     execution: Option<(Instant, Option<Instant>)>,
@@ -63,35 +64,39 @@ impl<'a> Trace<'a> {
         if let Some(live) = begun.events.outermost() {
             live.begin();
         }
-        let mut trace = Trace::unlisted(inner, request, begun);
-        trace.cancel = cancel;
-        trace.listed = true;
-        trace
+        Trace::new(inner, request, begun, Some(cancel))
     }
 
     /// Of something that is not a call of its own: a refused repetition, a plan.
     pub(super) fn unlisted(inner: &'a Arc<Inner>, request: &CallRequest, begun: &Begun) -> Self {
+        Trace::new(inner, request, begun, None)
+    }
+
+    fn new(
+        inner: &'a Arc<Inner>,
+        request: &CallRequest,
+        begun: &Begun,
+        cancel: Option<CancellationToken>,
+    ) -> Self {
         Trace {
             inner,
             id: begun.id.clone(),
-            listed: false,
+            listed: cancel.is_some(),
             events: Arc::clone(&begun.events),
-            cancel: CancellationToken::new(),
+            cancel,
             caller: request.caller.clone(),
             parent: request
                 .nested_in
                 .as_ref()
                 .map(|nested| nested.parent.clone()),
-            // Nobody has vouched for this text yet.
-            tool: text::shorten(&request.tool, 128),
-            slug: None,
+            asked_for: Arc::clone(&begun.asked_for),
+            spec: None,
             tool_id: None,
-            origin: None,
             parameters: JsonObject::new(),
             approval: None,
             sandbox: None,
             truncated: false,
-            exchanges: ExchangeLog::default(),
+            context: None,
             started_at: begun.at,
             started: begun.started,
             execution: None,
@@ -104,17 +109,17 @@ impl<'a> Trace<'a> {
         if let Some(live) = self.events.outermost() {
             live.found(spec);
         }
-        self.tool = spec.name.to_string();
-        self.slug = Some(spec.slug.clone());
+        self.spec = Some(Arc::clone(spec));
         self.tool_id = entry.stored_id();
-        self.origin = Some(Origin {
-            bundle: spec.bundle.clone(),
-            version: spec.version.clone(),
-        });
     }
 
     pub(super) fn parameters(&mut self, masked: JsonObject) {
         self.parameters = masked;
+    }
+
+    /// What is known of the arguments so far, secrets masked.
+    pub(super) fn recorded_parameters(&self) -> &JsonObject {
+        &self.parameters
     }
 
     pub(super) fn approval(&mut self, trail: ApprovalTrail) {
@@ -133,8 +138,8 @@ impl<'a> Trace<'a> {
 
     /// Where the tool notes what leaves for other machines. Read when the record is made, so that it is complete also when the caller
     /// goes away.
-    pub(super) fn exchanges(&self) -> ExchangeLog {
-        self.exchanges.clone()
+    pub(super) fn runs_in(&mut self, context: CallContext) {
+        self.context = Some(context);
     }
 
     pub(super) fn execution_starts(&mut self) {
@@ -160,15 +165,18 @@ impl<'a> Trace<'a> {
             self.mask(&masker);
         }
         let timing = self.timing();
-        self.record(&timing, result.as_ref().err(), &masker);
+        let record = self.record(&timing, result.as_ref().err(), &masker);
         Outcome {
             call_id: self.id.clone(),
-            tool: std::mem::take(&mut self.tool),
-            origin: self.origin.take(),
-            parameters: std::mem::take(&mut self.parameters),
+            tool: record.tool,
+            origin: self.spec.as_ref().map(|spec| Origin {
+                bundle: spec.bundle.clone(),
+                version: spec.version.clone(),
+            }),
+            parameters: record.parameters,
             result,
             timing,
-            approval: self.approval.take(),
+            approval: record.approval,
             sandbox: self.sandbox.take(),
             truncated: self.truncated,
         }
@@ -176,7 +184,6 @@ impl<'a> Trace<'a> {
 
     /// Takes secrets out of what is known about the call.
     fn mask(&mut self, masker: &Masker) {
-        masker.mask_text(&mut self.tool);
         masker.mask_object(&mut self.parameters);
         if let Some(trail) = &mut self.approval {
             mask_trail(masker, trail);
@@ -188,7 +195,8 @@ impl<'a> Trace<'a> {
 
     /// What left for other machines. An upstream chooses where it redirects to, and may put a secret into the name.
     fn network(&self, masker: &Masker) -> Vec<Exchange> {
-        let mut network = self.exchanges.exchanges();
+        let log = self.context.as_ref().and_then(|cx| cx.exchanges_if_any());
+        let mut network = log.map_or_else(Vec::new, ExchangeLog::exchanges);
         for exchange in &mut network {
             masker.mask_text(&mut exchange.host);
         }
@@ -217,19 +225,31 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn record(&mut self, timing: &Timing, error: Option<&ToolError>, masker: &Masker) {
+    /// Records the call; the record takes what is known of it along, and is given back.
+    fn record(
+        &mut self,
+        timing: &Timing,
+        error: Option<&ToolError>,
+        masker: &Masker,
+    ) -> CallRecord {
         self.finished = true;
         let call_id = if self.listed {
             self.id.clone()
         } else {
             CallId::generate()
         };
+        let spec = self.spec.as_ref();
+        let name = spec.map_or(&*self.asked_for, |spec| spec.name.as_str());
+        let mut tool = name.to_owned();
+        if !masker.is_empty() {
+            masker.mask_text(&mut tool);
+        }
         let record = CallRecord {
             call_id,
-            tool: self.tool.clone(),
-            bundle: self.origin.as_ref().map(|origin| origin.bundle.clone()),
-            slug: self.slug.take(),
-            version: self.origin.as_ref().map(|origin| origin.version.clone()),
+            tool,
+            bundle: spec.map(|spec| spec.bundle.clone()),
+            slug: spec.map(|spec| spec.slug.clone()),
+            version: spec.map(|spec| spec.version.clone()),
             tool_id: self.tool_id,
             reached: self.ran(),
             caller: self.caller.clone(),
@@ -242,22 +262,23 @@ impl<'a> Trace<'a> {
             ok: error.is_none(),
             code: error.map(ToolError::code),
             message: error.map(|error| error.message().to_owned()),
-            approval: self.approval.clone(),
+            approval: self.approval.take(),
             truncated: self.truncated,
             network: self.network(masker),
-            parameters: self.parameters.clone(),
+            parameters: std::mem::take(&mut self.parameters),
         };
         // Recorders and hooks are somebody's code; a call never panics, and a broken hook costs no record.
         let policy = &self.inner.policy;
         let hooks = &policy.record_hooks;
         let _ = std::panic::catch_unwind(AssertUnwindSafe(|| hooks.tell(&record)));
         let recorder = &policy.recorder;
-        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| recorder.record(record)));
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| recorder.note(&record)));
         // After that: who sees the last event finds the call on record.
         if self.listed {
             self.inner.running.leave(&self.id);
         }
         self.events.push(finished(error));
+        record
     }
 }
 
@@ -274,7 +295,9 @@ impl Drop for Trace<'_> {
     fn drop(&mut self) {
         if !self.finished {
             // The caller went away. What the tool left running learns of it.
-            self.cancel.cancel();
+            if let Some(cancel) = &self.cancel {
+                cancel.cancel();
+            }
             let error = ToolError::new(ErrorCode::Cancelled, "the caller went away");
             let masker = self.inner.policy.masker();
             self.mask(&masker);

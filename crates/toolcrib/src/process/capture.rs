@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Sink;
+use super::{ByteSink, Sink};
 use crate::model::context::CallContext;
 use crate::model::event::OutputStream;
 use crate::model::text::left_out;
@@ -12,6 +12,7 @@ use crate::sandbox::Stream;
 pub(super) struct Capture<'a> {
     cx: &'a CallContext,
     sink: Option<Sink>,
+    bytes: Option<ByteSink>,
     kept: [Kept; 2],
     /// Both, in the order in which they came.
     together: Kept,
@@ -32,13 +33,19 @@ pub(super) struct Captured {
 
 impl<'a> Capture<'a> {
     /// Keeps so many bytes of each stream, and no more than the call's limit; passes pieces on to the sink, or else to the
-    /// call's events.
-    pub(super) fn new(cx: &'a CallContext, keep: Option<u64>, sink: Option<Sink>) -> Self {
+    /// call's events. Bytes of stdout go to whoever wants just those, and nowhere else.
+    pub(super) fn new(
+        cx: &'a CallContext,
+        keep: Option<u64>,
+        sink: Option<Sink>,
+        bytes: Option<ByteSink>,
+    ) -> Self {
         let most = cx.limits().max_output_bytes;
         let limit = usize::try_from(keep.map_or(most, |keep| keep.min(most))).unwrap_or(usize::MAX);
         Capture {
             cx,
             sink,
+            bytes,
             kept: [Kept::new(limit), Kept::new(limit)],
             together: Kept::new(limit),
             pending: [Vec::new(), Vec::new()],
@@ -46,6 +53,10 @@ impl<'a> Capture<'a> {
     }
 
     pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        if let (Stream::Stdout, Some(sink)) = (stream, &mut self.bytes) {
+            sink(bytes);
+            return;
+        }
         let index = stream as usize;
         self.kept[index].push(bytes);
         let pending = &mut self.pending[index];

@@ -11,6 +11,7 @@ mod capture;
 mod dialogue;
 mod ending;
 mod inherit;
+mod look;
 mod runner;
 mod temp;
 #[cfg(test)]
@@ -27,7 +28,8 @@ use crate::sandbox::{Command, Sandbox};
 pub(crate) use dialogue::Dialogue;
 pub(crate) use ending::{Finished, output_schema};
 pub(crate) use inherit::inherited;
-pub(crate) use runner::Runner;
+pub(crate) use look::{LookBounds, Looked};
+pub(crate) use runner::{Runner, machine};
 pub(crate) use temp::CallTemp;
 pub(crate) use wall::{Access, Reachable, Wall, leave_out_own_data, reaches_own_data};
 pub(crate) use way_out::no_egress;
@@ -72,6 +74,8 @@ pub(crate) struct Run {
     pub(crate) keep: Option<u64>,
     /// Who gets the output as it comes; the call's events if nobody is named.
     pub(crate) sink: Option<Sink>,
+    /// Who gets the bytes of stdout as they come. They are neither kept nor passed on as text then: for output that is read, not shown.
+    pub(crate) bytes: Option<ByteSink>,
     /// Whether it runs to its end (or its timeout) even when the call is over: what cleans up.
     ///
     /// From the first poll of [`Runner::run`] on it does so also when that future is dropped; it ends with the runtime.
@@ -83,6 +87,9 @@ pub(crate) struct Run {
 /// Takes output as it comes.
 pub(crate) type Sink = Box<dyn FnMut(OutputStream, &str) + Send>;
 
+/// Takes bytes as they come.
+pub(crate) type ByteSink = Box<dyn FnMut(&[u8]) + Send>;
+
 impl Run {
     /// Runs a command for as long as its call lasts, output to the call's events.
     pub(crate) fn new(command: Command) -> Self {
@@ -91,6 +98,7 @@ impl Run {
             timeout: None,
             keep: None,
             sink: None,
+            bytes: None,
             outlives_call: false,
             dialogue: None,
         }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use tokio::sync::oneshot;
 use super::capture::Capture;
 use super::dialogue::Talk;
 use super::ending::{Finished, finished, sandbox_use, with_details};
+use super::look::{LookBounds, Looked};
 use super::way_out::WayOut;
 use super::{Run, SandboxOptions, Wall};
 use crate::egress::Egress;
@@ -24,6 +26,7 @@ use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
 use crate::sandbox::{Cancel, Command, Limits, Prepared, Sandbox, Support};
+use crate::workspace::Workspace;
 
 /// How long a sandbox is kept after its last call. While it is, the workspace holds the empty directories that keep
 /// protected names from being made, so this is short.
@@ -78,6 +81,7 @@ impl Runner {
             timeout,
             keep,
             sink,
+            bytes,
             outlives_call,
             dialogue,
         } = run;
@@ -111,7 +115,7 @@ impl Runner {
         let work = move || {
             let _running = running;
             let _closing = closing;
-            let capture = Capture::new(&call, keep, sink);
+            let capture = Capture::new(&call, keep, sink, bytes);
             runner.run_here(&call, wall, &command, capture, talk.as_ref(), &cancel)
         };
         let ended = if outlives_call {
@@ -134,6 +138,41 @@ impl Runner {
             }
             ended => ended,
         }
+    }
+
+    /// Runs a command before there is a call, to find out what the call would do. Blocks: for tools whose spec says
+    /// [`looks_first`](crate::model::spec::ToolSpec::looks_first). Nothing of it is on record, so it must change nothing.
+    pub(crate) fn look(
+        &self,
+        workspace: &Workspace,
+        wall: &Wall,
+        command: &Command,
+        bounds: LookBounds,
+    ) -> Result<Looked, ToolError> {
+        let key = Key {
+            wall: wall.clone(),
+            terminal: false,
+        };
+        let (prepared, _) = self.prepared(workspace, &key)?;
+        let cancel = Cancel::new().map_err(no_descriptor)?;
+        let mut looked = Looked::default();
+        let deadline = Instant::now() + bounds.time;
+        let report = std::thread::scope(|scope| {
+            let (over, waiting) = mpsc::channel::<()>();
+            let end = cancel.clone();
+            scope.spawn(move || {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if waiting.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
+                    end.cancel();
+                }
+            });
+            let take = &mut |stream, bytes: &[u8]| looked.take(stream, bytes, bounds.keep);
+            let report = prepared.run(command, take, &cancel);
+            drop(over);
+            report
+        });
+        let report = report.map_err(|error| wall.refused(error))?;
+        Ok(looked.end(&report))
     }
 
     /// What the sandbox of its commands can enforce here.
@@ -171,7 +210,7 @@ impl Runner {
             terminal: talk.is_some(),
         };
         let wall = &key.wall;
-        let (prepared, is_repeated) = self.prepared(cx, &key)?;
+        let (prepared, is_repeated) = self.prepared(cx.workspace()?, &key)?;
         let report = prepared
             .run(
                 command,
@@ -193,7 +232,11 @@ impl Runner {
     }
 
     /// The sandbox for a wall, and whether it is in its second use.
-    fn prepared(&self, cx: &CallContext, key: &Key) -> Result<(Arc<Prepared>, bool), ToolError> {
+    fn prepared(
+        &self,
+        workspace: &Workspace,
+        key: &Key,
+    ) -> Result<(Arc<Prepared>, bool), ToolError> {
         let (place, is_repeated, old) = self.place(key);
         drop(old);
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
@@ -204,7 +247,6 @@ impl Runner {
             Some(sandbox) => sandbox.clone(),
             None => machine()?,
         };
-        let workspace = cx.workspace()?;
         let prepared = key
             .wall
             .prepare(key.terminal, &sandbox, workspace, &self.options)?;
@@ -274,7 +316,7 @@ async fn forget_when_idle(kept: Weak<Mutex<HashMap<Key, Kept>>>) {
 }
 
 /// The sandbox of this machine, found out once for the whole process.
-fn machine() -> Result<Sandbox, ToolError> {
+pub(crate) fn machine() -> Result<Sandbox, ToolError> {
     static MACHINE: OnceLock<Sandbox> = OnceLock::new();
     if let Some(sandbox) = MACHINE.get() {
         return Ok(sandbox.clone());

@@ -30,6 +30,12 @@ pub trait Recorder: Send + Sync + 'static {
     /// Takes one record.
     fn record(&self, record: CallRecord);
 
+    /// Takes note of a record that its maker goes on using: what the pipeline calls. By default a copy is recorded; who needs none
+    /// saves making it.
+    fn note(&self, record: &CallRecord) {
+        self.record(record.clone());
+    }
+
     /// Resolves when everything recorded so far is written, or is known not to be: it survives the death of this process, if not a
     /// power failure. Never waits for longer than writing takes.
     fn written(&self) -> BoxFuture<'_, ()> {
@@ -46,6 +52,8 @@ pub struct NoRecord;
 
 impl Recorder for NoRecord {
     fn record(&self, _record: CallRecord) {}
+
+    fn note(&self, _record: &CallRecord) {}
 }
 
 /// What is kept of a call. Secrets are masked before this is made.

@@ -33,17 +33,20 @@ pub enum Source {
     Global,
     /// A bundle of the store.
     Store,
+    /// An upstream MCP server.
+    Upstream,
 }
 
 impl Source {
     /// All of them, the first first.
-    pub(super) const ALL: [Source; 6] = [
+    pub(super) const ALL: [Source; 7] = [
         Source::BuiltIn,
         Source::App,
         Source::Local,
         Source::User,
         Source::Global,
         Source::Store,
+        Source::Upstream,
     ];
 
     /// The word for it, as in JSON.
@@ -55,6 +58,7 @@ impl Source {
             Source::User => "user",
             Source::Global => "global",
             Source::Store => "store",
+            Source::Upstream => "upstream",
         }
     }
 
@@ -65,7 +69,7 @@ impl Source {
             Source::Local => Some(BundleId::LOCAL),
             Source::User => Some(BundleId::USER),
             Source::Global => Some(BundleId::GLOBAL),
-            Source::App | Source::Store => None,
+            Source::App | Source::Store | Source::Upstream => None,
         }
     }
 
@@ -73,13 +77,23 @@ impl Source {
     pub(super) fn gives_way(self) -> bool {
         match self {
             Source::BuiltIn | Source::App => false,
-            Source::Local | Source::User | Source::Global | Source::Store => true,
+            Source::Local | Source::User | Source::Global | Source::Store | Source::Upstream => {
+                true
+            }
         }
     }
 }
 
 /// The number of the next entry.
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
+/// How often a tool of this process was switched.
+static SWITCHES: AtomicU64 = AtomicU64::new(0);
+
+/// How often a tool of this process was switched on or off.
+pub(super) fn switches() -> u64 {
+    SWITCHES.load(Memory::Acquire)
+}
 
 /// A registered tool.
 pub struct Entry {
@@ -91,6 +105,7 @@ pub struct Entry {
     bundle_id: Option<BundleId>,
     modified: Option<Timestamp>,
     imported: bool,
+    unlisted: bool,
     /// Where it stands among others of its source that are files: the number of the directory, and the file's name in it.
     order: (usize, Box<str>),
     store: StoreSwitches,
@@ -111,6 +126,8 @@ pub struct Registration {
     pub modified: Option<Timestamp>,
     /// Whether its bundle came from elsewhere: then it comes after the user's own stored tools, however new it is.
     pub imported: bool,
+    /// Keeps it out of lists and searches: for tools that stand for others. It is found, shown and called as any.
+    pub unlisted: bool,
     /// Registers it switched off.
     pub disabled: bool,
     /// Registers it although it cannot run, saying what is missing.
@@ -181,6 +198,7 @@ impl Entry {
             bundle_id: registration.bundle_id.or(source.bundle_id()),
             modified: registration.modified,
             imported: registration.imported,
+            unlisted: registration.unlisted,
             order: (0, "".into()),
             store,
             off: AtomicU8::new(off),
@@ -269,7 +287,9 @@ impl Entry {
             // These hold their names against each other by clashing. Of one slug, the newest is meant.
             Source::BuiltIn | Source::App => other.number.cmp(&self.number),
             // A file does not get a name by being touched.
-            Source::Local | Source::User | Source::Global => self.order.cmp(&other.order),
+            Source::Local | Source::User | Source::Global | Source::Upstream => {
+                self.order.cmp(&other.order)
+            }
             Source::Store => self.rank_in_store(other),
         };
         self.source
@@ -326,6 +346,11 @@ impl Entry {
         self.switches().are_off()
     }
 
+    /// Whether it is in lists and searches.
+    pub(crate) fn is_listed(&self) -> bool {
+        !self.unlisted
+    }
+
     /// Whether its bundle came from elsewhere.
     pub(crate) fn is_imported(&self) -> bool {
         self.imported
@@ -354,10 +379,13 @@ impl Entry {
 
     /// Lets one of those who may switch it off do so, or take that back.
     pub(crate) fn switch(&self, who: Switch, on: bool) {
-        if on {
-            self.off.fetch_and(!(who as u8), Memory::Relaxed);
-        } else {
-            self.off.fetch_or(who as u8, Memory::Relaxed);
+        let bit = who as u8;
+        let before = match on {
+            true => self.off.fetch_and(!bit, Memory::Relaxed),
+            false => self.off.fetch_or(bit, Memory::Relaxed),
+        };
+        if (before & bit != 0) == on {
+            SWITCHES.fetch_add(1, Memory::Release);
         }
     }
 

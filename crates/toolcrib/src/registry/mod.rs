@@ -38,6 +38,7 @@ use crate::limits::Gate;
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::event::{EventLog, EventReader};
 use crate::model::ids::{BundleId, CallId, ToolId};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::Outcome;
@@ -94,6 +95,8 @@ pub(crate) struct Inner {
     /// How often tools of the program came or went, and those of the store.
     changes: AtomicU64,
     store_changes: AtomicU64,
+    /// How often tools of any kind came or went.
+    swaps: AtomicU64,
     /// Whether what was made of files depends on the store.
     store_matters: AtomicBool,
     /// From when on a call looks at the files again, in microseconds since the registry was made.
@@ -132,9 +135,15 @@ impl Lookup {
         found.filter(|entry| entry.source() == Source::BuiltIn)
     }
 
-    /// The program's own tools.
-    pub(crate) fn of_program(&self) -> Vec<Arc<Entry>> {
-        self.tools.of_sources(&[Source::BuiltIn, Source::App])
+    /// The tools that are neither files nor of the store: the program's own, and those of upstream servers.
+    pub(crate) fn of_neither(&self) -> Vec<Arc<Entry>> {
+        self.tools
+            .of_sources(&[Source::BuiltIn, Source::App, Source::Upstream])
+    }
+
+    /// Whether some tool has a name, as its own or as another that finds it.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.tools.names.contains_key(name)
     }
 }
 
@@ -261,6 +270,7 @@ impl Registry {
             follower: OnceLock::new(),
             changes: AtomicU64::new(0),
             store_changes: AtomicU64::new(0),
+            swaps: AtomicU64::new(0),
             store_matters: AtomicBool::new(false),
             next_look: AtomicU64::new(0),
         }))
@@ -324,6 +334,7 @@ impl Registry {
     fn swap(&self, watchers: &Watchers, next: Snapshot, gone: &[Arc<Entry>], come: &[Arc<Entry>]) {
         self.0.tools.store(Arc::new(next));
         if !gone.is_empty() || !come.is_empty() {
+            self.0.swaps.fetch_add(1, Ordering::Release);
             for watcher in watchers {
                 watcher(gone, come);
             }
@@ -360,6 +371,16 @@ impl Registry {
             true => of_program.wrapping_add(self.0.store_changes.load(Ordering::Relaxed)),
             false => of_program,
         }
+    }
+
+    /// A number that is another one after tools came or went, whoever's they are.
+    pub(crate) fn swaps(&self) -> u64 {
+        self.0.swaps.load(Ordering::Acquire)
+    }
+
+    /// Has those look again who go by [`changes`](Self::changes).
+    pub(crate) fn note_change(&self) {
+        self.0.changes.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The tools that are there without those of some sources, which are files.
@@ -511,6 +532,14 @@ impl Registry {
         self.0.find(reference)
     }
 
+    /// Brings the tools up to date with their files, as for a call, and says which state they are in: a number that is another one after
+    /// tools came, went or were switched. Something made from tools that were looked at later than this is of this state or a newer one.
+    pub fn state(&self) -> u64 {
+        Inner::follow_for_call(&self.0);
+        let swaps = self.0.swaps.load(Ordering::Acquire);
+        swaps.wrapping_add(entry::switches())
+    }
+
     /// Every tool that can be offered, by name, as calls of it are judged: each is made, which costs once.
     pub fn list(&self) -> Vec<Arc<ToolSpec>> {
         let ready = |entry: &Arc<Entry>| entry.availability() == Availability::Ready;
@@ -524,7 +553,9 @@ impl Registry {
     /// Every tool, also those that are switched off or cannot run, by name.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.follow();
-        let mut entries: Vec<Arc<Entry>> = self.0.tools.load().published().cloned().collect();
+        let tools = self.0.tools.load();
+        let listed = tools.published().filter(|entry| entry.is_listed());
+        let mut entries: Vec<Arc<Entry>> = listed.cloned().collect();
         entries.sort_by(|a, b| a.head().name.cmp(&b.head().name));
         entries
     }
@@ -532,7 +563,9 @@ impl Registry {
     /// Every tool, also those whose name another one has: by name, and of one name in the order in which they would have it.
     pub fn all_entries(&self) -> Vec<Arc<Entry>> {
         self.follow();
-        let mut entries: Vec<Arc<Entry>> = self.0.tools.load().all().cloned().collect();
+        let tools = self.0.tools.load();
+        let listed = tools.all().filter(|entry| entry.is_listed());
+        let mut entries: Vec<Arc<Entry>> = listed.cloned().collect();
         entries.sort_by(|a, b| {
             let by_name = a.head().name.cmp(&b.head().name);
             by_name.then_with(|| a.rank(b))
@@ -545,6 +578,7 @@ impl Registry {
     pub fn entries_of(&self, bundle: BundleId) -> Vec<Arc<Entry>> {
         self.follow();
         let mut entries = self.0.tools.load().of_bundle(bundle);
+        entries.retain(|entry| entry.is_listed());
         entries.sort_by(|a, b| {
             let by_slug = a.head().slug.cmp(&b.head().slug);
             by_slug.then_with(|| a.rank(b))
@@ -579,6 +613,18 @@ impl Registry {
         approver: Arc<dyn Approver>,
         told: impl FnOnce(&CallId) + Send,
     ) -> Outcome {
+        let told = |events: &Arc<EventLog>| told(events.call_id());
+        pipeline::run_told(&self.0, request, Some(approver), told).await
+    }
+
+    /// The same, and `told` gets a reader of the call's events, which knows its id, before it begins.
+    pub async fn execute_followed_by(
+        &self,
+        request: CallRequest,
+        approver: Arc<dyn Approver>,
+        told: impl FnOnce(EventReader) + Send,
+    ) -> Outcome {
+        let told = |events: &Arc<EventLog>| told(events.read_after(0));
         pipeline::run_told(&self.0, request, Some(approver), told).await
     }
 

@@ -262,7 +262,7 @@ impl Schema {
 
     /// Whether a parameter is marked as secret.
     pub(crate) fn mentions_secrets(&self) -> bool {
-        self.compiled().is_ok_and(|compiled| compiled.has_secrets)
+        shape::mentions_secrets(&self.value)
     }
 
     /// Checks arguments: other spellings are folded in, nulls of optional parameters dropped,

@@ -33,11 +33,10 @@ impl EventMask {
         }
     }
 
-    /// What is told in the place of an event: nothing, if all of it is held back; more, if something was.
-    pub(crate) fn filter(&mut self, kind: EventKind) -> Vec<EventKind> {
+    /// Tells something in the place of an event: nothing, if all of it is held back; more, if something was.
+    pub(crate) fn filter(&mut self, kind: EventKind, mut tell: impl FnMut(EventKind)) {
         let masker = match kind {
             // Nothing in it can be a secret; it only ends what is open, which has maskers of its own.
-            EventKind::Finished { .. } if self.open.is_empty() => return vec![kind],
             EventKind::Finished { .. } => Masker::default(),
             // The tool has just been looked for, and the secrets with it.
             EventKind::Started { .. } => self.store.masker_of_late(),
@@ -47,9 +46,13 @@ impl EventMask {
                 false => self.store.masker(),
             },
         };
-        if masker.is_empty() && self.open.is_empty() {
-            return vec![kind];
+        match masker.is_empty() && self.open.is_empty() {
+            true => tell(kind),
+            false => self.masked(kind, &masker).into_iter().for_each(tell),
         }
+    }
+
+    fn masked(&mut self, kind: EventKind, masker: &Masker) -> Vec<EventKind> {
         let mask = |text: &mut String| masker.mask_text(text);
         match kind {
             EventKind::Output {
@@ -58,7 +61,7 @@ impl EventMask {
                 step,
                 console,
             } => {
-                let index = self.stream(stream, step.as_deref(), console, &masker);
+                let index = self.stream(stream, step.as_deref(), console, masker);
                 let shown = self.open[index].text.push(&chunk);
                 self.said(index, shown).into_iter().collect()
             }
@@ -192,12 +195,14 @@ mod tests {
     use crate::secret::{Binding, SecretName};
 
     fn shown(mask: &mut EventMask, text: &str) -> String {
-        let told = mask.filter(EventKind::Output {
+        let output = EventKind::Output {
             stream: OutputStream::Stdout,
             chunk: text.to_owned(),
             step: None,
             console: false,
-        });
+        };
+        let mut told = Vec::new();
+        mask.filter(output, |kind| told.push(kind));
         let chunks = told.into_iter().map(|kind| match kind {
             EventKind::Output { chunk, .. } => chunk,
             other => panic!("{other:?}"),

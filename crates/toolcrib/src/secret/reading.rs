@@ -143,7 +143,7 @@ impl Loaded {
     pub(super) fn usable(
         &self,
         name: &SecretName,
-        target: &Target,
+        target: Option<&Target>,
     ) -> Result<&Stored, SecretError> {
         if let Some(stored) = self.secrets.get(name) {
             return Ok(stored);
@@ -156,7 +156,7 @@ impl Loaded {
                 "the secret `{name}` cannot be used: {why}"
             ))),
             Some(problem) => Err(SecretError::Unusable(problem.why.clone())),
-            None => Err(SecretError::missing(name.as_str(), Some(target))),
+            None => Err(SecretError::missing(name.as_str(), target)),
         }
     }
 

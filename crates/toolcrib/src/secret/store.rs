@@ -23,7 +23,7 @@ use super::mask::Masker;
 use super::name::SecretName;
 use super::reading::{Loaded, SecretProblem};
 use crate::egress::Target;
-use crate::model::names::hex;
+use crate::model::names::{Slug, hex};
 use crate::model::secret::Secret;
 use crate::storage::{DurableDir, StorageError};
 
@@ -204,8 +204,30 @@ impl SecretStore {
         target: &Target,
     ) -> Result<Secret, SecretError> {
         let loaded = self.loaded(&mut self.state())?;
-        let stored = loaded.usable(name, target)?;
+        let stored = loaded.usable(name, Some(target))?;
         stored.binding.check(name, &bundle.into(), target)?;
+        Ok(stored.value.clone())
+    }
+
+    /// The value, for the environment of a program that a bundle runs: an upstream MCP server. A program may tell it anybody, so a secret that is
+    /// for some hosts only is refused.
+    pub(crate) fn reveal_to_program(
+        &self,
+        name: &SecretName,
+        bundle: &Slug,
+    ) -> Result<Secret, SecretError> {
+        let loaded = self.loaded(&mut self.state())?;
+        let stored = loaded.usable(name, None)?;
+        if !stored.binding.hosts().is_empty() {
+            return Err(SecretError::NotBound(format!(
+                "the secret `{name}` is for some hosts only, and `{bundle}` is a program, which may tell it anybody; keep it under another name without `--host` for it: `toolcrib secret set NAME --bundle {bundle}`"
+            )));
+        }
+        if !stored.binding.is_for(&Asker::from(bundle)) {
+            return Err(SecretError::NotBound(format!(
+                "the secret `{name}` is not for `{bundle}`; `toolcrib secret set {name} --bundle {bundle}`, with everything else it is for, binds it anew"
+            )));
+        }
         Ok(stored.value.clone())
     }
 

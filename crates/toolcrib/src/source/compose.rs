@@ -377,18 +377,23 @@ fn keep_or_make(
 
 /// Switches tools off and on as the user's flags say. What the settings say comes when names are known.
 fn switch(entries: &[Arc<Entry>], firm: &Lookup, materials: &Materials<'_>) {
-    for entry in entries.iter().chain(&firm.of_program()) {
+    for entry in entries.iter().chain(&firm.of_neither()) {
         let is_off = materials
             .flags
             .is_some_and(|flags| flags.disables(entry.spec(), materials.workspace));
         entry.switch(Switch::Flag, !is_off);
         let own = BundleId::OWN
             .iter()
-            .find(|(id, _)| entry.bundle_id() == Some(*id));
+            .find(|(id, _)| entry.bundle_id() == Some(*id))
+            .map(|(_, slug)| *slug);
+        let bundle = match entry.source() {
+            Source::Upstream => Some(entry.head().bundle.as_str()),
+            _ => own,
+        };
         let is_bundle_off = materials
             .flags
-            .zip(own)
-            .is_some_and(|(flags, (_, slug))| flags.disables_bundle(slug, materials.workspace));
+            .zip(bundle)
+            .is_some_and(|(flags, slug)| flags.disables_bundle(slug, materials.workspace));
         entry.switch(Switch::Bundle, !is_bundle_off);
         entry.switch(Switch::Unknown, materials.flags.is_some());
     }

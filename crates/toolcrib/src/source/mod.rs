@@ -8,7 +8,7 @@
 //! pins      what the user trusted    flags      what the user switched off
 //! trust     asking about it          report     what became of each file
 //! draft     a file for a store
-//! stored    tools of the store
+//! stored    tools of the store     upstream   tools of upstream servers
 //! ```
 //!
 //! Files are the truth. Before tools are looked for, the directories are looked at, and what changed is loaded and swapped in as a
@@ -34,6 +34,7 @@ mod scope;
 mod stored;
 mod survey;
 mod trust;
+mod upstream;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -55,6 +56,7 @@ pub(crate) use stored::{
     refusal as refusal_of_record,
 };
 pub use trust::{Review, ReviewedFile, runs};
+pub(crate) use upstream::UpstreamTools;
 
 use crate::exec::command::CommandSettings;
 use crate::exec::http::HttpSettings;
@@ -65,6 +67,7 @@ use crate::registry::{Follow, Registry};
 use crate::secret::{SecretEntry, SecretStore};
 use crate::storage::Stamp;
 use crate::store::Look as StoreLook;
+use crate::upstream::UpstreamTable;
 use crate::workspace::Workspace;
 use compose::{FileId, Made, Materials};
 use flags::FlagStore;
@@ -104,6 +107,10 @@ pub(crate) struct SourceOptions {
     pub(crate) secrets: SecretStore,
     /// The tools of the store.
     pub(crate) stored: Arc<StoredTools>,
+    /// The tools of upstream servers.
+    pub(crate) upstream: Arc<UpstreamTools>,
+    /// The settings of those, as they were read.
+    pub(crate) upstreams: UpstreamTable,
     /// What else is to be done while the tools are in use, if it is time; it must not take long.
     pub(crate) now_and_then: Box<dyn Fn() + Send + Sync>,
 }
@@ -180,6 +187,9 @@ impl Sources {
     pub(crate) fn attach(self: &Arc<Self>, registry: &Registry) {
         self.stored().refresh(registry, StoreLook::Thorough);
         self.reload_files(registry);
+        // Last: names that others have are not theirs.
+        self.upstream().begin(registry, &self.options.upstreams);
+        self.reload_files(registry);
         registry.follow_with(Box::new(Follower(Arc::clone(self))));
     }
 
@@ -193,10 +203,20 @@ impl Sources {
         &self.options.stored
     }
 
+    /// The tools of upstream servers.
+    pub(crate) fn upstream(&self) -> &Arc<UpstreamTools> {
+        &self.options.upstream
+    }
+
     /// Brings a registry up to date, however long it takes; says whether something changed.
     pub(crate) fn reload(&self, registry: &Registry) -> bool {
-        let is_changed = self.stored().refresh(registry, StoreLook::Thorough);
-        self.reload_files(registry) || is_changed
+        let of_store = self.stored().refresh(registry, StoreLook::Thorough);
+        let of_files = self.reload_files(registry);
+        let of_upstreams = self.upstream().refresh(registry) && {
+            self.reload_files(registry);
+            true
+        };
+        of_store || of_files || of_upstreams
     }
 
     fn reload_files(&self, registry: &Registry) -> bool {
@@ -477,10 +497,15 @@ impl Follow for Follower {
         // First: files may use what is in the store.
         self.0.stored().follow(registry);
         self.0.follow(registry);
+        if self.0.upstream().follow(registry) {
+            // Flags are yet to switch them.
+            self.0.follow(registry);
+        }
         (self.0.options.now_and_then)();
     }
 
     fn why_absent(&self, reference: &ToolRef, bundle_has_tools: bool) -> Option<String> {
-        self.0.stored().why_absent(reference, bundle_has_tools)
+        let upstream = self.0.upstream().why_absent(reference);
+        upstream.or_else(|| self.0.stored().why_absent(reference, bundle_has_tools))
     }
 }

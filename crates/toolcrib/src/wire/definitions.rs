@@ -1,7 +1,8 @@
 //! Tool definitions in the format each [`Provider`] expects (S1, S2, S3).
 //!
 //! One tool that cannot be expressed never spoils the list: it is [`Dropped`], with a reason, and
-//! the others stay. Wire names need no work here: `[A-Za-z0-9_-]{1,64}` suits every provider.
+//! the others stay. Wire names need no work here: `[A-Za-z0-9_-]{1,64}` suits every provider, but
+//! for Gemini, which is particular about the first character.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,8 +12,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::UnknownChoice;
+use super::hints::Hints;
 use super::lower::{self, Dialect, Lowered};
-use crate::model::effects::Effects;
 use crate::model::spec::ToolSpec;
 
 /// The most characters OpenAI takes as the description of a function.
@@ -25,8 +26,12 @@ pub enum Provider {
     OpenAi,
     /// S2's `toOpenAIFunctions`: the function alone, without the wrapper.
     OpenAiFunctions,
+    /// OpenAI's Responses API: the function and its `type` in one object.
+    OpenAiResponses,
     /// Anthropic's tool use.
     Anthropic,
+    /// Gemini: one of the `functionDeclarations` of a tool in the request.
+    Gemini,
     /// Ollama, in OpenAI's format with simpler schemas.
     Ollama,
     /// S3's MCP form. (On the MCP wire itself a tool has no `type`.)
@@ -35,10 +40,12 @@ pub enum Provider {
 
 impl Provider {
     /// Every provider.
-    pub const ALL: [Provider; 5] = [
+    pub const ALL: [Provider; 7] = [
         Provider::OpenAi,
         Provider::OpenAiFunctions,
+        Provider::OpenAiResponses,
         Provider::Anthropic,
+        Provider::Gemini,
         Provider::Ollama,
         Provider::Mcp,
     ];
@@ -48,10 +55,17 @@ impl Provider {
         match self {
             Provider::OpenAi => "openai",
             Provider::OpenAiFunctions => "openai-functions",
+            Provider::OpenAiResponses => "openai-responses",
             Provider::Anthropic => "anthropic",
+            Provider::Gemini => "gemini",
             Provider::Ollama => "ollama",
             Provider::Mcp => "mcp",
         }
+    }
+
+    /// Whether it has OpenAI's strict mode.
+    pub fn has_strict_mode(self) -> bool {
+        matches!(self, Provider::OpenAi | Provider::OpenAiResponses)
     }
 }
 
@@ -80,8 +94,8 @@ impl FromStr for Provider {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DefinitionOptions {
     /// OpenAI's strict mode: the model's arguments always fit the published schema. Schemas lose
-    /// more of what they say, and fewer tools can be expressed. For [`Provider::OpenAi`] only; the
-    /// others have no such flag to set.
+    /// more of what they say, and fewer tools can be expressed. For [`Provider::OpenAi`] and
+    /// [`Provider::OpenAiResponses`] only; the others have no such flag to set.
     pub strict: bool,
 }
 
@@ -166,10 +180,11 @@ pub fn definition(
     provider: Provider,
     options: &DefinitionOptions,
 ) -> Result<Definition, NotExpressible> {
-    let strict = options.strict && provider == Provider::OpenAi;
+    let strict = options.strict && provider.has_strict_mode();
     let dialect = match provider {
-        Provider::OpenAi if strict => Dialect::OpenAiStrict,
-        Provider::OpenAi | Provider::OpenAiFunctions => Dialect::OpenAi,
+        Provider::OpenAi | Provider::OpenAiResponses if strict => Dialect::OpenAiStrict,
+        Provider::OpenAi | Provider::OpenAiFunctions | Provider::OpenAiResponses => Dialect::OpenAi,
+        Provider::Gemini => gemini_name(spec)?,
         Provider::Anthropic => Dialect::Anthropic,
         Provider::Ollama => Dialect::Ollama,
         Provider::Mcp => Dialect::Mcp,
@@ -203,8 +218,19 @@ pub fn definition(
                 _ => function,
             }
         }
+        // Left out, `strict` would mean true there.
+        Provider::OpenAiResponses => json!({"type": "function", "name": name,
+            "description": described(spec, &mut losses), "parameters": schema, "strict": strict}),
         Provider::Anthropic => {
             json!({"name": name, "description": spec.description, "input_schema": schema})
+        }
+        Provider::Gemini => {
+            let mut function = json!({"name": name, "description": spec.description});
+            // An object without properties is refused at the root; no parameters are said by silence.
+            if schema.get("properties").is_some() {
+                function["parameters"] = schema;
+            }
+            function
         }
         Provider::Ollama => json!({"type": "function", "function":
             {"name": name, "description": spec.description, "parameters": schema}}),
@@ -242,6 +268,20 @@ pub fn definitions<'a>(
         }
     }
     made
+}
+
+/// Gemini's dialect, for a tool whose name it takes: it must not begin with a digit or a dash.
+fn gemini_name(spec: &ToolSpec) -> Result<Dialect, NotExpressible> {
+    let first = spec.name.as_str().chars().next();
+    if first.is_some_and(|first| first.is_ascii_alphabetic() || first == '_') {
+        return Ok(Dialect::Gemini);
+    }
+    Err(NotExpressible {
+        tool: spec.name.to_string(),
+        provider: Provider::Gemini,
+        pointer: String::new(),
+        reason: "Gemini wants names that begin with a letter or `_`; rename the tool".to_owned(),
+    })
 }
 
 /// The description as OpenAI takes it.
@@ -295,26 +335,10 @@ fn mcp(spec: &ToolSpec, schema: Value, losses: &mut Vec<Loss>) -> Value {
             }),
         }
     }
-    if let Some(hints) = hints(spec.effects) {
-        tool["annotations"] = hints;
+    if let Some(annotations) = Hints::of(spec).annotations(spec.title.as_deref()) {
+        tool["annotations"] = annotations;
     }
     tool
-}
-
-/// MCP's hints about what a tool does to the world.
-///
-/// Only what the effects say: a tool that only reads is read-only, one that writes or runs
-/// something may destroy. Nothing is claimed about a tool of unknown effects, for which MCP's
-/// defaults are the cautious ones already, nor about being idempotent or reaching the network,
-/// which effects do not tell.
-fn hints(effects: Effects) -> Option<Value> {
-    if effects.is_unknown() {
-        None
-    } else if effects.is_read_only() {
-        Some(json!({"readOnlyHint": true}))
-    } else {
-        Some(json!({"readOnlyHint": false, "destructiveHint": true}))
-    }
 }
 
 #[cfg(test)]
@@ -330,7 +354,7 @@ mod tests {
         assert_eq!(
             error,
             "unknown provider `opneai`; did you mean `openai`? \
-             use `openai`, `openai-functions`, `anthropic`, `ollama` or `mcp`"
+             use `openai`, `openai-functions`, `openai-responses`, `anthropic`, `gemini`, `ollama` or `mcp`"
         );
         let error = "bedrock".parse::<Provider>().unwrap_err().to_string();
         assert!(!error.contains("did you mean"), "{error}");

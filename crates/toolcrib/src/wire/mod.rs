@@ -1,4 +1,5 @@
-//! JSON as other programs want it: tool definitions per provider, results per shape.
+//! JSON as other programs want it: tool definitions per provider, models' replies and their
+//! answers, results per shape.
 //!
 //! Everything here is a pure function from a [`ToolSpec`](crate::ToolSpec) or an
 //! [`Outcome`](crate::Outcome) to JSON. Nothing is validated, run or stored, and nothing that is
@@ -24,12 +25,25 @@
 
 mod choice;
 mod definitions;
+mod hints;
 mod lower;
+mod mcp;
+mod mcp_tool;
+mod reply;
 mod result;
+mod tokens;
 
 pub use choice::UnknownChoice;
 pub use definitions::{
     Definition, DefinitionOptions, Definitions, Dropped, Loss, NotExpressible, Provider,
     definition, definitions,
 };
+pub use hints::{Care, Hints};
+pub use mcp::McpOutcome;
+pub use mcp_tool::{McpTool, mcp_tool};
+pub use reply::{
+    MAX_RESULT_CHARS, ModelCall, ModelReply, ReplyError, ReplyFormat, ResultText, error_text,
+    read_reply, result_text, write_results,
+};
 pub use result::{ResultShape, TaggedOutcome, render};
+pub use tokens::{estimated_tokens, tokens_of};

@@ -8,11 +8,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::UnknownChoice;
+use super::mcp::McpOutcome;
 use crate::model::JsonObject;
 use crate::model::error::ToolError;
 use crate::model::ids::CallId;
-use crate::model::outcome::{ApprovalTrail, Outcome, SandboxUse, ToolOutput, milliseconds};
-use crate::model::text;
+use crate::model::outcome::{ApprovalTrail, Outcome, SandboxUse, milliseconds};
 
 /// How an outcome is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -75,7 +75,7 @@ pub fn render(outcome: &Outcome, shape: ResultShape) -> Value {
         ResultShape::Tagged => tagged(outcome),
         ResultShape::Simple => simple(outcome),
         ResultShape::Detailed => detailed(outcome),
-        ResultShape::Mcp => mcp(outcome),
+        ResultShape::Mcp => json!(McpOutcome::of(outcome)),
     }
 }
 
@@ -196,35 +196,6 @@ fn detailed(outcome: &Outcome) -> Value {
         "parameters": outcome.parameters,
     });
     result
-}
-
-/// MCP's `CallToolResult`. Clients print text content, so escape sequences in it are made visible;
-/// structured content is data for programs and stays as it is.
-fn mcp(outcome: &Outcome) -> Value {
-    let text = match &outcome.result {
-        Ok(output) => output.text().into_owned(),
-        Err(error) => readable(error),
-    };
-    let mut result = json!({"content": [{"type": "text", "text": text::visible(&text)}]});
-    if let Ok(ToolOutput {
-        value: value @ Value::Object(_),
-        ..
-    }) = &outcome.result
-    {
-        result["structuredContent"] = value.clone();
-    }
-    result["isError"] = (!outcome.is_ok()).into();
-    result
-}
-
-/// An error as text that a model can act on.
-fn readable(error: &ToolError) -> String {
-    let mut text = format!("{}: {}", error.code(), error.message());
-    if let Some(details) = error.details() {
-        text.push('\n');
-        text.push_str(&json!(details).to_string());
-    }
-    text
 }
 
 #[cfg(test)]

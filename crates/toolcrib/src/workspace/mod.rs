@@ -21,8 +21,10 @@
 //! reading (a waiting writer wakes up). Names that are not UTF-8 can be listed, not opened:
 //! arguments are JSON text.
 
+mod below;
 mod beneath;
 mod identity;
+mod in_place;
 mod log;
 mod metadata;
 mod own_data;
@@ -43,7 +45,9 @@ use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
+pub(crate) use below::as_written;
 pub use identity::{Identity, Old};
+pub(crate) use in_place::InPlace;
 pub use metadata::{EntryKind, Metadata};
 pub(crate) use own_data::OwnData;
 pub use path::WorkspacePath;

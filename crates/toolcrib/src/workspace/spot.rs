@@ -75,8 +75,18 @@ impl Workspace {
         spot: &Spot,
         path: &WorkspacePath,
     ) -> Result<(), ToolError> {
+        self.check_place(spot, path, "write")
+    }
+
+    /// The same, for doing something else to it than writing.
+    pub(super) fn check_place(
+        &self,
+        spot: &Spot,
+        path: &WorkspacePath,
+        verb: &str,
+    ) -> Result<(), ToolError> {
         let mut places = spot.via.iter().chain([&spot.place]);
-        places.try_for_each(|place| self.check_unprotected(place, path, "write"))
+        places.try_for_each(|place| self.check_unprotected(place, path, verb))
     }
 
     /// Follows links of the last name as long as they stay in the workspace.
@@ -185,7 +195,11 @@ impl Workspace {
     }
 
     /// Where an open directory is, relative to the workspace and without links.
-    fn place_of(&self, dir: BorrowedFd<'_>, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
+    pub(super) fn place_of(
+        &self,
+        dir: BorrowedFd<'_>,
+        path: &WorkspacePath,
+    ) -> Result<PathBuf, ToolError> {
         let (root, place) = (self.real_root()?, real_path(dir)?);
         match place.strip_prefix(&root) {
             Ok(place) => Ok(place.to_owned()),

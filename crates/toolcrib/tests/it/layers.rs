@@ -33,7 +33,8 @@ const LAYERS: &[(&[&str], Strangers)] = &[
         Strangers::Yes,
     ),
     (&["registry", "pipeline"], Strangers::No),
-    (&["exec", "builtin"], Strangers::Yes),
+    (&["exec", "builtin", "upstream"], Strangers::Yes),
+    (&["answer", "chat"], Strangers::No),
     (&["crib", "config", "source", "trial"], Strangers::No),
     (&["testing"], Strangers::No),
 ];

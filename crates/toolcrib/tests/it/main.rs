@@ -1,14 +1,19 @@
 //! Tests of the library from outside, as one program: linking is slow and this links once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod answer;
 mod approvals;
 mod archive;
 mod call_log;
 mod call_states;
+mod chat;
+mod database;
 mod definition;
+mod discovery;
 mod egress;
 mod endings;
 mod files;
+mod git;
 mod golden;
 mod grants;
 mod jsonpath;
@@ -19,8 +24,10 @@ mod pipeline;
 mod programs;
 mod properties;
 mod rules;
+mod run_tests;
 mod running;
 mod search;
+mod search_code;
 mod search_many;
 mod secrets;
 mod seeds;
@@ -29,10 +36,12 @@ mod shell_cases;
 mod source;
 mod storage;
 mod store;
+mod strict_json;
 mod syscalls;
 mod template;
 mod tools;
 mod unicode;
+mod upstream;
 mod web;
 mod wire;
 

@@ -218,7 +218,7 @@ fn s3_register_unregister_get_list() {
 #[test]
 fn the_tools_in_docs_are_the_tools_there_are() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
-    let page = toolcrib::builtin::reference();
+    let page = toolcrib::crib::tools_reference();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, &page).unwrap();
     }

@@ -1,6 +1,7 @@
 //! Provider definitions and result shapes, against golden files and the seeds' own examples.
 
 mod definitions;
+mod gemini;
 mod ollama;
 mod random;
 mod results;
@@ -36,7 +37,9 @@ fn lowered(
         .collect();
     let schema = match provider {
         Provider::OpenAi | Provider::Ollama => made.tool["function"]["parameters"].clone(),
-        Provider::OpenAiFunctions => made.tool["parameters"].clone(),
+        Provider::OpenAiFunctions | Provider::OpenAiResponses | Provider::Gemini => {
+            made.tool["parameters"].clone()
+        }
         Provider::Anthropic => made.tool["input_schema"].clone(),
         Provider::Mcp => made.tool["inputSchema"].clone(),
     };

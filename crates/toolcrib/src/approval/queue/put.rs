@@ -22,6 +22,13 @@ use crate::storage::{DirLock, DurableDir, StorageError};
 
 /// The longest diff that is kept; nobody reads more before deciding.
 const MAX_DIFF: usize = 256 * 1024;
+/// How many calls of one caller may be denied within [`DENIED_WITHIN`] before nobody is asked about its next. The same call in other words
+/// (`./a.txt`) is not the same to the memory of denials, but it is to whoever is asked.
+const MAX_DENIED: usize = 10;
+/// For how long a denial counts, unless denials are remembered for less.
+const DENIED_WITHIN: Duration = Duration::from_secs(60);
+/// How many answers are looked at for that, newest first, so that a long history costs nothing.
+const LOOK_BACK: usize = 1000;
 
 /// A question that was put. Dropping it withdraws the question, unless it was answered or others wait for it.
 pub struct Ticket {
@@ -165,6 +172,7 @@ impl ApprovalQueue {
     ) -> Result<(Uuid, StoredRequest), NoAnswer> {
         let now = self.now();
         self.check_room(dir, index, &now, &request.caller)?;
+        self.check_denials(dir, index, &now, &request.caller)?;
         let expires = self.0.options.expires;
         let wait = request.wait.map_or(expires, |wait| wait.min(expires));
         let id = Uuid::now_v7();
@@ -221,6 +229,49 @@ impl ApprovalQueue {
         } else {
             Ok(())
         }
+    }
+
+    /// Refuses to put a question of a caller whose calls were denied again and again just now.
+    fn check_denials(
+        &self,
+        dir: &DurableDir,
+        index: &Index,
+        now: &Moment,
+        caller: &Caller,
+    ) -> Result<(), NoAnswer> {
+        let counts = self.0.options.remember_denial.min(DENIED_WITHIN);
+        // What was approved and used is no denial.
+        let answered = index
+            .iter()
+            .rev()
+            .filter(|(_, files)| files.is_answered && !files.is_claimed);
+        let (mut denied, mut wait) = (0, Duration::MAX);
+        for (id, files) in answered.take(LOOK_BACK) {
+            let Ok(Some(answer)) = load::<StoredAnswer>(dir, &answer_name(*id)) else {
+                continue;
+            };
+            if answer.response.is_none_or(|response| response.approved) {
+                continue;
+            }
+            let since = answer.given.elapsed(now);
+            let Some(left) = since.and_then(|since| counts.checked_sub(since)) else {
+                continue;
+            };
+            let Some(name) = files.request.as_deref() else {
+                continue;
+            };
+            let Ok(Some(stored)) = load::<StoredRequest>(dir, name) else {
+                continue;
+            };
+            if stored.request.caller.outermost() == caller.outermost() {
+                denied += 1;
+                wait = wait.min(left);
+            }
+        }
+        if denied < MAX_DENIED {
+            return Ok(());
+        }
+        Err(NoAnswer::DeniedTooOften { denied, wait })
     }
 
     /// The questions about the same call, newest first.
@@ -319,7 +370,7 @@ impl Room {
     fn of(max: usize, caller: &Caller) -> Self {
         match caller.outermost() {
             Caller::Library | Caller::Cli | Caller::Operator => Room { all: max, own: max },
-            Caller::Client(_) | Caller::ToolFor(_) | Caller::Tool => {
+            Caller::Mcp | Caller::Client(_) | Caller::ToolFor(_) | Caller::Tool => {
                 // With room for one question there is nothing to share out.
                 let kept_back = (max / 10).max(1);
                 Room {

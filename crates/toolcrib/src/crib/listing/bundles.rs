@@ -20,7 +20,7 @@ pub struct BundleQuery {
     pub page_token: Option<String>,
 }
 
-/// Some bundles: Toolcrib's own first, then those of the store by slug.
+/// Some bundles: Toolcrib's own first, then those of the store and of MCP servers by slug.
 #[derive(Debug, Default)]
 pub struct BundlePage {
     /// The bundles.
@@ -91,6 +91,6 @@ fn order(view: &BundleView) -> (String, String) {
     match view.kind {
         // Their ids are in order; no slug is empty.
         BundleKind::BuiltIn | BundleKind::Files => (String::new(), id),
-        BundleKind::Store => (view.bundle.slug.to_string(), id),
+        BundleKind::Store | BundleKind::Upstream => (view.bundle.slug.to_string(), id),
     }
 }

@@ -73,7 +73,7 @@ impl Crib {
         let (mut page, mut last, mut made) = (ToolPage::default(), None, 0);
         let mut has_more = false;
         for (place, entry) in rest {
-            if !of_bundles(entry, &bundles) || !has_tags(entry, &asked.tags) {
+            if !entry.is_listed() || !of_bundles(entry, &bundles) || !has_tags(entry, &asked.tags) {
                 continue;
             }
             if !asked.include_disabled {

@@ -112,6 +112,7 @@ pub(crate) fn spec_of(definition: &HttpDefinition, bundle: Slug) -> ToolSpec {
     spec.keywords = definition.keywords.clone();
     spec.asks = question::asks(spec.effects);
     spec.urls = question::urls(definition);
+    spec.traits.open_world = Some(true);
     spec.content_digest = Some(definition.digest.clone());
     spec.limits = definition.limits;
     spec.limits.timeout_ms = definition

@@ -78,6 +78,7 @@ impl fmt::Display for LogName {
 const MAX_ATTEMPTS: u32 = 3;
 
 /// Appends lines to the file of the day.
+#[derive(Debug)]
 pub(super) struct LogFiles {
     path: PathBuf,
     options: CallLogOptions,
@@ -86,6 +87,7 @@ pub(super) struct LogFiles {
     complaint: Option<StorageError>,
 }
 
+#[derive(Debug)]
 struct CurrentFile {
     dir: DurableDir,
     name: String,

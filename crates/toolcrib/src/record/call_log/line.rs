@@ -25,7 +25,25 @@ const MAX_DEPTH: usize = 64;
 /// that are still too long are left out, both with a note that says so.
 ///
 /// On error `lines` is as it was.
-pub(super) fn push_line(lines: &mut Vec<u8>, mut record: CallRecord) -> io::Result<()> {
+pub(super) fn push_line(lines: &mut Vec<u8>, record: &CallRecord) -> io::Result<()> {
+    if has_long_texts(record) {
+        return push_shortened(lines, record.clone());
+    }
+    let start = lines.len();
+    let line = Capped {
+        lines,
+        end: start + MAX_LINE_BYTES,
+    };
+    let result = serde_json::to_writer(line, record);
+    if result.is_err() {
+        lines.truncate(start);
+        return push_shortened(lines, record.clone());
+    }
+    lines.push(b'\n');
+    Ok(())
+}
+
+fn push_shortened(lines: &mut Vec<u8>, mut record: CallRecord) -> io::Result<()> {
     let start = lines.len();
     shorten_fields(&mut record);
     for value in record.parameters.values_mut() {
@@ -59,6 +77,35 @@ pub(super) fn push_line(lines: &mut Vec<u8>, mut record: CallRecord) -> io::Resu
 fn left_out() -> JsonObject {
     let note = format!("the parameters have more than {MAX_LINE_BYTES} bytes");
     JsonObject::from_iter([(String::from("(left out)"), json!(note))])
+}
+
+/// Whether a text has to be shortened, or a value is too deep. Nearly always not, and then no copy has to be made to do it.
+fn has_long_texts(record: &CallRecord) -> bool {
+    let is_long = |text: &String| text.len() > MAX_FIELD_BYTES;
+    let has_long_trail = || {
+        record.approval.as_ref().is_some_and(|approval| {
+            is_long(&approval.by)
+                || is_long(&approval.reason)
+                || approval.answer.as_ref().is_some_and(is_long)
+        })
+    };
+    is_long(&record.tool)
+        || record.message.as_ref().is_some_and(is_long)
+        || has_long_trail()
+        || record
+            .parameters
+            .values()
+            .any(|value| is_long_value(value, MAX_DEPTH))
+}
+
+fn is_long_value(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => text.len() > MAX_PARAMETER_BYTES,
+        Value::Array(_) | Value::Object(_) if depth == 0 => true,
+        Value::Array(items) => items.iter().any(|item| is_long_value(item, depth - 1)),
+        Value::Object(fields) => fields.values().any(|field| is_long_value(field, depth - 1)),
+    }
 }
 
 fn shorten_fields(record: &mut CallRecord) {
@@ -178,7 +225,7 @@ mod tests {
 
     fn line(record: CallRecord) -> CallRecord {
         let mut lines = b"before\n".to_vec();
-        push_line(&mut lines, record).unwrap();
+        push_line(&mut lines, &record).unwrap();
         let line = lines
             .strip_prefix(b"before\n")
             .unwrap()

@@ -1,9 +1,18 @@
-//! [`CallLog`]: takes records at the price of a push, and writes them from a thread of its own.
+//! [`CallLog`]: takes records at the price of making a line of them; a thread of its own writes the lines, or whoever waits for them.
+//!
+//! Lines are made where the call ran: memory that one thread takes and another gives back costs more than the line, and who makes
+//! a line of a record at once needs no copy of it.
+//!
+//! Who waits for a record to be written ([`Recorder::written`]) writes it where it is, with all others that wait by then, if nobody is
+//! at it: being woken by a thread costs more than the write. The thread is called where somebody is at it already and where the disk
+//! was slow last time, so that a disk that stalls holds up one task of an executor once, and then none.
 
+use std::cell::RefCell;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -11,10 +20,10 @@ use tokio::sync::oneshot;
 
 use super::file::LogFiles;
 use super::line::push_line;
-use crate::record::usage::UsageLog;
+use crate::record::usage::{Calls, UsageLog};
 use crate::record::{CallRecord, Recorder};
 
-/// How many records, and roughly how many bytes of them, wait at most before senders do.
+/// How many records, and how many bytes of their lines, wait at most before senders do.
 const QUEUE_RECORDS: usize = 4096;
 const QUEUE_BYTES: usize = 32 * 1024 * 1024;
 
@@ -22,8 +31,19 @@ const QUEUE_BYTES: usize = 32 * 1024 * 1024;
 /// its sender no system call; only the first one after a pause has to wake the writer.
 const LINGER: Duration = Duration::from_millis(5);
 
+/// How long a write may take before the next ones are the thread's.
+const SLOW: Duration = Duration::from_millis(2);
+
 /// The most that goes into one write, give or take a line.
 const WRITE_BYTES: usize = 1024 * 1024;
+
+/// How many of the tools called last a call is compared with, to be counted with others of the same tool.
+const TOOLS_AT_HAND: usize = 8;
+
+thread_local! {
+    /// The line being made, kept for its memory.
+    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// How much a [`CallLog`] may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,20 +92,20 @@ impl CallLogHealth {
 
 /// Keeps every call in a directory of JSON lines; see the [module](super).
 ///
-/// Nothing is created before the first record. [`record`](Recorder::record) only hands over; it
+/// Nothing is created before the first record. [`note`](Recorder::note) only hands over; it
 /// waits when some thousand records are queued because the disk does not keep up. Dropping the log
 /// flushes it; a program that ends without that calls [`flush`](Recorder::flush) first.
 #[derive(Debug)]
 pub struct CallLog {
-    path: PathBuf,
-    options: CallLogOptions,
-    usage: Option<Arc<UsageLog>>,
     shared: Arc<Shared>,
+    is_counting: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
+    /// Whoever has this writes; the order of lines is the order of having it. Taken before `state`.
+    desk: Mutex<Desk>,
     /// The writer waits here for something to do.
     work: Condvar,
     /// Senders wait here for room, and flushes for their records.
@@ -94,8 +114,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    queue: Vec<CallRecord>,
-    queue_bytes: usize,
+    queue: Queue,
     /// Records taken so far; up to which of them somebody waits for; which of them are settled.
     accepted: u64,
     flush_goal: u64,
@@ -117,25 +136,70 @@ struct State {
     health: CallLogHealth,
 }
 
-impl State {
-    fn is_full(&self) -> bool {
-        self.queue.len() >= QUEUE_RECORDS || self.queue_bytes >= QUEUE_BYTES
+/// What waits for the writer.
+#[derive(Debug, Default)]
+struct Queue {
+    /// Whole lines after a line feed, as [`LogFiles::append`] wants them; empty without any.
+    lines: Vec<u8>,
+    records: usize,
+    /// What they are about, for whoever counts.
+    calls: Vec<Calls>,
+}
+
+impl Queue {
+    fn push(&mut self, line: &[u8]) {
+        if self.lines.is_empty() {
+            self.lines.push(b'\n');
+        }
+        self.lines.extend_from_slice(line);
+        self.records += 1;
     }
 
-    /// Whether the writer should not wait for more. From half full on, so that it is there before
+    fn count(&mut self, record: &CallRecord) {
+        let mut latest = self.calls.iter_mut().rev().take(TOOLS_AT_HAND);
+        if !latest.any(|calls| calls.add(record)) {
+            self.calls.extend(Calls::of(record));
+        }
+    }
+
+    /// Empties it; what it usually needs of memory stays.
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.lines.shrink_to(WRITE_BYTES);
+        self.records = 0;
+        self.calls.clear();
+    }
+}
+
+impl State {
+    fn is_full(&self) -> bool {
+        self.queue.records >= QUEUE_RECORDS || self.queue.lines.len() >= QUEUE_BYTES
+    }
+
+    /// Whether the writer should not wait for more, whoever waits for what. From half full on, so that it is there before
     /// senders have to wait.
     fn is_urgent(&self) -> bool {
         let half_full =
-            self.queue.len() >= QUEUE_RECORDS / 2 || self.queue_bytes >= QUEUE_BYTES / 2;
-        half_full || self.is_closing || self.is_flush_wanted() || !self.waiters.is_empty()
+            self.queue.records >= QUEUE_RECORDS / 2 || self.queue.lines.len() >= QUEUE_BYTES / 2;
+        half_full || self.is_closing || self.is_flush_wanted()
     }
 
     fn is_flush_wanted(&self) -> bool {
         self.flush_goal > self.settled
     }
+
+    /// Whether the writer has to be called for who waits for these records; it is as good as called if so.
+    fn must_call(&mut self, goal: u64) -> bool {
+        // What is being written now, its writer says when it is done.
+        goal > self.taken && !std::mem::replace(&mut self.is_called, true)
+    }
 }
 
 impl Shared {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,11 +212,15 @@ impl Shared {
     ) -> MutexGuard<'a, State> {
         let (mut state, _) = self
             .work
-            .wait_timeout_while(state, LINGER, |state| !state.is_urgent())
+            .wait_timeout_while(state, LINGER, |state| {
+                !state.is_urgent() && !state.is_called && state.waiters.is_empty()
+            })
             .unwrap_or_else(PoisonError::into_inner);
-        if state.queue.is_empty() && !state.is_urgent() {
+        let is_idle = |state: &mut State| {
+            state.queue.records == 0 && !state.is_urgent() && state.waiters.is_empty()
+        };
+        if is_idle(&mut state) {
             state.is_asleep = true;
-            let is_idle = |state: &mut State| state.queue.is_empty() && !state.is_urgent();
             state = match due {
                 Some(due) => self
                     .work
@@ -167,6 +235,53 @@ impl Shared {
             state.is_asleep = false;
         }
         state
+    }
+
+    /// Writes what is queued, and wakes who waited for it. Returns how many records are written by then, and whether somebody wants
+    /// them to be safe, which is the thread's business.
+    fn write_batch(&self, desk: &mut Desk) -> (u64, bool) {
+        let mut state = self.lock();
+        let was_full = state.is_full();
+        std::mem::swap(&mut state.queue, &mut desk.queue);
+        state.is_called = false;
+        let taken = state.accepted;
+        state.taken = taken;
+        let is_flush = state.is_flush_wanted() || state.is_closing;
+        drop(state);
+        if was_full {
+            self.progress.notify_all();
+        }
+        let begun = Instant::now();
+        let tally = desk.write_queue();
+        desk.is_slow = begun.elapsed() > SLOW;
+        let mut state = self.lock();
+        state.health.add(tally);
+        state.written = taken;
+        // Those too that came while their record was being written.
+        let waiters = std::mem::take(&mut state.waiters);
+        let (served, others): (Vec<_>, Vec<_>) =
+            waiters.into_iter().partition(|(goal, _)| *goal <= taken);
+        state.waiters = others;
+        drop(state);
+        for (_, waiter) in served {
+            let _ = waiter.send(());
+        }
+        (taken, is_flush)
+    }
+
+    /// Writes what is queued where we are; false if that is the thread's business.
+    fn write_here(&self, goal: u64) -> bool {
+        if self.lock().written >= goal {
+            return true;
+        }
+        let Ok(mut desk) = self.desk.try_lock() else {
+            return false;
+        };
+        if desk.is_slow {
+            return false;
+        }
+        self.write_batch(&mut desk);
+        true
     }
 
     fn wait_for_progress<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
@@ -184,18 +299,28 @@ impl CallLog {
 
     /// A log with limits of its own.
     pub fn with_options(path: impl Into<PathBuf>, options: CallLogOptions) -> Self {
-        CallLog {
-            path: path.into(),
-            options,
+        let desk = Desk {
+            files: LogFiles::new(path.into(), options),
             usage: None,
-            shared: Arc::default(),
+            queue: Queue::default(),
+            is_slow: false,
+        };
+        CallLog {
+            shared: Arc::new(Shared {
+                state: Mutex::default(),
+                desk: Mutex::new(desk),
+                work: Condvar::new(),
+                progress: Condvar::new(),
+            }),
+            is_counting: false,
         }
     }
 
     /// Has the writer count the calls of each tool, too: it has every record at hand.
     #[must_use]
     pub fn counting(mut self, usage: Arc<UsageLog>) -> Self {
-        self.usage = Some(usage);
+        self.shared.desk().usage = Some(usage);
+        self.is_counting = true;
         self
     }
 
@@ -205,16 +330,10 @@ impl CallLog {
     }
 
     fn start_writer(&self, state: &mut State) {
-        let writer = Writer {
-            shared: Arc::clone(&self.shared),
-            files: LogFiles::new(self.path.clone(), self.options),
-            usage: self.usage.clone(),
-            records: Vec::new(),
-            lines: Vec::new(),
-        };
+        let shared = Arc::clone(&self.shared);
         match std::thread::Builder::new()
             .name(String::from("toolcrib-call-log"))
-            .spawn(|| writer.run())
+            .spawn(move || write_for_ever(&shared))
         {
             Ok(thread) => state.thread = Some(thread),
             Err(error) => state.health.lose(
@@ -223,11 +342,9 @@ impl CallLog {
             ),
         }
     }
-}
 
-impl Recorder for CallLog {
-    fn record(&self, record: CallRecord) {
-        let bytes = rough_size(&record);
+    /// Hands a line over to the writer.
+    fn hand_over(&self, line: io::Result<&[u8]>, record: &CallRecord) {
         let mut state = self.shared.lock();
         if state.thread.is_none() {
             self.start_writer(&mut state);
@@ -239,14 +356,34 @@ impl Recorder for CallLog {
             state.health.dropped += 1;
             return;
         }
-        state.queue.push(record);
-        state.queue_bytes += bytes;
+        if self.is_counting {
+            state.queue.count(record);
+        }
+        match line {
+            Ok(line) => state.queue.push(line),
+            Err(error) => return state.health.lose(1, error),
+        }
         state.accepted += 1;
         if (state.is_asleep || state.is_urgent()) && !state.is_called {
             state.is_called = true;
             drop(state);
             self.shared.work.notify_one();
         }
+    }
+}
+
+impl Recorder for CallLog {
+    fn record(&self, record: CallRecord) {
+        self.note(&record);
+    }
+
+    fn note(&self, record: &CallRecord) {
+        // A thread that ends has no such memory any more, but may still end calls.
+        let mut line = LINE.try_with(RefCell::take).unwrap_or_default();
+        line.clear();
+        let made = push_line(&mut line, record);
+        self.hand_over(made.map(|()| line.as_slice()), record);
+        let _ = LINE.try_with(|kept| kept.replace(line));
     }
 
     fn written(&self) -> BoxFuture<'_, ()> {
@@ -257,13 +394,13 @@ impl Recorder for CallLog {
         let (waiter, woken) = oneshot::channel();
         let goal = state.accepted;
         state.waiters.push((goal, waiter));
-        // What the writer is writing now, it says when it is done.
-        let must_call = goal > state.taken && !std::mem::replace(&mut state.is_called, true);
         drop(state);
-        if must_call {
-            self.shared.work.notify_one();
-        }
         Box::pin(async move {
+            // Whoever else is about to wait gets its turn first: one write serves all of them.
+            tokio::task::yield_now().await;
+            if !self.shared.write_here(goal) && self.shared.lock().must_call(goal) {
+                self.shared.work.notify_one();
+            }
             // A writer that ends drops its end, and wakes us so.
             let _ = woken.await;
         })
@@ -295,107 +432,77 @@ impl Drop for CallLog {
     }
 }
 
-/// What a record holds in memory, as far as a glance can tell. Never walks into lists and objects:
-/// this is on the hot path.
-fn rough_size(record: &CallRecord) -> usize {
-    let texts = record
-        .parameters
-        .values()
-        .filter_map(|value| value.as_str());
-    size_of::<CallRecord>() + texts.map(str::len).sum::<usize>()
+/// What writing needs.
+#[derive(Debug)]
+struct Desk {
+    files: LogFiles,
+    usage: Option<Arc<UsageLog>>,
+    /// What is being written; kept from batch to batch for its memory.
+    queue: Queue,
+    /// Whether the last write took long.
+    is_slow: bool,
 }
 
 /// The thread behind a [`CallLog`].
-struct Writer {
-    shared: Arc<Shared>,
-    files: LogFiles,
-    usage: Option<Arc<UsageLog>>,
-    /// Kept from batch to batch, like `lines`, for its memory.
-    records: Vec<CallRecord>,
-    lines: Vec<u8>,
-}
-
-impl Writer {
-    fn run(mut self) {
-        let _over = Over(Arc::clone(&self.shared));
-        let shared = Arc::clone(&self.shared);
-        let mut state = shared.lock();
-        loop {
-            std::mem::swap(&mut state.queue, &mut self.records);
-            state.queue_bytes = 0;
-            state.is_called = false;
-            let taken = state.accepted;
-            state.taken = taken;
-            let is_flush = state.is_flush_wanted() || state.is_closing;
-            drop(state);
-            shared.progress.notify_all();
-
-            let mut tally = self.write_records();
-            // Those too that came while their record was being written.
-            state = shared.lock();
-            state.health.add(std::mem::take(&mut tally));
-            state.written = taken;
-            let waiters = std::mem::take(&mut state.waiters);
-            let (served, others): (Vec<_>, Vec<_>) =
-                waiters.into_iter().partition(|(goal, _)| *goal <= taken);
-            state.waiters = others;
-            drop(state);
-            for (_, waiter) in served {
-                let _ = waiter.send(());
-            }
-            if is_flush && let Err(error) = self.files.sync() {
-                tally.lose(0, error);
-            }
-            let due = self.usage.as_ref().and_then(|usage| usage.settle(is_flush));
-
-            state = shared.lock();
-            state.health.add(tally);
-            if is_flush {
-                state.settled = taken;
-                shared.progress.notify_all();
-            }
-            if state.is_closing && state.queue.is_empty() {
-                return;
-            }
-            state = shared.wait_for_work(state, due);
-        }
-    }
-
-    fn write_records(&mut self) -> CallLogHealth {
+fn write_for_ever(shared: &Arc<Shared>) {
+    let _over = Over(Arc::clone(shared));
+    loop {
+        let mut desk = shared.desk();
+        let (taken, is_flush) = shared.write_batch(&mut desk);
         let mut tally = CallLogHealth::default();
-        let mut records = std::mem::take(&mut self.records);
-        let mut waiting = 0;
-        self.lines.clear();
-        self.lines.push(b'\n');
-        for record in records.drain(..) {
-            if let Some(usage) = &self.usage {
-                usage.count(&record);
-            }
-            match push_line(&mut self.lines, record) {
-                Ok(()) => waiting += 1,
-                Err(error) => tally.lose(1, error),
-            }
-            if self.lines.len() > WRITE_BYTES {
-                self.write_lines(std::mem::take(&mut waiting), &mut tally);
-            }
-        }
-        self.write_lines(waiting, &mut tally);
-        self.records = records;
-        tally
-    }
-
-    fn write_lines(&mut self, count: u64, tally: &mut CallLogHealth) {
-        match self.files.append(&self.lines, Timestamp::now()) {
-            Ok(()) => tally.written += count,
-            Err(lost) => {
-                tally.written += count.saturating_sub(lost.count);
-                tally.lose(lost.count, lost.error);
-            }
-        }
-        if let Some(error) = self.files.take_complaint() {
+        if is_flush && let Err(error) = desk.files.sync() {
             tally.lose(0, error);
         }
-        self.lines.truncate(1);
+        let usage = desk.usage.clone();
+        drop(desk);
+        let due = usage.and_then(|usage| usage.settle(is_flush));
+
+        let mut state = shared.lock();
+        state.health.add(tally);
+        if is_flush {
+            state.settled = taken;
+            shared.progress.notify_all();
+        }
+        if state.is_closing && state.queue.records == 0 {
+            return;
+        }
+        drop(shared.wait_for_work(state, due));
+    }
+}
+
+impl Desk {
+    fn write_queue(&mut self) -> CallLogHealth {
+        let mut tally = CallLogHealth::default();
+        if let Some(usage) = &self.usage {
+            self.queue.calls.iter().for_each(|calls| usage.add(calls));
+        }
+        let lines = &self.queue.lines;
+        // The line feed before the lines of a write is that at the end of the line before them.
+        let mut start = 1;
+        while start < lines.len() {
+            let rest = &lines[start..];
+            let least = rest.len().min(WRITE_BYTES) - 1;
+            let end = rest[least..].iter().position(|byte| *byte == b'\n');
+            let end = end.map_or(lines.len(), |end| start + least + end + 1);
+            write_lines(&mut self.files, &lines[start - 1..end], &mut tally);
+            start = end;
+        }
+        self.queue.clear();
+        tally
+    }
+}
+
+fn write_lines(files: &mut LogFiles, lines: &[u8], tally: &mut CallLogHealth) {
+    let count = lines[1..].iter().filter(|byte| **byte == b'\n').count() as u64;
+    match files.append(lines, Timestamp::now()) {
+        Ok(()) => tally.written += count,
+        Err(lost) => {
+            tally.written += count.saturating_sub(lost.count);
+            tally.lose(lost.count, lost.error);
+        }
+    }
+    if let Some(error) = files.take_complaint() {
+        tally.lose(0, error);
     }
 }
 
@@ -406,7 +513,7 @@ impl Drop for Over {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.is_over = true;
-        state.health.dropped += state.queue.len() as u64;
+        state.health.dropped += state.queue.records as u64;
         state.queue.clear();
         state.waiters.clear();
         self.0.progress.notify_all();

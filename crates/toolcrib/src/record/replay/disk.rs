@@ -109,7 +109,7 @@ impl DiskReplay {
         let path = self.path.join(&name);
         let unreadable = |error: io::Error| unusable(id, error);
         if self.is_expired(&path) {
-            fs::remove_file(&path).map_err(unreadable)?;
+            remove(&path).map_err(unreadable)?;
         }
         match open(&path) {
             Ok(file) => match look_at(file, &path).map_err(unreadable)? {
@@ -306,6 +306,14 @@ fn make(
     }
 }
 
+/// Removes a claim, unless who gave it up was quicker: that needs no lock of the directory.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// What a claim says, if it can be read, and how its call stands. In the lock of the directory.
 fn look_at(file: File, path: &Path) -> io::Result<(Option<Header>, Found)> {
     // Locked first, so that an outcome is there whole or not at all.
@@ -318,7 +326,7 @@ fn look_at(file: File, path: &Path) -> io::Result<(Option<Header>, Found)> {
         .read_until(b'\n', &mut header)?;
     if header.is_empty() {
         if is_free {
-            fs::remove_file(path)?;
+            remove(path)?;
         }
         return Ok((None, Found::Taken));
     }

@@ -24,7 +24,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    fn add(&mut self, other: Row) {
+    pub(super) fn add(&mut self, other: Row) {
         self.call_count = self.call_count.saturating_add(other.call_count);
         self.last_called_at = self.last_called_at.max(other.last_called_at);
     }

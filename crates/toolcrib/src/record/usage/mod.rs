@@ -28,6 +28,7 @@ use self::counts::{Counts, Row};
 use self::files::{Read, Stamp, UsageFiles};
 use super::CallRecord;
 use crate::model::ids::ToolId;
+use crate::model::names::{Slug, Version};
 use crate::model::spec::ToolSpec;
 use crate::storage::StorageError;
 
@@ -48,6 +49,49 @@ pub struct Usage {
     pub call_count: u64,
     /// When the last of them began.
     pub last_called_at: Option<Timestamp>,
+}
+
+/// Calls of one tool that are yet to be counted.
+#[derive(Debug)]
+pub(super) struct Calls {
+    bundle: Slug,
+    slug: Slug,
+    version: Version,
+    tool_id: Option<ToolId>,
+    row: Row,
+}
+
+impl Calls {
+    /// The call of a record, if it reached its tool.
+    pub(super) fn of(record: &CallRecord) -> Option<Calls> {
+        let row = Row {
+            call_count: 1,
+            last_called_at: record.start_time,
+        };
+        record.reached.then_some(Calls {
+            bundle: record.bundle.clone()?,
+            slug: record.slug.clone()?,
+            version: record.version.clone()?,
+            tool_id: record.tool_id,
+            row,
+        })
+    }
+
+    /// Adds the call of a record, if it is one of the same tool that counts; says whether it did.
+    pub(super) fn add(&mut self, record: &CallRecord) -> bool {
+        let is_same = record.reached
+            && record.slug.as_ref() == Some(&self.slug)
+            && record.bundle.as_ref() == Some(&self.bundle)
+            && record.version.as_ref() == Some(&self.version)
+            && record.tool_id == self.tool_id;
+        if is_same {
+            self.row.add(Row {
+                call_count: 1,
+                last_called_at: record.start_time,
+            });
+        }
+        is_same
+    }
 }
 
 /// What is wrong with the files of the counts.
@@ -141,30 +185,25 @@ impl UsageLog {
         moved
     }
 
-    /// Counts a call, if it reached its tool. For the thread of the call log.
-    pub(super) fn count(&self, record: &CallRecord) {
-        let (Some(bundle), Some(slug), Some(version), true) = (
-            &record.bundle,
-            &record.slug,
-            &record.version,
-            record.reached,
-        ) else {
-            return;
-        };
+    /// Adds calls of one tool. For the thread of the call log.
+    pub(super) fn add(&self, calls: &Calls) {
         let mut state = self.lock();
         if state.waiting.len() < MAX_WAITING {
-            let (workspace, tool) = match record.tool_id {
+            let Calls {
+                bundle,
+                slug,
+                version,
+                tool_id,
+                row,
+            } = calls;
+            let (workspace, tool) = match tool_id {
                 Some(id) => (None, id.to_string()),
                 None => (
                     self.place(bundle.as_str()),
                     format!("{bundle}/{slug}@{version}"),
                 ),
             };
-            let row = Row {
-                call_count: 1,
-                last_called_at: record.start_time,
-            };
-            state.waiting.add(workspace, &tool, row);
+            state.waiting.add(workspace, &tool, *row);
         }
     }
 

@@ -65,6 +65,14 @@ impl Home {
     }
 }
 
+impl UsageLog {
+    fn count(&self, record: &CallRecord) {
+        if let Some(call) = Calls::of(record) {
+            self.add(&call);
+        }
+    }
+}
+
 fn count_of(log: &UsageLog, bundle: &str, slug: &str) -> u64 {
     usage_of(log, bundle, slug).call_count
 }

@@ -598,9 +598,9 @@ fn is_switch(before: &StoredTool, now: &StoredTool) -> bool {
 fn may_link(record: &StoredTool) -> bool {
     const WORD: &[u8] = b"\"use-tool\"";
     match record.head.kind {
-        ToolKind::Alias => true,
+        ToolKind::Alias | ToolKind::Mcp => true,
         ToolKind::Command => record.bytes.windows(WORD.len()).any(|bytes| bytes == WORD),
-        ToolKind::Go | ToolKind::Rust | ToolKind::Http | ToolKind::Mcp => false,
+        ToolKind::Go | ToolKind::Rust | ToolKind::Http => false,
     }
 }
 

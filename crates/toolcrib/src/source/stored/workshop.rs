@@ -27,6 +27,7 @@ use crate::schema::{Schema, SchemaPool};
 use crate::secret::{Asker, SecretStore};
 use crate::store::StoredTool;
 use crate::tool::Tool;
+use crate::upstream::Upstreams;
 
 /// What tools of the store are made with.
 pub(crate) struct Workshop {
@@ -38,6 +39,8 @@ pub(crate) struct Workshop {
     pub(crate) secrets: SecretStore,
     /// The functions of the program, by the names that records call them.
     pub(crate) functions: HashMap<String, Arc<dyn Tool>>,
+    /// The upstream servers, for tools that name one of theirs.
+    pub(crate) upstreams: Arc<Upstreams>,
 }
 
 /// What a tool needs to know of its bundle.
@@ -149,7 +152,28 @@ impl Workshop {
                 (tool, spec)
             }
             Implementation::Upstream { server, tool } => {
-                return Err(not_connected(&server, &tool));
+                let behind = self.upstreams.accepted(&server, &tool);
+                // Noted also where it is not there: when it comes, or is another one, this tool is made anew.
+                let slug = behind.as_ref().map_or_else(
+                    |_| Slug::from_wire(&WireName::fit(&tool)),
+                    |behind| behind.spec().slug.clone(),
+                );
+                lookup(&format!("{server}/{slug}"));
+                let behind = behind.map_err(|why| no_upstream(&server, &tool, &why))?;
+                let digest = reading::content_digest(&manifest);
+                let keywords = keywords(manifest.extra.get("keywords"));
+                let mut spec = manifest
+                    .into_spec(bundle, &mut SchemaPool::default())
+                    .map_err(|error| error.message().to_owned())?;
+                spec.keywords = keywords;
+                // A file knows no more of what it does than the server's hints do: nothing that counts.
+                spec.effects = Effects::UNKNOWN;
+                let own = behind.spec();
+                let own = own.content_digest.as_deref().unwrap_or_default();
+                spec.content_digest = Some(format!("{digest} {own}"));
+                let tool = Arc::new(FunctionRef::new(spec, Arc::new(behind)));
+                let spec = ToolSpec::clone(&tool.spec());
+                (tool, spec)
             }
         };
         let mut run = StoredRun::new(tool, spec, home.is_imported);
@@ -255,6 +279,7 @@ impl Workshop {
         spec.output_schema = output.map(|schema| pool.share(schema.into()));
         spec.effects = Effects::from_tags(head.tags.iter().map(String::as_str));
         spec.tags.clone_from(&head.tags);
+        spec.traits.open_world = (head.kind == ToolKind::Http).then_some(true);
         spec.limits = limits.map(|limits| limits.call).unwrap_or_default();
         spec.keywords = keywords(Some(&words));
         (spec, fault)
@@ -270,7 +295,8 @@ impl Workshop {
         let of = |implementation: &Value| match record.head.kind {
             ToolKind::Mcp => {
                 let (server, tool) = reading::upstream_of(implementation)?;
-                Some(not_connected(&server, &tool))
+                let why = self.upstreams.accepted(&server, &tool).err()?;
+                Some(no_upstream(&server, &tool, &why))
             }
             _ => {
                 let name = reading::function_of(implementation)?;
@@ -292,9 +318,9 @@ fn not_registered(function: &str) -> String {
     format!("the function `{function}` is not in this program")
 }
 
-fn not_connected(server: &str, tool: &str) -> String {
+fn no_upstream(server: &str, tool: &str, why: &str) -> String {
     format!(
-        "it is the tool `{}` of the MCP server `{}`, and no such server is connected",
+        "it is the tool `{}` of the MCP server `{}`, and {why}",
         shorten(tool, 80),
         shorten(server, 80)
     )

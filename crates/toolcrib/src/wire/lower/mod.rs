@@ -12,6 +12,7 @@
 //! | OpenAI, Anthropic | one object, no `anyOf`, `oneOf`, `allOf`, `enum`, `not` | kept | all |
 //! | OpenAI strict | as above | kept, alone in their schema | a short list; objects closed, all properties required |
 //! | Ollama | as above | written out | what its server's own types hold; one type per schema |
+//! | Gemini | as above | written out | the fields of its `Schema` message; one type per schema, `nullable`, texts in `enum` |
 //! | MCP | an object | kept | all: MCP publishes JSON Schema itself |
 //!
 //! Lists of types (`["string", "null"]`) stay for OpenAI, Anthropic and MCP, which take them: null
@@ -22,6 +23,7 @@
 
 mod context;
 mod flatten;
+mod gemini;
 mod limits;
 mod loose;
 mod merge;
@@ -46,6 +48,7 @@ pub(super) enum Dialect {
     OpenAiStrict,
     Anthropic,
     Ollama,
+    Gemini,
     Mcp,
 }
 
@@ -56,6 +59,7 @@ impl Dialect {
             Dialect::OpenAiStrict => "OpenAI's strict mode",
             Dialect::Anthropic => "Anthropic",
             Dialect::Ollama => "Ollama",
+            Dialect::Gemini => "Gemini",
             Dialect::Mcp => "MCP",
         }
     }
@@ -64,7 +68,7 @@ impl Dialect {
 /// A lowered schema.
 #[derive(Debug)]
 pub(super) struct Lowered {
-    /// The schema, an object with `type` and `properties`.
+    /// The schema, an object with `type` and (for Gemini only if there are any) `properties`.
     pub(super) schema: Value,
     /// Where something was lost (a JSON pointer in the tool's schema), and what.
     pub(super) losses: Vec<(String, String)>,
@@ -119,11 +123,80 @@ pub(super) fn lower(schema: &Value, dialect: Dialect) -> Result<Lowered, Trouble
         Dialect::OpenAi | Dialect::Anthropic | Dialect::Mcp => loose::lower(&mut cx, root)?,
         Dialect::OpenAiStrict => strict::lower(&mut cx, root)?,
         Dialect::Ollama => ollama::lower(&mut cx, root)?,
+        Dialect::Gemini => gemini::lower(&mut cx, root)?,
     };
     Ok(Lowered {
         schema: root.write(),
         losses: cx.losses(),
     })
+}
+
+/// Whether a schema is one for MCP just as it is, as far as that shows at a glance: an object with properties, made of the everyday words
+/// alone, nothing in it that refers to something else. False proves nothing.
+pub(super) fn is_publishable(schema: &Value) -> bool {
+    /// What is deeper is not judged here.
+    const DEPTH: usize = 16;
+    fn is_shallow(value: &Value, depth: usize) -> bool {
+        match value {
+            Value::Object(fields) => {
+                depth > 0 && fields.values().all(|value| is_shallow(value, depth - 1))
+            }
+            Value::Array(items) => {
+                depth > 0 && items.iter().all(|item| is_shallow(item, depth - 1))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        }
+    }
+    fn is_plain(schema: &Value, depth: usize) -> bool {
+        let Value::Object(fields) = schema else {
+            return schema.is_boolean();
+        };
+        depth > 0
+            && fields
+                .iter()
+                .all(|(keyword, value)| match keyword.as_str() {
+                    "properties" => value.as_object().is_some_and(|properties| {
+                        properties.values().all(|value| is_plain(value, depth - 1))
+                    }),
+                    "items" | "additionalProperties" => is_plain(value, depth - 1),
+                    "type" | "title" | "description" | "format" | "pattern" => {
+                        value.is_string() || (keyword == "type" && value.is_array())
+                    }
+                    "required" => value.is_array(),
+                    "enum" | "const" | "default" | "examples" => is_shallow(value, depth),
+                    "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
+                    | "multipleOf" | "minLength" | "maxLength" | "minItems" | "maxItems"
+                    | "minProperties" | "maxProperties" => value.is_number(),
+                    "uniqueItems" | "deprecated" => value.is_boolean(),
+                    _ => false,
+                })
+    }
+    schema.get("type").and_then(Value::as_str) == Some("object")
+        && schema.get("properties").is_some()
+        && is_plain(schema, DEPTH)
+}
+
+/// Takes `x-mcp-header` out of a schema: it would have clients send arguments as headers, too, and this server reads the body alone. A
+/// property of this name stays, and so does what is data.
+fn without_headers(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.shift_remove("x-mcp-header");
+            for (keyword, value) in fields {
+                match (keyword.as_str(), value) {
+                    ("const" | "enum" | "default" | "examples", _) => {}
+                    (
+                        "properties" | "patternProperties" | "dependentSchemas" | "$defs"
+                        | "definitions" | "dependencies",
+                        Value::Object(named),
+                    ) => named.values_mut().for_each(without_headers),
+                    (_, value) => without_headers(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_headers),
+        _ => {}
+    }
 }
 
 /// The schema for MCP: as it is, once its references are known to lead somewhere.
@@ -136,6 +209,7 @@ fn publish(schema: &Value, root: &Node) -> Result<Lowered, Trouble> {
         ));
     }
     let mut schema = schema.clone();
+    without_headers(&mut schema);
     if let Value::Object(fields) = &mut schema {
         // 2020-12 is what MCP assumes; another draft gives keywords another meaning and must be said.
         if fields
@@ -159,13 +233,35 @@ fn publish(schema: &Value, root: &Node) -> Result<Lowered, Trouble> {
 mod tests {
     use super::*;
 
-    const ALL: [Dialect; 5] = [
+    const ALL: [Dialect; 6] = [
         Dialect::OpenAi,
         Dialect::OpenAiStrict,
         Dialect::Anthropic,
         Dialect::Ollama,
+        Dialect::Gemini,
         Dialect::Mcp,
     ];
+
+    #[test]
+    fn what_would_make_clients_send_headers_is_not_published() {
+        let schema = json!({"type": "object",
+            "properties": {
+                "region": {"type": "string", "x-mcp-header": "Region"},
+                "x-mcp-header": {"type": "string", "default": {"x-mcp-header": "data"}},
+                "list": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/a"}]}}},
+            "$defs": {"a": {"type": "object", "properties": {"b": {"type": "string", "x-mcp-header": "B\r\nC"}}}}});
+        assert!(!is_publishable(&schema));
+        let published = lower(&schema, Dialect::Mcp).unwrap().schema;
+        assert_eq!(
+            published,
+            json!({"type": "object",
+                "properties": {
+                    "region": {"type": "string"},
+                    "x-mcp-header": {"type": "string", "default": {"x-mcp-header": "data"}},
+                    "list": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/a"}]}}},
+                "$defs": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}})
+        );
+    }
 
     /// [`Schema`](crate::Schema) refuses most of these; lowering does not rely on that.
     #[test]
@@ -219,6 +315,27 @@ mod tests {
         }
         let nothing_fits = json!({"type": "object", "allOf": [false]});
         assert!(lower(&nothing_fits, Dialect::Anthropic).is_err());
+    }
+
+    #[test]
+    fn what_is_publishable_at_a_glance_is_published_just_as_it_is() {
+        let plain = json!({"type": "object", "required": ["a"], "additionalProperties": false, "properties": {
+            "a": {"type": ["string", "null"], "enum": ["$ref", null], "default": {"$ref": "#/x"}},
+            "$ref": {"type": "array", "items": {"type": "integer", "minimum": 1}}}});
+        assert!(is_publishable(&plain));
+        assert_eq!(lower(&plain, Dialect::Mcp).unwrap().schema, plain);
+        for schema in [
+            json!({"type": "object"}),
+            json!({"type": "string", "properties": {}}),
+            json!({"type": "object", "properties": [], "$comment": "x"}),
+            json!({"type": "object", "properties": {"a": 3}}),
+            json!({"type": "object", "properties": {"a": {"items": [3]}}}),
+            json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}),
+            json!({"type": "object", "properties": {}, "$schema": "https://json-schema.org/draft/2020-12/schema"}),
+            json!({"type": "object", "properties": {"a": {"anyOf": [{}]}}}),
+        ] {
+            assert!(!is_publishable(&schema), "{schema}");
+        }
     }
 
     #[test]

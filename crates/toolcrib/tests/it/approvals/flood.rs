@@ -162,6 +162,39 @@ fn one_client_has_half_of_the_room_and_all_clients_leave_some_to_the_operator() 
 }
 
 #[test]
+fn a_caller_that_is_denied_again_and_again_is_not_asked_about_for_a_while() {
+    let place = Place::new();
+    let queue = ApprovalQueue::at(place.path(), place.options());
+    let put = |caller: &Caller, call: &str| {
+        let mut request = request(&format!("{caller} {call}"));
+        request.caller = caller.clone();
+        queue.put(request)
+    };
+    let deny = |caller: &Caller, call: &str| {
+        let ticket = put(caller, call).unwrap();
+        let no = ApprovalResponse::deny("Ada", "no");
+        queue.answer(ticket.id(), None, no, no_check).unwrap();
+    };
+    let mallory = Caller::Client("mallory".into());
+    // The same file, each time spelt in another way.
+    for length in 0..10 {
+        deny(&mallory, &format!("{}a.txt", "./".repeat(length)));
+        place.pass(Duration::from_secs(1));
+    }
+    let NoAnswer::DeniedTooOften { denied: 10, wait } = put(&mallory, "other").unwrap_err() else {
+        panic!("somebody was asked");
+    };
+    assert!(wait <= Duration::from_secs(50), "{wait:?}");
+    let for_mallory = Caller::ToolFor(Box::new(mallory.clone()));
+    assert!(put(&for_mallory, "other").is_err());
+    assert!(put(&mallory, "a.txt").is_ok(), "a remembered denial is");
+    let alice = Caller::Client("alice".into());
+    deny(&alice, "a.txt");
+    place.pass(wait + Duration::from_secs(1));
+    let _asked = put(&mallory, "other").unwrap();
+}
+
+#[test]
 fn room_for_one_question_is_room_for_a_client() {
     let place = Place::new();
     let options = QueueOptions {

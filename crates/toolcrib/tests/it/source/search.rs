@@ -41,7 +41,7 @@ fn built_in_tools_are_found_in_every_spelling() {
         assert_eq!(page.results[0].class, Class::Prefix, "{query}");
     }
     let page = search(&crib, "raed fiel", false);
-    assert_eq!(references(&page), ["core/read-file@v1"]);
+    assert_eq!(references(&page)[0], "core/read-file@v1");
     assert_eq!(page.results[0].class, Class::Fuzzy);
     assert!(found(&crib, "no such tool anywhere").is_empty());
 }

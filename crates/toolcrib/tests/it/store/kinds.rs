@@ -59,7 +59,7 @@ fn every_function_of_a_store_that_writes_is_killed_and_refused() {
 }
 
 /// Where a source is shown to survive kills and refusals: a file of these tests, and a name in it.
-const PROOFS: [(&str, &str, &str); 14] = [
+const PROOFS: [(&str, &str, &str); 17] = [
     ("approval/grants/store.rs", ONE, ""),
     ("approval/queue/answer.rs", "approvals/crash.rs", "fn child"),
     ("approval/queue/put.rs", "approvals/crash.rs", "fn child"),
@@ -68,6 +68,7 @@ const PROOFS: [(&str, &str, &str); 14] = [
         "approvals/crash.rs",
         "\"withdraw\"",
     ),
+    ("config/upstreams.rs", ONE, ""),
     (
         "crib/reaping.rs",
         "store/state_writes.rs",
@@ -107,6 +108,8 @@ const PROOFS: [(&str, &str, &str); 14] = [
         "store/crash.rs",
         "every_kind_of_write_is_killed",
     ),
+    ("upstream/auth/login.rs", ONE, ""),
+    ("upstream/pins.rs", ONE, ""),
 ];
 
 /// One file is written, by the function of `storage` that is killed at every call itself.

@@ -193,7 +193,7 @@ proptest! {
                     let found = strict_rules::violations(lowered);
                     prop_assert!(found.is_empty(), "{found:#?}\n{lowered:#}\nof {value:#}");
                 }
-                Provider::OpenAi | Provider::OpenAiFunctions | Provider::Anthropic => {
+                Provider::OpenAi | Provider::OpenAiFunctions | Provider::OpenAiResponses | Provider::Anthropic => {
                     let function = made.tool.get("function").unwrap_or(&made.tool);
                     let lowered = function.get("parameters").unwrap_or(&function["input_schema"]);
                     prop_assert!(is_plain_object(lowered), "{provider}: {lowered:#}\nof {value:#}");
@@ -202,6 +202,12 @@ proptest! {
                 Provider::Ollama => {
                     let lowered = &made.tool["function"]["parameters"];
                     prop_assert!(is_plain_object(lowered) && is_for_ollama(lowered), "{lowered:#}\nof {value:#}");
+                }
+                Provider::Gemini => {
+                    if let Some(lowered) = made.tool.get("parameters") {
+                        let found = super::gemini::violations(lowered);
+                        prop_assert!(found.is_empty(), "{found:#?}\n{lowered:#}\nof {value:#}");
+                    }
                 }
                 Provider::Mcp => prop_assert_eq!(&made.tool["inputSchema"]["properties"], &value["properties"]),
             }

@@ -121,7 +121,7 @@ fn strict_is_for_openai_alone() {
     for provider in Provider::ALL {
         let made = definition(&execute_bash(), provider, &STRICT).unwrap();
         let is_strict = made.tool.to_string().contains("strict");
-        assert_eq!(is_strict, provider == Provider::OpenAi, "{provider}");
+        assert_eq!(is_strict, provider.has_strict_mode(), "{provider}");
     }
     golden::assert_json(
         "wire/seed_openai_strict.json",

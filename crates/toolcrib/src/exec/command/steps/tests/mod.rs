@@ -7,7 +7,7 @@ mod real;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
@@ -193,11 +193,12 @@ impl Bench {
             basis: None,
             partial: Mutex::default(),
             notes: Mutex::default(),
-            exchanges: crate::egress::ExchangeLog::default(),
-            endings: Arc::default(),
+            exchanges: OnceLock::new(),
+            endings: OnceLock::new(),
             typed: None,
+            elicitor: None,
             after: Mutex::default(),
-            cleanups: Arc::default(),
+            cleanups: OnceLock::new(),
         });
         Bench {
             cx,

@@ -1,0 +1,249 @@
+//! `git_diff`: what differs between the files, the index and commits.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::super::invalid;
+use super::changes::{self, Changes};
+use super::invoke::Git;
+use super::names;
+use super::repository::{self, Repository};
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::Effects;
+use crate::model::error::ToolError;
+use crate::model::limits::{LimitsPatch, as_millis};
+use crate::model::outcome::ToolOutput;
+use crate::model::spec::{Role, ToolSpec, Traits};
+use crate::model::text;
+use crate::tool::Tool;
+use crate::workspace::Workspace;
+
+/// How long it may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How many files are listed.
+const MAX_FILES: usize = 2000;
+
+/// How long the patch may be, and how much of git's output is read.
+const MAX_PATCH: usize = 256 * 1024;
+const MAX_READ: usize = 4 << 20;
+
+/// The tool.
+pub(super) struct GitDiff {
+    spec: Arc<ToolSpec>,
+    git: Arc<Git>,
+}
+
+impl GitDiff {
+    pub(super) fn new(git: &Arc<Git>) -> Self {
+        GitDiff {
+            spec: Arc::new(spec()),
+            git: Arc::clone(git),
+        }
+    }
+}
+
+fn spec() -> ToolSpec {
+    let revision = |what: &str| {
+        json!({
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+            "description": what
+        })
+    };
+    let input = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "path": repository::parameter(),
+            "paths": repository::paths_parameter("Only these files and directories, relative to the workspace"),
+            "staged": {
+                "type": "boolean",
+                "default": false,
+                "description": "What is staged, compared with the last commit (or with `from`)"
+            },
+            "from": revision("A commit to compare with, such as HEAD~2, main or a1b2c3d; without `to`, the files as they are now are compared with it"),
+            "to": revision("The commit that `from` is compared with"),
+            "context": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 100,
+                "default": 3,
+                "description": "Unchanged lines around each change"
+            },
+            "stat": {
+                "type": "boolean",
+                "default": false,
+                "description": "Only list the files with their numbers of lines, without the patch"
+            }
+        }
+    });
+    let output = json!({
+        "type": "object",
+        "required": ["files", "fileCount", "additions", "deletions", "truncated"],
+        "properties": {
+            "files": changes::schema("The files that differ"),
+            "fileCount": {"type": "integer", "description": "How many files differ, listed or not"},
+            "additions": {"type": "integer", "description": "Lines that came, in all of them"},
+            "deletions": {"type": "integer", "description": "Lines that went, in all of them"},
+            "patch": {"type": "string", "description": "The differences as a unified diff; its paths are relative to the repository"},
+            "truncated": {"type": "boolean", "description": "True if files or a part of the patch are left out"}
+        }
+    });
+    let mut spec = super::super::core_spec(
+        "git_diff",
+        "Git diff",
+        "Show what differs in a git repository: the files from what is staged, what is staged from the last commit, or two commits.",
+        Effects::READ,
+        input,
+        output,
+    );
+    spec.traits = Traits {
+        destroys: Some(false),
+        idempotent: Some(true),
+        open_world: Some(false),
+    };
+    spec.roles = vec![
+        ("path".to_owned(), Role::Directory),
+        ("paths".to_owned(), Role::ReadPath),
+    ];
+    spec.examples = vec![
+        json!({}),
+        json!({"staged": true, "stat": true}),
+        json!({"from": "HEAD~1", "to": "HEAD", "paths": ["src"]}),
+    ];
+    spec.limits = LimitsPatch {
+        timeout_ms: Some(as_millis(TIMEOUT)),
+        ..LimitsPatch::default()
+    };
+    spec
+}
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    path: Option<String>,
+    paths: Option<Vec<String>>,
+    #[serde(default)]
+    staged: bool,
+    from: Option<String>,
+    to: Option<String>,
+    context: Option<u32>,
+    #[serde(default)]
+    stat: bool,
+}
+
+impl Args {
+    fn words(
+        &self,
+        workspace: &Workspace,
+        repository: &Repository,
+    ) -> Result<Vec<String>, ToolError> {
+        let mut words = vec!["diff".to_owned()];
+        words.extend(changes::OPTIONS.iter().map(|word| (*word).to_owned()));
+        if !self.stat {
+            words.push("--patch".to_owned());
+            words.push(format!("--unified={}", self.context.unwrap_or(3)));
+        }
+        if self.staged {
+            words.push("--cached".to_owned());
+        }
+        words.push("--end-of-options".to_owned());
+        match (&self.from, &self.to) {
+            (None, Some(_)) => {
+                return Err(invalid("git_diff", "/to", "needs `from` beside it"));
+            }
+            (Some(_), Some(_)) if self.staged => {
+                let why = "cannot be given with `staged`, which compares one commit with the index";
+                return Err(invalid("git_diff", "/to", why));
+            }
+            (from, to) => {
+                for (pointer, revision) in [("/from", from), ("/to", to)] {
+                    if let Some(revision) = revision {
+                        names::check_revision("git_diff", pointer, revision)?;
+                        words.push(revision.clone());
+                    }
+                }
+            }
+        }
+        words.push("--".to_owned());
+        words.extend(repository.pathspecs(workspace, self.paths.as_deref())?);
+        Ok(words)
+    }
+}
+
+impl Tool for GitDiff {
+    fn spec(&self) -> Arc<ToolSpec> {
+        self.spec.clone()
+    }
+
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args: Args = super::super::arguments(args)?;
+            let workspace = cx.workspace()?;
+            let repository = Repository::find(workspace, args.path.as_deref())?;
+            let words = args.words(workspace, &repository)?;
+            let command = self.git.reading(&repository, words);
+            let output = self.git.run(&cx, command, MAX_READ).await?;
+            let output = output.checked("diff", &repository)?;
+            let changes = Changes::read(&output.stdout, MAX_FILES);
+            let mut patch = String::from_utf8_lossy(&changes.patch).into_owned();
+            let is_long = patch.len() > MAX_PATCH;
+            if is_long {
+                let end = patch.floor_char_boundary(MAX_PATCH);
+                let end = patch[..end].rfind('\n').map_or(end, |line| line + 1);
+                patch.truncate(end);
+            }
+            let truncated = output.is_cut || is_long || changes.total > changes.files.len();
+            if truncated {
+                cx.note_truncated();
+            }
+            let text = in_words(&changes, &patch, &repository, truncated);
+            let mut value = JsonObject::new();
+            value.insert("files".to_owned(), changes.to_value(&repository).into());
+            value.insert("fileCount".to_owned(), changes.total.into());
+            value.insert("additions".to_owned(), changes.additions.into());
+            value.insert("deletions".to_owned(), changes.deletions.into());
+            if !args.stat {
+                value.insert("patch".to_owned(), patch.into());
+            }
+            value.insert("truncated".to_owned(), truncated.into());
+            Ok(ToolOutput::value(value).with_text(text))
+        })
+    }
+}
+
+/// The patch, or without one the files; what a person reads.
+fn in_words(changes: &Changes, patch: &str, repository: &Repository, truncated: bool) -> String {
+    if changes.total == 0 {
+        return "nothing differs\n".to_owned();
+    }
+    let mut words = format!("{}\n", changes.in_words());
+    for file in &changes.files {
+        let lines = match file.lines {
+            Some((additions, deletions)) => format!("+{additions} −{deletions}"),
+            None => "binary".to_owned(),
+        };
+        let path = repository.in_workspace(&file.path);
+        let path = text::visible_line(&path);
+        let _ = writeln!(words, "{} {path} ({lines})", file.status);
+    }
+    if !patch.is_empty() {
+        words.push('\n');
+        words.push_str(patch);
+    }
+    if truncated {
+        words.push_str("… there is more; ask for fewer files with `paths`, or for `stat`\n");
+    }
+    words
+}

@@ -1,0 +1,372 @@
+//! `search_code`: finds lines by text or by a regular expression in the files of the workspace (S2).
+//!
+//! It is made of ripgrep's libraries and finds what `rg` finds, with the same defaults: case counts, hidden and ignored files are left out,
+//! binary files are skipped, links are not followed. It differs where a workspace may be hostile: every file is opened through `Workspace`
+//! (`walk`), ignore files are bounded (`ignores`), and so are lines, files and answers. The answer is the start of everything there is to
+//! find, in order of path and line, whatever the threads do (`found`); the rest is counted.
+
+mod answer;
+mod found;
+mod ignores;
+mod lines;
+mod names;
+mod query;
+mod queue;
+mod scope;
+mod skipped;
+mod stop;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::read_file::{ReadOptions, check_extension};
+use super::{Family, core_spec};
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::effects::Effects;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::limits::{LimitsPatch, MB};
+use crate::model::outcome::ToolOutput;
+use crate::model::spec::{Role, ToolSpec, Traits};
+use crate::tool::Tool;
+use crate::workspace::{EntryKind, Workspace, as_written};
+use answer::Answer;
+use found::Collector;
+use ignores::Ignores;
+use query::Query;
+use scope::Scope;
+use skipped::Skipped;
+use stop::Stop;
+use walk::Search;
+
+const NAME: &str = "search_code";
+
+/// How long a search may take.
+const TIMEOUT_MS: u64 = 30_000;
+
+/// How many matches are shown if nobody says.
+const RESULTS: usize = 100;
+
+/// The most matches that are shown.
+const MAX_RESULTS: usize = 1000;
+
+/// The most lines around a match.
+const MAX_CONTEXT: usize = 20;
+
+/// The longest query, in characters.
+const MAX_QUERY: usize = 4096;
+
+/// The most globs or types.
+const MAX_FILTERS: usize = 100;
+
+/// The tool.
+pub(super) fn tools(read: &ReadOptions) -> Family {
+    vec![(Arc::new(SearchCode::new(read)), None)]
+}
+
+struct SearchCode {
+    spec: Arc<ToolSpec>,
+    extensions: Arc<[String]>,
+}
+
+impl SearchCode {
+    fn new(read: &ReadOptions) -> Self {
+        SearchCode {
+            spec: Arc::new(spec()),
+            extensions: read.plain_extensions(),
+        }
+    }
+}
+
+fn spec() -> ToolSpec {
+    let mut spec = core_spec(
+        NAME,
+        "Search code",
+        "Search the files of the workspace for a text or a regular expression and return the matching lines with path, line number and, if asked for, the lines around them. \
+         The quickest way to find where something is defined, used or said: search first, then read the place with `read_file`. The query is taken literally unless `regex` is true. \
+         Files that .gitignore and the like exclude, hidden files and binary files are left out. Results are in order of path and line; `total` counts those beyond `maxResults`, too: \
+         if there are more, narrow the search with `path`, `glob` or `type` rather than raising the limit.",
+        Effects::READ,
+        input(),
+        output(),
+    );
+    spec.traits = Traits {
+        destroys: None,
+        idempotent: None,
+        open_world: Some(false),
+    };
+    spec.synonyms = vec![("pattern".to_owned(), "query".to_owned())];
+    spec.keywords = ["grep", "ripgrep", "rg", "find in files", "regex"]
+        .map(str::to_owned)
+        .into();
+    spec.examples = vec![
+        json!({"query": "TODO"}),
+        json!({"query": r"fn \w+_test\(", "regex": true, "type": "rust", "context": 2}),
+        json!({"query": "timeout", "caseSensitive": false, "glob": ["*.toml", "!target/**"]}),
+    ];
+    spec.roles = vec![("path".to_owned(), Role::ReadPath)];
+    spec.limits = LimitsPatch {
+        timeout_ms: Some(TIMEOUT_MS),
+        // A search has a thread for each processor: more of them at once would only be slower.
+        max_concurrent: Some(4),
+        max_output_bytes: Some(MB),
+        ..LimitsPatch::default()
+    };
+    spec
+}
+
+fn input() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["query"],
+        "properties": {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_QUERY,
+                "description": "What to search for: a text, or with `regex` a regular expression in Rust's syntax (no look-around, no back-references)"
+            },
+            "path": {
+                "type": "string",
+                "default": ".",
+                "description": "File or directory to search, relative to the workspace; a file named here is searched even if it is hidden or ignored"
+            },
+            "regex": {"type": "boolean", "default": false, "description": "Take the query as a regular expression"},
+            "caseSensitive": {"type": "boolean", "default": true, "description": "Whether upper and lower case differ"},
+            "wholeWord": {"type": "boolean", "default": false, "description": "Find only whole words"},
+            "glob": {
+                "anyOf": [
+                    {"type": "string", "minLength": 1, "maxLength": 1000},
+                    {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 1000}, "maxItems": MAX_FILTERS}
+                ],
+                "description": "Only files whose path matches one of these globs, `*.rs` or `src/**/*.ts`; one that begins with `!` leaves files out. The last that matches counts, before ignore files"
+            },
+            "type": {
+                "anyOf": [
+                    {"type": "string", "minLength": 1, "maxLength": 100},
+                    {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 100}, "maxItems": MAX_FILTERS}
+                ],
+                "description": "Only files of these types, as `rg --type` knows them: `rust`, `py`, `js`, `md`; one that begins with `!` leaves files out"
+            },
+            "context": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": MAX_CONTEXT,
+                "default": 0,
+                "description": "How many lines before and after each match to return"
+            },
+            "multiline": {
+                "type": "boolean",
+                "default": false,
+                "description": "Find what spans lines; in a regular expression `\\n` and `(?s:.)` then match line breaks. Files over 16 MB are skipped"
+            },
+            "includeHidden": {"type": "boolean", "default": false, "description": "Search names that start with a dot, and what is beneath them"},
+            "includeIgnored": {
+                "type": "boolean",
+                "default": false,
+                "description": "Search what .gitignore, .ignore, .rgignore and git's excludes leave out"
+            },
+            "maxResults": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_RESULTS,
+                "default": RESULTS,
+                "description": "How many matches to return at most"
+            }
+        }
+    })
+}
+
+fn output() -> Value {
+    let place = |name: &str, description: &str| json!({name: {"type": "string", "description": description}});
+    let mut matched = place("path", "File, relative to the workspace");
+    let mut skipped = matched.clone();
+    let more = json!({
+        "pathBase64": {"type": "string", "description": "The exact bytes of a path that is not UTF-8"},
+        "line": {"type": "integer", "description": "Line number, counted from 1"},
+        "lastLine": {"type": "integer", "description": "The last line of a match that spans lines"},
+        "column": {"type": "integer", "description": "Where the first match of the line begins: its byte, counted from 1"},
+        "text": {"type": "string", "description": "The line; a long one is cut around its first match, with `…` where something is missing"},
+        "cut": {"type": "boolean", "description": "True if the line was cut"},
+        "submatches": {
+            "type": "array",
+            "description": "Where the matches are in `text`, in bytes: the first of each, and the one after its last",
+            "items": {
+                "type": "object",
+                "required": ["start", "end"],
+                "properties": {"start": {"type": "integer"}, "end": {"type": "integer"}}
+            }
+        },
+        "before": {"type": "array", "items": {"type": "string"}, "description": "The lines before it, if `context` was given"},
+        "after": {"type": "array", "items": {"type": "string"}, "description": "The lines after it, if `context` was given"}
+    });
+    if let (Value::Object(matched), Value::Object(more)) = (&mut matched, more) {
+        matched.extend(more);
+    }
+    if let Value::Object(skipped) = &mut skipped {
+        skipped.insert("pathBase64".to_owned(), json!({"type": "string"}));
+        skipped.insert(
+            "reason".to_owned(),
+            json!({"type": "string", "description": "Why not"}),
+        );
+    }
+    json!({
+        "type": "object",
+        "required": ["matches", "total", "files", "searched", "truncated", "timedOut"],
+        "properties": {
+            "matches": {
+                "type": "array",
+                "description": "The first matching lines, in order of path and line",
+                "items": {"type": "object", "required": ["path", "line", "column", "text", "submatches"], "properties": matched}
+            },
+            "total": {"type": "integer", "description": "How many matching lines there are, also beyond those returned"},
+            "files": {"type": "integer", "description": "How many files have a match"},
+            "searched": {"type": "integer", "description": "How many files were looked into"},
+            "truncated": {"type": "boolean", "description": "True if there are more matches than were returned"},
+            "timedOut": {"type": "boolean", "description": "True if the time was up before everything was searched"},
+            "skipped": {
+                "type": "array",
+                "description": "What could not be searched, or not to its end; the first 20",
+                "items": {"type": "object", "required": ["path", "reason"], "properties": skipped}
+            }
+        }
+    })
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Args {
+    query: String,
+    path: Option<String>,
+    #[serde(default)]
+    regex: bool,
+    case_sensitive: Option<bool>,
+    #[serde(default)]
+    whole_word: bool,
+    glob: Option<OneOrMany>,
+    #[serde(rename = "type")]
+    types: Option<OneOrMany>,
+    #[serde(default)]
+    context: usize,
+    #[serde(default)]
+    multiline: bool,
+    #[serde(default)]
+    include_hidden: bool,
+    #[serde(default)]
+    include_ignored: bool,
+    max_results: Option<usize>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+fn many(given: Option<&OneOrMany>) -> &[String] {
+    match given {
+        None => &[],
+        Some(OneOrMany::One(one)) => std::slice::from_ref(one),
+        Some(OneOrMany::Many(many)) => many,
+    }
+}
+
+impl Tool for SearchCode {
+    fn spec(&self) -> Arc<ToolSpec> {
+        self.spec.clone()
+    }
+
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args: Args = super::arguments(args)?;
+            let workspace = cx.workspace()?.clone();
+            let extensions = Arc::clone(&self.extensions);
+            let own = cx.clone();
+            cx.blocking_until_stopped(move || {
+                let stop = Stop::for_call(own.clone());
+                let answer = search(&workspace, &args, extensions, &stop)?;
+                if answer.is_truncated() {
+                    own.note_truncated();
+                }
+                Ok(answer.into_output())
+            })
+            .await
+        })
+    }
+}
+
+fn search(
+    workspace: &Workspace,
+    args: &Args,
+    extensions: Arc<[String]>,
+    stop: &Stop,
+) -> Result<Answer, ToolError> {
+    let query = Query {
+        text: &args.query,
+        regex: args.regex,
+        case_sensitive: args.case_sensitive.unwrap_or(true),
+        whole_word: args.whole_word,
+        multiline: args.multiline,
+    };
+    let matcher = query.matcher()?;
+    let (globs, types) = (many(args.glob.as_ref()), many(args.types.as_ref()));
+    let (root, hidden) = (workspace.root(), args.include_hidden);
+    let scope = Scope::new(root, globs, types, hidden, Arc::clone(&extensions))?;
+    let path = workspace.path(args.path.as_deref().unwrap_or("."))?;
+    let max = args.max_results.unwrap_or(RESULTS).clamp(1, MAX_RESULTS);
+    let (found, skipped) = (Collector::new(max), Skipped::default());
+    let mut search = Search {
+        workspace,
+        matcher: &matcher,
+        multiline: args.multiline,
+        context: args.context.min(MAX_CONTEXT),
+        scope: &scope,
+        ignores: None,
+        found: &found,
+        skipped: &skipped,
+        stop,
+    };
+    let tally = match workspace.metadata(&path)?.kind {
+        EntryKind::Directory => {
+            let (top, place) = workspace.open_tree(&path)?;
+            if !args.include_ignored {
+                search.ignores = Some(Ignores::new(workspace, &skipped));
+            }
+            search.tree(&top, &place)
+        }
+        EntryKind::File | EntryKind::Symlink | EntryKind::Other => {
+            check_extension(&path, &extensions)?;
+            let (file, _) = workspace.open_file(&path)?;
+            search.file(&file, Path::new(&as_written(&path)))
+        }
+    };
+    if stop.is_cancelled() {
+        return Err(ToolError::new(
+            ErrorCode::Cancelled,
+            "the search was stopped",
+        ));
+    }
+    let (context, timed_out) = (search.context, stop.is_timed_out());
+    drop(search);
+    Ok(Answer {
+        found: found.into_first(),
+        tally,
+        skipped: skipped.take(),
+        timed_out,
+        with_context: context > 0,
+    })
+}

@@ -1,0 +1,71 @@
+//! What could not be searched, and why: the first of them in order of their paths.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+
+/// How many are told.
+const MAX: usize = 20;
+
+/// What could not be searched. Shared by the threads of a search.
+#[derive(Debug, Default)]
+pub(super) struct Skipped(Mutex<BTreeMap<Vec<u8>, String>>);
+
+impl Skipped {
+    /// Notes why something was not searched, or not to its end. The path is relative to the workspace.
+    pub(super) fn note(&self, path: &[u8], reason: impl Into<String>) {
+        let mut noted = self.noted();
+        noted.insert(path.to_vec(), reason.into());
+        if noted.len() > MAX {
+            noted.pop_last();
+        }
+    }
+
+    /// The same for an error of the system. What is gone, or became something else meanwhile, is not worth a word.
+    pub(super) fn note_error(&self, path: &[u8], errno: Errno) {
+        let reason = match errno {
+            Errno::NOENT
+            | Errno::NOTDIR
+            | Errno::LOOP
+            | Errno::XDEV
+            | Errno::NXIO
+            | Errno::NODEV => {
+                return;
+            }
+            Errno::ACCESS | Errno::PERM => "permission denied".to_owned(),
+            Errno::NAMETOOLONG => "it is too deep; search it by itself".to_owned(),
+            other => other.to_string(),
+        };
+        self.note(path, reason);
+    }
+
+    /// Everything that was noted, in order.
+    pub(super) fn take(&self) -> BTreeMap<Vec<u8>, String> {
+        std::mem::take(&mut *self.noted())
+    }
+
+    fn noted(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_ones_are_told_whoever_comes_first() {
+        let skipped = Skipped::default();
+        for number in (0..100).rev() {
+            skipped.note(format!("{number:03}").as_bytes(), "why");
+        }
+        skipped.note_error(b"000", Errno::NOENT);
+        let told: Vec<Vec<u8>> = skipped.take().into_keys().collect();
+        assert_eq!(told.len(), MAX);
+        assert_eq!(
+            (told[0].as_slice(), told[MAX - 1].as_slice()),
+            (&b"000"[..], &b"019"[..])
+        );
+    }
+}

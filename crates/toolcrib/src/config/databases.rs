@@ -1,0 +1,70 @@
+//! The tables `[databases.NAME]`. Like those of upstream servers they are no settings with one value each, and a project's file may not have them: it would
+//! send a secret of the user to a server of its own.
+
+use super::{ConfigError, Origin};
+use crate::builtin::DatabaseSettings;
+
+/// The key of the tables.
+pub(super) const DATABASES: &str = "databases";
+
+/// The part of docs/config.md about them.
+pub(super) const REFERENCE: &str = r#"
+## Databases
+
+A table `[databases.NAME]` is a PostgreSQL database that `query_database` knows by this name; SQLite files of the workspace need none. Only `config.toml` in the home may have
+such tables. NAME has letters, digits, `_` and `-`. See [databases.md](databases.md).
+
+```toml
+[databases.shop]
+url = "postgres://reader@db.example.com:5432/shop"
+secret = "SHOP_PASSWORD"
+```
+
+| key | type | default | effect |
+|---|---|---|---|
+| `url` | `postgres://user@host:port/database` | | Where it is and as whom it is asked; the port is 5432 if not said. Being here is its permission: the host need not be in `allowedHosts`; a name with a private address has to be in `network.privateHosts`. A password in it is refused. |
+| `secret` | name of a secret | none | The password: `toolcrib secret set NAME`. |
+| `tls` | `require` or `disable` | `require`; `disable` for this machine | Whether the connection is encrypted, with a certificate for this host by an authority that the system or `network.certificates` trusts. |
+"#;
+
+/// Reads the tables of a file.
+pub(super) fn read(
+    value: &toml::Value,
+    file: &str,
+    origin: Origin,
+) -> Result<DatabaseSettings, ConfigError> {
+    let problem = |key: &str, problem: String| ConfigError::Value {
+        place: format!("{file}: `{key}`"),
+        problem,
+    };
+    if origin == Origin::Project {
+        let why = "cannot be set by a project: it would tell a secret to a server of its choice; put it into your own config.toml";
+        return Err(problem(DATABASES, why.to_owned()));
+    }
+    let json =
+        serde_json::to_value(value).map_err(|error| problem(DATABASES, error.to_string()))?;
+    DatabaseSettings::read(&json).map_err(|fault| problem(&fault.key, fault.problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_cannot_name_databases_and_faults_have_their_place() {
+        let table: toml::Table = "[databases.shop]\nurl = 'postgres://u:pw@h/d'"
+            .parse()
+            .unwrap();
+        let error = |origin| {
+            read(&table[DATABASES], "config.toml", origin)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(error(Origin::Project).contains("cannot be set by a project"));
+        let text = error(Origin::Home);
+        assert!(
+            text.starts_with("config.toml: `databases.shop.url`: has a password in it"),
+            "{text}"
+        );
+    }
+}

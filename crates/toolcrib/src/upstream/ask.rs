@@ -1,0 +1,156 @@
+//! What servers want to know while they run a tool, passed on to whoever made the call.
+//!
+//! A server of the earlier protocol asks while its call is under way ([`Questions`] finds the call that is meant); one of the newer answers a call
+//! with its questions and is called again with the answers. Either way the call's [`Elicitor`] is asked; where there is none, the call fails and
+//! says what was asked. Other questions (for a model's words, for directories) are refused: nothing of the sort was offered.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use toolcrib_mcp::client::Asked;
+use toolcrib_mcp::rpc::{RpcError, code};
+
+use crate::model::elicit::{Elicitation, Elicitor};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::text;
+use crate::secret::SecretStore;
+
+/// The one question that can be passed on.
+const ELICIT: &str = "elicitation/create";
+
+/// Who is asked about one call.
+pub(super) struct Asking {
+    pub(super) from: String,
+    pub(super) elicitor: Option<Arc<dyn Elicitor>>,
+    /// What nobody is shown, though the server may know it.
+    secrets: SecretStore,
+    /// Ends the call when a question finds no answer.
+    pub(super) give_up: CancellationToken,
+    unanswered: Mutex<Option<ToolError>>,
+}
+
+impl Asking {
+    pub(super) fn new(
+        from: String,
+        elicitor: Option<Arc<dyn Elicitor>>,
+        secrets: SecretStore,
+        give_up: CancellationToken,
+    ) -> Self {
+        Asking {
+            from,
+            elicitor,
+            secrets,
+            give_up,
+            unanswered: Mutex::default(),
+        }
+    }
+
+    /// Asks; the error is what the call ends with.
+    pub(super) async fn ask(&self, method: &str, mut params: Value) -> Result<Value, ToolError> {
+        self.secrets.masker().mask_value(&mut params);
+        if method != ELICIT {
+            let message = format!(
+                "`{}` asks for `{}`, which was not offered to it",
+                self.from,
+                text::shorten(&text::visible(method), 80)
+            );
+            return Err(ToolError::new(ErrorCode::UpstreamError, message));
+        }
+        let question = Elicitation {
+            from: self.from.clone(),
+            params,
+        };
+        let asked = text::shorten(&text::visible(question.message()), 500);
+        let failed = |why: &str| {
+            let message = format!(
+                "`{}` wants to know something first, and {why}; it asks: {asked}",
+                self.from
+            );
+            ToolError::new(ErrorCode::UpstreamError, message)
+                .with_detail("question", question.params.clone())
+        };
+        let Some(elicitor) = &self.elicitor else {
+            return Err(failed("nobody can be asked here"));
+        };
+        elicitor
+            .elicit(question.clone())
+            .await
+            .map_err(|error| failed(&format!("there was no answer ({error})")))
+    }
+
+    /// Why the call has to end, if a question found no answer.
+    pub(super) fn unanswered(&self) -> Option<ToolError> {
+        lock(&self.unanswered).take()
+    }
+}
+
+/// The calls of a connection that questions may come with.
+#[derive(Default)]
+pub(super) struct Questions(Mutex<HashMap<u64, Arc<Asking>>>);
+
+impl Questions {
+    /// Lets a call be asked about until what is returned is dropped.
+    pub(super) fn begin(self: &Arc<Self>, key: u64, asking: Arc<Asking>) -> Open {
+        lock(&self.0).insert(key, asking);
+        Open(Arc::clone(self), key)
+    }
+
+    /// The call that is meant: the one that is named, else the only one there is.
+    fn meant(&self, call: Option<u64>) -> Option<Arc<Asking>> {
+        let calls = lock(&self.0);
+        match call {
+            Some(key) => calls.get(&key).cloned(),
+            None if calls.len() == 1 => calls.values().next().cloned(),
+            None => None,
+        }
+    }
+}
+
+/// A call that can be asked about.
+pub(super) struct Open(Arc<Questions>, u64);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        lock(&self.0.0).remove(&self.1);
+    }
+}
+
+impl Asked for Questions {
+    fn asked(
+        &self,
+        method: String,
+        params: Value,
+        call: Option<u64>,
+    ) -> BoxFuture<'_, Result<Value, RpcError>> {
+        Box::pin(async move {
+            if method != ELICIT {
+                return Err(RpcError::new(
+                    code::METHOD_NOT_FOUND,
+                    "nothing of the sort was offered",
+                ));
+            }
+            let Some(asking) = self.meant(call) else {
+                return Err(RpcError::new(
+                    code::INVALID_REQUEST,
+                    "it is not known for which call that is asked",
+                ));
+            };
+            match asking.ask(&method, params).await {
+                Ok(answer) => Ok(answer),
+                Err(error) => {
+                    let refused = RpcError::new(code::INTERNAL_ERROR, "nobody can be asked");
+                    *lock(&asking.unanswered) = Some(error);
+                    asking.give_up.cancel();
+                    Err(refused)
+                }
+            }
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,362 @@
+//! What a server says about a tool, as it is pinned: [`Definition`].
+//!
+//! Only what people and models read or what calls are checked by is kept and counts: title, description, schemas and annotations. Pictures and
+//! `_meta` may change as they like. The name is the server's; what a tool is called here is decided by [`names`](super::names).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::model::JsonObject;
+use crate::model::diff;
+use crate::model::digest::Digester;
+use crate::model::text;
+use crate::schema::Schema;
+
+/// The fields that are kept.
+const FIELDS: &[&str] = &[
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+];
+
+/// A tool as its server describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Definition {
+    /// Its name, as the server has it.
+    pub name: String,
+    /// The fields that count.
+    #[serde(flatten)]
+    pub fields: JsonObject,
+}
+
+impl Definition {
+    /// Keeps of a server's definition what counts.
+    pub fn of(name: &str, definition: &Map<String, Value>) -> Self {
+        let kept = FIELDS.iter().filter_map(|field| {
+            let value = definition.get(*field).filter(|value| !value.is_null())?;
+            Some(((*field).to_owned(), value.clone()))
+        });
+        let mut fields: JsonObject = kept.collect();
+        with_line_feeds(&mut fields);
+        Definition {
+            name: name.to_owned(),
+            fields,
+        }
+    }
+
+    /// A digest of all of it; the order of keys does not count.
+    pub fn digest(&self) -> String {
+        Digester::default()
+            .text(&self.name)
+            .object(&self.fields)
+            .finish()
+    }
+
+    /// The title, if it has one: its own, or that of its annotations.
+    pub fn title(&self) -> Option<&str> {
+        let own = self.fields.get("title").and_then(Value::as_str);
+        own.or_else(|| self.fields.get("annotations")?.get("title")?.as_str())
+    }
+
+    /// What it says it does.
+    pub fn description(&self) -> &str {
+        self.fields
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// What a person should know before trusting its looks.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self
+            .name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+            || self.name.len() > 64
+        {
+            let shown = text::shorten(&text::visible_line(&self.name), 80);
+            warnings.push(format!("its name `{shown}` is not one that models can be given; it is called something like it"));
+        }
+        let mut hidden: Vec<&str> = Vec::new();
+        for (field, value) in &self.fields {
+            if hides_somewhere(value, is_text(field)) {
+                hidden.push(field);
+            }
+        }
+        if !hidden.is_empty() || text::hides_something(&self.name) {
+            let hidden = hidden.iter().map(|field| format!("`{field}`"));
+            let hidden: Vec<String> = hidden.collect();
+            warnings.push(format!(
+                "there are hidden characters in it: {}",
+                match hidden.is_empty() {
+                    true => "in its name".to_owned(),
+                    false => hidden.join(", "),
+                }
+            ));
+        }
+        warnings.extend(self.unusable());
+        warnings
+    }
+
+    /// Why no calls of it can be checked, if that is so.
+    fn unusable(&self) -> Option<String> {
+        let wrong = |which: &str, schema: Schema| {
+            let error = schema.compile().err()?;
+            Some(format!("its {which} schema cannot be used: {error}"))
+        };
+        let input = match self.input_schema() {
+            Ok(schema) => wrong("input", schema),
+            Err(why) => Some(why),
+        };
+        let why = input.or_else(|| match self.output_schema() {
+            Ok(schema) => wrong("output", schema?),
+            Err(why) => Some(why),
+        })?;
+        let why = text::shorten(&text::visible_line(&why), 300);
+        Some(format!("it cannot be called: {why}"))
+    }
+
+    /// What its arguments are checked by and models read; the error says why there is none.
+    pub(super) fn input_schema(&self) -> Result<Schema, String> {
+        let schema = self.fields.get("inputSchema").cloned();
+        let schema = schema.unwrap_or_else(|| serde_json::json!({"type": "object"}));
+        let schema = shown_schema(schema)
+            .ok_or("there are hidden characters in the names or values of its input schema")?;
+        Schema::stored(schema).map_err(|error| format!("its input schema cannot be used: {error}"))
+    }
+
+    /// The same of its results, if it says anything about them.
+    pub(super) fn output_schema(&self) -> Result<Option<Schema>, String> {
+        let Some(schema) = self.fields.get("outputSchema").cloned() else {
+            return Ok(None);
+        };
+        let schema = shown_schema(schema)
+            .ok_or("there are hidden characters in the names or values of its output schema")?;
+        let schema = Schema::output(schema);
+        let schema =
+            schema.map_err(|error| format!("its output schema cannot be used: {error}"))?;
+        Ok(Some(schema))
+    }
+
+    /// All of it on lines, for people and for showing what changed: hidden characters are shown.
+    pub fn lines(&self) -> String {
+        let mut lines = String::new();
+        for field in FIELDS {
+            let Some(value) = self.fields.get(*field) else {
+                continue;
+            };
+            match value {
+                Value::String(text) if !text.contains('\n') => {
+                    lines.push_str(&format!("{field}: {}\n", text::visible(text)));
+                }
+                Value::String(text) => {
+                    lines.push_str(&format!("{field}:\n"));
+                    for line in text.lines() {
+                        lines.push_str(&format!("  {}\n", text::visible(line)));
+                    }
+                }
+                value => {
+                    let pretty = serde_json::to_string_pretty(&sorted(value)).unwrap_or_default();
+                    let pretty = pretty.replace('\n', "\n  ");
+                    let shown: Vec<String> = pretty
+                        .lines()
+                        .map(|line| text::visible(line).into_owned())
+                        .collect();
+                    lines.push_str(&format!("{field}:\n  {}\n", shown.join("\n")));
+                }
+            }
+        }
+        lines
+    }
+
+    /// What is different in another, line by line.
+    pub fn difference(&self, other: &Definition) -> String {
+        diff::unified(
+            &text::visible_line(&self.name),
+            &self.lines(),
+            &other.lines(),
+        )
+    }
+}
+
+/// A schema whose texts show what they hide, as a person saw them who accepted it; `None` if something hides where it cannot be shown without
+/// being something else: in a name or a value.
+fn shown_schema(mut schema: Value) -> Option<Value> {
+    if hides_somewhere(&schema, false) {
+        show_texts(&mut schema);
+    }
+    (!hides_somewhere(&schema, false)).then_some(schema)
+}
+
+fn show_texts(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::String(text) if is_text(key) => {
+                        *text = text::visible(text).into_owned();
+                    }
+                    value => show_texts(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(show_texts),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// What is read as text, by models and by people; everything else is data.
+fn is_text(key: &str) -> bool {
+    matches!(key, "title" | "description" | "$comment")
+}
+
+/// Whether something hides in a value. Data is always shown as JSON, in which control characters are escapes: a carriage return in an
+/// `enum` hides from nobody.
+fn hides_somewhere(value: &Value, is_a_text: bool) -> bool {
+    match value {
+        Value::String(text) if is_a_text => text::hides_something(text),
+        Value::String(data) => {
+            let escaped = |c: char| c < ' ';
+            data.split(escaped).any(text::hides_something)
+        }
+        Value::Array(items) => items.iter().any(|item| hides_somewhere(item, false)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| text::hides_something(key) || hides_somewhere(value, is_text(key))),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Lines end in a line feed, also those of a server that was written elsewhere.
+fn with_line_feeds(fields: &mut JsonObject) {
+    for (key, value) in fields {
+        match value {
+            Value::String(text) if is_text(key) && text.contains('\r') => {
+                *text = text.replace("\r\n", "\n");
+            }
+            Value::Object(fields) => with_line_feeds(fields),
+            Value::Array(items) => {
+                let objects = items.iter_mut().filter_map(Value::as_object_mut);
+                objects.for_each(with_line_feeds);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The same with keys in order, so that a server that shuffles them shows no difference.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut pairs: Vec<_> = fields.iter().collect();
+            pairs.sort_by_key(|(key, _)| *key);
+            let pairs = pairs
+                .into_iter()
+                .map(|(key, value)| (key.clone(), sorted(value)));
+            Value::Object(pairs.collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn definition(value: Value) -> Definition {
+        Definition::of("get", value.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_models_read_counts_and_pictures_and_the_order_of_keys_do_not() {
+        let base =
+            definition(json!({"description": "Gets", "inputSchema": {"type": "object", "a": 1}}));
+        let same = definition(
+            json!({"inputSchema": {"a": 1, "type": "object"}, "description": "Gets", "icons": [1], "_meta": {}}),
+        );
+        assert_eq!(base.digest(), same.digest());
+        for other in [
+            json!({"description": "Gets all", "inputSchema": {"type": "object", "a": 1}}),
+            json!({"description": "Gets", "inputSchema": {"type": "object", "a": 2}}),
+            json!({"description": "Gets", "inputSchema": {"type": "object", "a": 1}, "annotations": {"readOnlyHint": true}}),
+        ] {
+            assert_ne!(base.digest(), definition(other).digest());
+        }
+    }
+
+    #[test]
+    fn models_read_what_people_saw_and_names_that_hide_something_make_it_unusable() {
+        let schema = |name: &str, text: &str| {
+            definition(
+                json!({"inputSchema": {"type": "object", "properties": {name: {"type": "string", "description": text}}}}),
+            )
+        };
+        let shown = schema("a", "x\u{e0041}").input_schema().unwrap();
+        let text = shown.as_value()["properties"]["a"]["description"]
+            .as_str()
+            .unwrap();
+        assert_eq!(text, "x\\u{e0041}");
+        let hidden = schema("a\u{200b}", "x");
+        assert!(hidden.input_schema().unwrap_err().contains("hidden"));
+        assert!(
+            hidden
+                .warnings()
+                .iter()
+                .any(|warning| warning.contains("cannot be called"))
+        );
+    }
+
+    #[test]
+    fn lines_of_another_system_and_escapes_in_data_hide_nothing() {
+        let tool = definition(json!({
+            "description": "Splits.\r\nLines.",
+            "inputSchema": {"type": "object", "properties": {
+                "by": {"type": "string", "enum": ["\r\n", "\n"], "default": "\r\n", "description": "By\r\nwhat"},
+            }},
+        }));
+        assert_eq!(tool.description(), "Splits.\nLines.");
+        assert!(tool.warnings().is_empty(), "{:?}", tool.warnings());
+        let schema = tool.input_schema().unwrap();
+        let by = &schema.as_value()["properties"]["by"];
+        assert_eq!(by["enum"], json!(["\r\n", "\n"]));
+        assert_eq!(by["description"], "By\nwhat");
+        for (description, value) in [
+            ("a\rb", "x"),
+            ("a\u{1b}[2K", "x"),
+            ("a", "x\u{7f}"),
+            ("a", "\r\u{202e}"),
+        ] {
+            let tool = definition(
+                json!({"description": description, "inputSchema": {"type": "object", "default": value}}),
+            );
+            assert!(!tool.warnings().is_empty(), "{description:?} {value:?}");
+        }
+    }
+
+    #[test]
+    fn a_difference_is_told_line_by_line_and_shows_what_hides() {
+        let old =
+            definition(json!({"description": "Gets\none", "inputSchema": {"type": "object"}}));
+        let new = definition(
+            json!({"description": "Gets\none\u{202e}", "inputSchema": {"type": "object", "required": ["k"]}}),
+        );
+        let difference = old.difference(&new);
+        assert!(difference.contains("-  one\n"), "{difference}");
+        assert!(
+            difference.contains("+  one") && !difference.contains('\u{202e}'),
+            "{difference}"
+        );
+        assert!(difference.contains("+    \"required\": ["), "{difference}");
+        assert!(
+            new.warnings()[0].contains("hidden characters"),
+            "{:?}",
+            new.warnings()
+        );
+        assert!(old.warnings().is_empty());
+    }
+}

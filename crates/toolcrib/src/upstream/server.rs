@@ -1,0 +1,687 @@
+//! One configured server: [`Upstream`], with the connection that all calls of its tools share.
+//!
+//! Nothing is connected until a call needs it; whoever comes while somebody connects waits for the same attempt, which goes on when its first
+//! caller gives up. Before the first call on a connection the server's tools are compared with the pins, and again when it says that
+//! they changed. A connection that breaks takes the calls on it along: they fail and are not made again, since they may have run.
+//!
+//! The invariant: nothing here waits for another server, and nobody but a call of this server's tools waits for this one.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use toolcrib_mcp::client::{CallOptions, Called, ClientError, Listing, Progress, Told, ToolCall};
+use toolcrib_mcp::protocol::Input;
+use url::Url;
+
+use super::ask::Asking;
+use super::auth::{Consent, OAuth};
+use super::breaker::{Breaker, Turn};
+use super::connection::{self, Connection, Parts};
+use super::definition::Definition;
+use super::http;
+use super::settings::{Auth, Transport, UpstreamSettings};
+use crate::egress::Target;
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::names::Slug;
+use crate::model::text;
+
+/// How long a connection has to have lasted for its end to count as the first failure and not as one more.
+const LASTED: Duration = Duration::from_secs(30);
+/// How often a server may ask back in one call.
+const MAX_ROUNDS: usize = 16;
+/// How long a server that did not answer a call in time may take to answer anything.
+const HEARING: Duration = Duration::from_secs(10);
+/// How long starting a program may take besides: it is the client that gives up, which knows what it heard.
+const STARTING: Duration = Duration::from_secs(1);
+/// How much later than the call itself its request gives up, so that it is the pipeline that says so.
+const LATER: Duration = Duration::from_secs(2);
+
+/// A configured server.
+pub struct Upstream {
+    name: Slug,
+    settings: UpstreamSettings,
+    parts: Arc<Parts>,
+    state: Mutex<State>,
+    breaker: Mutex<Breaker>,
+    calls: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    open: Option<Arc<Connection>>,
+    attempt: Option<Attempt>,
+}
+
+/// Somebody's attempt to connect, that all wait for who come meanwhile.
+type Attempt = Shared<BoxFuture<'static, Result<Arc<Connection>, ToolError>>>;
+
+/// What a server turned out to be when it was asked just for that.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// What it calls itself, as JSON.
+    pub server: Value,
+    /// The version of MCP it speaks.
+    pub protocol: String,
+    /// Whether every request stands for itself (since 2026-07-28), or there is a session.
+    pub is_modern: bool,
+    /// What it wants models to know.
+    pub instructions: Option<String>,
+    /// Its tools.
+    pub tools: Vec<Definition>,
+    /// Tools that were left out, and why.
+    pub rejected: Vec<(String, String)>,
+    /// How long it took to connect.
+    pub connected: Duration,
+    /// How long it took to list its tools.
+    pub listed: Duration,
+    /// The last of what its program printed on stderr.
+    pub stderr: String,
+}
+
+/// How a server stands just now, in this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody has needed it, or it was let go.
+    Idle,
+    /// Somebody connects.
+    Connecting,
+    /// It is connected.
+    Connected,
+    /// It failed.
+    Failing {
+        /// How often in a row.
+        failures: u32,
+        /// How the last time.
+        last: String,
+    },
+}
+
+impl Upstream {
+    pub(crate) fn new(name: Slug, settings: UpstreamSettings, parts: Arc<Parts>) -> Arc<Self> {
+        Arc::new(Upstream {
+            name,
+            settings,
+            parts,
+            state: Mutex::default(),
+            breaker: Mutex::default(),
+            calls: AtomicU64::new(0),
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &Slug {
+        &self.name
+    }
+
+    /// What is configured.
+    pub fn settings(&self) -> &UpstreamSettings {
+        &self.settings
+    }
+
+    /// How it stands.
+    pub fn standing(&self) -> Standing {
+        let state = lock(&self.state);
+        match (&state.open, &state.attempt) {
+            (Some(open), _) if !open.is_closed() => return Standing::Connected,
+            (_, Some(_)) => return Standing::Connecting,
+            _ => {}
+        }
+        drop(state);
+        match lock(&self.breaker).state() {
+            (0, _) => Standing::Idle,
+            (failures, last) => Standing::Failing {
+                failures,
+                last: last.to_owned(),
+            },
+        }
+    }
+
+    /// Logs in with whoever can be asked; says who let us in. Where nobody logs in, that is an error.
+    pub(crate) async fn log_in(&self, consent: Arc<dyn Consent>) -> Result<String, ToolError> {
+        connection::log_in(&self.name, &self.settings, &self.parts, consent).await
+    }
+
+    /// Who keeps logins, and the address that they are for; an error where nobody logs in.
+    pub(crate) fn logins(&self) -> Result<(OAuth, Url), ToolError> {
+        let refused = |why: &str| {
+            let message = format!("the MCP server `{}` {why}", self.name);
+            ToolError::new(ErrorCode::InvalidArguments, message)
+        };
+        let Transport::Http { url, auth, .. } = &self.settings.transport else {
+            return Err(refused("is a program, at which nobody logs in"));
+        };
+        if *auth != Auth::OAuth {
+            return Err(refused(
+                "is not configured with `auth = \"oauth\"`, so that nobody logs in there",
+            ));
+        }
+        let (url, _) = Target::parse(url)?;
+        let oauth = OAuth::new(&self.parts.home, self.parts.secrets.clone());
+        Ok((oauth, url))
+    }
+
+    /// Connects just to see what the server is, on a connection of its own that is ended again; says what it found. Nothing is written.
+    pub async fn probe(&self) -> Result<Probe, ToolError> {
+        let began = Instant::now();
+        let patience = self.settings.connect_timeout;
+        let opened = tokio::time::timeout(
+            patience + STARTING,
+            connection::open(&self.name, &self.settings, &self.parts),
+        );
+        let (connection, _told) = opened
+            .await
+            .unwrap_or_else(|_| Err(self.too_slow("connect")))?;
+        let connected = began.elapsed();
+        let began = Instant::now();
+        let listed = tokio::time::timeout(patience, connection.list(&self.name)).await;
+        let listing = match listed.unwrap_or_else(|_| Err(self.too_slow("list its tools"))) {
+            Ok(listing) => listing,
+            Err(error) => {
+                connection.finish().await;
+                return Err(error);
+            }
+        };
+        let listed = began.elapsed();
+        let (side, era) = (connection.client.server(), connection.client.era());
+        let masker = self.parts.secrets.masker();
+        let mut server = side.info.map_or(Value::Null, |info| {
+            serde_json::to_value(info).unwrap_or_default()
+        });
+        masker.mask_value(&mut server);
+        let probe = Probe {
+            server,
+            protocol: era.version().to_owned(),
+            is_modern: era.is_modern(),
+            instructions: side
+                .instructions
+                .map(|text| masker.mask(&text).into_owned()),
+            tools: connection::definitions(&listing, &masker),
+            rejected: connection::rejected(&listing, &masker),
+            connected,
+            listed,
+            stderr: connection.stderr(),
+        };
+        connection.finish().await;
+        Ok(probe)
+    }
+
+    /// Lets the connection go, if there is one.
+    pub async fn close(&self) {
+        let open = lock(&self.state).open.take();
+        if let Some(open) = open {
+            open.finish().await;
+        }
+    }
+
+    fn too_slow(&self, what: &str) -> ToolError {
+        connection::too_slow(&self.name, &self.settings, what)
+    }
+
+    /// The connection, made now if there is none.
+    async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, ToolError> {
+        let attempt = {
+            let mut state = lock(&self.state);
+            let turn = lock(&self.breaker).turn(Instant::now());
+            let pause = match (turn, &state.attempt) {
+                // Connected or not: what is there refuses everything.
+                (
+                    Turn::Open {
+                        pause,
+                        failures,
+                        last,
+                    },
+                    None,
+                ) => return Err(self.refused(pause, failures, &last)),
+                (Turn::Wait(pause), _) => pause,
+                (Turn::Go | Turn::Open { .. }, _) => Duration::ZERO,
+            };
+            if let Some(open) = state.open.as_ref().filter(|open| !open.is_closed()) {
+                open.touch();
+                return Ok(Arc::clone(open));
+            }
+            state.open = None;
+            match &state.attempt {
+                Some(attempt) => attempt.clone(),
+                None => {
+                    let attempt = attempt(self, pause);
+                    state.attempt = Some(attempt.clone());
+                    attempt
+                }
+            }
+        };
+        attempt.await
+    }
+
+    fn refused(&self, pause: Duration, failures: u32, last: &str) -> ToolError {
+        let message = format!(
+            "the MCP server `{}` failed {failures} times in a row and is left alone for another {:.1} s; the last time: {last}",
+            self.name,
+            pause.as_secs_f64()
+        );
+        let wait = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        ToolError::new(ErrorCode::UpstreamError, message).with_detail("retryAfterMs", wait)
+    }
+
+    /// Connects, sees what tools there are, and keeps the connection.
+    async fn connect(self: Arc<Self>, pause: Duration) -> Result<Arc<Connection>, ToolError> {
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
+        let opening = async {
+            let (connection, told) =
+                connection::open(&self.name, &self.settings, &self.parts).await?;
+            let listing = connection.list(&self.name).await?;
+            self.take(&connection, &listing).await;
+            Ok((Arc::new(connection), told))
+        };
+        let patience = self.settings.connect_timeout + STARTING;
+        let opened = tokio::time::timeout(patience, opening).await;
+        let opened = opened.unwrap_or_else(|_| Err(self.too_slow("connect")));
+        let mut state = lock(&self.state);
+        state.attempt = None;
+        match opened {
+            Ok((connection, told)) => {
+                state.open = Some(Arc::clone(&connection));
+                drop(state);
+                let watched = watch(
+                    Arc::downgrade(&self),
+                    Arc::downgrade(&connection),
+                    told,
+                    self.settings.idle,
+                );
+                tokio::spawn(watched);
+                Ok(connection)
+            }
+            Err(error) => {
+                drop(state);
+                // A login that is missing is nothing that passes by waiting.
+                if error.code() != ErrorCode::ToolUnavailable {
+                    self.note_failure(error.message().to_owned(), Instant::now());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Compares what the server says now with what is pinned, and keeps it.
+    async fn take(&self, connection: &Connection, listing: &Listing) {
+        let definitions = connection::definitions(listing, &self.parts.secrets.masker());
+        connection.take(&definitions);
+        let (pins, name) = (self.parts.pins.clone(), self.name.clone());
+        // Where it cannot be written, calls are compared with the pins all the same.
+        let noted = tokio::task::spawn_blocking(move || pins.note(&name, &definitions)).await;
+        if matches!(noted, Ok(Ok(_))) {
+            self.parts.changed.store(true, Ordering::Release);
+        }
+    }
+
+    fn note_failure(&self, why: String, began: Instant) {
+        let mut breaker = lock(&self.breaker);
+        if began.elapsed() > LASTED {
+            breaker.worked();
+        }
+        // As random as it has to be.
+        let random = RandomState::new().build_hasher().finish();
+        breaker.failed(
+            Instant::now(),
+            why,
+            (random >> 11) as f64 / (1_u64 << 53) as f64,
+        );
+    }
+
+    /// Notes that a connection broke; only the first who sees it counts.
+    fn broke(&self, connection: &Arc<Connection>, why: String) {
+        if self.retire(connection) {
+            self.note_failure(why, connection.began);
+        }
+    }
+
+    /// Gives a connection to nobody any more; says whether it was the one in use. Calls on it go on, and the last of them ends it.
+    fn retire(&self, connection: &Arc<Connection>) -> bool {
+        let mut state = lock(&self.state);
+        let is_ours = state
+            .open
+            .as_ref()
+            .is_some_and(|open| Arc::ptr_eq(open, connection));
+        if is_ours {
+            state.open = None;
+        }
+        is_ours
+    }
+
+    /// Sees whether a server still answers anything, after a call that it did not answer in time. A tool that is slow is nobody's fault; a server
+    /// that is deaf is started anew by the next call, and counts as having failed.
+    async fn see_whether_deaf(&self, connection: &Arc<Connection>) {
+        let patience = self.settings.connect_timeout.min(HEARING);
+        let answered = tokio::time::timeout(patience, connection.client.list_tools()).await;
+        let is_deaf = match answered {
+            Ok(Ok(_) | Err(ClientError::Rpc(_) | ClientError::Refused { .. })) => false,
+            Ok(Err(_)) | Err(_) => true,
+        };
+        if is_deaf && self.retire(connection) {
+            let heard = match connection.client.odd_line() {
+                Some(line) => format!("; it wrote what is not MCP: `{}`", text::visible(line)),
+                None => String::new(),
+            };
+            let why = format!("it was connected and answered nothing any more{heard}");
+            // However long it lasted: what was waited for is no time in which it worked.
+            self.note_failure(why, Instant::now());
+        }
+    }
+
+    /// Lets a connection go that nobody has used for so long; whoever gets one touches it under the same lock.
+    fn lets_go(&self, connection: &Arc<Connection>, idle: Duration) -> bool {
+        let mut state = lock(&self.state);
+        let is_ours = state
+            .open
+            .as_ref()
+            .is_some_and(|open| Arc::ptr_eq(open, connection));
+        let is_idle = is_ours && connection.idle() >= idle;
+        if is_idle {
+            state.open = None;
+        }
+        is_idle
+    }
+
+    /// Calls a tool whose definition has to be the one with this digest.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        tool: &str,
+        digest: &str,
+        args: JsonObject,
+        cx: &CallContext,
+    ) -> Result<Map<String, Value>, ToolError> {
+        let began = Instant::now();
+        let mut connection = self.connected_within(cx.remaining()).await?;
+        if let Err(error) = self.check(&connection, tool, digest) {
+            // What was accepted may be newer than the program that runs here since long.
+            if connection.began >= began {
+                return Err(error);
+            }
+            self.retire(&connection);
+            connection = self.connected_within(cx.remaining()).await?;
+            self.check(&connection, tool, digest)?;
+        }
+        // On a task of its own: when the call is given up the server is told, which takes a moment that the call does not have.
+        let cancel = tokio_util::sync::CancellationToken::new();
+        let given_up = cancel.clone().drop_guard();
+        let asking = Arc::new(Asking::new(
+            self.name.to_string(),
+            cx.elicitor().cloned(),
+            self.parts.secrets.clone(),
+            cancel.clone(),
+        ));
+        let (progress, reports) = mpsc::channel(64);
+        let making = Making {
+            upstream: Arc::clone(self),
+            connection,
+            options: CallOptions {
+                key: self.calls.fetch_add(1, Ordering::Relaxed),
+                idle_timeout: cx.remaining() + LATER,
+                timeout: cx.remaining() + LATER,
+                cancel,
+                progress: Some(progress),
+            },
+            asking,
+            deadline: Instant::now() + cx.remaining(),
+        };
+        let call = ToolCall {
+            name: tool.to_owned(),
+            arguments: args,
+            input: None,
+        };
+        let (ending, log) = (cx.ending(), cx.exchanges());
+        let made = tokio::spawn(async move {
+            let made = http::noted(log, making.make(call)).await;
+            drop(ending);
+            made
+        });
+        let report = pass_on(reports, cx.clone());
+        let (made, ()) = futures_util::future::join(made, report).await;
+        drop(given_up);
+        made.unwrap_or_else(|_| {
+            Err(ToolError::new(
+                ErrorCode::Cancelled,
+                "the runtime is shutting down",
+            ))
+        })
+    }
+
+    /// The connection, if there is one within a call's time; the call has a little left then to say why not.
+    async fn connected_within(
+        self: &Arc<Self>,
+        time: Duration,
+    ) -> Result<Arc<Connection>, ToolError> {
+        let patience = time.saturating_sub((time / 10).min(Duration::from_millis(100)));
+        let connected = tokio::time::timeout(patience, self.connection()).await;
+        connected.unwrap_or_else(|_| {
+            let message = format!(
+                "the MCP server `{}` did not connect within the {} ms of this call (`timeoutMs`)",
+                self.name,
+                time.as_millis()
+            );
+            Err(ToolError::new(ErrorCode::UpstreamError, message))
+        })
+    }
+
+    /// Refuses a tool that is something else by now than what was accepted.
+    fn check(&self, connection: &Connection, tool: &str, digest: &str) -> Result<(), ToolError> {
+        let name = &self.name;
+        let message = match connection.digest_of(tool) {
+            Some(found) if found == digest => return Ok(()),
+            Some(_) => format!(
+                "the definition of this tool has changed since it was accepted: `toolcrib upstream test {name}` shows the difference, `toolcrib upstream accept {name}` accepts it"
+            ),
+            None => format!("the MCP server `{name}` no longer has this tool"),
+        };
+        Err(ToolError::new(ErrorCode::ToolUnavailable, message))
+    }
+}
+
+/// Begins to connect, for everybody who waits.
+fn attempt(upstream: &Arc<Upstream>, pause: Duration) -> Attempt {
+    let task = tokio::spawn(Arc::clone(upstream).connect(pause));
+    let weak = Arc::downgrade(upstream);
+    let attempt = async move {
+        match task.await {
+            Ok(connected) => connected,
+            // The runtime of whoever began is gone, or there is a bug: the next one begins anew.
+            Err(_) => {
+                if let Some(upstream) = weak.upgrade() {
+                    lock(&upstream.state).attempt = None;
+                }
+                Err(ToolError::new(
+                    ErrorCode::UpstreamError,
+                    "connecting was given up; try again",
+                ))
+            }
+        }
+    };
+    attempt.boxed().shared()
+}
+
+/// Passes progress on to the call's events until nobody reports any more.
+async fn pass_on(mut reports: mpsc::Receiver<Progress>, cx: CallContext) {
+    while let Some(report) = reports.recv().await {
+        cx.emit_progress(report.progress, report.total, report.message);
+    }
+}
+
+/// One call under way.
+struct Making {
+    upstream: Arc<Upstream>,
+    connection: Arc<Connection>,
+    options: CallOptions,
+    asking: Arc<Asking>,
+    /// When the pipeline gives it up.
+    deadline: Instant,
+}
+
+/// Counts a call as under way.
+struct InFlight(Arc<Connection>);
+
+impl InFlight {
+    fn of(connection: &Arc<Connection>) -> Self {
+        connection.in_flight.fetch_add(1, Ordering::AcqRel);
+        InFlight(Arc::clone(connection))
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Making {
+    /// Whether its time is over: it was not taken back by somebody.
+    fn is_late(&self) -> bool {
+        Instant::now() + Duration::from_millis(20) >= self.deadline
+    }
+
+    async fn make(self, mut call: ToolCall) -> Result<Map<String, Value>, ToolError> {
+        let (upstream, connection) = (&self.upstream, &self.connection);
+        let _in_flight = InFlight::of(connection);
+        let _open = connection
+            .questions
+            .begin(self.options.key, Arc::clone(&self.asking));
+        for _ in 0..MAX_ROUNDS {
+            let called = connection
+                .client
+                .call_tool(call.clone(), self.options.clone())
+                .await;
+            match called {
+                Ok(Called::Complete(result)) => {
+                    lock(&upstream.breaker).worked();
+                    return match self.asking.unanswered() {
+                        Some(error) => Err(error),
+                        None => Ok(result),
+                    };
+                }
+                Ok(Called::InputRequired { requests, state }) => {
+                    let mut responses = Map::new();
+                    for (key, request) in requests {
+                        let params = request.params.unwrap_or_default();
+                        let answer = self.asking.ask(&request.method, params);
+                        // Whoever gives the call up takes the question back.
+                        let answer = self.options.cancel.run_until_cancelled(answer).await;
+                        let answer = answer.ok_or_else(|| {
+                            ToolError::new(ErrorCode::Cancelled, "the call was cancelled")
+                        })?;
+                        responses.insert(key, answer?);
+                    }
+                    call.input = Some(Input { responses, state });
+                }
+                Err(error) => {
+                    if let Some(unanswered) = self.asking.unanswered() {
+                        return Err(unanswered);
+                    }
+                    let failed = connection.failed(&upstream.name, &error).await;
+                    match &error {
+                        ClientError::TimedOut(_) | ClientError::Cancelled => {
+                            if self.is_late() {
+                                let (upstream, connection) =
+                                    (Arc::clone(upstream), Arc::clone(connection));
+                                tokio::spawn(async move {
+                                    upstream.see_whether_deaf(&connection).await;
+                                });
+                            }
+                        }
+                        // Whoever stands before the server says that it is not there.
+                        ClientError::Refused {
+                            status: 502..=504, ..
+                        } => upstream.note_failure(failed.message().to_owned(), Instant::now()),
+                        ClientError::Refused { .. } => lock(&upstream.breaker).worked(),
+                        ClientError::Gone(_) => {
+                            upstream.broke(connection, failed.message().to_owned());
+                            let message = format!(
+                                "the MCP server `{}` went away during the call, which may have taken effect or not: {}",
+                                upstream.name,
+                                failed.message()
+                            );
+                            let details = failed.details().cloned().unwrap_or_default();
+                            let error = ToolError::new(ErrorCode::UpstreamError, message);
+                            return Err(details
+                                .into_iter()
+                                .fold(error, |error, (key, value)| error.with_detail(key, value)));
+                        }
+                        // It is there, and answers.
+                        ClientError::Rpc(_) => lock(&upstream.breaker).worked(),
+                        ClientError::GoneAtProbe(_)
+                        | ClientError::Protocol(_)
+                        | ClientError::Unauthorized(_) => {}
+                    }
+                    return Err(failed);
+                }
+            }
+        }
+        let message = format!(
+            "the MCP server `{}` asked back {MAX_ROUNDS} times in one call",
+            upstream.name
+        );
+        Err(ToolError::new(ErrorCode::UpstreamError, message))
+    }
+}
+
+/// Hears what a server tells by itself, and lets a connection go that nobody needs.
+async fn watch(
+    upstream: Weak<Upstream>,
+    connection: Weak<Connection>,
+    mut told: mpsc::Receiver<Told>,
+    idle: Option<Duration>,
+) {
+    loop {
+        // Also without an idle time it is seen now and then whether anybody is left.
+        let patience = idle.unwrap_or(Duration::from_secs(600));
+        let patience = match connection.upgrade() {
+            Some(connection) => patience.saturating_sub(connection.idle()),
+            None => return,
+        };
+        let heard =
+            tokio::time::timeout(patience.max(Duration::from_millis(10)), told.recv()).await;
+        let (Some(upstream), Some(connection)) = (upstream.upgrade(), connection.upgrade()) else {
+            return;
+        };
+        match heard {
+            Ok(None) => return,
+            Ok(Some(Told::Closed(why))) => {
+                if connection.close_for(why.clone()) {
+                    let error = connection
+                        .failed(&upstream.name, &ClientError::Gone(why))
+                        .await;
+                    upstream.broke(&connection, error.message().to_owned());
+                }
+                return;
+            }
+            Ok(Some(Told::ToolsChanged)) => {
+                let patience = upstream.settings.connect_timeout;
+                let listed = tokio::time::timeout(patience, connection.list(&upstream.name)).await;
+                if let Ok(Ok(listing)) = listed {
+                    upstream.take(&connection, &listing).await;
+                }
+            }
+            // What a server writes into its log is nobody's concern here.
+            Ok(Some(Told::Log { .. })) => {}
+            Err(_) => {
+                if idle.is_some_and(|idle| upstream.lets_go(&connection, idle)) {
+                    connection.finish().await;
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,199 @@
+//! An [`Outcome`] as MCP's `CallToolResult`: [`McpOutcome`], the one writer of that shape.
+//!
+//! Clients print text content, so escape sequences and what else deceives a terminal are made visible in it. Structured content is
+//! data for programs and stays as it is; it is there only if the value is an object, and never for a failure: some clients hold it
+//! against the output schema even then. What went wrong is in the text, for the model, and in `_meta`, for programs.
+
+use std::borrow::Cow;
+
+use serde::ser::{SerializeMap as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::model::error::ToolError;
+use crate::model::ids::CallId;
+use crate::model::outcome::{ApprovalTrail, Outcome, SandboxUse, ToolOutput, milliseconds};
+use crate::model::text;
+
+/// An outcome in the shape [`Mcp`](super::ResultShape::Mcp), to be written without making a [`Value`] of it first.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct McpOutcome<'a> {
+    // First: servers put their own beside ours without reading the rest.
+    #[serde(rename = "_meta")]
+    meta: Meta<'a>,
+    content: Content<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<&'a Value>,
+    is_error: bool,
+}
+
+/// What `_meta` has, under the one key that is ours.
+#[derive(Debug, Clone, Serialize)]
+struct Meta<'a> {
+    #[serde(rename = "toolcrib/call")]
+    call: Call<'a>,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Call<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_id: Option<&'a CallId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<f64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<&'a ApprovalTrail>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<&'a SandboxUse>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a ToolError>,
+    /// What the value stands in for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'a ToolError>,
+}
+
+impl<'a> McpOutcome<'a> {
+    /// Of an outcome.
+    pub fn of(outcome: &'a Outcome) -> Self {
+        let output = outcome.result.as_ref().ok();
+        McpOutcome {
+            meta: Meta {
+                call: Call {
+                    call_id: Some(&outcome.call_id),
+                    duration_ms: Some(milliseconds(outcome.timing.total)),
+                    truncated: outcome.truncated,
+                    approval: outcome.approval.as_ref(),
+                    sandbox: outcome.sandbox.as_ref(),
+                    error: outcome.error(),
+                    failure: output.and_then(|output| output.failure.as_deref()),
+                },
+            },
+            content: Content(outcome.result.as_ref()),
+            structured_content: output
+                .map(|output| &output.value)
+                .filter(|value| value.is_object()),
+            is_error: output.is_none(),
+        }
+    }
+
+    /// Of an error that kept a call from being begun: there is no outcome and no record.
+    pub fn of_error(error: &'a ToolError) -> Self {
+        McpOutcome {
+            meta: Meta {
+                call: Call {
+                    error: Some(error),
+                    ..Call::default()
+                },
+            },
+            content: Content(Err(error)),
+            structured_content: None,
+            is_error: true,
+        }
+    }
+}
+
+/// The content blocks: those that the tool made, or one text.
+#[derive(Debug, Clone, Copy)]
+struct Content<'a>(Result<&'a ToolOutput, &'a ToolError>);
+
+impl Serialize for Content<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let blocks = match self.0 {
+            Ok(output) => output.content.as_slice(),
+            Err(_) => &[],
+        };
+        let mut content = serializer.serialize_seq(Some(blocks.len().max(1)))?;
+        for block in blocks {
+            content.serialize_element(&Block(block))?;
+        }
+        if blocks.is_empty() {
+            let text = match self.0 {
+                Ok(output) => text_of(output),
+                Err(error) => readable(error).into(),
+            };
+            content.serialize_element(&Text {
+                kind: "text",
+                text: &printable(&text),
+            })?;
+        }
+        content.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+}
+
+/// A block that a tool made, its texts made safe to print. What is base64 has nothing in it that could be made visible.
+struct Block<'a>(&'a Value);
+
+impl Serialize for Block<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::String(text) => serializer.serialize_str(&printable(text)),
+            Value::Object(fields) => {
+                let mut map = serializer.serialize_map(Some(fields.len()))?;
+                for (key, value) in fields {
+                    map.serialize_entry(key, &Block(value))?;
+                }
+                map.end()
+            }
+            Value::Array(items) => serializer.collect_seq(items.iter().map(Block)),
+            other => other.serialize(serializer),
+        }
+    }
+}
+
+/// What a model wants to read: what the tool said, a string as it is, else JSON without the spaces that cost tokens.
+fn text_of(output: &ToolOutput) -> Cow<'_, str> {
+    match (&output.text, &output.value) {
+        (Some(text), _) | (None, Value::String(text)) => text.into(),
+        (None, value) => value.to_string().into(),
+    }
+}
+
+/// An error as text that a model can act on.
+fn readable(error: &ToolError) -> String {
+    let mut text = format!("{}: {}", error.code(), error.message());
+    if let Some(details) = error.details() {
+        text.push('\n');
+        text.push_str(&json!(details).to_string());
+    }
+    text
+}
+
+/// [`text::visible`], but lines may end as they do on Windows: a return alone goes back over what was printed, one before a line feed
+/// does not.
+fn printable(text: &str) -> Cow<'_, str> {
+    if !text::hides_something(text) {
+        return text.into();
+    }
+    let lines: Vec<Cow<'_, str>> = text.split("\r\n").map(text::visible).collect();
+    lines.join("\r\n").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_of_windows_stay_and_a_return_alone_is_shown() {
+        assert_eq!(printable("a\r\nb\r\n"), "a\r\nb\r\n");
+        assert_eq!(printable("good\rbad\r\n"), "good\\u{000d}bad\r\n");
+    }
+
+    #[test]
+    fn blocks_are_passed_on_with_their_texts_made_safe() {
+        let block = json!({"type": "resource", "resource": {"uri": "a:b", "text": "\u{1b}[2J", "n": [1, "\u{7}"]}});
+        assert_eq!(
+            json!(Block(&block)),
+            json!({"type": "resource", "resource": {"uri": "a:b", "text": "\\u{001b}[2J", "n": [1, "\\u{0007}"]}})
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! Opening what a walk through the workspace proposes.
+//!
+//! A walk finds names; what is behind a name by the time it is opened may be something else. Here the open is the check as everywhere: no
+//! link is followed, nothing is waited for, and what is no regular file is not read.
+
+use std::fs::File;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, OFlags, fstat};
+use rustix::io::Errno;
+
+use super::beneath::Links;
+use super::spot::real_path;
+use super::{Workspace, WorkspacePath};
+use crate::model::error::ToolError;
+
+/// How files are opened for reading: a FIFO has nobody waited for, a terminal does not become ours.
+const OPEN_FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+impl Workspace {
+    /// Opens a regular file beneath a directory that is open already; `None` if it is something else. No link is followed.
+    pub(crate) fn open_file_below(
+        &self,
+        dir: BorrowedFd<'_>,
+        path: &[u8],
+    ) -> Result<Option<File>, Errno> {
+        let fd = self.resolver.open(dir, path, OPEN_FILE, Links::Refuse)?;
+        let is_file = FileType::from_raw_mode(fstat(&fd)?.st_mode) == FileType::RegularFile;
+        Ok(is_file.then(|| File::from(fd)))
+    }
+
+    /// Opens a directory to walk through, and says where it is: relative to the workspace, without links, empty for the workspace itself.
+    pub(crate) fn open_tree(&self, path: &WorkspacePath) -> Result<(OwnedFd, PathBuf), ToolError> {
+        let top = self.open_dir(path)?;
+        let place = match real_path(self.root.as_fd()) {
+            Ok(_) => self.place_of(top.as_fd(), path)?,
+            // Without /proc links in the path stay in it.
+            Err(_) => as_written(path),
+        };
+        Ok((top, place))
+    }
+}
+
+/// The names of a path, as far as its text tells.
+pub(crate) fn as_written(path: &WorkspacePath) -> PathBuf {
+    let mut place = PathBuf::new();
+    for component in Path::new(path.as_str()).components() {
+        match component {
+            Component::Normal(name) => place.push(name),
+            Component::ParentDir => place.push(".."),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    place
+}
