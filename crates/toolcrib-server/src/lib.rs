@@ -11,6 +11,7 @@ pub mod api;
 pub mod auth;
 pub mod client;
 pub mod listen;
+pub mod mcp;
 pub mod observe;
 pub mod openapi;
 pub mod routes;

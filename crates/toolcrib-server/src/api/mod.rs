@@ -11,8 +11,8 @@ mod receive;
 mod refusal;
 mod route;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,7 @@ pub use route::{
 };
 
 use crate::auth::{Hosts, Tokens, cancel_strays};
+use crate::mcp::Mcp;
 use crate::observe::Observer;
 use crate::routes::Routes;
 use crate::routes::calls::Gate;
@@ -97,6 +98,8 @@ pub(crate) struct Inner {
     pub(crate) gate: Gate,
     /// Cancelled when the server stops: streams end then.
     pub(crate) stopping: CancellationToken,
+    /// The crib as an MCP server, made when it is first asked for.
+    mcp: OnceLock<Mcp>,
 }
 
 impl Api {
@@ -118,6 +121,7 @@ impl Api {
             stage: AtomicU8::new(Stage::Starting as u8),
             routes,
             stopping: CancellationToken::new(),
+            mcp: OnceLock::new(),
             crib,
         }))
     }
@@ -143,7 +147,26 @@ impl Api {
         loop {
             looks.tick().await;
             cancel_strays(self.crib(), self.tokens().clients());
+            self.end_strays();
         }
+    }
+
+    /// Ends the MCP sessions of clients that are not there any more.
+    fn end_strays(&self) {
+        if let Some(mcp) = self.0.mcp.get() {
+            let clients = self.tokens().clients();
+            mcp.server.end_sessions(|principal| {
+                let client = principal.strip_prefix("client:");
+                client.is_some_and(|client| !clients.stands(client))
+            });
+        }
+    }
+
+    /// The crib as an MCP server: what `/mcp` answers with.
+    pub(crate) fn mcp(&self) -> &Mcp {
+        let clients = self.tokens().clients();
+        let make = || Mcp::new(&self.0.crib, clients, &self.0.gate, &self.0.stopping);
+        self.0.mcp.get_or_init(make)
     }
 
     /// The tokens that open it.

@@ -56,6 +56,11 @@ impl Refusal {
         self
     }
 
+    /// The error, without its status.
+    pub fn into_error(self) -> ToolError {
+        self.error
+    }
+
     /// The status.
     pub fn status(&self) -> StatusCode {
         self.status

@@ -42,6 +42,10 @@ pub struct Client {
     /// When it was made.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub created_at: Timestamp,
+    /// Whether the person at it is asked by MCP's elicitation when its calls need an approval. It is the client's word that a person
+    /// answered: without it, its questions go to the queue alone.
+    #[serde(default)]
+    pub elicitation: bool,
 }
 
 /// A client that was just made. This is the only time its token is told.
@@ -83,11 +87,6 @@ pub enum ClientsError {
         "`{FILE}` in the home cannot be read: {0}; mend it, or remove it and make the clients again"
     )]
     Damaged(String),
-    /// Somebody else may have written the file.
-    #[error(
-        "`{FILE}` in the home belongs to another user, or others may write it; look at who is in it, then mend its owner and mode (600)"
-    )]
-    Unsafe,
     /// The file could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -102,10 +101,9 @@ impl From<ClientsError> for ToolError {
             ClientsError::Name(_) => ErrorCode::Usage,
             ClientsError::Exists(_) | ClientsError::TooMany => ErrorCode::Conflict,
             ClientsError::Unknown(_) => ErrorCode::NotFound,
-            ClientsError::Damaged(_) | ClientsError::Random(_) | ClientsError::Unsafe => {
+            ClientsError::Damaged(_) | ClientsError::Random(_) | ClientsError::Storage(_) => {
                 ErrorCode::StorageError
             }
-            ClientsError::Storage(_) => ErrorCode::StorageError,
         };
         ToolError::new(code, error.to_string()).caused_by(error)
     }
@@ -194,7 +192,14 @@ struct Shared {
 #[derive(Debug)]
 struct Known {
     stamp: Option<Stamp>,
-    callers: Arc<HashMap<TokenDigest, String>>,
+    callers: Arc<HashMap<TokenDigest, Holder>>,
+}
+
+/// Whose a token is.
+#[derive(Debug)]
+struct Holder {
+    caller: String,
+    is_asked: bool,
 }
 
 /// What tells one state of the file from the next.
@@ -225,6 +230,11 @@ impl Clients {
 
     /// Makes a client and its token.
     pub fn add(&self, name: &str) -> Result<NewClient, ClientsError> {
+        self.add_with(name, false)
+    }
+
+    /// Makes a client and its token; whether the person at it is asked ([`Client::elicitation`]) is for the operator to say.
+    pub fn add_with(&self, name: &str, elicitation: bool) -> Result<NewClient, ClientsError> {
         check_name(name)?;
         let dir = DurableDir::create(&self.0.home)?;
         let lock = dir.lock()?;
@@ -239,6 +249,7 @@ impl Clients {
         let client = Client {
             name: name.to_owned(),
             created_at: Timestamp::now(),
+            elicitation,
         };
         kept.clients.push(KeptClient {
             client: client.clone(),
@@ -306,15 +317,25 @@ impl Clients {
     /// Which caller's token has this digest. A file that cannot be read knows nobody; why goes to the log, once for each state of the
     /// file.
     pub(super) fn caller_of(&self, digest: &TokenDigest) -> Option<String> {
-        self.callers().get(digest).cloned()
+        let callers = self.callers();
+        callers.get(digest).map(|there| there.caller.clone())
     }
 
     /// Whether there is a client that is this caller.
     pub(crate) fn stands(&self, caller: &str) -> bool {
-        self.callers().values().any(|there| there == caller)
+        let callers = self.callers();
+        callers.values().any(|there| there.caller == caller)
     }
 
-    fn callers(&self) -> Arc<HashMap<TokenDigest, String>> {
+    /// Whether the person at the client that is this caller is asked by elicitation.
+    pub(crate) fn is_asked(&self, caller: &str) -> bool {
+        let callers = self.callers();
+        callers
+            .values()
+            .any(|there| there.caller == caller && there.is_asked)
+    }
+
+    fn callers(&self) -> Arc<HashMap<TokenDigest, Holder>> {
         // A slow disk holds up this request, and not those that wait for the lock.
         let stamp = self.stamp();
         let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -339,31 +360,22 @@ impl Clients {
         }
     }
 
-    /// Refuses a file that is somebody else's: whoever wrote it would be let in.
-    fn check_owner(&self) -> Result<(), ClientsError> {
-        let Ok(file) = std::fs::symlink_metadata(self.0.home.join(FILE)) else {
-            return Ok(());
-        };
-        let is_ours = file.uid() == rustix::process::geteuid().as_raw();
-        match is_ours && file.mode() & 0o022 == 0 {
-            true => Ok(()),
-            false => Err(ClientsError::Unsafe),
-        }
-    }
-
     fn stamp(&self) -> Option<Stamp> {
         let metadata = std::fs::symlink_metadata(self.0.home.join(FILE)).ok()?;
         Some(Stamp::of(&metadata))
     }
 
-    fn read_callers(&self) -> Result<HashMap<TokenDigest, String>, ClientsError> {
+    fn read_callers(&self) -> Result<HashMap<TokenDigest, Holder>, ClientsError> {
         let Some(dir) = DurableDir::open(&self.0.home)? else {
             return Ok(HashMap::new());
         };
-        self.check_owner()?;
         let by_digest = |kept: KeptClient| {
             let digest = TokenDigest::from_hex(&kept.digest);
-            digest.map(|digest| (digest, kept.caller()))
+            let known = Holder {
+                caller: kept.caller(),
+                is_asked: kept.client.elicitation,
+            };
+            digest.map(|digest| (digest, known))
         };
         Ok(read(&dir)?
             .clients

@@ -234,13 +234,13 @@ impl Welcome {
                 ),
                 (
                     header::ACCESS_CONTROL_ALLOW_HEADERS,
-                    "Authorization, Content-Type, Accept, Last-Event-ID, Prefer, X-Request-Id, Traceparent",
+                    "Authorization, Content-Type, Accept, Last-Event-ID, Prefer, X-Request-Id, Traceparent, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name",
                 ),
                 (header::ACCESS_CONTROL_MAX_AGE, "600"),
             ],
             false => &[(
                 header::ACCESS_CONTROL_EXPOSE_HEADERS,
-                "Location, Retry-After, Preference-Applied, Content-Disposition, X-Request-Id",
+                "Location, Retry-After, Preference-Applied, Content-Disposition, X-Request-Id, Mcp-Session-Id",
             )],
         };
         for (name, value) in told {

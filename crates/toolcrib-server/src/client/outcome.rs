@@ -21,6 +21,7 @@ pub fn outcome_of(value: &Value) -> Result<Outcome, String> {
                 .get("failure")
                 .and_then(|failure| error_of(failure, 500))
                 .map(Box::new),
+            content: Vec::new(),
         }),
         Some(false) => Err(value
             .get("error")

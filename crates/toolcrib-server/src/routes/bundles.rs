@@ -60,7 +60,7 @@ const ATTRIBUTES: [&str; 4] = ["slug", "displayName", "description", "bundleID"]
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Bundles {
-    /// Toolcrib's own first, then those of the store by slug.
+    /// Toolcrib's own first, then those of the store and of MCP servers by slug.
     bundles: Vec<BundleRow>,
     /// Where to go on, if that was not all.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -67,14 +67,14 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .param(param::path(
             "provider",
-            "Whose format: `openai`, `openai-functions`, `anthropic`, `ollama` or `mcp`.",
+            "Whose format: `openai`, `openai-functions`, `openai-responses`, `anthropic`, `gemini`, `ollama` or `mcp`.",
         ))
         .param(param::query_text("bundle", "Only tools of this bundle, by id or slug."))
         .param(param::query_list(
             "tools",
             "Only these tools, by name or any other reference, separated by commas; also those that are off.",
         ))
-        .param(param::query_flag("strict", "OpenAI's strict mode; for `openai` only."))
+        .param(param::query_flag("strict", "OpenAI's strict mode; for `openai` and `openai-responses` only."))
         .answers::<Definitions>(200, "The definitions, ready to send, by name.")
         .refuses(404, "There is no such provider, bundle or tool."),
         Route::new(Method::POST, "/api/check", Who::Operator, |api, asked| {
@@ -104,8 +104,10 @@ fn definitions_for(crib: &Crib, asked: &Asked) -> Answer {
         )
     })?;
     let strict = asked.query.flag("strict")?;
-    if strict && provider != Provider::OpenAi {
-        return Err(Refusal::usage("`strict` is OpenAI's: use it with `openai`"));
+    if strict && !provider.has_strict_mode() {
+        return Err(Refusal::usage(
+            "`strict` is OpenAI's: use it with `openai` or `openai-responses`",
+        ));
     }
     let specs = specs(crib, asked)?;
     let options = DefinitionOptions { strict };

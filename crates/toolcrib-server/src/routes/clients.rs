@@ -21,6 +21,10 @@ struct AddClient {
     /// Its name: 1 to 64 of the characters `A-Z a-z 0-9 . _ -`.
     #[schemars(regex(pattern = r"^[A-Za-z0-9._-]{1,64}$"))]
     name: String,
+    /// Whether the person at it is asked by MCP's elicitation when its calls need an approval; otherwise its questions go to the queue
+    /// alone. For clients that show such questions to a person: what they send back counts as that person's word.
+    #[serde(default)]
+    elicitation: bool,
 }
 
 /// A page of clients.
@@ -42,7 +46,8 @@ pub(crate) fn routes() -> Vec<Route> {
             .answers::<ClientPage>(200, "The clients, by name, without their tokens."),
         Route::new(Method::POST, "/api/clients", Who::Operator, add)
             .named("addClient", "clients", "Makes a client and its token.")
-            .about("A client's token lists, searches and calls tools. It never answers a question, its own least of all.")
+            .about("A client's token lists, searches and calls tools. It never answers a question, its own least of all; but for MCP clients that \
+                 you vouch for with `elicitation`, which ask the person at them.")
             .takes::<AddClient>("The client.", || json!({"name": "assistant"}))
             .answers::<NewClient>(201, "The client and its token, which is told this once.")
             .refuses(409, "There is a client of this name already, or there are too many."),
@@ -82,8 +87,8 @@ fn list(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
 
 fn add(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     async move {
-        let AddClient { name } = asked.json()?;
-        let made = with_clients(api, move |clients| clients.add(&name)).await?;
+        let AddClient { name, elicitation } = asked.json()?;
+        let made = with_clients(api, move |clients| clients.add_with(&name, elicitation)).await?;
         let path = format!("/api/clients/{}", made.client.name);
         Ok(located(json_response(StatusCode::CREATED, &made), &path))
     }

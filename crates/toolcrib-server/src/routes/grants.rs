@@ -127,7 +127,7 @@ struct GrantBody {
     /// Why.
     #[serde(default)]
     reason: Option<String>,
-    /// For whose calls: `operator`, `cli`, `library` or `client:NAME`. Those of whoever asks when nothing is said.
+    /// For whose calls: `operator`, `cli`, `library`, `mcp` or `client:NAME`. Those of whoever asks when nothing is said.
     #[serde(default)]
     caller: Option<String>,
     /// The session, for the scope `session`: what calls give as theirs. The server's own when nothing is said.
@@ -226,7 +226,7 @@ fn caller_of(body: &GrantBody, asked: &Asked, api: &Api) -> Result<Caller, Refus
         },
         Ok(caller) => Ok(caller),
         Err(_) => Err(Refusal::usage(format!(
-            "`{}` is no caller; there are `operator`, `cli`, `library` and `client:NAME`",
+            "`{}` is no caller; there are `operator`, `cli`, `library`, `mcp` and `client:NAME`",
             text::shorten(word, 80)
         ))),
     }

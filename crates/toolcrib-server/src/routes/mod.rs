@@ -1,5 +1,6 @@
 //! The table of routes, one file per topic.
 
+pub mod answer;
 pub mod approvals;
 pub mod archive;
 pub mod bundles;
@@ -14,6 +15,7 @@ pub mod rules;
 pub mod secrets;
 pub mod stats;
 pub mod tools;
+pub mod upstreams;
 mod work;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -41,6 +43,7 @@ impl Routes {
             invoke::routes(),
             archive::routes(),
             calls::routes(),
+            answer::routes(),
             events::routes(),
             approvals::routes(),
             grants::routes(),
@@ -48,8 +51,10 @@ impl Routes {
             catalogue::routes(),
             secrets::routes(),
             clients::routes(),
+            upstreams::routes(),
             stats::routes(),
             health::routes(),
+            crate::mcp::routes(),
         ];
         Routes::of(parts.into_iter().flatten().collect())
     }

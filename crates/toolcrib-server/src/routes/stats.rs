@@ -10,6 +10,7 @@ use toolcrib::approval::queue::Status;
 use toolcrib::crib::Stats;
 use toolcrib::{Crib, ToolError};
 
+use super::blocking;
 use crate::api::{Answer, Api, Asked, Body, Refusal, Route, Who, json_response, param};
 use crate::observe::{GateNow, StoreNow};
 
@@ -97,7 +98,7 @@ fn stats(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
                 None => stats,
             })
         })
-        .await?;
+        .await;
         let stats = stats.map_err(|error: ToolError| Refusal::from(error))?;
         Ok(json_response(StatusCode::OK, &Figures { stats, server }))
     }
@@ -134,21 +135,13 @@ fn metrics(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
             };
             api.0.observer.scrape(&gate, &store_now(&api))
         })
-        .await?;
+        .await;
         let mut response = Response::new(Body::from(text.into_bytes()));
         let content = HeaderValue::from_static(PROMETHEUS);
         response.headers_mut().insert(header::CONTENT_TYPE, content);
         Ok(response)
     }
     .boxed()
-}
-
-/// Reads files elsewhere than where requests are answered.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Refusal> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| Refusal::new(toolcrib::ErrorCode::Internal, "a bug in the server"))
 }
 
 fn store_now(api: &Api) -> StoreNow {

@@ -16,17 +16,7 @@ pub(super) fn blocking(
     asked: Asked,
     work: fn(&Crib, &Asked) -> Answer,
 ) -> BoxFuture<'static, Answer> {
-    let done = tokio::task::spawn_blocking(move || work(api.crib(), &asked));
-    done.map(|done| match done {
-        Ok(answer) => answer,
-        // The kernel catches it, as if it had happened here.
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(_) => Err(Refusal::new(
-            ErrorCode::Unavailable,
-            "the server is stopping",
-        )),
-    })
-    .boxed()
+    super::blocking(move || work(api.crib(), &asked)).boxed()
 }
 
 /// An answer in JSON that has no value of a secret in it: definitions may have been written before a secret was set whose value stands in
@@ -58,6 +48,12 @@ pub(super) fn refuse_own(view: &BundleView) -> Result<(), Refusal> {
         BundleKind::Store => return Ok(()),
         BundleKind::BuiltIn => "has the built-in tools",
         BundleKind::Files => "has the tools of files",
+        BundleKind::Upstream => {
+            return Err(Refusal::new(
+                ErrorCode::ReadOnly,
+                format!("`{slug}` has the tools of an MCP server: `/api/upstreams/{slug}`"),
+            ));
+        }
     };
     Err(Refusal::new(
         ErrorCode::ReadOnly,

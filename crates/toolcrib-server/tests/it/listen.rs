@@ -18,14 +18,14 @@ const SHORT: Duration = Duration::from_millis(300);
 const HEALTH: &str = "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// A server that listens.
-struct Listening {
-    address: Option<SocketAddr>,
+pub(crate) struct Listening {
+    pub(crate) address: Option<SocketAddr>,
     stopping: Stopping,
     served: JoinHandle<()>,
-    scene: Scene,
+    pub(crate) scene: Scene,
 }
 
-fn options() -> ListenOptions {
+pub(crate) fn options() -> ListenOptions {
     ListenOptions {
         addr: Some(([127, 0, 0, 1], 0).into()),
         ..ListenOptions::default()
@@ -39,7 +39,7 @@ fn limits(change: impl FnOnce(&mut Limits)) -> ListenOptions {
 }
 
 impl Listening {
-    fn start(options: ListenOptions) -> Self {
+    pub(crate) fn start(options: ListenOptions) -> Self {
         let scene = Scene::new();
         let server = Server::bind(options).unwrap();
         let address = server.address();
@@ -56,13 +56,16 @@ impl Listening {
         }
     }
 
-    async fn connect(&self) -> TcpStream {
+    pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address.unwrap()).await.unwrap()
     }
 }
 
 /// Sends a request and reads its answer, whose body is as long as its head says.
-async fn ask<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, request: &str) -> String {
+pub(crate) async fn ask<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    request: &str,
+) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     loop {

@@ -185,7 +185,7 @@ async fn clients_are_made_listed_and_removed() {
     assert_eq!(status, 200);
     assert_eq!(
         listed,
-        json!({"clients": [{"name": "app", "createdAt": made["createdAt"]}]})
+        json!({"clients": [{"name": "app", "createdAt": made["createdAt"], "elicitation": false}]})
     );
     let client = scene.with_token(&token);
     assert_eq!(client.get("/api/openapi.json").await.0, 200);

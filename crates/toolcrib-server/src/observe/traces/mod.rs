@@ -106,6 +106,7 @@ impl CallSpan {
                 Caller::Library => "library",
                 Caller::Cli => "cli",
                 Caller::Operator => "operator",
+                Caller::Mcp => "mcp",
                 Caller::Client(_) => "client",
                 Caller::ToolFor(_) | Caller::Tool => "tool",
             },

@@ -1,9 +1,10 @@
 //! Who is asked about calls over HTTP: [`Lending`], which lets others have the call's place meanwhile.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
+use toolcrib::Crib;
 use toolcrib::approval::queue::OnlyGiven;
 use toolcrib::approval::{AllowAll, ApprovalRequest, ApprovalResponse, Approver, NoAnswer};
 
@@ -14,11 +15,7 @@ use crate::api::Api;
 /// Who is asked about a call that has this place.
 pub(super) fn approver(api: &Api, wanted: Approvals, place: &Arc<Place>) -> Arc<dyn Approver> {
     match wanted {
-        Approvals::Wait => Arc::new(Lending {
-            asked: Arc::clone(api.crib().registry().approver()),
-            place: Arc::clone(place),
-            stopping: api.stopping().clone(),
-        }),
+        Approvals::Wait => lending(api.crib(), place, api.stopping()),
         Approvals::Given => Arc::new(OnlyGiven::of(
             api.crib().approvals().clone(),
             "the request says `approvals: \"given\"`",
@@ -27,10 +24,24 @@ pub(super) fn approver(api: &Api, wanted: Approvals, place: &Arc<Place>) -> Arc<
     }
 }
 
+/// The crib's own approver, for a call that has this place.
+pub(crate) fn lending(
+    crib: &Crib,
+    place: &Arc<Place>,
+    stopping: &CancellationToken,
+) -> Arc<dyn Approver> {
+    Arc::new(Lending {
+        asked: Arc::clone(crib.registry().approver()),
+        place: Arc::downgrade(place),
+        stopping: stopping.clone(),
+    })
+}
+
 /// Asks somebody else, and lends the call's place to others until there is an answer.
 struct Lending {
     asked: Arc<dyn Approver>,
-    place: Arc<Place>,
+    /// The call's, which is over when it is gone: whoever looks on may keep this for longer.
+    place: Weak<Place>,
     stopping: CancellationToken,
 }
 
@@ -40,7 +51,9 @@ impl Approver for Lending {
         request: ApprovalRequest,
     ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
         Box::pin(async move {
-            let _lent = self.place.lend().map_err(|too_many| match too_many {
+            let place = self.place.upgrade();
+            let lent = place.as_ref().map(|place| place.lend()).transpose();
+            let _lent = lent.map_err(|too_many| match too_many {
                 TooManyAsk::Own(pending) => NoAnswer::TooManyOfOne { pending },
                 TooManyAsk::All(pending) => NoAnswer::TooMany { pending },
             })?;

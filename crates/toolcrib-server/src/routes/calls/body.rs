@@ -14,20 +14,20 @@ const MAX_SESSION: usize = 128;
 
 /// A call as somebody wants it.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// The call itself.
-    pub(super) request: CallRequest,
+    pub(crate) request: CallRequest,
     /// Who is asked about it.
-    pub(super) approvals: Approvals,
+    pub(crate) approvals: Approvals,
     /// Whether it ends with its connection.
-    pub(super) cancel_on_disconnect: bool,
+    pub(crate) cancel_on_disconnect: bool,
     /// Where its id is noted, for the access log and traces.
-    pub(super) note: CallNote,
+    pub(crate) note: CallNote,
 }
 
 /// Who is asked about a call that needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Approvals {
+pub(crate) enum Approvals {
     /// People, by the queue of questions; the call waits for them.
     Wait,
     /// Nobody: it runs if it was approved before.

@@ -157,7 +157,20 @@ pub(crate) fn too_many(message: &str) -> Refusal {
     Refusal::from(error).with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
-async fn whole(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultShape) -> Answer {
+async fn whole(api: &Api, who: &Principal, wanted: Wanted, shape: ResultShape) -> Answer {
+    Ok(response(&one(api, who, wanted).await?, shape))
+}
+
+/// Makes one call of several that a request wants; what keeps it from being made is its error.
+pub(crate) async fn make_one(
+    api: &Api,
+    who: &Principal,
+    wanted: Wanted,
+) -> Result<Outcome, ToolError> {
+    one(api, who, wanted).await.map_err(Refusal::into_error)
+}
+
+async fn one(api: &Api, who: &Principal, mut wanted: Wanted) -> Result<Outcome, Refusal> {
     let place = enter(api, who, &mut wanted).await?;
     let approver = approver(api, wanted.approvals, &place);
     let registry = api.crib().registry().clone();
@@ -175,7 +188,7 @@ async fn whole(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultShap
         call: Some(call.boxed()),
         cancel,
     };
-    Ok(response(&call.await, shape))
+    Ok(call.await)
 }
 
 /// A call that goes on in the background when nobody waits for it any more; cancelled, if that was wanted.

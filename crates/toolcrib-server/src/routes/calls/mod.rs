@@ -13,9 +13,10 @@ use http::Method;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-pub(crate) use body::InvokeBody;
+pub(crate) use asker::lending;
+pub(crate) use body::{Approvals, InvokeBody, Wanted};
 pub(crate) use gate::{Gate, Place};
-pub(crate) use make::{make, shape, too_many};
+pub(crate) use make::{make, make_one, shape, too_many};
 
 use crate::api::{Route, Who, param};
 use body::CallBody;
@@ -50,7 +51,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ))
         .param(param::query_text(
             "caller",
-            "Only calls of this caller: `operator`, `cli`, `library` or `client:NAME`; `tool:` before it for those that its tools made, `tool` for those of all tools.",
+            "Only calls of this caller: `operator`, `cli`, `library`, `mcp` or `client:NAME`; `tool:` before it for those that its tools made, `tool` for those of all tools.",
         ))
         .param(param::query("since", "Only calls that arrived at this time or later.", time))
         .params(param::pages())

@@ -115,6 +115,7 @@ fn search(crib: &Crib, asked: &Asked) -> Answer {
         include_disabled: asked.query.flag("includeDisabled")?,
         limit: paging.limit(),
         page_token: paging.token,
+        ..SearchRequest::default()
     };
     let page = crib.search(&request).map_err(bad_token)?;
     let files = crib.tool_files();

@@ -174,6 +174,11 @@ impl Known {
         }
     }
 
+    /// Takes in that an MCP session has begun.
+    pub(super) fn begun(&mut self, session: &str, random: &mut Random) {
+        self.keep("session".to_owned(), session, random);
+    }
+
     fn keep(&mut self, name: String, text: &str, random: &mut Random) {
         let all = self.learnt.entry(name).or_default();
         if all.iter().any(|known| known == text) {

@@ -152,6 +152,8 @@ impl Maker<'_> {
                 "mcp",
                 "ollama",
                 "openai-functions",
+                "openai-responses",
+                "auto",
             ]))
             .to_owned(),
             "id" => known.id_of(self.topic, random),
@@ -168,6 +170,10 @@ impl Maker<'_> {
             "last-event-id" => (*random.pick(EVENT_IDS)).to_owned(),
             "accept" => {
                 (*random.pick(&["text/event-stream", "application/json", "*/*"])).to_owned()
+            }
+            "mcp-session-id" => known.learnt("session", random),
+            "mcp-protocol-version" => {
+                (*random.pick(&["2025-11-25", "2025-11-25", "2026-07-28", "1"])).to_owned()
             }
             "prefer" => (*random.pick(PREFERENCES)).to_owned(),
             "toolcrib-caller" => "cli".to_owned(),

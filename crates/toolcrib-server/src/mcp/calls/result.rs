@@ -1,0 +1,110 @@
+//! What a client is told of a call.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolcrib::approval::ApprovalRequest;
+use toolcrib::model::text;
+use toolcrib::wire::McpOutcome;
+use toolcrib::{ErrorCode, McpForm, Outcome, ToolError};
+use toolcrib_mcp::rpc::{RpcError, code};
+use toolcrib_mcp::server::Reply;
+
+use super::form::in_one_line;
+use super::pending::Detached;
+
+/// What most results fit into.
+const USUAL: usize = 512;
+
+/// The result that an outcome is; an error of the protocol if there is no such tool.
+pub(super) fn reply(outcome: &Outcome) -> Result<Reply, RpcError> {
+    // A tool that was found may fail for the lack of another one: that is for the model.
+    match outcome.error() {
+        Some(error) if outcome.origin.is_none() && is_of_protocol(error) => Err(protocol(error)),
+        _ => written(&McpOutcome::of(outcome)),
+    }
+}
+
+/// How a call is answered that was not begun: as errors of their code always are.
+pub(in crate::mcp) fn refusal(error: &ToolError) -> Result<Reply, RpcError> {
+    match is_of_protocol(error) {
+        true => Err(protocol(error)),
+        false => written(&McpOutcome::of_error(error)),
+    }
+}
+
+/// What is answered to a request that was taken back. Most clients never see it.
+pub(in crate::mcp) fn taken_back() -> Result<Reply, RpcError> {
+    let message = "the client took the request back";
+    refusal(&ToolError::new(ErrorCode::Cancelled, message))
+}
+
+fn is_of_protocol(error: &ToolError) -> bool {
+    error.code().mcp_form() == McpForm::Protocol
+}
+
+fn protocol(error: &ToolError) -> RpcError {
+    let message = text::visible(error.message()).into_owned();
+    RpcError::invalid_params(message)
+        .with_data(json!({"code": error.code(), "details": error.details()}))
+}
+
+fn written(outcome: &McpOutcome<'_>) -> Result<Reply, RpcError> {
+    let mut body = Vec::with_capacity(USUAL);
+    serde_json::to_writer(&mut body, outcome).map_err(|error| {
+        RpcError::new(
+            code::INTERNAL_ERROR,
+            format!("the result cannot be written: {error}"),
+        )
+    })?;
+    Ok(Reply::complete(body))
+}
+
+/// Tells the model that a call waits for a person, and what happens next.
+pub(super) fn waiting(call: &Detached, questions: &[Arc<ApprovalRequest>]) -> Reply {
+    let mut text = format!(
+        "The call {} has not run yet: it waits for a person to approve it.\n",
+        call.id()
+    );
+    for question in questions {
+        text.push_str(&format!(
+            "- `{}` would {}. Asked because: {}. To answer: `toolcrib approvals approve {id}` or `toolcrib approvals deny {id}`{}\n",
+            in_one_line(&question.tool),
+            text::shorten(&in_one_line(&question.effect), 1000),
+            text::shorten(&in_one_line(&question.reason), 1000),
+            question.expires_at.map_or(String::new(), |at| format!(", until {at}")),
+            id = question.id,
+        ));
+    }
+    text.push_str(
+        "Tell the person what is waited for. Calling the same tool again with the same arguments picks up this very call and returns its result once it is decided; nobody is asked twice.",
+    );
+    let approvals: Vec<Value> = questions
+        .iter()
+        .map(|question| {
+            json!({"id": question.id, "tool": question.tool, "reason": question.reason, "expiresAt": question.expires_at})
+        })
+        .collect();
+    told(
+        &text,
+        json!({"callId": call.id(), "status": "pending", "approvals": approvals}),
+    )
+}
+
+/// Tells the model that its call runs where its outcome cannot be had.
+pub(super) fn elsewhere(call: &str) -> Reply {
+    let text = format!(
+        "The answer was taken, and the call {call} goes on in another process of the same home, which has its result: `toolcrib calls show {call}` tells what came of it."
+    );
+    told(&text, json!({"callId": call, "status": "elsewhere"}))
+}
+
+fn told(text: &str, call: Value) -> Reply {
+    // `_meta` comes first: the server puts its own beside it.
+    let body = format!(
+        r#"{{"_meta":{},"content":{},"isError":true}}"#,
+        json!({"toolcrib/call": call}),
+        json!([{"type": "text", "text": text}]),
+    );
+    Reply::complete(body)
+}

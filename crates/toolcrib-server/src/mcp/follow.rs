@@ -1,0 +1,49 @@
+//! Telling clients that the list of tools is another one: [`CribHost::follow`].
+//!
+//! Files are looked at once a second, which costs some system calls, and at once when a call has found that something changed. What
+//! clients are told of is another list, not another state: switching a tool off and on again is nobody's news.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use toolcrib_mcp::server::{Change, Server};
+
+use super::CribHost;
+
+/// How often files are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long it is waited for more of a change: who writes ten files writes them one after the other.
+const SETTLE: Duration = Duration::from_millis(50);
+
+impl CribHost {
+    /// Tells the clients of a server, for as long as this is polled, when the list of tools changes. Never ends.
+    pub async fn follow(self: Arc<Self>, server: Server) {
+        let changed = Arc::new(Notify::new());
+        let told = Arc::downgrade(&changed);
+        self.crib.registry().watch(move |_, _| {
+            if let Some(changed) = told.upgrade() {
+                changed.notify_one();
+            }
+        });
+        let mut known = self.catalogue();
+        loop {
+            tokio::select! {
+                () = changed.notified() => tokio::time::sleep(SETTLE).await,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            if self.crib.registry().state() == known.state {
+                continue;
+            }
+            // A long list takes a while to write.
+            let host = Arc::clone(&self);
+            let Ok(now) = tokio::task::spawn_blocking(move || host.catalogue()).await else {
+                continue;
+            };
+            if !now.is_like(&known) {
+                server.changed(Change::Tools);
+            }
+            known = now;
+        }
+    }
+}

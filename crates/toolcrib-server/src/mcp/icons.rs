@@ -1,0 +1,33 @@
+//! Small pictures by what a tool does, for the lists of clients. Models never see them.
+
+use toolcrib::wire::{Care, Hints};
+
+/// A picture of 16 by 16, drawn by one path.
+macro_rules! icon {
+    ($path:literal) => {
+        concat!(
+            r#"[{"src":"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='"#,
+            $path,
+            r#"'/%3E%3C/svg%3E","mimeType":"image/svg+xml","sizes":["any"]}]"#
+        )
+    };
+}
+
+/// A page, to read.
+const PAGE: &str = icon!("M3 1h7l3 3v11H3zM5 7v1h6V7zm0 3v1h6v-1z");
+/// A pencil, to write.
+const PENCIL: &str = icon!("M12 1l3 3L5 14l-4 1 1-4z");
+/// A sign of warning, for what may destroy.
+const WARNING: &str = icon!("M8 1l7 14H1zM7 6v5h2V6zm0 6v2h2v-2z");
+/// A globe, for what reaches out.
+const GLOBE: &str = icon!("M8 1a7 7 0 100 14A7 7 0 008 1zM2 7h12v2H2zm5-6h2v14H7z");
+
+/// The JSON of a tool's icons.
+pub(super) fn of(hints: Hints) -> &'static str {
+    match (hints.care(), hints.open_world) {
+        (Care::Reads, Some(true)) => GLOBE,
+        (Care::Reads, _) => PAGE,
+        (Care::Adds, _) => PENCIL,
+        (Care::MayDestroy, _) => WARNING,
+    }
+}

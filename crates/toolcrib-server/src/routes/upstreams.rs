@@ -1,0 +1,248 @@
+//! Upstream MCP servers: `/api/upstreams`. All of it is the operator's: a server is a program that runs, or a place that calls go to.
+
+use std::collections::BTreeMap;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use http::{Method, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use toolcrib::config::Replace;
+use toolcrib::crib::{UpstreamCandidate, UpstreamRow, probe_shown};
+use toolcrib::upstream::{self, Probe, UpstreamSettings};
+use toolcrib::{Crib, ErrorCode, ToolError};
+
+use super::work::{refused, shown};
+use crate::api::{
+    Answer, Api, Asked, Paging, Refusal, Route, Who, list_response, located, no_content, param,
+};
+
+/// A page of upstream servers.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct UpstreamPage {
+    /// The servers, by name.
+    upstreams: Vec<UpstreamRow>,
+    /// The token of the next page, if there is one.
+    next_page_token: Option<String>,
+}
+
+/// A server to be added.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AddUpstream {
+    /// What it is to be called: ASCII letters, digits and `-`.
+    name: String,
+    /// The keys of `[upstreams.NAME]` in config.toml: `command` and `args`, or `url`, and more.
+    settings: Map<String, Value>,
+    /// Whether one of the same name is replaced.
+    #[serde(default)]
+    replace: bool,
+    /// The digests of its tools as somebody has seen them: if it has others by now, it is not added.
+    #[serde(default)]
+    digests: Option<BTreeMap<String, String>>,
+}
+
+/// What to accept.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AcceptUpstream {
+    /// Only these tools, as the server names them.
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    /// The digests of its tools as somebody has seen them: if it has others by now, nothing is accepted.
+    #[serde(default)]
+    digests: Option<BTreeMap<String, String>>,
+}
+
+/// The routes of this topic.
+pub(crate) fn routes() -> Vec<Route> {
+    let name = || param::path("name", "The server's name.");
+    vec![
+        Route::new(Method::GET, "/api/upstreams", Who::Operator, list)
+            .named("listUpstreams", "upstreams", "Lists the upstream MCP servers.")
+            .about("Nobody is connected for it.")
+            .params(param::pages())
+            .answers::<UpstreamPage>(200, "The servers, by name."),
+        Route::new(Method::POST, "/api/upstreams", Who::Operator, add)
+            .named("addUpstream", "upstreams", "Connects to a server, accepts its tools, and adds it.")
+            .about("It is written into config.toml of the home. A server with a `command` is a program that runs on the machine of this server, without a sandbox.")
+            .param(param::query_flag("dryRun", "Writes nothing, and says what the server is."))
+            .takes::<AddUpstream>("The server.", || json!({"name": "files", "settings": {"command": "mcp-files", "args": ["/srv/notes"]}}))
+            .answers::<Value>(201, "What it turned out to be: its tools, its version, how long it took.")
+            .answers::<Value>(200, "The same, with `?dryRun=true`.")
+            .refuses(404, "There is a policy for a tool that it does not have.")
+            .refuses(409, "There is an upstream server or a bundle of this name already, or its tools are others than those that were seen."),
+        Route::new(Method::GET, "/api/upstreams/{name}", Who::Operator, show)
+            .named("getUpstream", "upstreams", "Shows a server and the tools that were accepted of it.")
+            .param(name())
+            .answers::<Value>(200, "The server.")
+            .refuses(404, "There is no upstream server of this name."),
+        Route::new(Method::DELETE, "/api/upstreams/{name}", Who::Operator, remove)
+            .named("removeUpstream", "upstreams", "Removes a server, and what was accepted of it.")
+            .param(name())
+            .answers_with(204, "Its tools are gone.", "")
+            .refuses(404, "There is no upstream server of this name."),
+        Route::new(Method::POST, "/api/upstreams/{name}/test", Who::Operator, test)
+            .named("testUpstream", "upstreams", "Connects to a server and says what it is.")
+            .about("Tools that are something else than what was accepted are off from then on, until they are accepted.")
+            .param(name())
+            .answers::<Value>(200, "Its tools, its version, how long it took, and what changed.")
+            .refuses(404, "There is no upstream server of this name."),
+        Route::new(Method::POST, "/api/upstreams/{name}/accept", Who::Operator, accept)
+            .named("acceptUpstream", "upstreams", "Accepts what a server's tools are now.")
+            .param(name())
+            .takes::<AcceptUpstream>("What to accept.", || json!({"tools": ["read_file"]}))
+            .answers::<Value>(200, "The server with what is accepted now.")
+            .refuses(404, "There is no such server, or no such tool of it.")
+            .refuses(409, "Its tools are others than those that were seen."),
+    ]
+}
+
+fn list(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+    super::blocking(move || {
+        let paging = Paging::of(&asked.query)?;
+        let rows: Vec<UpstreamRow> = api
+            .crib()
+            .upstreams()
+            .iter()
+            .map(|view| view.row())
+            .collect();
+        let (page, next) = paging.cut("upstreams", rows, |row| row.name.clone())?;
+        Ok(list_response("upstreams", &page, next))
+    })
+    .boxed()
+}
+
+fn show(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+    super::blocking(move || {
+        let view = api.crib().upstream(asked.path.get("name"))?;
+        Ok(shown(api.crib(), StatusCode::OK, &view.shown()))
+    })
+    .boxed()
+}
+
+fn add(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+    async move {
+        let AddUpstream {
+            name,
+            settings,
+            replace,
+            digests,
+        } = asked.json()?;
+        let is_dry_run = asked.query.flag("dryRun")?;
+        let crib = api.crib().clone();
+        let wrong = |why: String| refused(&crib, ToolError::new(ErrorCode::InvalidArguments, why));
+        let name = upstream::name(&name).map_err(wrong)?;
+        let settings =
+            UpstreamSettings::read(&settings).map_err(|fault| wrong(fault.to_string()))?;
+        let candidate = UpstreamCandidate {
+            name: name.clone(),
+            settings,
+        };
+        if !replace && crib.upstream(name.as_str()).is_ok() {
+            let message = format!("there is an upstream server `{name}` already");
+            return Err(ToolError::new(ErrorCode::Conflict, message).into());
+        }
+        let probe = crib
+            .probe_candidate(&candidate)
+            .await
+            .map_err(|error| refused(&crib, error))?;
+        candidate
+            .check(&probe)
+            .map_err(|error| refused(&crib, error))?;
+        if is_dry_run {
+            let document = probe_shown(&candidate.name, &probe, &[]);
+            return Ok(shown(&crib, StatusCode::OK, &document));
+        }
+        if let Some(digests) = digests {
+            check_seen(&crib, &probe, &digests)?;
+        }
+        super::blocking(move || {
+            let replace = if replace {
+                Replace::Allowed
+            } else {
+                Replace::Never
+            };
+            crib.add_upstream(&candidate, Some(&probe), replace)
+                .map_err(|error| refused(&crib, error))?;
+            let answer = shown(
+                &crib,
+                StatusCode::CREATED,
+                &probe_shown(&candidate.name, &probe, &[]),
+            );
+            Ok(located(
+                answer,
+                &format!("/api/upstreams/{}", candidate.name),
+            ))
+        })
+        .await
+    }
+    .boxed()
+}
+
+fn remove(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+    super::blocking(move || {
+        api.crib().remove_upstream(asked.path.get("name"))?;
+        Ok(no_content())
+    })
+    .boxed()
+}
+
+fn test(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+    async move {
+        let crib = api.crib().clone();
+        let name = asked.path.get("name");
+        let (probe, changes) = crib
+            .probe_upstream(name)
+            .await
+            .map_err(|error| refused(&crib, error))?;
+        let name = crib.upstream(name)?.name;
+        Ok(shown(
+            &crib,
+            StatusCode::OK,
+            &probe_shown(&name, &probe, &changes),
+        ))
+    }
+    .boxed()
+}
+
+fn accept(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+    async move {
+        let AcceptUpstream { tools, digests } = asked.json()?;
+        let crib = api.crib().clone();
+        let name = asked.path.get("name").to_owned();
+        let (probe, _) = crib
+            .probe_upstream(&name)
+            .await
+            .map_err(|error| refused(&crib, error))?;
+        if let Some(digests) = digests {
+            check_seen(&crib, &probe, &digests)?;
+        }
+        super::blocking(move || {
+            crib.accept_upstream(&name, &probe, tools.as_deref())
+                .map_err(|error| refused(&crib, error))?;
+            let view = crib.upstream(&name)?;
+            Ok(shown(&crib, StatusCode::OK, &view.shown()))
+        })
+        .await
+    }
+    .boxed()
+}
+
+/// Refuses to accept what nobody has seen.
+fn check_seen(crib: &Crib, probe: &Probe, seen: &BTreeMap<String, String>) -> Result<(), Refusal> {
+    let is_seen = probe.tools.len() == seen.len()
+        && probe
+            .tools
+            .iter()
+            .all(|tool| seen.get(&tool.name) == Some(&tool.digest()));
+    match is_seen {
+        true => Ok(()),
+        false => {
+            let message = "its tools are others by now than those that were seen; test it again";
+            Err(refused(crib, ToolError::new(ErrorCode::Conflict, message)))
+        }
+    }
+}
