@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 
 use clap::CommandFactory as _;
-use clap_complete::engine::CompletionCandidate;
+use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
 use serde_json::Value;
 use toolcrib::approval::Status;
 use toolcrib::crib::{BundleKind, BundleView};
@@ -20,6 +20,7 @@ use toolcrib::{Crib, ErrorCode, ToolSpec};
 use toolcrib_server::auth::Clients;
 
 use crate::args::Cli;
+use crate::clients_of_others::OtherClient;
 use crate::prompt::short;
 
 /// The command line, for the completion engine and the manual.
@@ -405,6 +406,21 @@ pub(crate) fn clients(current: &OsStr) -> Vec<CompletionCandidate> {
         .iter()
         .filter(|client| client.name.starts_with(current) && !client.name.starts_with('-'));
     matching.map(|client| candidate(&client.name, "")).collect()
+}
+
+/// Programs whose files are known, and files.
+pub(crate) fn other_clients(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(word) = current.to_str() else {
+        return Vec::new();
+    };
+    let matching = OtherClient::ALL
+        .into_iter()
+        .filter(|client| client.word().starts_with(word));
+    let mut all: Vec<CompletionCandidate> = matching
+        .map(|client| candidate(client.word(), client.title()))
+        .collect();
+    all.extend(PathCompleter::file().complete(current));
+    all
 }
 
 /// Short ids, and whole ones for who began to type one.

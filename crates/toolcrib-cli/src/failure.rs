@@ -91,6 +91,9 @@ fn envelope(error: &ToolError) -> Value {
     json!({"ok": false, "error": error})
 }
 
+/// How many lines are shown of what the program of a server printed.
+const MAX_PRINTED: usize = 5;
+
 /// Prints an error for a person: what, each fault, what to do.
 pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>) {
     let faults = error
@@ -116,6 +119,15 @@ pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>
                 text::visible(part("message"))
             ));
         }
+    }
+    // What the program of a server printed last often says why.
+    let printed = error
+        .details()
+        .filter(|_| error.code() == ErrorCode::UpstreamError)
+        .and_then(|details| details.get("stderr")?.as_str());
+    let printed: Vec<&str> = printed.unwrap_or_default().lines().collect();
+    for line in &printed[printed.len().saturating_sub(MAX_PRINTED)..] {
+        output.error_line(&format!("  | {}", text::visible(line)));
     }
     // What is damaged has the right name: the message says what to do.
     let says = |_: &&str| !error.message().contains("`toolcrib doctor");

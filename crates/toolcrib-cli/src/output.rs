@@ -253,6 +253,16 @@ impl Output {
         paint(self.colour_err, "1", words)
     }
 
+    /// Green for a line that comes, on stderr.
+    pub(crate) fn added(&self, line: &str) -> String {
+        paint(self.colour_err, "32", line)
+    }
+
+    /// Red for a line that goes, on stderr.
+    pub(crate) fn removed(&self, line: &str) -> String {
+        paint(self.colour_err, "31", line)
+    }
+
     /// A heading, on stdout.
     pub(crate) fn heading(&self, words: &str) -> String {
         paint(self.colour_out, "1", words)

@@ -15,7 +15,8 @@ Examples:
 
 A client's token lists, searches and calls tools, and sees its own calls. Questions, grants, rules,
 secrets, clients and every change of a definition are for the operator, whose token is in the file
-`token` of the home: a client can never approve its own call.")]
+`token` of the home: a client can never approve its own call, unless you vouch with
+`add NAME --elicitation` that it asks a person.")]
 pub(crate) enum ClientsCommand {
     /// Make a client and print its token, which is told this once
     #[command(after_help = "\
@@ -23,10 +24,17 @@ Examples:
   TOKEN=$(toolcrib clients add assistant)
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:7410/tools
 
-Only a digest of the token is kept. Whoever loses one removes the client and makes it again.")]
+Only a digest of the token is kept. Whoever loses one removes the client and makes it again.
+
+With --elicitation its questions are put to the person at it as well as to `toolcrib approvals`.
+That is for MCP clients that show them to a person: what they send back counts as that person's
+word.")]
     Add {
         /// Its name: letters, digits, `.`, `_` and `-`
         name: String,
+        /// Ask the person at it about its own calls, by MCP's elicitation over HTTP
+        #[arg(long)]
+        elicitation: bool,
     },
     /// List the clients
     List,

@@ -14,6 +14,7 @@ Examples:
   toolcrib list --all                    with what is off or cannot run here, and why
   toolcrib list --bundle acme            the tools of one bundle
   toolcrib list --tag read --tag files   those that have both tags
+  toolcrib list --tokens                 what each costs a model, and all together
 
 `toolcrib search WORDS` finds tools by what they say about themselves.")]
 pub(crate) struct ListArgs {
@@ -23,6 +24,9 @@ pub(crate) struct ListArgs {
     /// Only tools of this bundle: slug or id
     #[arg(long, value_name = "BUNDLE", allow_hyphen_values = true, add = ArgValueCompleter::new(complete::bundles))]
     pub(crate) bundle: Option<String>,
+    /// Also say about how many tokens each costs a model that is given it
+    #[arg(long)]
+    pub(crate) tokens: bool,
     /// Only tools with this tag; may be repeated
     #[arg(long = "tag", value_name = "TAG", allow_hyphen_values = true, add = ArgValueCompleter::new(complete::tags))]
     pub(crate) tags: Vec<String>,

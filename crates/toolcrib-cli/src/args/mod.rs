@@ -4,12 +4,16 @@ mod approvals;
 mod author;
 mod bundle;
 mod clients;
+mod connect;
+mod converse;
 mod look;
 mod manage;
+mod mcp;
 mod rules;
 mod run;
 mod secret;
 mod serve;
+mod upstream;
 
 use std::path::PathBuf;
 
@@ -24,14 +28,18 @@ pub(crate) use bundle::{
     BundleRmArgs, BundleSwitchArgs,
 };
 pub(crate) use clients::ClientsCommand;
+pub(crate) use connect::ConnectArgs;
+pub(crate) use converse::{AnswerArgs, ChatArgs};
 pub(crate) use look::{
     CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs, StatsArgs,
 };
 pub(crate) use manage::{DoctorArgs, RmArgs, SwitchArgs, TrustArgs};
+pub(crate) use mcp::McpArgs;
 pub(crate) use rules::{ConfigCommand, RulesCommand, RulesTestArgs};
 pub(crate) use run::{RunArgs, SandboxArgs};
 pub(crate) use secret::{SecretCommand, SecretSetArgs};
 pub(crate) use serve::ServeArgs;
+pub(crate) use upstream::{UpstreamAddArgs, UpstreamCommand, UpstreamImportArgs};
 
 /// Define a tool once; run it safely from a shell, a program, or any model that can call tools.
 #[derive(Debug, Parser)]
@@ -131,6 +139,10 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// Print schemas, or definitions in a provider's format
     Schema(SchemaArgs),
+    /// Answer a model's reply: run the calls in it, print the messages that answer them
+    Answer(AnswerArgs),
+    /// Talk to a model that calls the tools here
+    Chat(ChatArgs),
     /// Group tools, switch them together, hand them on
     #[command(subcommand)]
     Bundle(BundleCommand),
@@ -178,9 +190,16 @@ pub(crate) enum Command {
     Disable(SwitchArgs),
     /// Serve everything over HTTP, until Ctrl-C
     Serve(ServeArgs),
+    /// Serve tools to an MCP client that starts this, on stdin and stdout
+    Mcp(McpArgs),
+    /// Connect Claude, Cursor, VS Code, LM Studio, Codex or Gemini CLI to the tools here
+    Connect(ConnectArgs),
     /// Make, list and take back tokens for programs that call tools over HTTP
     #[command(subcommand)]
     Clients(ClientsCommand),
+    /// Use the tools of other MCP servers
+    #[command(subcommand)]
+    Upstream(UpstreamCommand),
     /// Run any command behind the wall that tools run behind
     Sandbox(SandboxArgs),
     /// Check this machine, the home and the workspace

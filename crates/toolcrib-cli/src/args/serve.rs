@@ -16,6 +16,8 @@ Requests carry `Authorization: Bearer TOKEN`. Yours is in the file `token` of th
 everything; `toolcrib clients add NAME` makes one for a program that may call tools and never approve.
 Calls that ask wait for `toolcrib approvals`, or for whoever answers over HTTP.
 
+MCP clients go to the path /mcp with a token of theirs: `toolcrib connect CLIENT --http`.
+
 Other machines reach it only through TLS (`server.certificate`, `server.key`) and by a name in
 `server.hosts`; docs/config.md has all settings. SIGTERM and Ctrl-C let running calls finish for
 `server.shutdownMs`; a second one cancels them.")]

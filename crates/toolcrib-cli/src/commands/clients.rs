@@ -21,7 +21,7 @@ pub(super) fn clients(command: &ClientsCommand, global: &Global, output: &Output
     let crib = open(global, output)?;
     let clients = Clients::of_home(crib.home());
     match command {
-        ClientsCommand::Add { name } => add(name, &clients, output)?,
+        ClientsCommand::Add { name, elicitation } => add(name, *elicitation, &clients, output)?,
         ClientsCommand::List => list(&clients, output)?,
         ClientsCommand::Rm { names } => remove(names, &crib, &clients, output)?,
     }
@@ -36,10 +36,7 @@ impl From<ClientsError> for CliError {
             ClientsError::Unknown(_) | ClientsError::TooMany => {
                 Some("`toolcrib clients list` shows those there are".to_owned())
             }
-            ClientsError::Damaged(_)
-            | ClientsError::Unsafe
-            | ClientsError::Storage(_)
-            | ClientsError::Random(_) => {
+            ClientsError::Damaged(_) | ClientsError::Storage(_) | ClientsError::Random(_) => {
                 Some("`toolcrib doctor` says where the files are".to_owned())
             }
         };
@@ -52,8 +49,8 @@ impl From<ClientsError> for CliError {
 }
 
 /// The token alone goes to stdout, so that a shell can keep it.
-fn add(name: &str, clients: &Clients, output: &Output) -> Result<(), CliError> {
-    let made = clients.add(name)?;
+fn add(name: &str, elicitation: bool, clients: &Clients, output: &Output) -> Result<(), CliError> {
+    let made = clients.add_with(name, elicitation)?;
     if output.json() {
         output.document(&made);
         return Ok(());
@@ -77,10 +74,14 @@ fn list(clients: &Clients, output: &Output) -> Result<(), CliError> {
     }
     let rows: Vec<Vec<String>> = clients
         .iter()
-        .map(|client| vec![client.name.clone(), made(client, output)])
+        .map(|client| vec![client.name.clone(), asked(client), made(client, output)])
         .collect();
-    output.table(&["NAME", "MADE"], &rows);
+    output.table(&["NAME", "ELICITATION", "MADE"], &rows);
     Ok(())
+}
+
+fn asked(client: &Client) -> String {
+    if client.elicitation { "yes" } else { "no" }.to_owned()
 }
 
 fn made(client: &Client, output: &Output) -> String {

@@ -1,5 +1,6 @@
 //! `toolcrib doctor`: is everything in order, and if not, what to do?
 
+mod clients;
 mod store;
 
 use std::fs;
@@ -93,6 +94,26 @@ pub(super) fn doctor(args: &DoctorArgs, global: &Global, output: &Output) -> Don
     })
 }
 
+/// A line for each upstream server, by what is known without connecting to it.
+fn upstreams(crib: &Crib, findings: &mut Vec<Finding>) {
+    for view in crib.upstreams() {
+        let name = &view.name;
+        let tools = view.pinned.as_ref().map_or(0, |pinned| pinned.tools.len());
+        let line = format!(
+            "`{name}` ({}), {tools} tools accepted",
+            view.settings.line()
+        );
+        findings.push(match view.notes().as_slice() {
+            [] => Finding::ok("upstream", line),
+            notes => Finding::warning(
+                "upstream",
+                format!("{line}: {}", notes.join("; ")),
+                format!("`toolcrib upstream test {name}` connects and says more"),
+            ),
+        });
+    }
+}
+
 fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     findings.push(match crib.setting_warnings().as_slice() {
         [] => Finding::ok("settings", "every value is in order"),
@@ -112,6 +133,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
         },
     ));
     secrets(crib, findings);
+    upstreams(crib, findings);
     match crib.workspace_path() {
         Some(path) => findings.push(Finding::ok("workspace", path.display().to_string())),
         None => {
@@ -157,6 +179,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     });
     tool_files(crib, findings);
     store::look(crib, findings);
+    clients::look(crib, findings);
 }
 
 /// The files of secrets: those that are damaged, or that others may read.

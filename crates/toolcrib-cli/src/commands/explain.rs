@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::wire::{Dropped, mcp_tool};
 use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
 use super::list::{Behind, Listing};
@@ -118,8 +119,10 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     let secrets = http
         .map(|http| secrets(http, &spec.bundle, crib))
         .unwrap_or_default();
+    let not_for_mcp = mcp_tool(spec, None).err().map(Dropped::from);
+    let not_for_mcp = not_for_mcp.map(|dropped| dropped.reason);
     if output.json() {
-        output.document(&json!({
+        let mut document = json!({
             "tool": spec.name, "hosts": hosts, "secrets": secrets, "reference": spec.reference(), "source": source(entry),
             "offered": reason.is_none(), "state": state, "reason": reason, "reasons": obstacles,
             "approval": approval, "effects": spec.effects,
@@ -127,7 +130,11 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
             "maxOutputBytes": limits.max_output_bytes, "digest": entry.digest(),
             "file": file.map(|file| &file.shown), "fileDigest": file.map(|file| &file.digest),
             "name": name, "sandbox": plan, "callCount": usage.call_count, "lastCalledAt": usage.last_called_at,
-        }));
+        });
+        if let Some(why) = not_for_mcp {
+            document["notForMcp"] = why.into();
+        }
+        output.document(&document);
         return;
     }
     let offered = match reason {
@@ -154,6 +161,12 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     ));
     if let Some(file) = file {
         output.line(&format!("file      {}", file.shown));
+    }
+    if let Some(why) = &not_for_mcp {
+        output.line(&format!(
+            "mcp       not listed for clients: {}",
+            text::visible(why)
+        ));
     }
     output.line(&format!("approval  {approval}"));
     let words = in_words(limits.timeout, limits.max_output_bytes);

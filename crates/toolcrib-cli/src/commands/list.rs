@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib::Crib;
-use toolcrib::crib::{BundleKind, BundleView, ToolRow};
+use toolcrib::crib::{BundleKind, BundleView, Discovery, ToolRow};
+use toolcrib::model::text::first_sentence;
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::source::{Report, Standing, ToolFile};
 use toolcrib::store::Damage;
+use toolcrib::wire::{estimated_tokens, tokens_of};
 
 use super::{Done, standing, stored, word};
 use crate::args::ListArgs;
@@ -156,7 +158,13 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         .collect();
     let damaged = damaged(args, crib);
     if output.json() {
-        let rows = shown.iter().map(|entry| json!(listing.row(entry)));
+        let rows = shown.iter().map(|entry| {
+            let mut row = json!(listing.row(entry));
+            if args.tokens {
+                row["tokens"] = estimated_tokens(entry.spec()).into();
+            }
+            row
+        });
         let lost = damaged.iter().map(|damage| damaged_json(damage, crib));
         output.document(&rows.chain(lost).collect::<Vec<_>>());
         return Ok(ExitCode::SUCCESS);
@@ -166,6 +174,7 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
     let columns = Columns {
         version: !output.plain() && has_versions(&shown),
         state: args.all,
+        tokens: args.tokens,
         plain: output.plain(),
     };
     let rows = shown.iter().map(|entry| columns.cells(entry, &listing));
@@ -174,6 +183,16 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
     if !rows.is_empty() || output.plain() {
         output.table(&columns.headings(), &rows);
         Listing::explain_mark(&shown, output);
+    }
+    if args.tokens {
+        let of_shown = shown.iter().map(|entry| estimated_tokens(entry.spec()));
+        let is_all = !args.all && args.bundle.is_none() && args.tags.is_empty();
+        let budget = is_all.then(|| crib.config().mcp().token_budget);
+        let tokens: u64 = of_shown.sum();
+        output.say(&tokens_in_words(tokens, budget));
+        if budget.flatten().is_some_and(|budget| tokens > budget) {
+            say_what_clients_are_given(crib, &shown, output);
+        }
     }
     let files = &listing.files;
     let is_filtered = args.bundle.is_some() || !args.tags.is_empty();
@@ -220,6 +239,61 @@ pub(super) fn list(args: &ListArgs, crib: &Crib, output: &Output) -> Done {
         )),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What tools cost a model together. With the budget of MCP clients' lists, if these are all the tools there are: `Some(None)` if there is none.
+pub(super) fn tokens_in_words(tokens: u64, budget: Option<Option<u64>>) -> String {
+    let about = format!("about {tokens} tokens together, by an estimate");
+    match budget {
+        None => about,
+        Some(None) => {
+            format!("{about}; MCP clients are given all of them (`mcp.tokenBudget` is 0)")
+        }
+        Some(Some(budget)) if tokens <= budget => {
+            format!("{about}; MCP clients are given all of them (`mcp.tokenBudget` is {budget})")
+        }
+        Some(Some(budget)) => format!(
+            "{about}: more than `mcp.tokenBudget`, {budget}. MCP clients are given `find_tools` and what `mcp.pinned` names"
+        ),
+    }
+}
+
+/// What MCP clients are given instead of everything, what that costs, and which pins name nothing.
+fn say_what_clients_are_given(crib: &Crib, offered: &[&Arc<Entry>], output: &Output) {
+    let registry = crib.registry();
+    let mut given = BTreeMap::new();
+    for pinned in &crib.config().mcp().pinned {
+        match registry.find(pinned) {
+            Ok(entry) if entry.availability() == Availability::Ready => {
+                let spec = entry.spec();
+                given.insert(spec.name.to_string(), estimated_tokens(spec));
+            }
+            Ok(_) => {}
+            Err(error) => output.say(&format!(
+                "`mcp.pinned` names what is not there: {}",
+                error.message()
+            )),
+        }
+    }
+    let offered: Vec<Arc<Entry>> = offered.iter().map(|entry| Arc::clone(entry)).collect();
+    for entry in Discovery::names().filter_map(|name| registry.find(name).ok()) {
+        let spec = entry.spec();
+        let name = spec.name.as_str();
+        let tokens = match name == Discovery::FIND {
+            true => {
+                let description = Discovery::description(&offered);
+                tokens_of(name, &description, spec.input_schema.as_value())
+            }
+            false => estimated_tokens(spec),
+        };
+        given.insert(name.to_owned(), tokens);
+    }
+    output.say(&format!(
+        "that is {} tools, about {} tokens: {}",
+        given.len(),
+        given.values().sum::<u64>(),
+        given.keys().cloned().collect::<Vec<_>>().join(", ")
+    ));
 }
 
 /// Tools whose files are damaged, where all are asked for. What their tags were nobody knows.
@@ -282,6 +356,9 @@ fn nothing(args: &ListArgs, crib: &Crib) -> Result<String, CliError> {
         (0, BundleKind::Store) => {
             format!("there is no tool in it: `toolcrib bundle add {slug} FILE` puts one there")
         }
+        (0, BundleKind::Upstream) => format!(
+            "nothing of it was accepted yet: `toolcrib upstream accept {slug}` shows its tools and asks"
+        ),
         (0, _) => "there is no tool in it".to_owned(),
         _ => "none of its tools has these tags".to_owned(),
     })
@@ -327,6 +404,8 @@ struct Columns {
     version: bool,
     /// How it stands.
     state: bool,
+    /// What it costs a model.
+    tokens: bool,
     /// For programs: nothing but the name stands in its column.
     plain: bool,
 }
@@ -340,6 +419,9 @@ impl Columns {
         headings.extend(["EFFECTS", "FROM"]);
         if self.state {
             headings.push("STATE");
+        }
+        if self.tokens {
+            headings.push("TOKENS");
         }
         headings.push("DESCRIPTION");
         headings
@@ -355,6 +437,9 @@ impl Columns {
         cells.extend(["unknown".to_owned(), bundle]);
         if self.state {
             cells.push("damaged".to_owned());
+        }
+        if self.tokens {
+            cells.push("-".to_owned());
         }
         cells.push(damage.reason.clone());
         cells
@@ -374,8 +459,10 @@ impl Columns {
         if self.state {
             cells.push(listing.state(entry).to_owned());
         }
-        let first = spec.description.lines().next().unwrap_or_default();
-        cells.push(first.to_owned());
+        if self.tokens {
+            cells.push(estimated_tokens(spec).to_string());
+        }
+        cells.push(first_sentence(&spec.description).to_owned());
         cells
     }
 }

@@ -1,13 +1,16 @@
 //! One file per verb.
 
+mod answer;
 mod approvals;
 mod bundle;
 mod calls;
+mod chat;
 mod check;
 mod clients;
 mod completions;
 mod config;
 mod confirm;
+mod connect;
 mod doctor;
 mod edit;
 mod enable;
@@ -15,6 +18,7 @@ mod explain;
 mod format;
 mod grants;
 mod list;
+mod mcp;
 mod names;
 mod new;
 mod outbound;
@@ -33,6 +37,7 @@ mod test;
 mod through;
 mod tool_file;
 mod trust;
+mod upstream;
 mod watch;
 mod way_out;
 
@@ -40,11 +45,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolcrib::answer::AnsweredCall;
 use toolcrib::approval::AllowAll;
 use toolcrib::crib::Approvals;
 use toolcrib::model::text;
 use toolcrib::registry::{Availability, Entry};
-use toolcrib::{Caller, Crib, CribOptions};
+use toolcrib::{Caller, Crib, CribOptions, ErrorCode};
 
 use crate::args::{Cli, Command, Global};
 use crate::failure::CliError;
@@ -64,6 +70,8 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Show(args) => show::show(args, &open_to_look(global, output)?, output),
         Command::Search(args) => search::search(args, global, output),
         Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
+        Command::Answer(args) => answer::answer(args, global, output),
+        Command::Chat(args) => chat::chat(args, global, output),
         Command::Bundle(command) => bundle::bundle(command, global, output),
         Command::Approvals(command) => approvals::approvals(command, global, output),
         Command::Grants(command) => grants::grants(command, global, output),
@@ -84,7 +92,10 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Enable(args) => enable::set_enabled(args, true, global, output),
         Command::Disable(args) => enable::set_enabled(args, false, global, output),
         Command::Serve(args) => serve::serve(args, global, output),
+        Command::Mcp(args) => mcp::mcp(args, global, output),
+        Command::Connect(args) => connect::connect(args, global, output),
         Command::Clients(command) => clients::clients(command, global, output),
+        Command::Upstream(command) => upstream::upstream(command, global, output),
         Command::Sandbox(args) => sandbox::sandbox(args, global, output),
         Command::Doctor(args) => doctor::doctor(args, global, output),
         Command::Completions(args) => completions::completions(args, output),
@@ -199,14 +210,47 @@ fn open_to_run(
     wait: Option<Duration>,
     output: &Output,
 ) -> Result<(Crib, Answerer), CliError> {
+    open_with(global, yes, wait, output, nobody_to_ask(global))
+}
+
+/// The same for calls of a model. It reads why a call was refused, and is not told how to approve it itself; the person is, by
+/// [`tell_of_unasked`].
+fn open_for_model(
+    global: &Global,
+    yes: bool,
+    wait: Option<Duration>,
+    output: &Output,
+) -> Result<(Crib, Answerer), CliError> {
+    let why = "nobody can be asked here";
+    open_with(global, yes, wait, output, why.to_owned())
+}
+
+/// Tells the person about calls of a model that nobody could be asked about.
+fn tell_of_unasked(calls: &[AnsweredCall], global: &Global, output: &Output) {
+    let unavailable = ErrorCode::ApprovalUnavailable.as_str();
+    if calls
+        .iter()
+        .any(|call| call.code.as_deref() == Some(unavailable))
+    {
+        let bold = output.bold("note:");
+        let why = nobody_to_ask(global);
+        output.say(&format!("{bold} a call needed approval, but {why}"));
+    }
+}
+
+fn open_with(
+    global: &Global,
+    yes: bool,
+    wait: Option<Duration>,
+    output: &Output,
+    unasked: String,
+) -> Result<(Crib, Answerer), CliError> {
     let options = options(global);
     let answerer = answerer(global, yes, wait, output);
     let options = match &answerer {
         Answerer::Person(_) | Answerer::Queue => options.approvals(Approvals::Queue { wait }),
         Answerer::Settled if yes => options.approver(AllowAll::by("--yes")),
-        Answerer::Settled => options.approvals(Approvals::Given {
-            why: nobody_to_ask(global),
-        }),
+        Answerer::Settled => options.approvals(Approvals::Given { why: unasked }),
     };
     Ok((opened(options, output)?, answerer))
 }
@@ -242,6 +286,7 @@ fn caller_word(caller: &Caller) -> String {
         Caller::Library => "a program".to_owned(),
         Caller::Cli => "the command line".to_owned(),
         Caller::Operator => "the operator, through the server".to_owned(),
+        Caller::Mcp => "an MCP client".to_owned(),
         Caller::Client(name) => format!("client `{}`", text::visible(name)),
         Caller::ToolFor(caller) => format!("a tool, for {}", caller_word(caller)),
         Caller::Tool => "a tool".to_owned(),

@@ -118,6 +118,7 @@ fn read_only(entry: &Entry) -> CliError {
     let name = &entry.spec().name;
     let (what, off) = match entry.source() {
         Source::App => ("comes with the program", true),
+        Source::Upstream => ("is a tool of an upstream server", true),
         Source::BuiltIn | Source::Local | Source::User | Source::Global | Source::Store => {
             ("is built in", entry.source() == Source::BuiltIn)
         }

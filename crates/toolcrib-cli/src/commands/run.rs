@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 use toolcrib::approval::ApprovalRequest;
+use toolcrib::approval::queue::Subscription;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Source;
 use toolcrib::{CallRequest, Caller, Crib, EventKind, Outcome, OutputStream, ToolSpec};
@@ -341,7 +342,7 @@ async fn start(
 }
 
 /// Being asked to stop cancels the call; Ctrl-C does not while an editor has the terminal.
-async fn cancel_on_interrupt(cancel: CancellationToken, screen: Arc<Screen>) {
+pub(super) async fn cancel_on_interrupt(cancel: CancellationToken, screen: Arc<Screen>) {
     let mut stops = Stops::listen();
     while stops.next().await == Stop::Interrupt && screen.is_editing() {}
     cancel.cancel();
@@ -351,6 +352,16 @@ async fn cancel_on_interrupt(cancel: CancellationToken, screen: Arc<Screen>) {
 struct Announcement {
     screen: Arc<Screen>,
     command: String,
+}
+
+/// Says of the questions of this process's calls how they can be answered, for as long as the subscription is kept.
+pub(super) fn announce(crib: &Crib, screen: &Arc<Screen>, global: &Global) -> Subscription {
+    let announcement = Announcement {
+        screen: Arc::clone(screen),
+        command: Asking::new(Answerer::Queue, global).command,
+    };
+    crib.approvals()
+        .on_request(move |request| announcement.print(request))
 }
 
 impl Announcement {

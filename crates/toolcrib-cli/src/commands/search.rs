@@ -31,6 +31,7 @@ pub(super) fn search(args: &SearchArgs, global: &Global, output: &Output) -> Don
         include_disabled: args.all,
         limit: usize::from(args.limit),
         page_token: args.page_token.clone(),
+        ..SearchRequest::default()
     };
     let page = crib.search(&request)?;
     let listing = Listing::of(&crib);
@@ -79,8 +80,7 @@ fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Outp
         if with_state {
             cells.push(listing.state(entry).to_owned());
         }
-        let first = spec.description.lines().next().unwrap_or_default();
-        cells.push(first.to_owned());
+        cells.push(text::first_sentence(&spec.description).to_owned());
         cells
     });
     output.table(&headings, &rows.collect::<Vec<_>>());

@@ -3,7 +3,6 @@
 //! Everything it answers is in `toolcrib-server`; here it is set up, announced to other processes of the home, and stopped.
 
 use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -101,7 +100,7 @@ async fn run(
     output: &Output,
 ) -> Done {
     let mut stops = Stops::listen();
-    let server = bind(args, settings)?;
+    let server = bind(args, settings, output)?;
     let given = std::env::var("TOOLCRIB_TOKEN").ok();
     let has_file = given.is_none();
     let tokens = Tokens::open(crib.home(), given, Clients::of_home(crib.home()))
@@ -135,7 +134,7 @@ async fn run(
         output.say(&format!("{} {warning}: {error}", output.bold("warning:")));
     }
     tell(&server, settings, &crib, has_file, output);
-    warn(settings, &crib, output);
+    warn(&crib, output);
     let url = server.url();
     let shown = async {
         if args.open {
@@ -196,7 +195,7 @@ fn observer(settings: &ServerSettings, crib: &Crib, output: &Output) -> Result<O
     }))
 }
 
-fn bind(args: &ServeArgs, settings: &ServerSettings) -> Result<Server, CliError> {
+fn bind(args: &ServeArgs, settings: &ServerSettings, output: &Output) -> Result<Server, CliError> {
     let certificate = settings.certificate.as_ref();
     let tls = certificate
         .map(|files| Tls::open(&files.certificate, &files.key))
@@ -205,10 +204,11 @@ fn bind(args: &ServeArgs, settings: &ServerSettings) -> Result<Server, CliError>
         .as_ref()
         .map(|tls| tls.as_ref().and_then(Tls::exposed_key))
     {
-        eprintln!(
-            "warning: every user of this machine may use the key `{}` and pass for this server: `chmod 600` it, or get another one if it was seen",
-            key.display()
+        let key = quoted(key);
+        let warning = format!(
+            "every user of this machine can use the private key {key}: `chmod o= {key}`, or get another one if it was seen"
         );
+        output.say(&format!("{} {warning}", output.bold("warning:")));
     }
     // Whoever names a socket and no address wants nobody on the network.
     let only_socket = args.socket.is_some() && args.addr.is_none();
@@ -268,21 +268,12 @@ fn quoted(path: &Path) -> String {
 }
 
 /// Says what is odd, and what to do about it.
-fn warn(settings: &ServerSettings, crib: &Crib, output: &Output) {
+fn warn(crib: &Crib, output: &Output) {
     let warn = |warning: &str| output.say(&format!("{} {warning}", output.bold("warning:")));
     if crib.workspace_path().is_none() {
         warn(
             "there is no workspace, so tools for files and programs cannot run; start it in the directory of a project or with --workspace DIR",
         );
-    }
-    if let Some(files) = &settings.certificate
-        && let Ok(metadata) = std::fs::metadata(&files.key)
-        && metadata.permissions().mode() & 0o007 != 0
-    {
-        let key = quoted(&files.key);
-        warn(&format!(
-            "every user of this machine can use the private key {key}: `chmod o= {key}`"
-        ));
     }
 }
 
@@ -326,6 +317,7 @@ fn tell(server: &Server, settings: &ServerSettings, crib: &Crib, has_file: bool,
     ));
     if let Some(url) = &url {
         output.say(&format!("how it is used   {url}/api/docs"));
+        output.say(&format!("MCP clients      {url}/mcp"));
     }
     output.say("who may call     toolcrib clients add NAME makes a token for a program");
     output.say("what waits       toolcrib approvals list");

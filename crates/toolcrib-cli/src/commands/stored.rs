@@ -25,7 +25,12 @@ pub(super) const VERSION_HINT: &str = "a short text without spaces, as `v2` or `
 pub(super) fn record(entry: &Entry, crib: &Crib) -> Option<Arc<StoredTool>> {
     match entry.source() {
         Source::Store => crib.record_of(entry),
-        Source::BuiltIn | Source::App | Source::Local | Source::User | Source::Global => None,
+        Source::BuiltIn
+        | Source::App
+        | Source::Local
+        | Source::User
+        | Source::Global
+        | Source::Upstream => None,
     }
 }
 
@@ -58,6 +63,10 @@ pub(super) fn refuse_own(view: &BundleView) -> Result<(), CliError> {
         BundleKind::Files => (
             "has the tools of files",
             "`toolcrib new NAME` writes a file there; `toolcrib bundle new SLUG` makes a bundle of yours",
+        ),
+        BundleKind::Upstream => (
+            "has the tools of an MCP server",
+            "`toolcrib bundle new SLUG` makes a bundle of yours",
         ),
     };
     let message = format!("`{slug}` {what}, and nothing can be put into it");

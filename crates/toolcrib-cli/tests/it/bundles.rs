@@ -531,7 +531,7 @@ fn a_bundle_that_is_not_there_is_looked_for_among_bundles() {
         let ran = test.run(&["bundle", verb, "nope"]).exits(3);
         assert_eq!(
             ran.stderr,
-            "error: bundle not found: `nope`\n  BUNDLE_NOT_FOUND: Look for the right bundle with `toolcrib bundle list --all`.\n"
+            "error: bundle not found: `nope`\n  BUNDLE_NOT_FOUND: Look for the right bundle with `toolcrib bundle list --all`, for an MCP server with `toolcrib upstream list`.\n"
         );
     }
 }

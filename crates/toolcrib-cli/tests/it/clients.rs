@@ -62,6 +62,22 @@ fn clients_are_listed_by_name_and_removed_all_or_none() {
 }
 
 #[test]
+fn whether_a_client_is_asked_is_said_when_it_is_made_and_shown() {
+    let test = Test::new();
+    test.run(&["clients", "add", "ci"]).exits(0);
+    test.run(&["clients", "add", "desk", "--elicitation"])
+        .exits(0);
+    let listed = test.run(&["--json", "clients", "list"]).exits(0).json();
+    let asked = |at: usize| listed[at]["elicitation"].clone();
+    assert_eq!((asked(0), asked(1)), (json!(false), json!(true)));
+    let plain = test.run(&["clients", "list", "--plain"]).exits(0).stdout;
+    assert!(
+        plain.contains("ci\tno\t") && plain.contains("desk\tyes\t"),
+        "{plain}"
+    );
+}
+
+#[test]
 fn a_name_is_taken_once_and_is_plain() {
     let test = Test::new();
     test.run(&["clients", "add", "app"]).exits(0);

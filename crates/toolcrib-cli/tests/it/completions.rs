@@ -54,6 +54,23 @@ fn tools_parameters_and_values_are_completed() {
 }
 
 #[test]
+fn the_clients_that_can_be_connected_are_completed() {
+    let all = complete(&["toolcrib", "connect", ""]);
+    for client in [
+        "claude-desktop",
+        "claude-code",
+        "cursor",
+        "vscode",
+        "lm-studio",
+        "codex",
+        "gemini",
+    ] {
+        assert!(all.contains(client), "{client}: {all}");
+    }
+    assert!(complete(&["toolcrib", "upstream", "import", "cl"]).contains("claude-desktop"));
+}
+
+#[test]
 fn words_that_would_pass_for_options_are_not_offered_bare() {
     let tool =
         r#"{"slug": "-rf", "type": "command", "description": "d", "impl": {"bash": "echo"}}"#;

@@ -5,6 +5,18 @@ use serde_json::json;
 use crate::harness::Test;
 
 #[test]
+fn beyond_the_budget_tokens_say_what_mcp_clients_are_given_instead() {
+    let test = Test::new()
+        .config("[mcp]\ntokenBudget = 100\npinned = [\"read_file\", \"no_such_tool\"]\n");
+    test.run(&["list", "--tokens"])
+        .exits(0)
+        .says("more than `mcp.tokenBudget`, 100")
+        .says("that is 5 tools, about ")
+        .says(": call_read_tool, call_tool, call_write_tool, find_tools, read_file")
+        .says("`mcp.pinned` names what is not there: tool not found: `no_such_tool`");
+}
+
+#[test]
 fn a_list_is_a_table_rows_or_a_bare_array_and_creates_nothing() {
     let test = Test::new();
     let rows = test.run(&["list", "--json"]).exits(0).json();
@@ -18,13 +30,25 @@ fn a_list_is_a_table_rows_or_a_bare_array_and_creates_nothing() {
         names,
         [
             "delete_file",
+            "format_code",
+            "git_add",
+            "git_branch",
+            "git_commit",
+            "git_diff",
+            "git_log",
+            "git_push",
+            "git_status",
+            "install_package",
             "list_directory",
             "move_file",
+            "query_database",
             "read_file",
             "run_code",
+            "run_tests",
+            "search_code",
             "shell",
             "web_fetch",
-            "write_file"
+            "write_file",
         ]
     );
     assert_eq!(rows[1]["availability"], json!({"state": "ready"}));
@@ -68,7 +92,7 @@ fn any_reference_switches_a_tool_off_and_a_wrong_one_is_said() {
         let listed = test.run(&["list", "--json"]).exits(0);
         assert_eq!(
             listed.json().as_array().unwrap().len(),
-            7,
+            19,
             "{name}: {listed:?}"
         );
     }
@@ -91,7 +115,7 @@ fn a_list_in_the_users_own_directory_says_why_file_tools_cannot_run() {
         .unwrap();
     assert!(
         String::from_utf8_lossy(&ran.stderr)
-            .starts_with("7 tools cannot run here: the current directory is your home"),
+            .starts_with("18 tools cannot run here: the current directory is your home"),
         "{ran:?}"
     );
 }

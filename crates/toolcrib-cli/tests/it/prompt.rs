@@ -192,7 +192,8 @@ fn arguments_that_a_rule_refuses_do_not_count() {
     terminal.types("y");
     let (code, shown) = terminal.ends();
     assert_eq!(code, 0, "{shown}");
-    assert!(shown.contains("\nfine\n"), "{shown}");
+    // A busy machine may have shown before how long it takes.
+    assert!(shown.trim_end().ends_with("fine"), "{shown}");
 }
 
 /// A script in the place of an editor; each line runs for one editing.

@@ -165,11 +165,16 @@ struct Serving {
 impl Serving {
     fn start(dir: &Path, directory: &Path) -> Self {
         use std::io::{BufRead as _, Read as _};
-        let mut process = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+        let binary = Path::new(env!("CARGO_BIN_EXE_toolcrib"));
+        let mut process = Command::new(binary)
             .args(["serve", "--addr", "127.0.0.1:0", "--socket", "crib.sock"])
             .current_dir(directory)
             .env_clear()
-            .env("PATH", "/usr/bin:/bin")
+            // The same as that of the commands: it starts what they name.
+            .env(
+                "PATH",
+                format!("{}:/usr/bin:/bin", binary.parent().unwrap().display()),
+            )
             .env("HOME", dir)
             .env("TOOLCRIB_HOME", dir.join("home"))
             .env("TOOLCRIB_SERVER_ACCESS_LOG", "off")
@@ -395,6 +400,52 @@ fn the_examples_of_rules_print_what_they_show() {
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     let (wrong, made) = tour(page, &text, 0, Place::project());
     settle(page, &made, &wrong);
+}
+
+#[test]
+fn the_examples_of_providers_print_what_they_show() {
+    let page = "docs/providers.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    assert!(
+        text.matches("\n$ ").count() >= 6,
+        "the commands were not found"
+    );
+    let (wrong, made) = tour(page, &text, 0, Place::thrown_away());
+    settle(page, &made, &wrong);
+}
+
+#[test]
+fn the_examples_of_mcp_print_what_they_show() {
+    let page = "docs/mcp.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    assert!(
+        text.matches("\n$ ").count() >= 8,
+        "the commands were not found"
+    );
+    let Toured { wrong, made, place } = tour_at(page, &text, 0, Place::served());
+    place.serving.unwrap().stop();
+    settle(page, &made, &wrong);
+}
+
+/// What there is to paste for each client is what `connect --print` prints.
+#[test]
+fn what_clients_are_told_to_paste_is_what_connect_prints() {
+    let page = std::fs::read_to_string(root().join("docs/mcp.md")).unwrap();
+    let golden = root().join("crates/toolcrib-cli/tests/golden/connect_print.txt");
+    let golden = std::fs::read_to_string(golden).unwrap();
+    let printed: Vec<&str> = golden
+        .split("$ toolcrib connect ")
+        .filter_map(|part| part.split_once('\n'))
+        .map(|(_, printed)| printed.trim_end())
+        .filter(|printed| printed.starts_with(['{', '[']))
+        .collect();
+    assert!(printed.len() >= 12, "the snippets were not found");
+    for snippet in printed {
+        assert!(
+            page.contains(&format!("\n{snippet}\n```")),
+            "docs/mcp.md does not have\n{snippet}"
+        );
+    }
 }
 
 #[test]

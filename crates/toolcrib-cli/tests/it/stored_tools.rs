@@ -28,7 +28,7 @@ fn a_list_has_one_version_of_each_tool_and_with_all_every_one() {
     assert!(!ran.stdout.contains("VERSION"));
     let ran = test.run(&["list", "--all"]).exits(0);
     assert!(
-        ran.stdout.starts_with("NAME            VERSION  EFFECTS"),
+        ran.stdout.starts_with("NAME             VERSION  EFFECTS"),
         "{}",
         ran.stdout
     );

@@ -65,6 +65,10 @@ pub(super) fn refuse_own(view: &BundleView) -> Result<(), CliError> {
             "has the tools of files, which can be copied as they are",
             "`toolcrib bundle add BUNDLE FILE…` puts files into a bundle",
         ),
+        BundleKind::Upstream => (
+            "has the tools of an MCP server, which are the server's",
+            "`toolcrib upstream show NAME` says how it is reached",
+        ),
     };
     let message = format!("`{}` {what}: there is no archive of it", view.bundle.slug);
     Err(CliError::from(ToolError::new(ErrorCode::ReadOnly, message)).with_hint(hint))

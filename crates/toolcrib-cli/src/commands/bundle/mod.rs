@@ -69,6 +69,7 @@ fn from(view: &BundleView) -> &'static str {
         BundleKind::BuiltIn => "built-in",
         BundleKind::Files => "files",
         BundleKind::Store => "store",
+        BundleKind::Upstream => "upstream",
     }
 }
 

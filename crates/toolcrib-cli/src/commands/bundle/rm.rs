@@ -76,6 +76,11 @@ fn own(view: &BundleView) -> CliError {
         BundleKind::Files | BundleKind::Store => {
             format!("`{slug}` has the tools of files and cannot be removed")
         }
+        BundleKind::Upstream => {
+            let message = format!("`{slug}` has the tools of an MCP server and has no bin");
+            return CliError::from(ToolError::new(ErrorCode::ReadOnly, message))
+                .with_hint(format!("`toolcrib upstream rm {slug}` removes it"));
+        }
     };
     CliError::from(ToolError::new(ErrorCode::ReadOnly, message))
         .with_hint(format!("`toolcrib bundle disable {slug}` switches it off"))

@@ -31,7 +31,7 @@ pub(super) fn enable(args: &BundleSwitchArgs, global: &Global, output: &Output) 
     for view in views {
         let whole = match view.kind {
             BundleKind::Store => Some(whole(view.bundle.bundle_id, &crib)?),
-            BundleKind::BuiltIn | BundleKind::Files => None,
+            BundleKind::BuiltIn | BundleKind::Files | BundleKind::Upstream => None,
         };
         wanted.push((view, whole));
     }

@@ -18,8 +18,13 @@ use crate::remote::Server;
 
 pub(super) fn clients(command: &ClientsCommand, server: &Server, output: &Output) -> Done {
     match command {
-        ClientsCommand::Add { name } => {
-            let made = server.wait(server.client.post("/api/clients", &json!({"name": name})))?;
+        ClientsCommand::Add { name, elicitation } => {
+            let mut client = json!({"name": name});
+            // A server of an earlier version does not know it.
+            if *elicitation {
+                client["elicitation"] = true.into();
+            }
+            let made = server.wait(server.client.post("/api/clients", &client))?;
             if output.json() {
                 output.document(&made);
             } else {
@@ -52,11 +57,15 @@ fn list(rows: &[Value], output: &Output) {
             Ok(_) | Err(_) => at.to_owned(),
         }
     };
+    let asked = |row: &Value| {
+        let is_asked = row["elicitation"] == true;
+        if is_asked { "yes" } else { "no" }.to_owned()
+    };
     let cells: Vec<Vec<String>> = rows
         .iter()
-        .map(|row| vec![text(row, "name").to_owned(), made(row)])
+        .map(|row| vec![text(row, "name").to_owned(), asked(row), made(row)])
         .collect();
-    output.table(&["NAME", "MADE"], &cells);
+    output.table(&["NAME", "ELICITATION", "MADE"], &cells);
 }
 
 fn remove(names: &[String], server: &Server, output: &Output) -> Result<(), CliError> {

@@ -12,6 +12,7 @@ mod compared;
 mod grants;
 mod policy;
 mod tools;
+mod upstreams;
 
 use serde_json::Value;
 
@@ -57,6 +58,7 @@ fn through(cli: &Cli, output: &Output) -> Done {
         Command::Grants(command) => grants::grants(command, server, global, output),
         Command::Check(args) if check::fits(args) => check::check(args, &server()?, output),
         Command::Clients(command) => clients::clients(command, &server()?, output),
+        Command::Upstream(command) => upstreams::upstream(command, &server()?, global, output),
         Command::Rules(command) => policy::rules(command, server, global, output),
         Command::Secret(SecretCommand::List) => policy::secrets(&server()?, output),
         // Whatever comes later works on files until somebody has thought about it.

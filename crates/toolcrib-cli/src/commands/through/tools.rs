@@ -1,15 +1,17 @@
 //! Tools of a server: `list`, `show`, `search`, `schema`, `enable`, `disable`, `rm`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use toolcrib::model::text::visible;
+use toolcrib::model::text::{first_sentence, visible};
+use toolcrib::wire::tokens_of;
 use toolcrib_server::client::Ask;
 
 use super::super::confirm::{confirmed, declined};
+use super::super::list::tokens_in_words;
 use super::super::{Done, bytes_in_words, word};
-use super::{first_line, standing, text, texts};
+use super::{standing, text, texts};
 use crate::args::{Global, ListArgs, RmArgs, SchemaArgs, SearchArgs, ShowArgs, SwitchArgs};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -97,6 +99,9 @@ pub(super) fn list(args: &ListArgs, server: &Server, output: &Output) -> Done {
     if args.bundle.is_none() && !args.all {
         all.retain(|row| !is_shadowed(row));
     }
+    if args.tokens {
+        add_tokens(&mut all, server)?;
+    }
     let shown: Vec<&Value> = all
         .iter()
         .filter(|row| args.all || standing(row).0 == "ready")
@@ -114,6 +119,9 @@ pub(super) fn list(args: &ListArgs, server: &Server, output: &Output) -> Done {
     if args.all {
         headings.push("STATE");
     }
+    if args.tokens {
+        headings.push("TOKENS");
+    }
     headings.push("DESCRIPTION");
     let rows: Vec<Vec<String>> = shown
         .iter()
@@ -126,7 +134,11 @@ pub(super) fn list(args: &ListArgs, server: &Server, output: &Output) -> Done {
             if args.all {
                 cells.push(state(row).to_owned());
             }
-            cells.push(first_line(text(row, "description")));
+            if args.tokens {
+                let tokens = row.get("tokens").and_then(Value::as_u64);
+                cells.push(tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string()));
+            }
+            cells.push(first_sentence(text(row, "description")).to_owned());
             cells
         })
         .collect();
@@ -134,8 +146,37 @@ pub(super) fn list(args: &ListArgs, server: &Server, output: &Output) -> Done {
         output.table(&headings, &rows);
         explain_mark(&shown, output);
     }
+    if args.tokens {
+        let tokens = shown.iter().filter_map(|row| row.get("tokens")?.as_u64());
+        // What the budget there is, its settings say, which are not told.
+        output.say(&tokens_in_words(tokens.sum(), None));
+    }
     say_what_is_hidden(args, &all, shown.len(), output);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Notes in rows what their tools cost a model, by the definitions that the server gives out: those of tools that can be called.
+fn add_tokens(rows: &mut [Value], server: &Server) -> Result<(), CliError> {
+    let made = server.get("/api/definitions/mcp")?;
+    let tools = made.get("tools").and_then(Value::as_array);
+    let tokens: BTreeMap<&str, u64> = tools
+        .into_iter()
+        .flatten()
+        .map(|tool| {
+            let schema = tool.get("inputSchema").unwrap_or(&Value::Null);
+            let (name, description) = (text(tool, "name"), text(tool, "description"));
+            (name, tokens_of(name, description, schema))
+        })
+        .collect();
+    for row in rows {
+        if !is_shadowed(row)
+            && let Some(tokens) = tokens.get(text(row, "name"))
+            && let Value::Object(fields) = row
+        {
+            fields.insert("tokens".to_owned(), json!(tokens));
+        }
+    }
+    Ok(())
 }
 
 fn say_what_is_hidden(args: &ListArgs, all: &[Value], shown: usize, output: &Output) {
@@ -215,7 +256,7 @@ pub(super) fn search(args: &SearchArgs, server: &Server, output: &Output) -> Don
             if args.all {
                 cells.push(state(row).to_owned());
             }
-            cells.push(first_line(text(row, "description")));
+            cells.push(first_sentence(text(row, "description")).to_owned());
             cells
         });
         output.table(&headings, &cells.collect::<Vec<_>>());

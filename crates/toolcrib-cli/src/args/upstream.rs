@@ -1,0 +1,147 @@
+//! What `upstream` takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::complete;
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  toolcrib upstream add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  toolcrib upstream add tracker --url https://tracker.example.com/mcp --header 'Authorization=Bearer secret:TRACKER'
+  toolcrib upstream import claude-desktop       the servers of another program
+  toolcrib upstream test files                  connect, list, time, show what changed
+  toolcrib upstream accept files                accept what changed
+  toolcrib upstream login tracker               log in at a server that wants OAuth
+
+The tools of an upstream server are a bundle of its name. They are those you accepted, as they were
+then: one that changes is off until you accept it again. Calls ask, whatever the server says of its
+tools; `--allow TOOL` lets one run without.")]
+pub(crate) enum UpstreamCommand {
+    /// Connect to a server, show its tools, and add it
+    Add(UpstreamAddArgs),
+    /// Add the servers that another program has in its file
+    Import(UpstreamImportArgs),
+    /// List the servers
+    List,
+    /// Show a server and the tools that were accepted of it
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Connect to servers and say what they are, how long it takes, and what changed
+    Test {
+        /// Their names; all of them if none is given
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Show what changed in a server's tools, and accept it
+    Accept {
+        /// Its name
+        name: String,
+        /// Only these of its tools, as the server names them
+        #[arg(value_name = "TOOL")]
+        tools: Vec<String>,
+        /// Accept without asking
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Log in at a server that wants OAuth, with a browser
+    #[command(after_help = "\
+Examples:
+  toolcrib upstream login tracker
+  toolcrib upstream login tracker --no-browser      print the address only, to open it yourself
+
+The browser is sent back to an address of this machine. The tokens are kept in the home, for you only, and
+renewed by themselves; they are never printed.")]
+    Login {
+        /// Its name
+        name: String,
+        /// Open no browser: print the address only
+        #[arg(long)]
+        no_browser: bool,
+        /// How long to wait for somebody to log in, in seconds
+        #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+        wait: u64,
+    },
+    /// Forget the login at a server
+    Logout {
+        /// Its name
+        name: String,
+    },
+    /// Remove servers, and what was accepted of them
+    Rm {
+        /// Their names
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib upstream add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  toolcrib upstream add db --env 'PGPASSWORD=secret:DB' --allow query -- uvx some-db-server
+  toolcrib upstream add tracker --url https://tracker.example.com/mcp
+
+The program runs without a sandbox, as any other program you start, with few variables of yours and
+those of `--env`. It is written into config.toml of the home; the tools are pinned beside it.")]
+pub(crate) struct UpstreamAddArgs {
+    /// What it is to be called: letters, digits and `-`
+    pub(crate) name: String,
+    /// The program and its arguments, after `--`
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "url")]
+    pub(crate) command: Vec<String>,
+    /// The address of a server that speaks streamable HTTP
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    pub(crate) url: Option<String>,
+    /// A variable for the program; `NAME=secret:SECRET` gives it a secret
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    pub(crate) env: Vec<String>,
+    /// The directory the program starts in; the home directory if not given
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "url")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// A header for every request; `NAME=secret:SECRET` or `NAME=Bearer secret:SECRET` sends a secret
+    #[arg(long, value_name = "NAME=VALUE", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// Log in with OAuth, now and when it is over again
+    #[arg(long, requires = "url")]
+    pub(crate) oauth: bool,
+    /// Let this tool run without asking, as the server names it
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) allow: Vec<String>,
+    /// How long a call may take, in milliseconds
+    #[arg(long, value_name = "MS")]
+    pub(crate) timeout_ms: Option<u64>,
+    /// Replace the server of this name, if there is one
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Accept its tools without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib upstream import                                  whatever your programs have
+  toolcrib upstream import claude-desktop --only github     one server of one program
+  toolcrib upstream import .vscode/mcp.json                 a file, JSON or TOML
+
+What would run is shown first. Keys and passwords in variables and headers are not copied into
+config.toml: they go into the secrets of the home, for that server only. Nothing is started: `toolcrib
+upstream accept NAME` connects, shows the tools and asks. The program's file stays as it is.")]
+pub(crate) struct UpstreamImportArgs {
+    /// A program (claude-desktop, claude-code, cursor, vscode, lm-studio, codex, gemini) or a file
+    #[arg(value_name = "CLIENT|FILE", add = ArgValueCompleter::new(complete::other_clients))]
+    pub(crate) from: Option<String>,
+    /// Only the server of this name; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}

@@ -1,0 +1,101 @@
+//! What a chat shows while it goes on: the model's words on stdout, what its tools do on stderr.
+//!
+//! Events are printed by a task of their own, which waits while a question is on the screen.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use toolcrib::chat::ChatEvent;
+use toolcrib::model::text;
+
+use crate::output::Output;
+use crate::prompt::Screen;
+
+enum Line {
+    /// Words of the model.
+    Words(String),
+    /// The model's words end here.
+    End,
+    /// Something about what happens.
+    Aside(String),
+}
+
+/// Where events go.
+pub(super) struct Show(Mutex<Option<UnboundedSender<Line>>>);
+
+impl Show {
+    /// Begins to show; the future prints until [`end`](Self::end), and gives the model's last words.
+    pub(super) fn start<'a>(
+        screen: &Arc<Screen>,
+        output: &'a Output,
+    ) -> (Self, impl Future<Output = String> + use<'a>) {
+        let (sender, mut lines) = unbounded_channel();
+        let screen = Arc::clone(screen);
+        let printer = async move {
+            let (mut last, mut is_open, mut is_new) = (String::new(), false, true);
+            while let Some(line) = lines.recv().await {
+                screen.free().await;
+                match line {
+                    Line::Words(words) => {
+                        if std::mem::take(&mut is_new) {
+                            last.clear();
+                        }
+                        last.push_str(&words);
+                        if !output.json() {
+                            output.chunk(&words);
+                        }
+                        is_open = !words.ends_with('\n');
+                    }
+                    Line::End => {
+                        is_new = true;
+                        if std::mem::take(&mut is_open) && !output.json() {
+                            output.chunk("\n");
+                        }
+                    }
+                    Line::Aside(aside) => output.say(&output.dim(&aside)),
+                }
+            }
+            if is_open && !output.json() {
+                output.chunk("\n");
+            }
+            last
+        };
+        (Show(Mutex::new(Some(sender))), printer)
+    }
+
+    /// Nothing more comes.
+    pub(super) fn end(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    pub(super) fn event(&self, event: &ChatEvent<'_>) {
+        let line = match event {
+            ChatEvent::Text(words) => Line::Words((*words).to_owned()),
+            ChatEvent::Replied => Line::End,
+            ChatEvent::CallBegun { tool, arguments } => {
+                let arguments = arguments.as_ref().map_or("?".to_owned(), Value::to_string);
+                let call = format!("{tool} {arguments}");
+                Line::Aside(format!("→ {}", shown(&call)))
+            }
+            ChatEvent::CallEnded { tool, failed, text } => {
+                let first = text.lines().next().unwrap_or_default();
+                let mark = if *failed { "✗" } else { "✓" };
+                Line::Aside(format!("{mark} {}", shown(&format!("{tool}: {first}"))))
+            }
+            ChatEvent::Retrying { why, after } => {
+                let seconds = after.as_secs_f64();
+                Line::Aside(format!("{}; asking again in {seconds} s", shown(why)))
+            }
+            ChatEvent::Message(_) => return,
+        };
+        if let Some(sender) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = sender.send(line);
+        }
+    }
+}
+
+fn shown(line: &str) -> String {
+    text::visible(&text::shorten(line, 160)).into_owned()
+}
