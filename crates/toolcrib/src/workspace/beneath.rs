@@ -21,6 +21,11 @@ const MAX_LEVELS: usize = 256;
 /// How often an open that lost a race against a rename is tried again.
 const ATTEMPTS: usize = 128;
 
+/// How often the kernel is asked before the path is walked by hand instead. It gives up on `..`
+/// whenever anything is renamed anywhere on the machine, so that a busy machine could keep it from
+/// ever answering; the walk only minds what changes on its own way.
+const KERNEL_ATTEMPTS: usize = 16;
+
 /// Who resolves paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resolver {
@@ -59,19 +64,29 @@ impl Resolver {
         flags: OFlags,
         links: Links,
     ) -> Result<OwnedFd, Errno> {
-        for _ in 0..ATTEMPTS {
-            let opened = match self {
-                Resolver::Kernel => open_by_kernel(dir, path, flags, links),
-                Resolver::ByHand => open_by_hand(dir, path, flags, links),
-            };
-            match opened {
-                // A directory was renamed while `..` was resolved, or a link while it was read.
-                Err(Errno::AGAIN | Errno::INTR) => {}
+        if self == Resolver::Kernel {
+            match until_settled(KERNEL_ATTEMPTS, || open_by_kernel(dir, path, flags, links)) {
+                Err(Errno::AGAIN) => {}
                 opened => return opened,
             }
         }
-        Err(Errno::AGAIN)
+        until_settled(ATTEMPTS, || open_by_hand(dir, path, flags, links))
     }
+}
+
+/// Opens again as long as a directory was renamed while `..` was resolved, or a link while it was
+/// read, and `EAGAIN` when that never ends.
+fn until_settled(
+    attempts: usize,
+    open: impl Fn() -> Result<OwnedFd, Errno>,
+) -> Result<OwnedFd, Errno> {
+    for _ in 0..attempts {
+        match open() {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            opened => return opened,
+        }
+    }
+    Err(Errno::AGAIN)
 }
 
 fn open_by_kernel(

@@ -489,6 +489,35 @@ mod by_hand_is_as_by_kernel {
     }
 }
 
+/// The kernel gives up on `..` whenever anything is renamed anywhere.
+#[test]
+fn what_is_renamed_elsewhere_never_keeps_a_path_from_opening() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let tree = Tree::new();
+    let winding = format!("{}f", "sub/../".repeat(500));
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("a"), "").unwrap();
+    let done = &AtomicBool::new(false);
+    let refused = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (a, b) = (elsewhere.path().join("a"), elsewhere.path().join("b"));
+            while !done.load(Ordering::Relaxed) {
+                fs::rename(&a, &b).unwrap();
+                fs::rename(&b, &a).unwrap();
+            }
+        });
+        let mut refused = Vec::new();
+        for workspace in tree.workspaces() {
+            let path = workspace.path(&winding).unwrap();
+            refused.extend((0..200).filter_map(|_| workspace.open_file(&path).err()));
+        }
+        done.store(true, Ordering::Relaxed);
+        refused
+    });
+    assert_eq!(refused.first(), None, "{} of 400", refused.len());
+}
+
 /// PATH-008, for reading: whatever is exchanged while a path is resolved, no byte from outside
 /// comes back.
 #[test]
