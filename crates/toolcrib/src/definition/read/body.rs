@@ -5,6 +5,7 @@ use super::at::At;
 use super::general;
 use super::steps;
 use super::templates::Templates;
+use crate::definition::fields::Syntax;
 use crate::definition::problem::{Findings, Found};
 use crate::definition::{Body, Program};
 use crate::model::names::{Slug, WireName};
@@ -43,8 +44,8 @@ pub(super) fn read(
         templates.push(found);
     }
     match form {
-        "commands" => commands(root.get("commands")?, templates),
-        "steps" => steps::read(root.get("steps")?, name, templates).map(Body::Steps),
+        "commands" => commands(root, templates),
+        "steps" => steps::read(root, name, templates).map(Body::Steps),
         form => program(root, form, templates).map(Body::Command),
     }
 }
@@ -56,7 +57,12 @@ pub(super) fn one_of(
     whose: &str,
     found: &mut Findings<'_>,
 ) -> Option<&'static str> {
-    let given: Vec<&'static str> = keys.iter().copied().filter(|key| at.has(key)).collect();
+    // `null` in JSON is what is not said.
+    let is_given = |key: &str| match found.dialect.syntax {
+        Syntax::Json => at.get(key).is_some(),
+        Syntax::Yaml => at.has(key),
+    };
+    let given: Vec<&'static str> = keys.iter().copied().filter(|key| is_given(key)).collect();
     match given.as_slice() {
         [one] => Some(one),
         // A misspelt one has been reported.
@@ -111,13 +117,14 @@ pub(super) fn program(
     templates.program(source, &form_of)
 }
 
-fn commands(at: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Option<Body> {
-    let default = at
-        .get("default")
+fn commands(root: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Option<Body> {
+    let given = root.get("commands");
+    let default = given
+        .and_then(|at| at.get("default"))
         .map(|at| templates.program(at, &Form::Bash));
     let mut platforms = Vec::new();
     let (mut fine, mut elsewhere) = (true, false);
-    if let Some(by_platform) = at.get("platforms") {
+    if let Some(by_platform) = given.and_then(|at| at.get("platforms")) {
         for word in ["windows", "linux", "macos", "unix"] {
             let Some(at) = by_platform.get(word) else {
                 continue;
@@ -138,8 +145,9 @@ fn commands(at: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Option<Body> {
     }
     if default.is_none() && platforms.is_empty() && fine && !elsewhere {
         let message = "`commands` holds no command";
+        let span = given.map_or_else(|| root.key_span("commands"), At::span);
         templates.push(
-            Found::error("nothing-to-run", at.span(), message)
+            Found::error("nothing-to-run", span, message)
                 .help("add a `default`, or `platforms` with a command each"),
         );
         return None;

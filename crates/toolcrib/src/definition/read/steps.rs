@@ -55,18 +55,20 @@ pub(super) fn names(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<String> {
 }
 
 pub(super) fn read(
-    at: At<'_, '_>,
+    root: At<'_, '_>,
     tool: Option<&WireName>,
     templates: &mut Templates<'_, '_>,
 ) -> Option<Vec<Step>> {
-    let nodes: Vec<At<'_, '_>> = at
-        .nodes()
+    let given = root.get("steps");
+    let span = given.map_or_else(|| root.key_span("steps"), At::span);
+    let nodes: Vec<At<'_, '_>> = given
         .into_iter()
+        .flat_map(At::nodes)
         .filter(|step| step.node.map().is_some())
         .collect();
     if nodes.is_empty() {
-        let found = Found::error("missing-value", at.span(), "`steps` has no step");
-        templates.push(found);
+        let found = Found::error("missing-value", span, "`steps` has no step");
+        templates.push(found.help("add at least one, with a `name` and what it runs"));
         return None;
     }
     if nodes.len() > MAX_STEPS {
@@ -74,7 +76,7 @@ pub(super) fn read(
             "`steps` has {} steps; a tool may have {MAX_STEPS}",
             nodes.len()
         );
-        templates.push(Found::error("too-much", at.span(), message));
+        templates.push(Found::error("too-much", span, message));
         return None;
     }
     let waits = graph::waits(&nodes, templates.findings());

@@ -47,6 +47,22 @@ fn a_boolean_is_true_or_false_and_the_rest_is_told_what_to_write() {
 }
 
 #[test]
+fn a_way_to_run_that_holds_nothing_is_refused() {
+    for (lines, code) in [
+        ("steps:\n", "missing-value"),
+        ("steps: []\n", "missing-value"),
+        ("commands:\n", "nothing-to-run"),
+        ("commands: {}\n", "nothing-to-run"),
+        ("commands:\n  platforms:\n", "nothing-to-run"),
+        ("bash:\n", "missing-value"),
+        ("run:\n", "missing-value"),
+        ("script:\n", "missing-value"),
+    ] {
+        assert_eq!(refused(&tool(lines)), [code], "{lines}");
+    }
+}
+
+#[test]
 fn the_stem_names_a_tool_that_does_not_say_its_name() {
     let reading = read(tool("bash: ls\n").as_bytes(), "find_files");
     let definition = reading.definition.unwrap();

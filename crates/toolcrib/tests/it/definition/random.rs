@@ -13,6 +13,8 @@ const PIECES: &[&str] = &[
     "- ",
     "name: ",
     "steps:\n",
+    "commands:\n",
+    "platforms:\n",
     "  - name: a\n",
     "    bash: ls\n",
     "parameters:\n",
