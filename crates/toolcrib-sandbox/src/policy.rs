@@ -54,6 +54,9 @@ pub enum Network {
     /// Nothing: no address, no socket of the host.
     #[default]
     None,
+    /// Its own processes on a loopback of its own, and nothing else. Where the machine gives no network of its own this is
+    /// [`Network::None`], which the report shows.
+    Loopback,
     /// Whoever [`Command::proxy`](crate::Command::proxy) names and nothing else; the command finds the way in `http_proxy`,
     /// `https_proxy` and `all_proxy`.
     Proxy,

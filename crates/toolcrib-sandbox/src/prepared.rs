@@ -101,7 +101,7 @@ impl Prepared {
                 ));
             }
             (Network::Proxy, endpoint) => endpoint,
-            (Network::None | Network::Full, _) => None,
+            (Network::None | Network::Loopback | Network::Full, _) => None,
         };
         let inner = &self.for_a_run()?;
         let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
@@ -242,7 +242,7 @@ impl Inner {
         let trees: Vec<RawFd> = mounts.iter().map(AsRawFd::as_raw_fd).collect();
         let channel = match self.policy.network {
             Network::Proxy => Some(UnixDatagram::pair().map_err(failed)?),
-            Network::None | Network::Full => None,
+            Network::None | Network::Loopback | Network::Full => None,
         };
         let theirs = channel
             .as_ref()
@@ -384,7 +384,7 @@ impl Inner {
         );
         if self.policy.level > Level::None
             && self.plan.flags & libc::CLONE_NEWNET == 0
-            && self.policy.network == Network::None
+            && self.policy.network != Network::Full
         {
             layers.push(Layer::NoSockets);
         }

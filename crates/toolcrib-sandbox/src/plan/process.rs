@@ -21,7 +21,12 @@ impl Planner<'_> {
         if mounts {
             self.plan.flags |= libc::CLONE_NEWNS;
         }
-        if self.policy.network == Network::Proxy {
+        let own_network = match self.policy.network {
+            Network::Proxy => true,
+            Network::Loopback => self.has(Layer::NetworkNamespace),
+            Network::None | Network::Full => false,
+        };
+        if own_network {
             self.plan.flags |= libc::CLONE_NEWNET;
         }
         if self.plan.flags != 0 && ordinary {

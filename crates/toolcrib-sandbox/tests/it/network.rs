@@ -199,6 +199,59 @@ fn no_network_without_namespaces_lets_nothing_out_either() {
     });
 }
 
+/// A program that serves itself.
+const OWN_SERVER: &str = r#"
+import socket, threading
+for family, address in [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]:
+    try:
+        server = socket.create_server((address, 0), family=family)
+    except OSError:
+        if family == socket.AF_INET: raise
+        continue
+    threading.Thread(target=lambda: server.accept()[0].sendall(b"hello"), daemon=True).start()
+    print(socket.create_connection(server.getsockname()[:2], 5).recv(5).decode())
+"#;
+
+#[test]
+fn a_loopback_of_its_own_serves_the_command_and_lets_nothing_out() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let host = Host::new(&stage);
+            let ran = host.attack(&stage, level, Network::Loopback);
+            assert_eq!(host.reached(), [""; 0], "{level}");
+            assert_eq!(claimed(&ran), ["udp"], "{level}");
+            let layers = &ran.report.layers;
+            assert!(layers.contains(&Layer::NetworkNamespace), "{layers:?}");
+            assert!(!layers.contains(&Layer::NoSockets), "{layers:?}");
+            let mut policy = stage.policy(level);
+            policy.network = Network::Loopback;
+            let ran = stage.python(&policy, OWN_SERVER);
+            assert!(ran.stdout.starts_with("hello\n"), "{level}: {ran:?}");
+        }
+    });
+}
+
+#[test]
+fn where_there_are_no_networks_a_loopback_of_its_own_is_none_and_the_report_says_so() {
+    as_root_and_nobody(|| {
+        let stage = Stage::without(&[Layer::NetworkNamespace]);
+        let host = Host::new(&stage);
+        let ran = host.attack(&stage, Level::Process, Network::Loopback);
+        assert_eq!(host.reached(), [""; 0]);
+        assert_eq!(claimed(&ran), [""; 0]);
+        let report = &ran.report;
+        assert!(report.layers.contains(&Layer::NoSockets), "{report:?}");
+        let missing = report.not_enforced.iter().map(|missing| missing.layer);
+        assert!(
+            missing
+                .into_iter()
+                .any(|layer| layer == Layer::NetworkNamespace),
+            "{report:?}"
+        );
+    });
+}
+
 #[test]
 fn full_network_is_ip_and_nothing_else() {
     as_root_and_nobody(|| {

@@ -62,6 +62,7 @@ pub(super) fn reaches(network: NetworkAccess) -> &'static str {
 pub(super) fn behind(wall: &Wall) -> String {
     let network = match wall.network {
         Reachable::Nothing => "without network",
+        Reachable::EachOther => "with a loopback of its own and no other network",
         Reachable::Listed => "with a way to the hosts of the setting `allowedHosts`",
         Reachable::Hosts(_) => "with a way to some hosts",
         Reachable::Everything => "with network",

@@ -33,6 +33,8 @@ pub(crate) enum Reachable {
     /// Nothing.
     #[default]
     Nothing,
+    /// Each other, on a loopback of their own; nothing where the machine gives them none.
+    EachOther,
     /// These hosts, through the guard, whatever the setting `allowedHosts` says; in order, each once.
     Hosts(Vec<String>),
     /// What the setting `allowedHosts` names, through the guard.
@@ -115,6 +117,7 @@ impl Wall {
         leave_out_own_data(&mut policy, workspace);
         policy.network = match (&self.network, self.level) {
             (Reachable::Nothing, _) => Network::None,
+            (Reachable::EachOther, _) => Network::Loopback,
             // There is nothing to confine it with.
             (_, Level::None) | (Reachable::Everything, _) => Network::Full,
             (Reachable::Hosts(_) | Reachable::Listed, _) => Network::Proxy,

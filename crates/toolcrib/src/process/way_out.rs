@@ -25,7 +25,8 @@ impl WayOut {
         command: Command,
     ) -> Result<(Command, Option<Self>), ToolError> {
         let reach = match (&wall.network, wall.level) {
-            (Reachable::Nothing | Reachable::Everything, _) | (_, Level::None) => {
+            (Reachable::Nothing | Reachable::EachOther | Reachable::Everything, _)
+            | (_, Level::None) => {
                 return Ok((command, None));
             }
             (Reachable::Hosts(hosts), _) => {

@@ -1,7 +1,8 @@
 //! `run_tests`: the tests of a project, run by whatever runs them there, with what came of it as data.
 //!
-//! The tests run behind a wall (level `process`, no network), whatever `sandbox.shell` says. What they print and what their runner
-//! writes is hostile: it is bounded, read strictly, and held against the exit code. A suite that fails is a result, not an error.
+//! The tests run behind a wall (level `process`, no network but a loopback of their own), whatever `sandbox.shell` says. What they
+//! print and what their runner writes is hostile: it is bounded, read strictly, and held against the exit code. A suite that fails
+//! is a result, not an error.
 //!
 //! What a test can imitate: whoever runs in the test's process can write its runner's report, so that counts and names are the
 //! project's own word. A run that ends with another code than 0 is never told as passed.
@@ -43,7 +44,7 @@ use crate::model::effects::Approval;
 use crate::model::error::ToolError;
 use crate::model::outcome::ToolOutput;
 use crate::model::spec::ToolSpec;
-use crate::process::{CallTemp, Run, Runner, Wall};
+use crate::process::{CallTemp, Reachable, Run, Runner, Wall};
 use crate::sandbox::Level;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
@@ -145,7 +146,7 @@ impl Tool for RunTests {
         };
         let of = chosen().unwrap_or_else(|| "of a project".to_owned());
         Approval::allow().with_effect(format!(
-            "run the tests {of} in the sandbox, without network"
+            "run the tests {of} in the sandbox, with a loopback of their own and no other network"
         ))
     }
 
@@ -188,6 +189,8 @@ impl RunTests {
         let wall = Wall {
             read: planned.read,
             write: vec![temp.path().to_owned()],
+            // Suites that start a server and ask it are as common as others.
+            network: Reachable::EachOther,
             ..Wall::of(Level::Process)
         };
         let watch = Arc::new(Mutex::new(Some(Watch::new(cx.clone(), planned.reader))));

@@ -49,8 +49,8 @@ pub(super) fn spec() -> ToolSpec {
         TOOL,
         "Run tests",
         "Run the tests of a project in the workspace with cargo, pytest, vitest, jest, mocha, node --test, an npm script, go or make, whichever \
-         it uses. They run in a sandbox: they can read and write the workspace and reach no network (loopback included), so dependencies have \
-         to be installed already. Returns counts and each failure with file, line and message. Tests that fail are no error of the tool.",
+         it uses. They run in a sandbox: they can read and write the workspace and reach no network but a loopback of their own, so dependencies \
+         have to be installed already. Returns counts and each failure with file, line and message. Tests that fail are no error of the tool.",
         Effects::READ.and(Effects::WRITE).and(Effects::RUN),
         input,
         output(),

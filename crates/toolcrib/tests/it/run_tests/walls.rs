@@ -52,6 +52,26 @@ async fn tests_write_the_workspace_and_nothing_else_and_reach_no_network() {
 }
 
 #[tokio::test]
+async fn tests_may_serve_and_ask_each_other_on_a_loopback_of_their_own() {
+    if !has("make") || !has("python3") {
+        return;
+    }
+    let serve = "import socket\nserver = socket.create_server(('127.0.0.1', 0))\nclient = socket.create_connection(server.getsockname(), 5)\nserver.accept()[0].sendall(b'hello')\nprint(client.recv(5).decode())\n";
+    let test = make("python3 serve.py").file("serve.py", serve);
+    test.registry().register_builtins().unwrap();
+    let outcome = run(&test, json!({})).await;
+    assert_eq!(value(&outcome)["status"], "passed", "{outcome:?}");
+    assert!(
+        outcome
+            .sandbox
+            .unwrap()
+            .layers
+            .iter()
+            .any(|layer| layer == "network-namespace")
+    );
+}
+
+#[tokio::test]
 async fn without_a_wall_nothing_is_run() {
     let test = make("echo x > made");
     let support = Sandbox::new()
