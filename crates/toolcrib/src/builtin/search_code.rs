@@ -10,6 +10,7 @@ mod found;
 mod ignores;
 mod lines;
 mod names;
+mod permission;
 mod query;
 mod queue;
 mod scope;
@@ -41,6 +42,7 @@ use crate::workspace::{EntryKind, Workspace, as_written};
 use answer::Answer;
 use found::Collector;
 use ignores::Ignores;
+use permission::Permission;
 use query::Query;
 use scope::Scope;
 use skipped::Skipped;
@@ -92,7 +94,7 @@ fn spec() -> ToolSpec {
         "Search code",
         "Search the files of the workspace for a text or a regular expression and return the matching lines with path, line number and, if asked for, the lines around them. \
          The quickest way to find where something is defined, used or said: search first, then read the place with `read_file`. The query is taken literally unless `regex` is true. \
-         Files that .gitignore and the like exclude, hidden files and binary files are left out. Results are in order of path and line; `total` counts those beyond `maxResults`, too: \
+         Files that .gitignore and the like exclude, hidden files and binary files are left out, and so is what the rules would not let you read. Results are in order of path and line; `total` counts those beyond `maxResults`, too: \
          if there are more, narrow the search with `path`, `glob` or `type` rather than raising the limit.",
         Effects::READ,
         input(),
@@ -292,13 +294,17 @@ impl Tool for SearchCode {
         cx: CallContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
+            let permission = Permission::of(&cx, args.clone());
             let args: Args = super::arguments(args)?;
             let workspace = cx.workspace()?.clone();
-            let extensions = Arc::clone(&self.extensions);
+            let may = May {
+                extensions: Arc::clone(&self.extensions),
+                permission,
+            };
             let own = cx.clone();
             cx.blocking_until_stopped(move || {
                 let stop = Stop::for_call(own.clone());
-                let answer = search(&workspace, &args, extensions, &stop)?;
+                let answer = search(&workspace, &args, &may, &stop)?;
                 if answer.is_truncated() {
                     own.note_truncated();
                 }
@@ -309,12 +315,15 @@ impl Tool for SearchCode {
     }
 }
 
-fn search(
-    workspace: &Workspace,
-    args: &Args,
+/// What of the workspace may be searched.
+#[derive(Default)]
+struct May {
+    /// Files that end like this; all if there is none.
     extensions: Arc<[String]>,
-    stop: &Stop,
-) -> Result<Answer, ToolError> {
+    permission: Permission,
+}
+
+fn search(workspace: &Workspace, args: &Args, may: &May, stop: &Stop) -> Result<Answer, ToolError> {
     let query = Query {
         text: &args.query,
         regex: args.regex,
@@ -325,7 +334,7 @@ fn search(
     let matcher = query.matcher()?;
     let (globs, types) = (many(args.glob.as_ref()), many(args.types.as_ref()));
     let (root, hidden) = (workspace.root(), args.include_hidden);
-    let scope = Scope::new(root, globs, types, hidden, Arc::clone(&extensions))?;
+    let scope = Scope::new(root, globs, types, hidden, Arc::clone(&may.extensions))?;
     let path = workspace.path(args.path.as_deref().unwrap_or("."))?;
     let max = args.max_results.unwrap_or(RESULTS).clamp(1, MAX_RESULTS);
     let (found, skipped) = (Collector::new(max), Skipped::default());
@@ -335,6 +344,7 @@ fn search(
         multiline: args.multiline,
         context: args.context.min(MAX_CONTEXT),
         scope: &scope,
+        permission: &may.permission,
         ignores: None,
         found: &found,
         skipped: &skipped,
@@ -349,7 +359,7 @@ fn search(
             search.tree(&top, &place)
         }
         EntryKind::File | EntryKind::Symlink | EntryKind::Other => {
-            check_extension(&path, &extensions)?;
+            check_extension(&path, &may.extensions)?;
             let (file, _) = workspace.open_file(&path)?;
             search.file(&file, Path::new(&as_written(&path)))
         }

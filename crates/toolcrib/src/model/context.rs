@@ -21,8 +21,14 @@ use super::spec::ToolSpec;
 use crate::egress::ExchangeLog;
 use crate::workspace::Workspace;
 
-/// Runs a nested call; handed in by the pipeline, so that this layer need not know the registry.
-pub(crate) type NestedCall = Arc<dyn Fn(CallRequest) -> BoxFuture<'static, Outcome> + Send + Sync>;
+/// What is around a call; handed in by the pipeline, so that this layer need not know the registry and the rules.
+pub(crate) trait Around: Send + Sync {
+    /// Runs a nested call.
+    fn call(&self, request: CallRequest) -> BoxFuture<'static, Outcome>;
+
+    /// The rules that would not simply let a call with these arguments pass.
+    fn objections(&self, spec: &ToolSpec, args: &JsonObject) -> Vec<String>;
+}
 
 /// What a running tool may use: its workspace, its limits, its events, its deadline, and calls to
 /// other tools. Cloning is cheap.
@@ -41,7 +47,7 @@ pub(crate) struct Inner {
     pub(crate) deadline: Instant,
     pub(crate) cancel: CancellationToken,
     pub(crate) events: Arc<EventLog>,
-    pub(crate) nested: NestedCall,
+    pub(crate) around: Arc<dyn Around>,
     pub(crate) depth: u8,
     pub(crate) basis: Option<Value>,
     pub(crate) partial: Mutex<JsonObject>,
@@ -332,7 +338,13 @@ impl CallContext {
                 .timeout_ms
                 .map_or(remaining, |own| own.min(remaining)),
         );
-        (self.0.nested)(request).await
+        self.0.around.call(request).await
+    }
+
+    /// The names of the rules that would not simply let this call pass if its arguments were these: for a tool that comes upon
+    /// files which none of its arguments names.
+    pub(crate) fn objections(&self, args: &JsonObject) -> Vec<String> {
+        self.0.around.objections(&self.0.spec, args)
     }
 
     /// Runs blocking work (file system, hashing) off the async threads, so that deadlines and

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -12,15 +13,21 @@ use super::admit::Permitted;
 use super::check::size_of;
 use super::trace::Trace;
 use super::{Call, panic_text};
+use crate::approval::Approver;
 use crate::model::JsonObject;
-use crate::model::context::{CallContext, Inner as Context, NestedCall};
+use crate::model::call::CallRequest;
+use crate::model::context::{Around, CallContext, Inner as Context};
+use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::event::EventKind;
 use crate::model::limits::Limits;
-use crate::model::outcome::ToolOutput;
+use crate::model::outcome::{Outcome, ToolOutput};
+use crate::model::spec::ToolSpec;
 use crate::model::text::{self, left_out};
-use crate::registry::Entry;
+use crate::registry::{Entry, Inner};
+use crate::rules::RuleContext;
 use crate::schema::Schema;
+use crate::workspace::Workspace;
 
 /// How long a call that is over waits for what it started to end.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -51,7 +58,7 @@ pub(super) async fn finish(
         deadline,
         cancel: call.cancel.clone(),
         events: Arc::clone(&call.events),
-        nested: nested_calls(call),
+        around: Arc::new(Surroundings::of(call)),
         depth: call.depth,
         basis,
         partial: Mutex::default(),
@@ -194,14 +201,42 @@ impl Drop for Afterwards {
 
 /// What lets a tool call others: its own hold on the registry, for as long as it keeps its context. They ask whom this call asks,
 /// and belong to its session, whatever the tool says.
-fn nested_calls(call: &Call<'_>) -> NestedCall {
-    let inner = Arc::clone(call.inner);
-    let (approver, session) = (call.approver.clone(), call.session.clone());
-    Arc::new(move |mut request| {
-        let (inner, approver) = (Arc::clone(&inner), approver.clone());
-        request.session.clone_from(&session);
+struct Surroundings {
+    inner: Arc<Inner>,
+    approver: Option<Arc<dyn Approver>>,
+    session: Option<String>,
+}
+
+impl Surroundings {
+    fn of(call: &Call<'_>) -> Self {
+        Surroundings {
+            inner: Arc::clone(call.inner),
+            approver: call.approver.clone(),
+            session: call.session.clone(),
+        }
+    }
+}
+
+impl Around for Surroundings {
+    fn call(&self, mut request: CallRequest) -> BoxFuture<'static, Outcome> {
+        let (inner, approver) = (Arc::clone(&self.inner), self.approver.clone());
+        request.session.clone_from(&self.session);
         Box::pin(async move { super::run(&inner, request, approver).await })
-    })
+    }
+
+    fn objections(&self, spec: &ToolSpec, args: &JsonObject) -> Vec<String> {
+        let policy = &self.inner.policy;
+        let cx = RuleContext {
+            workspace: policy.workspace.as_deref().map(Workspace::root),
+            commands: &[],
+        };
+        let judgement = policy.rules.judge(spec, args, &cx);
+        let findings = judgement.findings.into_iter();
+        findings
+            .filter(|finding| finding.verdict > Verdict::Allow)
+            .map(|finding| finding.rule)
+            .collect()
+    }
 }
 
 fn check_output(

@@ -21,7 +21,7 @@ fn args(value: Value) -> Args {
 
 #[track_caller]
 fn find_in(workspace: &Workspace, value: Value) -> Answer {
-    search(workspace, &args(value), Arc::new([]), &ample()).unwrap()
+    search(workspace, &args(value), &May::default(), &ample()).unwrap()
 }
 
 #[track_caller]
@@ -113,7 +113,7 @@ fn a_path_that_leads_outside_is_refused() {
         let error = search(
             &workspace,
             &args(json!({"query": "x", "path": path})),
-            Arc::new([]),
+            &May::default(),
             &ample(),
         );
         assert_eq!(error.err().unwrap().code(), code, "{path}");
@@ -180,7 +180,7 @@ fn nothing_outside_is_read_while_directories_are_exchanged_for_links() {
                     if let Ok(answer) = search(
                         &workspace,
                         &args(json!({"query": "SECRET", "path": path})),
-                        Arc::new([]),
+                        &May::default(),
                         &ample(),
                     ) {
                         assert_eq!(answer.tally.total, 0, "{path}");
@@ -210,7 +210,7 @@ fn a_fifo_is_neither_searched_nor_waited_for_wherever_it_stands() {
     let error = search(
         &workspace,
         &args(json!({"query": "x", "path": "pipe"})),
-        Arc::new([]),
+        &May::default(),
         &ample(),
     );
     assert!(error.err().unwrap().message().contains("FIFO"));
@@ -278,7 +278,7 @@ fn toolcribs_own_data_is_never_searched() {
         let error = search(
             &workspace,
             &args(json!({"query": "needle", "path": path})),
-            Arc::new([]),
+            &May::default(),
             &ample(),
         );
         assert_eq!(
@@ -297,7 +297,10 @@ fn what_the_operator_does_not_let_be_read_is_not_searched() {
         search(
             &workspace,
             &args(value),
-            Arc::new(["rs".to_owned()]),
+            &May {
+                extensions: Arc::new(["rs".to_owned()]),
+                permission: Permission::default(),
+            },
             &ample(),
         )
     };
@@ -345,7 +348,7 @@ fn a_search_whose_time_is_up_gives_what_it_found() {
     let answer = search(
         &workspace,
         &args(json!({"query": "x"})),
-        Arc::new([]),
+        &May::default(),
         &stop,
     )
     .unwrap();

@@ -20,6 +20,7 @@ use super::found::Collector;
 use super::ignores::{Ignores, Level, as_path};
 use super::lines::{Count, Lines};
 use super::names;
+use super::permission::Permission;
 use super::queue::{BATCH, Files, Job, Place, Queue, Working};
 use super::scope::Scope;
 use super::skipped::Skipped;
@@ -48,6 +49,7 @@ pub(super) struct Search<'a> {
     pub(super) multiline: bool,
     pub(super) context: usize,
     pub(super) scope: &'a Scope,
+    pub(super) permission: &'a Permission,
     /// `None`: ignore files do not count.
     pub(super) ignores: Option<Ignores<'a>>,
     pub(super) found: &'a Collector,
@@ -353,6 +355,9 @@ impl<'a> Reader<'a> {
                 &mut lines,
             );
             self.binary = lines.binary;
+            if lines.total > 0 && !search.permission.covers(path) {
+                return;
+            }
             search.found.keep(path, lines.found);
             (lines.total, run)
         } else {
@@ -367,6 +372,9 @@ impl<'a> Reader<'a> {
                 &mut count,
             );
             self.binary = count.binary;
+            if count.total > 0 && !search.permission.covers(path) {
+                return;
+            }
             (count.total, run)
         };
         self.tally.total += total;

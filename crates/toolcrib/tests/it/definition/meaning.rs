@@ -58,7 +58,7 @@ fn a_way_to_run_that_holds_nothing_is_refused() {
         ("run:\n", "missing-value"),
         ("script:\n", "missing-value"),
     ] {
-        assert_eq!(refused(&tool(lines)), [code], "{lines}");
+        assert_eq!(refused(tool(lines)), [code], "{lines}");
     }
 }
 

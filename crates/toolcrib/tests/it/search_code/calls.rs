@@ -3,9 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use toolcrib::approval::AllowAll;
 use toolcrib::builtin::{BuiltinOptions, ReadOptions};
+use toolcrib::rules::{Rule, RuleSet, Whose};
 use toolcrib::testing::TestCrib;
-use toolcrib::{CallRequest, CancellationToken, ErrorCode};
+use toolcrib::workspace::Workspace;
+use toolcrib::{CallRequest, CancellationToken, ErrorCode, Registry};
 
 use super::{search, write};
 use crate::tools::{args, code};
@@ -34,6 +37,61 @@ async fn an_answer_has_values_for_programs_and_lines_for_models() {
         text,
         "b.md-1- no\nb.md:2: see fn one\n\nsrc/a.rs:1: fn one() {}\nsrc/a.rs-2- fn two() {}\n\n2 matches in 2 files\n"
     );
+}
+
+/// What `read_file` would not give is not found either, nor is it told that it would have matched.
+#[tokio::test]
+async fn what_the_rules_keep_from_being_read_is_not_found() {
+    let root = tempfile::tempdir().unwrap();
+    write(root.path(), "a.txt", "needle\n");
+    for kept in [
+        ".ssh/id_rsa",
+        "deep/.ssh/known",
+        "secrets/asked.txt",
+        "notes/sealed.txt",
+        "id_ed25519",
+    ] {
+        write(root.path(), kept, "needle\n");
+    }
+    // Of what matches first and turns out to be binary later, the rest is told to be.
+    let binary_later = format!("needle\n{}\0", "x\n".repeat(100_000));
+    write(root.path(), ".ssh/later", binary_later);
+    std::os::unix::fs::symlink("secrets", root.path().join("link")).unwrap();
+    let rules = Rule::from_toml(
+        "[[rules]]\nname = \"secrets\"\npath = \"secrets/**\"\nverdict = \"ask\"\n\n[[rules]]\nname = \"sealed\"\nforbidden_patterns = [\"sealed\"]\n",
+        "rules.toml",
+        Whose::Operator,
+    )
+    .unwrap();
+    let rules = rules.into_iter().fold(RuleSet::default(), RuleSet::with);
+    let workspace = Workspace::open(root.path()).unwrap();
+    let registry = Registry::builder()
+        .workspace(workspace)
+        .rules(rules)
+        .approver(AllowAll::by("a test"))
+        .build();
+    registry.register_builtins().unwrap();
+    let expected = json!({
+        "matches": [{"path": "a.txt", "line": 1, "column": 1, "text": "needle", "submatches": [{"start": 0, "end": 6}]}],
+        "total": 1, "files": 1, "truncated": false, "timedOut": false
+    });
+    for path in [".", "./"] {
+        let arguments =
+            json!({"query": "needle", "path": path, "includeHidden": true, "maxResults": 1});
+        let outcome = search(&registry, arguments).await;
+        let mut value = outcome.value().unwrap().clone();
+        value.as_object_mut().unwrap().remove("searched");
+        assert_eq!(value, expected, "{path}");
+    }
+    let total = |outcome: &toolcrib::Outcome| outcome.value().map(|value| value["total"].clone());
+    // Through a link it is what it is.
+    let linked = search(&registry, json!({"query": "needle", "path": "link"})).await;
+    assert_eq!(total(&linked), Some(json!(0)), "{linked:?}");
+    // What somebody agreed to is searched.
+    let agreed = search(&registry, json!({"query": "needle", "path": "secrets"})).await;
+    assert_eq!(total(&agreed), Some(json!(1)), "{agreed:?}");
+    let denied = search(&registry, json!({"query": "needle", "path": "deep/.ssh"})).await;
+    assert_eq!(code(&denied), ErrorCode::BlockedByRule);
 }
 
 #[tokio::test]

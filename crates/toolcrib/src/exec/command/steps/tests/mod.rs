@@ -20,7 +20,7 @@ use super::{Attempt, Ended, OnFailure, Programs, Ran, run};
 use crate::definition::{Action, OutputMode, Program, Retry, Step};
 use crate::model::JsonObject;
 use crate::model::call::CallRequest;
-use crate::model::context::{CallContext, Inner};
+use crate::model::context::{Around, CallContext, Inner};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::{EventKind, EventLog};
 use crate::model::ids::CallId;
@@ -69,6 +69,20 @@ struct Stage {
     asked: Mutex<Vec<JsonObject>>,
     met: AtomicUsize,
     calls: Mutex<HashMap<String, usize>>,
+}
+
+/// The doubles, as what is around a call.
+struct Played(Arc<Stage>);
+
+impl Around for Played {
+    fn call(&self, request: CallRequest) -> BoxFuture<'static, Outcome> {
+        let stage = Arc::clone(&self.0);
+        async move { stage.play(request).await }.boxed()
+    }
+
+    fn objections(&self, _spec: &ToolSpec, _args: &JsonObject) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl Stage {
@@ -167,7 +181,6 @@ impl Bench {
         let cancel = CancellationToken::new();
         let workspace = tempfile::tempdir().unwrap();
         let schema = ObjectBuilder::default().build().unwrap();
-        let nested = Arc::clone(&stage);
         let cx = CallContext::new(Inner {
             call_id: id.clone(),
             caller: crate::model::call::Caller::Cli,
@@ -185,10 +198,7 @@ impl Bench {
             deadline: Instant::now() + timeout,
             cancel: cancel.clone(),
             events: Arc::clone(&events),
-            nested: Arc::new(move |request| {
-                let stage = Arc::clone(&nested);
-                async move { stage.play(request).await }.boxed()
-            }),
+            around: Arc::new(Played(Arc::clone(&stage))),
             depth: 0,
             basis: None,
             partial: Mutex::default(),

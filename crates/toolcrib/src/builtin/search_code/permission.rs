@@ -1,0 +1,42 @@
+//! What the rules say to the files that a search comes upon.
+//!
+//! The pipeline judges the `path` that a call names; a search reads what lies beneath it. A file that a rule refuses or asks about is
+//! left out as if nothing in it had matched, and without a word: whoever learned that it *would* have matched could find out what is
+//! in it, query by query.
+
+use serde_json::Value;
+
+use crate::model::JsonObject;
+use crate::model::context::CallContext;
+
+/// Judges files by the rules. The default lets everything pass.
+#[derive(Default)]
+pub(super) struct Permission(Option<Judge>);
+
+struct Judge {
+    cx: CallContext,
+    args: JsonObject,
+    /// Rules that spoke up about the call itself. It runs, so somebody agreed to it in spite of them.
+    settled: Vec<String>,
+}
+
+impl Permission {
+    /// Judges for a call with these arguments.
+    pub(super) fn of(cx: &CallContext, args: JsonObject) -> Self {
+        let settled = cx.objections(&args);
+        let cx = cx.clone();
+        Permission(Some(Judge { cx, args, settled }))
+    }
+
+    /// Whether what is in a file, whose path is relative to the workspace, may be told.
+    pub(super) fn covers(&self, path: &[u8]) -> bool {
+        let Some(judge) = &self.0 else {
+            return true;
+        };
+        let mut args = judge.args.clone();
+        let path = String::from_utf8_lossy(path).into_owned();
+        args.insert("path".to_owned(), Value::String(path));
+        let mut objections = judge.cx.objections(&args).into_iter();
+        objections.all(|rule| judge.settled.contains(&rule))
+    }
+}
