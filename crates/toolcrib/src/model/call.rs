@@ -17,6 +17,7 @@ use super::ids::CallId;
 use super::limits::{RequestLimits, as_millis};
 use super::live::Live;
 use super::text;
+use super::waits::Waits;
 
 /// Who calls.
 ///
@@ -179,6 +180,8 @@ pub(crate) struct NestedIn {
     pub(crate) depth: u8,
     /// What the whole tree of calls has yet to clean up.
     pub(crate) cleanups: Arc<Endings>,
+    /// How long people were waited for by the whole tree of calls.
+    pub(crate) waits: Arc<Waits>,
     /// The outermost call as others see it.
     pub(crate) live: Option<Arc<Live>>,
 }

@@ -18,6 +18,7 @@ use super::ids::CallId;
 use super::limits::Limits;
 use super::outcome::{Outcome, SandboxUse};
 use super::spec::ToolSpec;
+use super::waits::{Wait, Waits};
 use crate::egress::ExchangeLog;
 use crate::workspace::Workspace;
 
@@ -59,6 +60,9 @@ pub(crate) struct Inner {
     pub(crate) after: Mutex<Vec<BoxFuture<'static, ()>>>,
     /// What this call, the calls around it and those in it have yet to clean up.
     pub(crate) cleanups: OnceLock<Arc<Endings>>,
+    /// How long people were waited for by this call, the calls around it and those in it; and how long that was when it began.
+    pub(crate) waits: OnceLock<Arc<Waits>>,
+    pub(crate) waited_before: Duration,
     /// What left for other machines. The record of the call reads it, also when the caller went away.
     pub(crate) exchanges: OnceLock<ExchangeLog>,
 }
@@ -142,9 +146,28 @@ impl CallContext {
         &self.0.limits
     }
 
-    /// How much time is left.
+    /// How much time is left. Time in which a person is asked something does not count.
     pub fn remaining(&self) -> Duration {
-        self.0.deadline.saturating_duration_since(Instant::now())
+        self.deadline().saturating_duration_since(Instant::now())
+    }
+
+    /// When its time is up, as things are now.
+    pub(crate) fn deadline(&self) -> Instant {
+        let waited = self
+            .0
+            .waits
+            .get()
+            .map_or(Duration::ZERO, |waits| waits.total());
+        self.0.deadline + waited.saturating_sub(self.0.waited_before)
+    }
+
+    /// Waits for a person until what is returned is dropped: the call's time stands still. Whoever asks bounds how long.
+    pub(crate) fn wait_for_person(&self) -> Wait {
+        self.waits().begin()
+    }
+
+    fn waits(&self) -> &Arc<Waits> {
+        self.0.waits.get_or_init(Arc::default)
     }
 
     /// Whether the call was cancelled or timed out.
@@ -324,6 +347,7 @@ impl CallContext {
             root: self.0.root.clone(),
             depth: self.0.depth + 1,
             cleanups: Arc::clone(self.cleanups()),
+            waits: Arc::clone(self.waits()),
             live: self.0.events.live().cloned(),
         });
         request.cancel = Some(self.0.cancel.child_token());

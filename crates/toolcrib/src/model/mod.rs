@@ -23,6 +23,7 @@ pub mod sandbox_plan;
 pub mod secret;
 pub mod spec;
 pub mod text;
+pub(crate) mod waits;
 
 /// A JSON object: arguments, details and metadata are always one of these.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -2,12 +2,13 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::task::JoinHandle;
+use tokio::time::error::Elapsed;
 
 use super::admit::Permitted;
 use super::check::size_of;
@@ -31,6 +32,9 @@ use crate::workspace::Workspace;
 
 /// How long a call that is over waits for what it started to end.
 const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// How soon it is seen again whether a call that waits for a person has any time left.
+const GLANCE: Duration = Duration::from_millis(50);
 
 /// How long an outcome waits for what its tool left to be done; each of these has a bound of its own, which is less.
 const AFTERWARDS: Duration = Duration::from_secs(15);
@@ -71,6 +75,14 @@ pub(super) async fn finish(
             .cleanups
             .clone()
             .map_or_else(OnceLock::new, OnceLock::from),
+        waited_before: call
+            .waits
+            .as_ref()
+            .map_or(Duration::ZERO, |waits| waits.total()),
+        waits: call
+            .waits
+            .clone()
+            .map_or_else(OnceLock::new, OnceLock::from),
         exchanges: OnceLock::new(),
     });
     trace.runs_in(cx.clone());
@@ -78,8 +90,7 @@ pub(super) async fn finish(
     // `call` itself is the tool's code too: it may panic before it returns a future.
     let running =
         AssertUnwindSafe(async { entry.tool().call(args, cx.clone()).await }).catch_unwind();
-    let ended =
-        tokio::time::timeout_at(deadline.into(), call.cancel.run_until_cancelled(running)).await;
+    let ended = in_time(&cx, call.cancel.run_until_cancelled(running)).await;
     // The call is over: whatever the tool left running in the background learns of it.
     call.cancel.cancel();
     if !matches!(ended, Ok(Some(Ok(_)))) {
@@ -160,6 +171,20 @@ pub(super) async fn finish(
         trace.truncated();
     }
     Err(error)
+}
+
+/// Waits for a tool until its time is up, which moves while it waits for a person.
+async fn in_time<T>(cx: &CallContext, running: impl Future<Output = T>) -> Result<T, Elapsed> {
+    let mut running = std::pin::pin!(running);
+    let mut until = cx.deadline();
+    loop {
+        match tokio::time::timeout_at(until.into(), &mut running).await {
+            Err(_) if !cx.remaining().is_zero() => {
+                until = cx.deadline().max(Instant::now() + GLANCE);
+            }
+            ended => return ended,
+        }
+    }
 }
 
 /// Sees to it that what a tool left to be done after its call is done, even if nobody waits for the call any more.

@@ -44,6 +44,7 @@ use crate::model::ids::CallId;
 use crate::model::live::Live;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::model::text;
+use crate::model::waits::Waits;
 use crate::record::replay::{Claim, Claimant};
 use crate::registry::{Counted, Inner};
 use admit::Admission;
@@ -130,6 +131,8 @@ struct Call<'a> {
     elicitor: Option<Asks>,
     /// What the whole tree of calls has yet to clean up; of an outermost call its context makes it.
     cleanups: Option<Arc<Endings>>,
+    /// How long people were waited for by the calls around this one, and by others in them.
+    waits: Option<Arc<Waits>>,
 }
 
 impl<'a> Call<'a> {
@@ -154,6 +157,7 @@ impl<'a> Call<'a> {
             typed: request.typed.clone(),
             elicitor: request.elicitor.clone(),
             cleanups: nested.map(|nested| Arc::clone(&nested.cleanups)),
+            waits: nested.map(|nested| Arc::clone(&nested.waits)),
         }
     }
 

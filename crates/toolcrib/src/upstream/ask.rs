@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -13,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_mcp::client::Asked;
 use toolcrib_mcp::rpc::{RpcError, code};
 
-use crate::model::elicit::{Elicitation, Elicitor};
+use crate::model::context::CallContext;
+use crate::model::elicit::Elicitation;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::secret::SecretStore;
@@ -21,10 +23,13 @@ use crate::secret::SecretStore;
 /// The one question that can be passed on.
 const ELICIT: &str = "elicitation/create";
 
+/// How long a person has to answer. The time of the call stands still meanwhile.
+const TO_ANSWER: Duration = Duration::from_secs(300);
+
 /// Who is asked about one call.
 pub(super) struct Asking {
     pub(super) from: String,
-    pub(super) elicitor: Option<Arc<dyn Elicitor>>,
+    cx: CallContext,
     /// What nobody is shown, though the server may know it.
     secrets: SecretStore,
     /// Ends the call when a question finds no answer.
@@ -35,13 +40,13 @@ pub(super) struct Asking {
 impl Asking {
     pub(super) fn new(
         from: String,
-        elicitor: Option<Arc<dyn Elicitor>>,
+        cx: CallContext,
         secrets: SecretStore,
         give_up: CancellationToken,
     ) -> Self {
         Asking {
             from,
-            elicitor,
+            cx,
             secrets,
             give_up,
             unanswered: Mutex::default(),
@@ -72,13 +77,18 @@ impl Asking {
             ToolError::new(ErrorCode::UpstreamError, message)
                 .with_detail("question", question.params.clone())
         };
-        let Some(elicitor) = &self.elicitor else {
+        let Some(elicitor) = self.cx.elicitor() else {
             return Err(failed("nobody can be asked here"));
         };
-        elicitor
-            .elicit(question.clone())
-            .await
-            .map_err(|error| failed(&format!("there was no answer ({error})")))
+        let _wait = self.cx.wait_for_person();
+        match tokio::time::timeout(TO_ANSWER, elicitor.elicit(question.clone())).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(failed(&format!("there was no answer ({error})"))),
+            Err(_) => {
+                let seconds = TO_ANSWER.as_secs();
+                Err(failed(&format!("there was no answer within {seconds} s")))
+            }
+        }
     }
 
     /// Why the call has to end, if a question found no answer.

@@ -42,8 +42,8 @@ const MAX_ROUNDS: usize = 16;
 const HEARING: Duration = Duration::from_secs(10);
 /// How long starting a program may take besides: it is the client that gives up, which knows what it heard.
 const STARTING: Duration = Duration::from_secs(1);
-/// How much later than the call itself its request gives up, so that it is the pipeline that says so.
-const LATER: Duration = Duration::from_secs(2);
+/// When a request gives up at the latest. It is the pipeline that ends a call in time, and knows how long a person was waited for.
+const AT_LAST: Duration = Duration::from_secs(24 * 3600);
 
 /// A configured server.
 pub struct Upstream {
@@ -416,7 +416,7 @@ impl Upstream {
         let given_up = cancel.clone().drop_guard();
         let asking = Arc::new(Asking::new(
             self.name.to_string(),
-            cx.elicitor().cloned(),
+            cx.clone(),
             self.parts.secrets.clone(),
             cancel.clone(),
         ));
@@ -426,13 +426,13 @@ impl Upstream {
             connection,
             options: CallOptions {
                 key: self.calls.fetch_add(1, Ordering::Relaxed),
-                idle_timeout: cx.remaining() + LATER,
-                timeout: cx.remaining() + LATER,
+                idle_timeout: AT_LAST,
+                timeout: AT_LAST,
                 cancel,
                 progress: Some(progress),
             },
             asking,
-            deadline: Instant::now() + cx.remaining(),
+            cx: cx.clone(),
         };
         let call = ToolCall {
             name: tool.to_owned(),
@@ -522,8 +522,7 @@ struct Making {
     connection: Arc<Connection>,
     options: CallOptions,
     asking: Arc<Asking>,
-    /// When the pipeline gives it up.
-    deadline: Instant,
+    cx: CallContext,
 }
 
 /// Counts a call as under way.
@@ -546,7 +545,7 @@ impl Drop for InFlight {
 impl Making {
     /// Whether its time is over: it was not taken back by somebody.
     fn is_late(&self) -> bool {
-        Instant::now() + Duration::from_millis(20) >= self.deadline
+        self.cx.remaining() <= Duration::from_millis(20)
     }
 
     async fn make(self, mut call: ToolCall) -> Result<Map<String, Value>, ToolError> {

@@ -176,6 +176,35 @@ async fn what_a_server_wants_to_know_is_asked_of_whoever_calls() {
     );
 }
 
+/// Takes longer to answer than the call may take.
+struct Slow;
+
+/// What a call may take.
+const SHORT: Duration = Duration::from_millis(1500);
+
+impl Elicitor for Slow {
+    fn elicit(&self, question: Elicitation) -> BoxFuture<'_, Result<Value, NotAnswered>> {
+        Box::pin(async move {
+            tokio::time::sleep(2 * SHORT).await;
+            Blue.elicit(question).await
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_time_a_person_takes_to_answer_is_not_the_calls() {
+    for era in ["plain", "modern"] {
+        let scene = Scene::new();
+        scene.add("fake", fake(era, None)).await;
+        let request = CallRequest::new("ask")
+            .timeout(SHORT)
+            .elicitor(Arc::new(Slow));
+        let answered = scene.crib.registry().execute(request).await;
+        assert!(answered.is_ok(), "{era}: {answered:#?}");
+        assert!(answered.timing.execution > 2 * SHORT, "{era}");
+    }
+}
+
 #[tokio::test]
 async fn questions_of_a_newer_server_are_asked_and_its_state_goes_back_to_it() {
     let scene = Scene::new();

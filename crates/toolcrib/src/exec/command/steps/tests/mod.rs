@@ -209,6 +209,8 @@ impl Bench {
             elicitor: None,
             after: Mutex::default(),
             cleanups: OnceLock::new(),
+            waits: OnceLock::new(),
+            waited_before: Duration::ZERO,
         });
         Bench {
             cx,
