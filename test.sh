@@ -41,7 +41,7 @@ need() {
 # Fetches programs that tests and benchmarks use. A test without its program says SKIPPED and why.
 programs() {
     local program missing=()
-    for program in bwrap:bubblewrap curl:curl git:git python3:python3 psql:postgresql-client setpriv:util-linux script:bsdutils ps:procps rg:ripgrep make:make; do
+    for program in bwrap:bubblewrap curl:curl git:git python3:python3 psql:postgresql-client setpriv:util-linux script:bsdutils ps:procps rg:ripgrep make:make go:golang-go; do
         command -v "${program%%:*}" >/dev/null || missing+=("${program##*:}")
     done
     # Debian has the server's programs in a directory of their version. The tests start servers of their own: no cluster is made.
