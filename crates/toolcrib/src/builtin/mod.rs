@@ -15,6 +15,7 @@ mod run_code;
 mod run_tests;
 mod search_code;
 mod shell;
+mod tree;
 mod web_fetch;
 mod web_search;
 mod write_file;

@@ -2,19 +2,15 @@
 //!
 //! It is made of ripgrep's libraries and finds what `rg` finds, with the same defaults: case counts, hidden and ignored files are left out,
 //! binary files are skipped, links are not followed. It differs where a workspace may be hostile: every file is opened through `Workspace`
-//! (`walk`), ignore files are bounded (`ignores`), and so are lines, files and answers. The answer is the start of everything there is to
+//! (`walk`), ignore files are bounded (`tree`), and so are lines, files and answers. The answer is the start of everything there is to
 //! find, in order of path and line, whatever the threads do (`found`); the rest is counted.
 
 mod answer;
 mod found;
-mod ignores;
 mod lines;
-mod names;
-mod permission;
 mod query;
 mod queue;
 mod scope;
-mod skipped;
 mod stop;
 mod walk;
 
@@ -29,6 +25,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::read_file::{ReadOptions, check_extension};
+use super::tree::{Ignores, Permission, Skipped};
 use super::{Family, core_spec};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
@@ -41,11 +38,8 @@ use crate::tool::Tool;
 use crate::workspace::{EntryKind, Workspace, as_written};
 use answer::Answer;
 use found::Collector;
-use ignores::Ignores;
-use permission::Permission;
 use query::Query;
 use scope::Scope;
-use skipped::Skipped;
 use stop::Stop;
 use walk::Search;
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::formatter::Formatter;
-use super::survey::{self, Files};
 use crate::builtin::invalid;
 use crate::builtin::project::{self, Place, is_file, join, upwards};
+use crate::builtin::tree::{self, Files, Permission};
 use crate::model::error::ToolError;
 use crate::workspace::{Workspace, WorkspacePath};
 
@@ -42,6 +42,7 @@ impl Plan {
         workspace: &Workspace,
         path: &WorkspacePath,
         wanted: Option<Formatter>,
+        permission: &Permission,
     ) -> Result<Self, ToolError> {
         let mut plan = Plan::default();
         let Place { directory, file } = Place::of(workspace, path)?;
@@ -49,10 +50,14 @@ impl Plan {
             plan.add_file(workspace, &directory, &name, wanted)?;
             return Ok(plan);
         }
-        let files = survey::files(workspace, &directory);
+        let files = tree::files(workspace, &directory);
         plan.is_cut = files.is_cut;
         for formatter in formatters_of(workspace, &directory, &files, wanted) {
             plan.add(workspace, formatter, &directory, &files.names);
+        }
+        // Rules have judged the directory, not what is in it.
+        for job in &mut plan.jobs {
+            job.files.retain(|name| permission.covers(name.as_bytes()));
         }
         Ok(plan)
     }

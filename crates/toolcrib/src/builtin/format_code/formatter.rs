@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::super::project::with_toolchain;
 use crate::sandbox::Command;
 
 /// A program that formats code.
@@ -69,7 +70,7 @@ impl Formatter {
     pub(super) fn survey(self, program: &Path, directory: &str) -> Command {
         match self {
             // What `cargo` would read of the home directory are settings that the sandbox does not let it read.
-            Formatter::Rustfmt => Command::new("cargo")
+            Formatter::Rustfmt => with_toolchain(Command::new("cargo"))
                 .env("CARGO_HOME", "/nonexistent")
                 .args(["fmt", "--all", "--", "--check", "-l", "-v"]),
             Formatter::Ruff => Command::new(program).args([
@@ -93,8 +94,8 @@ impl Formatter {
         let command = Command::new(program);
         match self {
             Formatter::Rustfmt => match edition {
-                Some(edition) => command.args(["--edition", edition]),
-                None => command,
+                Some(edition) => with_toolchain(command).args(["--edition", edition]),
+                None => with_toolchain(command),
             },
             Formatter::Ruff => command
                 .args(["format", "--no-cache", "--force-exclude"])

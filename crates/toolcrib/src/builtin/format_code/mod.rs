@@ -26,6 +26,7 @@ use serde_json::json;
 
 use super::Family;
 use super::programs::{self, SandboxSettings};
+use super::tree::Permission;
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
@@ -192,16 +193,17 @@ impl Tool for FormatCode {
         cx: CallContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
+            let permission = Permission::of(&cx, args.clone());
             let args: Args = super::arguments(args)?;
             let workspace = Arc::clone(cx.workspace()?);
             let path = workspace.path(args.path.as_deref().unwrap_or("."))?;
             let looked = Arc::clone(&workspace);
             let asked = path.clone();
             let plan = cx
-                .blocking(move || Plan::of(&looked, &asked, args.formatter))
+                .blocking(move || Plan::of(&looked, &asked, args.formatter, &permission))
                 .await?;
             if plan.jobs.is_empty() {
-                return Err(nothing_to_do(&plan, path.as_str()));
+                return Err(nothing_to_do(&plan, path.as_str(), args.formatter));
             }
             let shop = Shop {
                 runner: Arc::clone(&self.runner),
@@ -220,11 +222,17 @@ impl Tool for FormatCode {
 }
 
 /// Why nothing can be formatted.
-fn nothing_to_do(plan: &Plan, path: &str) -> ToolError {
+fn nothing_to_do(plan: &Plan, path: &str, wanted: Option<Formatter>) -> ToolError {
     if plan.missing.is_empty() {
+        let (would, why) = match wanted {
+            Some(formatter) => (formatter.name(), ""),
+            None => (
+                "rustfmt, ruff, black, prettier or gofmt",
+                ": no files in Rust, Python or Go, and no project with a `package.json`",
+            ),
+        };
         return ToolError::failed(format!(
-            "there is nothing in `{path}` that rustfmt, ruff, black, prettier or gofmt would format: no files in Rust, Python or Go, \
-             and no project with a `package.json`; name a file, or another directory"
+            "there is nothing in `{path}` that {would} would format{why}; name a file, or another directory"
         ));
     }
     let mut reasons = plan.missing.iter().copied().map(choose::missing);

@@ -9,8 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::fd::OwnedFd;
 
-use super::ignores::Level;
-use super::names::Names;
+use super::super::tree::{Level, Names};
 
 /// How many files a thread takes at a time.
 pub(super) const BATCH: usize = 16;

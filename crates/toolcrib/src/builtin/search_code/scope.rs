@@ -10,8 +10,8 @@ use ignore::Match;
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 
+use super::super::tree::Verdict;
 use super::NAME;
-use super::ignores::Verdict;
 use crate::builtin::invalid;
 use crate::model::error::ToolError;
 use crate::model::text;

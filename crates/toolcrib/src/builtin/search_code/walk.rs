@@ -16,14 +16,11 @@ use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::fstat;
 use rustix::io::Errno;
 
+use super::super::tree::{self, Ignores, Level, Permission, Skipped, Verdict, as_path};
 use super::found::Collector;
-use super::ignores::{Ignores, Level, as_path};
 use super::lines::{Count, Lines};
-use super::names;
-use super::permission::Permission;
 use super::queue::{BATCH, Files, Job, Place, Queue, Working};
 use super::scope::Scope;
-use super::skipped::Skipped;
 use super::stop::{Stop, Stoppable};
 use crate::workspace::Workspace;
 
@@ -196,7 +193,7 @@ impl<'a> Worker<'a> {
             Ok(None) => return,
             Err(errno) => return search.skipped.note_error(&own, errno),
         };
-        let names::Content {
+        let tree::Content {
             mut files,
             mut directories,
             marks,
@@ -222,7 +219,7 @@ impl<'a> Worker<'a> {
             let path = as_path(absolute);
             search.scope.takes(path, name, is_dir, || match ignores {
                 Some(ignores) => ignores.verdict(level.as_ref(), path, is_dir),
-                None => super::ignores::Verdict::Silent,
+                None => Verdict::Silent,
             })
         };
         files.retain(|name| takes(name, false));
@@ -250,27 +247,27 @@ impl<'a> Worker<'a> {
         &mut self,
         depth: usize,
         path: &[u8],
-    ) -> Result<Option<(OwnedFd, names::Content)>, Errno> {
-        let tree = self.tree;
+    ) -> Result<Option<(OwnedFd, tree::Content)>, Errno> {
+        let whole = self.tree;
         if depth > MAX_DEPTH || path.len() > MAX_DIRECTORY_BYTES {
             return Err(Errno::NAMETOOLONG);
         }
-        let below = match &path[tree.prefix..] {
+        let below = match &path[whole.prefix..] {
             b"" => b".",
             below => below,
         };
-        let directory = tree
+        let directory = whole
             .search
             .workspace
-            .open_dir_below(tree.top.as_fd(), below)?;
-        if let Some(own_data) = tree.own_data {
+            .open_dir_below(whole.top.as_fd(), below)?;
+        if let Some(own_data) = whole.own_data {
             let stat = fstat(&directory)?;
             if (stat.st_dev, stat.st_ino) == own_data {
                 return Ok(None);
             }
         }
-        let is_stopped = || tree.search.stop.is_due();
-        let content = names::read(directory.as_fd(), &mut self.buffer, &is_stopped)?;
+        let is_stopped = || whole.search.stop.is_due();
+        let content = tree::read(directory.as_fd(), &mut self.buffer, &is_stopped)?;
         Ok(Some((directory, content)))
     }
 

@@ -1,8 +1,8 @@
-//! What the rules say to the files that a search comes upon.
+//! What the rules say to the files that a tool comes upon.
 //!
-//! The pipeline judges the `path` that a call names; a search reads what lies beneath it. A file that a rule refuses or asks about is
-//! left out as if nothing in it had matched, and without a word: whoever learned that it *would* have matched could find out what is
-//! in it, query by query.
+//! The pipeline judges the `path` that a call names; a search reads what lies beneath it, and a formatter writes it. A file that a rule
+//! refuses or asks about is left out, and without a word: whoever learned that a query *would* have matched could find out what is in
+//! the file, query by query.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::model::context::CallContext;
 
 /// Judges files by the rules. The default lets everything pass.
 #[derive(Default)]
-pub(super) struct Permission(Option<Judge>);
+pub(in crate::builtin) struct Permission(Option<Judge>);
 
 struct Judge {
     cx: CallContext,
@@ -22,14 +22,14 @@ struct Judge {
 
 impl Permission {
     /// Judges for a call with these arguments.
-    pub(super) fn of(cx: &CallContext, args: JsonObject) -> Self {
+    pub(in crate::builtin) fn of(cx: &CallContext, args: JsonObject) -> Self {
         let settled = cx.objections(&args);
         let cx = cx.clone();
         Permission(Some(Judge { cx, args, settled }))
     }
 
     /// Whether what is in a file, whose path is relative to the workspace, may be told.
-    pub(super) fn covers(&self, path: &[u8]) -> bool {
+    pub(in crate::builtin) fn covers(&self, path: &[u8]) -> bool {
         let Some(judge) = &self.0 else {
             return true;
         };

@@ -10,11 +10,11 @@ const MAX: usize = 20;
 
 /// What could not be searched. Shared by the threads of a search.
 #[derive(Debug, Default)]
-pub(super) struct Skipped(Mutex<BTreeMap<Vec<u8>, String>>);
+pub(in crate::builtin) struct Skipped(Mutex<BTreeMap<Vec<u8>, String>>);
 
 impl Skipped {
     /// Notes why something was not searched, or not to its end. The path is relative to the workspace.
-    pub(super) fn note(&self, path: &[u8], reason: impl Into<String>) {
+    pub(in crate::builtin) fn note(&self, path: &[u8], reason: impl Into<String>) {
         let mut noted = self.noted();
         noted.insert(path.to_vec(), reason.into());
         if noted.len() > MAX {
@@ -23,7 +23,7 @@ impl Skipped {
     }
 
     /// The same for an error of the system. What is gone, or became something else meanwhile, is not worth a word.
-    pub(super) fn note_error(&self, path: &[u8], errno: Errno) {
+    pub(in crate::builtin) fn note_error(&self, path: &[u8], errno: Errno) {
         let reason = match errno {
             Errno::NOENT
             | Errno::NOTDIR
@@ -41,7 +41,7 @@ impl Skipped {
     }
 
     /// Everything that was noted, in order.
-    pub(super) fn take(&self) -> BTreeMap<Vec<u8>, String> {
+    pub(in crate::builtin) fn take(&self) -> BTreeMap<Vec<u8>, String> {
         std::mem::take(&mut *self.noted())
     }
 

@@ -36,7 +36,7 @@ const MAX_LINES_IN_ALL: usize = 64 * 1024;
 
 /// What ignore files say about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in crate::builtin) enum Verdict {
     /// It is ignored.
     Skip,
     /// A rule says that it is not.
@@ -46,7 +46,7 @@ pub(super) enum Verdict {
 }
 
 /// The rules of one directory, and those above it. A directory without any has none of its own.
-pub(super) struct Level {
+pub(in crate::builtin) struct Level {
     above: Option<Arc<Level>>,
     rgignore: Gitignore,
     ignore: Gitignore,
@@ -60,7 +60,7 @@ pub(super) struct Level {
 
 /// Names of a directory that matter here, as its listing has them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Marks {
+pub(in crate::builtin) struct Marks {
     rgignore: bool,
     ignore: bool,
     gitignore: bool,
@@ -79,7 +79,7 @@ impl Marks {
     };
 
     /// Notes a name.
-    pub(super) fn see(&mut self, name: &[u8]) {
+    pub(in crate::builtin) fn see(&mut self, name: &[u8]) {
         match name {
             b".rgignore" => self.rgignore = true,
             b".ignore" => self.ignore = true,
@@ -96,29 +96,43 @@ impl Marks {
 }
 
 /// Reads ignore files and asks them.
-pub(super) struct Ignores<'a> {
+pub(in crate::builtin) struct Ignores<'a> {
     workspace: &'a Workspace,
     /// Git's rules for all repositories of this user; they count in repositories.
     global: Gitignore,
+    /// Whether git's rules count outside of repositories, too.
+    everywhere: bool,
     /// How many more lines count.
     lines_left: AtomicUsize,
     skipped: &'a Skipped,
 }
 
 impl<'a> Ignores<'a> {
-    pub(super) fn new(workspace: &'a Workspace, skipped: &'a Skipped) -> Self {
+    pub(in crate::builtin) fn new(workspace: &'a Workspace, skipped: &'a Skipped) -> Self {
         // It is the user's own file, wherever it is; errors in it are git's to tell.
         let (global, _) = GitignoreBuilder::new(workspace.root()).build_global();
         Ignores {
             workspace,
             global,
+            everywhere: false,
+            lines_left: AtomicUsize::new(MAX_LINES_IN_ALL),
+            skipped,
+        }
+    }
+
+    /// As formatters see it: a `.gitignore` counts in a repository or not, and nothing outside of the workspace does.
+    pub(in crate::builtin) fn of_files(workspace: &'a Workspace, skipped: &'a Skipped) -> Self {
+        Ignores {
+            workspace,
+            global: Gitignore::empty(),
+            everywhere: true,
             lines_left: AtomicUsize::new(MAX_LINES_IN_ALL),
             skipped,
         }
     }
 
     /// The rules of the directories above `place`, which is relative to the workspace and without links.
-    pub(super) fn above(&self, place: &Path) -> Option<Arc<Level>> {
+    pub(in crate::builtin) fn above(&self, place: &Path) -> Option<Arc<Level>> {
         let root = self.workspace.root();
         let mut level = None;
         let mut outside: Vec<&Path> = root.ancestors().skip(1).collect();
@@ -169,7 +183,7 @@ impl<'a> Ignores<'a> {
     }
 
     /// The rules that hold in an open directory. `place` is relative to the workspace.
-    pub(super) fn enter(
+    pub(in crate::builtin) fn enter(
         &self,
         above: Option<&Arc<Level>>,
         dir: BorrowedFd<'_>,
@@ -269,7 +283,12 @@ impl<'a> Ignores<'a> {
     }
 
     /// What the rules say about an absolute path in a directory where `level` holds.
-    pub(super) fn verdict(&self, level: Option<&Arc<Level>>, path: &Path, is_dir: bool) -> Verdict {
+    pub(in crate::builtin) fn verdict(
+        &self,
+        level: Option<&Arc<Level>>,
+        path: &Path,
+        is_dir: bool,
+    ) -> Verdict {
         let Some(innermost) = level else {
             return Verdict::Silent;
         };
@@ -279,7 +298,7 @@ impl<'a> Ignores<'a> {
             Match::Whitelist(_) => Some(Verdict::Keep),
         };
         let (mut ignore, mut gitignore, mut exclude) = (None, None, None);
-        let mut git_counts = innermost.is_in_repository;
+        let mut git_counts = self.everywhere || innermost.is_in_repository;
         let mut next = level;
         while let Some(level) = next {
             // Nothing comes before it.
@@ -290,7 +309,7 @@ impl<'a> Ignores<'a> {
             if git_counts {
                 gitignore = gitignore.or_else(|| says(&level.gitignore));
                 exclude = exclude.or_else(|| says(&level.exclude));
-                git_counts = !level.is_repository;
+                git_counts = self.everywhere || !level.is_repository;
             }
             next = level.above.as_ref();
         }
@@ -331,6 +350,6 @@ fn open_outside(path: &PathBuf) -> Result<File, Errno> {
 }
 
 /// The path of a name in a directory.
-pub(super) fn as_path(bytes: &[u8]) -> &Path {
+pub(in crate::builtin) fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }

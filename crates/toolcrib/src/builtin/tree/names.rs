@@ -13,17 +13,17 @@ const MAX_NAMES: usize = 1 << 20;
 
 /// Some names of a directory, in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Names {
+pub(in crate::builtin) struct Names {
     bytes: Arc<Vec<u8>>,
     places: Vec<(u32, u16)>,
 }
 
 impl Names {
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::builtin) fn len(&self) -> usize {
         self.places.len()
     }
 
-    pub(super) fn get(&self, index: usize) -> Option<&[u8]> {
+    pub(in crate::builtin) fn get(&self, index: usize) -> Option<&[u8]> {
         let (start, len) = *self.places.get(index)?;
         self.bytes
             .get(start as usize..start as usize + usize::from(len))
@@ -32,17 +32,17 @@ impl Names {
 
 /// What is in a directory, as far as it can be searched: files and directories, no links, nothing else.
 #[derive(Debug, Default)]
-pub(super) struct Content {
-    pub(super) files: Names,
-    pub(super) directories: Names,
+pub(in crate::builtin) struct Content {
+    pub(in crate::builtin) files: Names,
+    pub(in crate::builtin) directories: Names,
     /// Names of ignore files and repositories.
-    pub(super) marks: Marks,
+    pub(in crate::builtin) marks: Marks,
     /// Whether there are more names than are looked at.
-    pub(super) is_cut: bool,
+    pub(in crate::builtin) is_cut: bool,
 }
 
 /// Reads a directory, up to where the search stops.
-pub(super) fn read(
+pub(in crate::builtin) fn read(
     directory: BorrowedFd<'_>,
     buffer: &mut Vec<u8>,
     is_stopped: &dyn Fn() -> bool,
@@ -113,7 +113,7 @@ pub(super) fn read(
 
 impl Names {
     /// Keeps the names that are wanted.
-    pub(super) fn retain(&mut self, mut is_wanted: impl FnMut(&[u8]) -> bool) {
+    pub(in crate::builtin) fn retain(&mut self, mut is_wanted: impl FnMut(&[u8]) -> bool) {
         let bytes = &self.bytes;
         self.places.retain(|(start, len)| {
             is_wanted(&bytes[*start as usize..*start as usize + usize::from(*len)])
