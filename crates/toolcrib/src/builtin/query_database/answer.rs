@@ -55,23 +55,27 @@ impl Answer {
         }
     }
 
-    /// Takes a row, or says why it does not.
-    pub(super) fn push(&mut self, row: Vec<Value>) -> Result<(), Overflow> {
-        let overflow = if self.rows.len() == self.max_rows {
-            Some(Overflow::Rows)
-        } else {
-            let row = Value::Array(row);
-            self.bytes = self.bytes.saturating_add(row.to_string().len() as u64 + 1);
-            match self.bytes > self.max_bytes {
-                true => Some(Overflow::Bytes),
-                false => {
-                    self.rows.push(row);
-                    None
-                }
+    /// Takes a row, value by value: what comes after the one that is too much is not even made. Says whether it was taken.
+    pub(super) fn push<E>(
+        &mut self,
+        values: impl IntoIterator<Item = Result<Value, E>>,
+    ) -> Result<bool, E> {
+        if self.rows.len() == self.max_rows {
+            self.overflow = Some(Overflow::Rows);
+            return Ok(false);
+        }
+        let mut row = Vec::new();
+        for value in values {
+            let value = value?;
+            self.bytes = self.bytes.saturating_add(length(&value) + 1);
+            if self.bytes > self.max_bytes {
+                self.overflow = Some(Overflow::Bytes);
+                return Ok(false);
             }
-        };
-        self.overflow = overflow;
-        overflow.map_or(Ok(()), Err)
+            row.push(value);
+        }
+        self.rows.push(Value::Array(row));
+        Ok(true)
     }
 
     pub(super) fn overflow(&self) -> Option<Overflow> {
@@ -148,15 +152,35 @@ impl Answer {
     }
 }
 
+/// How long a value is as JSON.
+fn length(value: &Value) -> u64 {
+    struct Count(u64);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, value) {
+        Ok(()) => count.0,
+        Err(_) => u64::MAX,
+    }
+}
+
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
         Value::String(text) => cell(text),
         Value::Object(fields) if fields.len() == 1 && fields.contains_key("base64") => {
-            let bytes = fields["base64"]
-                .as_str()
-                .map_or(0, |text| text.len() / 4 * 3);
-            format!("<about {bytes} bytes>")
+            let bytes = fields["base64"].as_str().map_or(0, |text| {
+                text.len() / 4 * 3 - text.bytes().rev().take_while(|byte| *byte == b'=').count()
+            });
+            let unit = if bytes == 1 { "byte" } else { "bytes" };
+            format!("<{bytes} {unit}>")
         }
         other => cell(&other.to_string()),
     }
@@ -227,13 +251,13 @@ mod tests {
             name: "a|b".to_owned(),
             kind: None,
         }];
-        answer.push(vec![json!("x\ny")]).unwrap();
-        answer.push(vec![blob(b"123")]).unwrap();
-        assert_eq!(answer.push(vec![json!(1)]), Err(Overflow::Rows));
+        assert_eq!(take(&mut answer, vec![json!("x\ny")]), None);
+        assert_eq!(take(&mut answer, vec![blob(b"12")]), None);
+        assert_eq!(take(&mut answer, vec![json!(1)]), Some(Overflow::Rows));
         let output = answer.into_output();
         assert_eq!(
             output.text(),
-            "a\\|b\nx\\ny\n<about 3 bytes>\n(2 rows; there are more: narrow the statement, or raise maxRows)\n"
+            "a\\|b\nx\\ny\n<2 bytes>\n(2 rows; there are more: narrow the statement, or raise maxRows)\n"
         );
         assert_eq!(output.value["truncated"], true);
     }
@@ -241,10 +265,27 @@ mod tests {
     #[test]
     fn bytes_are_counted_before_they_are_kept() {
         let mut answer = Answer::new(10, 20);
-        assert_eq!(
-            answer.push(vec![json!("x".repeat(30))]),
-            Err(Overflow::Bytes)
-        );
+        let long = vec![json!("x".repeat(30))];
+        assert_eq!(take(&mut answer, long), Some(Overflow::Bytes));
         assert_eq!(answer.row_count(), 0);
+    }
+
+    /// A row of thousands of long values must not be in memory before it is found to be too long.
+    #[test]
+    fn values_after_the_one_that_is_too_much_are_not_made() {
+        let mut answer = Answer::new(10, 1000);
+        let mut made = 0;
+        let values = (0..2000).map(|_| {
+            made += 1;
+            Ok::<_, ()>(json!("\u{1}".repeat(100)))
+        });
+        assert_eq!(answer.push(values), Ok(false));
+        assert_eq!(made, 2);
+    }
+
+    fn take(answer: &mut Answer, row: Vec<Value>) -> Option<Overflow> {
+        let taken = answer.push(row.into_iter().map(Ok::<_, ()>)).unwrap();
+        assert_eq!(taken, answer.overflow().is_none());
+        answer.overflow()
     }
 }

@@ -190,6 +190,17 @@ impl Tool for QueryDatabase {
         refused().err()
     }
 
+    fn writes(&self, args: &JsonObject) -> Vec<String> {
+        let writes = || {
+            let args: Args = super::arguments(args.clone()).ok()?;
+            match args.meant(&self.databases).ok()? {
+                Meant::File(path) if args.mode(Dialect::Sqlite) == Mode::Write => Some(path),
+                Meant::File(_) | Meant::Server { .. } => None,
+            }
+        };
+        writes().into_iter().collect()
+    }
+
     fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
         // What cannot work needs nobody's approval: the call fails and says why. Without a basis it writes nothing.
         let asked = || -> Result<Approval, ToolError> {

@@ -234,21 +234,22 @@ impl Work {
                 kind: statement.declared_type(column),
             })
             .collect();
+        // What no column declares is told by the first value of it that is something.
+        let mut kinds: Vec<Option<&'static str>> = vec![None; count];
         while statement.step().map_err(|error| self.fault(&error))? == Step::Row {
-            let mut row = Vec::with_capacity(count);
-            for column in 0..count {
+            let values = kinds.iter_mut().enumerate().map(|(column, kind)| {
                 let value = statement
                     .value(column)
                     .map_err(|error| self.fault(&error))?;
-                let known = &mut answer.columns[column].kind;
-                if known.is_none() {
-                    *known = kind_of(&value).map(str::to_owned);
-                }
-                row.push(as_json(&value));
-            }
-            if answer.push(row).is_err() {
+                *kind = kind.or_else(|| kind_of(&value));
+                Ok::<_, ToolError>(as_json(&value))
+            });
+            if !answer.push(values)? {
                 break;
             }
+        }
+        for (column, kind) in answer.columns.iter_mut().zip(kinds) {
+            column.kind = column.kind.take().or_else(|| kind.map(str::to_owned));
         }
         Ok(answer)
     }

@@ -197,12 +197,11 @@ async fn fetch(
             if answer.overflow().is_some() {
                 continue;
             }
-            let mut values = Vec::with_capacity(row.len());
-            for (at, column) in statement.columns().iter().enumerate() {
+            let columns = statement.columns().iter().enumerate();
+            answer.push(columns.map(|(at, column)| {
                 let text = row.try_get(at).map_err(failed)?;
-                values.push(values::as_json(text, column.type_()));
-            }
-            let _ = answer.push(values);
+                Ok::<_, ToolError>(values::as_json(text, column.type_()))
+            }))?;
         }
         if came < wanted || answer.overflow().is_some() {
             return Ok(());
