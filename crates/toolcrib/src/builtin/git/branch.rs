@@ -326,6 +326,8 @@ impl GitBranch {
             "switch",
             "--quiet",
             "--no-guess",
+            // What is ignored is often what nobody can bring back.
+            "--no-overwrite-ignore",
             "--no-recurse-submodules",
             "--end-of-options",
             name,

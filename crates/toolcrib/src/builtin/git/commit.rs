@@ -80,7 +80,8 @@ fn spec() -> ToolSpec {
             "fileCount": {"type": "integer", "description": "How many files it records, listed or not"},
             "additions": {"type": "integer", "description": "Lines that came, in all of them"},
             "deletions": {"type": "integer", "description": "Lines that went, in all of them"},
-            "changedByHook": {"type": "boolean", "description": "True if a hook of the repository changed what was staged"},
+            "changedByHook": {"type": "boolean", "description": "True if a hook of the repository changed what was to be recorded"},
+            "message": {"type": "string", "description": "The message, if a hook of the repository made another one of it"},
             "said": {"type": "string", "description": "What hooks, and git, had to say"}
         }
     });
@@ -135,6 +136,7 @@ impl Tool for GitCommit {
             return Approval::allow();
         };
         let looked = Repository::find(workspace, args.path.as_deref()).and_then(|repository| {
+            check_identity(&self.git, workspace, &repository)?;
             let staged = Staged::look(&self.git, workspace, &repository, args.paths.as_deref())?;
             Ok((repository, staged))
         });
@@ -170,6 +172,12 @@ impl Tool for GitCommit {
             }
             let workspace = cx.workspace()?.clone();
             let repository = Repository::find(&workspace, args.path.as_deref())?;
+            if cx.basis().is_none() {
+                let (git, workspace) = (Arc::clone(&self.git), Arc::clone(&workspace));
+                let repository = repository.clone();
+                cx.blocking(move || check_identity(&git, &workspace, &repository))
+                    .await?;
+            }
             let staged = self.agreed(&args, &repository, &workspace, &cx).await?;
             let mut words = identity(&self.git);
             words.extend(
@@ -186,10 +194,11 @@ impl Tool for GitCommit {
                 words.extend(["--only", "--"].map(str::to_owned));
                 words.extend(repository.pathspecs(&workspace, args.paths.as_deref())?);
             }
+            let message = args.message.clone().into_bytes();
             let command = self
                 .git
                 .command(&repository, Hooks::Run, words)
-                .stdin(Stdin::Bytes(args.message.into_bytes()));
+                .stdin(Stdin::Bytes(message));
             let wall = self.git.wall();
             let committed = self.git.run_shown(&cx, wall, command, 64 * 1024).await?;
             let said = format!(
@@ -199,7 +208,8 @@ impl Tool for GitCommit {
             );
             committed.checked("commit", &repository)?;
             let said = failure::without_root(said.trim(), repository.root());
-            self.made(&cx, &repository, staged, said).await
+            self.made(&cx, &repository, staged, &args.message, said)
+                .await
         })
     }
 }
@@ -237,23 +247,28 @@ impl GitCommit {
         cx: &CallContext,
         repository: &Repository,
         staged: Option<Staged>,
+        message: &str,
         said: String,
     ) -> Result<ToolOutput, ToolError> {
         let mut words: Vec<&str> = vec!["-c", "log.showRoot=true", "log", "-1", "-z"];
-        words.push("--format=tformat:%H%x00%D");
+        words.push("--format=tformat:%H%x00%D%x00%B");
         words.extend([
             "--decorate=full",
             "--first-parent",
             "--diff-merges=first-parent",
         ]);
         words.extend(changes::OPTIONS);
+        if staged.as_ref().is_some_and(|staged| staged.is_by_paths) {
+            // As it was looked at, so that it can be compared.
+            words.extend(["--patch", "--binary", "--full-index"]);
+        }
         let command = self.git.reading(repository, words);
         let output = self.git.run(cx, command, MAX_READ).await?;
         let output = output.checked("log", repository)?;
-        let mut fields = output.stdout.splitn(3, |byte| *byte == 0);
+        let mut fields = output.stdout.splitn(4, |byte| *byte == 0);
         let mut field = || fields.next().unwrap_or_default();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (hash, refs) = (text(field()), text(field()));
+        let (hash, refs, recorded_message) = (text(field()), text(field()), text(field()));
         let short = hash[..hash.len().min(10)].to_owned();
         let listing = field();
         let listing = listing.strip_prefix(b"\n").unwrap_or(listing);
@@ -283,7 +298,16 @@ impl GitCommit {
         );
         if is_other(staged.as_ref(), &recorded, listing) {
             value.insert("changedByHook".to_owned(), true.into());
-            words.push_str("a hook of the repository changed what was staged\n");
+            words.push_str("a hook of the repository changed what was to be recorded\n");
+        }
+        let recorded_message = recorded_message.trim_end();
+        if recorded_message != cleaned(message) {
+            value.insert("message".to_owned(), recorded_message.into());
+            let shown = text::shorten(&text::visible(recorded_message), 1000);
+            let _ = writeln!(
+                words,
+                "a hook of the repository made another message: {shown}"
+            );
         }
         if !said.is_empty() {
             let said = text::shorten(&said, 4000);
@@ -294,23 +318,39 @@ impl GitCommit {
     }
 }
 
-/// Whether something else was recorded than was staged. Of paths only their names are compared, since what they held had no id yet.
+/// A message as `--cleanup=whitespace` leaves it.
+fn cleaned(message: &str) -> String {
+    let mut lines: Vec<&str> = message.lines().map(str::trim_end).collect();
+    lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
+    lines.join("\n").trim_matches('\n').to_owned()
+}
+
+/// Whether something else was recorded than was staged. What paths held had no ids yet, so that their patches are compared.
 fn is_other(staged: Option<&Staged>, recorded: &Changes, listing: &[u8]) -> bool {
     let Some(staged) = staged else { return false };
-    if staged.operation.is_some() {
-        return false;
-    }
     if staged.is_by_paths {
-        let names = |changes: &Changes| -> Vec<Vec<u8>> {
-            changes.files.iter().map(|file| file.path.clone()).collect()
-        };
-        return names(&staged.changes) != names(recorded);
+        return staged.changes.patch != recorded.patch;
     }
     // The patch that follows one of them begins with a NUL.
     let end = |listing: &[u8]| listing.iter().rposition(|byte| *byte != 0);
     let same = end(&staged.listing) == end(listing)
         && end(listing).is_none_or(|end| staged.listing[..=end] == listing[..=end]);
     !same
+}
+
+/// Finds out whether git knows who commits. Blocks.
+fn check_identity(
+    git: &Git,
+    workspace: &Workspace,
+    repository: &Repository,
+) -> Result<(), ToolError> {
+    let mut words = identity(git);
+    words.extend(["var", "GIT_COMMITTER_IDENT"].map(str::to_owned));
+    let known = git.look(workspace, &git.reading(repository, words), 64 * 1024)?;
+    match known.exit_code {
+        0 => Ok(()),
+        _ => Err(failure::no_identity()),
+    }
 }
 
 /// Under which name to commit, if it is set here; git's own settings say it otherwise, and nothing is guessed.

@@ -42,6 +42,8 @@ pub(super) struct Outgoing {
     pub(super) branch: String,
     /// The commit that leaves.
     pub(super) hash: String,
+    /// The first line of its message.
+    subject: String,
     pub(super) remote: String,
     pub(super) place: Place,
     pub(super) origin: Origin,
@@ -157,8 +159,11 @@ impl Outgoing {
             }
             (_, false) => 0,
         };
+        let subject = look(&["log", "-1", "--format=tformat:%s", "--no-patch", hash, "--"])?;
+        let subject = subject.checked("log", repository)?.line();
         Ok(Outgoing {
             hash: hash.to_owned(),
+            subject,
             address: address.to_owned(),
             branch,
             remote,
@@ -190,7 +195,12 @@ impl Outgoing {
     /// What a person decides on.
     pub(super) fn effect(&self, workspace: &Workspace) -> String {
         let count = match self.commits.len() {
-            0 => "nothing new".to_owned(),
+            // What the remote has is known here by a ref, which whoever writes the repository can set.
+            0 => format!(
+                "nothing new as far as is known here (up to {} {})",
+                &self.hash[..self.hash.len().min(10)],
+                text::shorten(&text::visible_line(&self.subject), 100)
+            ),
             1 => "1 commit".to_owned(),
             MAX_COUNTED => format!("{MAX_COUNTED} commits or more"),
             count => format!("{count} commits"),

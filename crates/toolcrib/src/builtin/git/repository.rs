@@ -173,6 +173,16 @@ impl Repository {
         .find(|(name, _)| is_there(&self.git_dir, name))
         .map(|(_, operation)| operation)
     }
+
+    /// The commits that the next one would bring in or take back besides its own changes, as git has them in its files.
+    pub(super) fn brought_in(&self, workspace: &Workspace) -> Result<Vec<String>, ToolError> {
+        let mut commits = Vec::new();
+        for name in ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"] {
+            let text = read(workspace, &self.git_dir.join(name))?.unwrap_or_default();
+            commits.extend(text.lines().map(str::to_owned));
+        }
+        Ok(commits)
+    }
 }
 
 /// The parameter that names a repository.

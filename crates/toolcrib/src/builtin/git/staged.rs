@@ -1,7 +1,7 @@
 //! What a commit would record, looked at before it is asked about and again before it is made.
 //!
 //! Two looks that give the same [`Staged::digest`] saw the same commit, branch and content: the digest covers the ids of both sides
-//! of every staged file, and for `paths`, whose content is not in the repository yet, the content itself.
+//! of every staged file, for `paths`, whose content is not in the repository yet, the content itself, and what a merge brings in.
 
 use std::fmt::Write as _;
 
@@ -38,6 +38,8 @@ pub(super) struct Staged {
     pub(super) is_by_paths: bool,
     /// What else the commit would bring to an end.
     pub(super) operation: Option<&'static str>,
+    /// Other commits that it would have as parents, or stand for.
+    brought_in: Vec<String>,
     /// What it rests on, all of it.
     pub(super) digest: String,
 }
@@ -80,8 +82,10 @@ impl Staged {
                         "`paths` cannot be given for the first commit; stage the files with `git_add` and commit without `paths`",
                     ));
                 }
+                let paths = repository.pathspecs(workspace, Some(paths))?;
+                hides_nothing(git, workspace, repository, &paths)?;
                 words.extend(["--binary", "--full-index", "HEAD", "--"].map(str::to_owned));
-                words.extend(repository.pathspecs(workspace, Some(paths))?);
+                words.extend(paths);
             }
         }
         let output = git.look(workspace, &git.reading(repository, words), MAX_READ)?;
@@ -95,11 +99,13 @@ impl Staged {
         if changes.total == 0 && repository.operation().is_none() {
             return Err(nothing(&status, paths.is_some()));
         }
+        let brought_in = repository.brought_in(workspace)?;
         let mut digest = Sha256::new();
         for part in [
             status.head.as_deref().unwrap_or_default().as_bytes(),
             status.branch.as_deref().unwrap_or_default().as_bytes(),
             repository.operation().unwrap_or_default().as_bytes(),
+            brought_in.join("\n").as_bytes(),
             if paths.is_some() {
                 &output.stdout
             } else {
@@ -115,6 +121,7 @@ impl Staged {
             listing,
             is_by_paths: paths.is_some(),
             operation: repository.operation(),
+            brought_in,
             digest: hex(&digest.finalize()),
         })
     }
@@ -132,11 +139,22 @@ impl Staged {
         );
         if let Some(operation) = self.operation {
             let _ = write!(words, "; a {operation} is under way");
+            let commits = self.brought_in.iter().take(MAX_LISTED);
+            let commits: Vec<String> = commits
+                .map(|commit| text::shorten(&text::visible_line(commit), 40))
+                .collect();
+            if !commits.is_empty() {
+                let _ = write!(words, ", of {}", commits.join(", "));
+            }
         }
         for file in self.changes.files.iter().take(MAX_LISTED) {
             let path = repository.in_workspace(&file.path);
             let path = text::shorten(&text::visible_line(&path), 200);
             let _ = write!(words, "\n{} {path}", file.status);
+            if file.lines.is_none() {
+                // Anybody can have git take a text for one.
+                words.push_str(" (binary, or marked as such: what changed in it is not shown)");
+            }
         }
         if self.changes.total > MAX_LISTED {
             let _ = write!(words, "\n… and {} more", self.changes.total - MAX_LISTED);
@@ -153,6 +171,39 @@ impl Staged {
         }
         diff
     }
+}
+
+/// Refuses paths of which git commits more than it shows: what is marked as unchanged is in no diff, and recorded all the same.
+fn hides_nothing(
+    git: &Git,
+    workspace: &Workspace,
+    repository: &Repository,
+    paths: &[String],
+) -> Result<(), ToolError> {
+    let words = ["ls-files", "-v", "-z", "--"].map(str::to_owned);
+    let command = git.reading(repository, words.into_iter().chain(paths.iter().cloned()));
+    let listed = git.look(workspace, &command, MAX_READ)?;
+    let listed = listed.checked("ls-files", repository)?;
+    if listed.is_cut {
+        return Err(ToolError::failed(
+            "`paths` hold too many files to be looked at; stage them with `git_add`, and commit without `paths`",
+        ));
+    }
+    // A small letter: assumed to be unchanged. `S`: not in the tree.
+    let mut entries = listed.stdout.split(|byte| *byte == 0);
+    let hidden = entries.find(|entry| {
+        let tag = entry.first();
+        tag.is_some_and(|tag| tag.is_ascii_lowercase() || *tag == b'S')
+    });
+    let Some(path) = hidden.and_then(|entry| entry.get(2..)) else {
+        return Ok(());
+    };
+    let path = repository.in_workspace(path);
+    Err(ToolError::failed(format!(
+        "`{}` is marked as unchanged, so that git shows no change of it and would commit one all the same; take the mark away with \
+         `git update-index --no-assume-unchanged --no-skip-worktree`, or stage what is meant with `git_add` and commit without `paths`",
+        text::shorten(&text::visible_line(&path), 200)
+    )))
 }
 
 fn nothing(status: &Status, by_paths: bool) -> ToolError {

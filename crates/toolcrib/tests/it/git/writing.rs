@@ -168,6 +168,8 @@ async fn what_changed_since_it_was_asked_about_is_not_committed() {
             "git -c user.name=x -c user.email=y commit -q -m sneaked",
         ),
         (Some(json!(["a"])), "echo other > a"),
+        (None, "git rev-parse HEAD > .git/MERGE_HEAD"),
+        (None, "git rev-parse HEAD > .git/REVERT_HEAD"),
     ] {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().to_owned();
@@ -228,6 +230,122 @@ async fn hooks_run_in_the_sandbox_and_what_they_change_is_told() {
     repo.git(&["add", "a"]);
     let outcome = repo.call("git_commit", json!({"message": "y"})).await;
     assert!(message(&outcome).contains("not like this"), "{outcome:?}");
+}
+
+/// Whatever a hook makes of a commit, whoever agreed to another one is told.
+#[tokio::test]
+async fn what_hooks_make_of_paths_and_of_the_message_is_told() {
+    if !has_git() {
+        return;
+    }
+    let repo = agreed();
+    repo.write("a", "1\n");
+    repo.commit("first");
+    repo.write("a", "2\n");
+    let made = repo
+        .value(
+            "git_commit",
+            json!({"message": "plain \n\n\n\nwith words\n", "paths": ["a"]}),
+        )
+        .await;
+    assert_eq!(
+        (made.get("changedByHook"), made.get("message")),
+        (None, None)
+    );
+    repo.write(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\necho EVIL >> a\ngit add a\n",
+    );
+    repo.write(
+        ".git/hooks/commit-msg",
+        "#!/bin/sh\necho rewritten > \"$1\"\n",
+    );
+    make_executable(&repo, ".git/hooks/pre-commit");
+    make_executable(&repo, ".git/hooks/commit-msg");
+    repo.write("a", "3\n");
+    let made = repo
+        .value(
+            "git_commit",
+            json!({"message": "small fix", "paths": ["a"]}),
+        )
+        .await;
+    assert_eq!(made["changedByHook"], true, "{made}");
+    assert_eq!(made["message"], "rewritten", "{made}");
+}
+
+/// Git shows no change of what is marked so, and commits it by its path all the same.
+#[tokio::test]
+async fn what_is_marked_as_unchanged_is_not_committed_unseen() {
+    if !has_git() {
+        return;
+    }
+    for mark in ["--assume-unchanged", "--skip-worktree"] {
+        let repo = agreed();
+        repo.write("a", "1\n");
+        repo.write("b", "1\n");
+        repo.commit("first");
+        repo.write("a", "2\n");
+        repo.write("b", "EVIL\n");
+        repo.git(&["update-index", mark, "b"]);
+        let outcome = repo
+            .call("git_commit", json!({"message": "x", "paths": ["."]}))
+            .await;
+        assert!(
+            message(&outcome).contains("`b` is marked as unchanged"),
+            "{outcome:?}"
+        );
+        assert_eq!(repo.git(&["log", "--format=%s"]), "first");
+        let made = repo
+            .value("git_commit", json!({"message": "x", "paths": ["a"]}))
+            .await;
+        assert_eq!(made["fileCount"], 1);
+    }
+}
+
+#[tokio::test]
+async fn a_merge_is_asked_about_with_what_it_brings_in() {
+    if !has_git() {
+        return;
+    }
+    let repo = agreed();
+    repo.write("a", "1\n");
+    repo.commit("first");
+    repo.git(&["switch", "--quiet", "--create", "other"]);
+    repo.write("b", "1\n");
+    repo.commit("second");
+    let other = repo.git(&["rev-parse", "HEAD"]);
+    repo.git(&["switch", "--quiet", "main"]);
+    repo.git(&["merge", "--quiet", "--no-commit", "--no-ff", "other"]);
+    let made = repo
+        .value("git_commit", json!({"message": "merge other"}))
+        .await;
+    let asked = repo.asked();
+    assert!(
+        asked.contains(&format!("a merge is under way, of {other}")),
+        "{asked}"
+    );
+    assert_eq!(made.get("changedByHook"), None, "{made}");
+}
+
+#[tokio::test]
+async fn a_switch_never_overwrites_what_git_ignores() {
+    if !has_git() {
+        return;
+    }
+    let repo = Repo::new();
+    repo.write(".gitignore", "mine.env\n");
+    repo.commit("first");
+    repo.git(&["switch", "--quiet", "--create", "other"]);
+    repo.write("mine.env", "THEIRS\n");
+    repo.git(&["add", "--force", "mine.env"]);
+    repo.commit("second");
+    repo.git(&["switch", "--quiet", "main"]);
+    repo.write("mine.env", "MINE\n");
+    let outcome = repo
+        .call("git_branch", json!({"action": "switch", "name": "other"}))
+        .await;
+    assert!(outcome.error().is_some(), "{outcome:?}");
+    assert_eq!(repo.read("mine.env"), "MINE\n");
 }
 
 fn make_executable(repo: &Repo, path: &str) {
