@@ -79,13 +79,6 @@ const HOME: &[&str] = &[
     ".asdf",
     ".bun/bin",
     ".bun/install",
-    ".cargo/bin",
-    ".cargo/env",
-    ".cargo/git/checkouts",
-    ".cargo/git/db",
-    ".cargo/registry/cache",
-    ".cargo/registry/index",
-    ".cargo/registry/src",
     ".config/git/attributes",
     ".config/git/config",
     ".config/git/ignore",
@@ -108,6 +101,17 @@ const HOME: &[&str] = &[
     "go/pkg",
 ];
 
+/// What of cargo's home is shown. Credentials are in none of these.
+const CARGO: &[&str] = &[
+    "bin",
+    "env",
+    "git/checkouts",
+    "git/db",
+    "registry/cache",
+    "registry/index",
+    "registry/src",
+];
+
 /// The system's part: programs, libraries and `/etc`, as far as they exist.
 pub fn system() -> Vec<PathBuf> {
     let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
@@ -123,17 +127,29 @@ pub fn system() -> Vec<PathBuf> {
 pub fn toolchains(home: &Path) -> Vec<PathBuf> {
     HOME.iter()
         .map(|name| home.join(name))
+        .chain(cargo(&home.join(".cargo")))
         .filter(|path| path.exists())
         .collect()
 }
 
+fn cargo(home: &Path) -> impl Iterator<Item = PathBuf> {
+    CARGO.iter().map(|name| home.join(name))
+}
+
 /// Both, for the caller's home directory.
 pub(crate) fn readable() -> Vec<PathBuf> {
-    let home = std::env::var_os("HOME")
-        .map(PathBuf::from)
-        .filter(|home| home.is_absolute());
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     let mut paths = system();
-    paths.extend(home.iter().flat_map(|home| toolchains(home)));
+    paths.extend(absolute("HOME").iter().flat_map(|home| toolchains(home)));
+    // Where a toolchain of Rust is that is not in its usual place.
+    let elsewhere = absolute("CARGO_HOME");
+    let elsewhere = elsewhere.iter().flat_map(|home| cargo(home));
+    let elsewhere = elsewhere.chain(absolute("RUSTUP_HOME"));
+    paths.extend(elsewhere.filter(|path| path.exists()));
     paths
 }
 

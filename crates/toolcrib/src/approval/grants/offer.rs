@@ -181,10 +181,12 @@ fn wider_paths(subject: &Subject<'_>, exact: &Shape) -> Vec<Offer> {
     if paths.is_empty() || exact.argv().is_some() {
         return Vec::new();
     }
-    let verb = if subject.spec.effects.contains(Effects::WRITE) {
-        "change"
-    } else {
-        "use"
+    let Subject { spec, .. } = subject;
+    // Files are what a file tool is about; what a tool that runs something does is its own affair.
+    let runs = spec.effects.contains(Effects::RUN);
+    let verb = match spec.effects.contains(Effects::WRITE) {
+        true => "change",
+        false => "use",
     };
     let mut all = Vec::new();
     let mut free = exact.clone();
@@ -194,8 +196,12 @@ fn wider_paths(subject: &Subject<'_>, exact: &Shape) -> Vec<Offer> {
         }
     }
     if free != *exact {
+        let paths = list(&paths);
         all.push(Offer {
-            words: format!("{verb} {} with any content", list(&paths)),
+            words: match runs {
+                true => format!("`{}` on {paths} with any texts", spec.name),
+                false => format!("{verb} {paths} with any content"),
+            },
             shape: free.clone(),
         });
     }
@@ -224,8 +230,15 @@ fn wider_paths(subject: &Subject<'_>, exact: &Shape) -> Vec<Offer> {
                 Some(directory) => format!("`{}/`", text::shorten(directory, 100)),
             })
             .collect();
+        let directories = directories.join(" and ");
         all.push(Offer {
-            words: format!("{verb} any file {which} {}", directories.join(" and ")),
+            words: match runs {
+                true => format!(
+                    "`{}` on any path {which} {directories}, the other arguments as they are",
+                    spec.name
+                ),
+                false => format!("{verb} any file {which} {directories}"),
+            },
             shape,
         });
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::super::project::with_toolchain;
 use super::package::Package;
 use super::registry::Registry;
 use crate::sandbox::Command;
@@ -136,9 +137,12 @@ impl Order<'_> {
     /// A call has a home of its own for cargo: that of the operator is not read, since it holds tokens, and not written.
     fn cargo(&self) -> Vec<Command> {
         let add = || {
-            let command = self
-                .command("cargo")
+            let command = with_toolchain(self.command("cargo"))
                 .env("CARGO_HOME", self.temp.join("cargo"))
+                // Settings of the project name other programs for these; here there is a way to the registry.
+                .env("RUSTC", "rustc")
+                .env("RUSTC_WRAPPER", "")
+                .env("RUSTC_WORKSPACE_WRAPPER", "")
                 .env("CARGO_TERM_COLOR", "never")
                 .env(
                     "CARGO_NET_OFFLINE",

@@ -105,7 +105,7 @@ fn spec() -> ToolSpec {
             "scripts": {
                 "type": "boolean",
                 "default": false,
-                "description": "Let packages run their own code while they are installed: install scripts of npm, building from source of pip"
+                "description": "Let packages run their own code while they are installed: install scripts of npm, building from source of pip (a directory is built in any case)"
             }
         }
     });
@@ -150,7 +150,7 @@ fn spec() -> ToolSpec {
         "Install package",
         "Add packages to a project in the workspace with its package manager: `cargo add`, `npm install`, `go get`, or `pip install` into \
          the project's `.venv`. A person is asked first. It runs in a sandbox that reaches the registry and nothing else; packages run no \
-         code of their own unless `scripts` says so. When it fails, manifest and lock stay as they were.",
+         code of their own unless `scripts` says so, but for a directory that pip has to build. When it fails, manifest and lock stay as they were.",
         Effects::READ.and(Effects::WRITE).and(Effects::RUN),
         input,
         output,

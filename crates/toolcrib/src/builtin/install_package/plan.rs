@@ -102,6 +102,28 @@ impl Plan {
         self.packages.iter().all(Package::is_local)
     }
 
+    /// Whether code of the packages runs whatever `scripts` says: pip builds what is no wheel yet.
+    fn is_built(&self) -> bool {
+        self.manager == Manager::Pip && self.is_local()
+    }
+
+    /// What of other people's code runs while packages are added, if some does.
+    fn runs(&self) -> Option<&'static str> {
+        if self.scripts {
+            Some(
+                "it adds packages to the project and runs the programs that they bring, with a way to the registry",
+            )
+        } else if self.is_built() {
+            Some("it builds a directory as a package, which runs the code in it")
+        } else if self.manager == Manager::Pip && !self.makes_venv {
+            Some(
+                "it runs the Python of the project's own `.venv`, which whoever writes the workspace can change, with a way to the registry",
+            )
+        } else {
+            None
+        }
+    }
+
     /// What the answer of a person rests on.
     pub(super) fn basis(&self) -> Value {
         json!({
@@ -114,12 +136,10 @@ impl Plan {
 
     /// The question.
     pub(super) fn approval(&self, workspace: &Workspace) -> Approval {
-        let approval = match self.scripts {
-            false => Approval::ask("it adds packages, which are other people's code, to the project"),
-            true => Approval::ask(
-                "it adds packages to the project and runs the programs that they bring, with a way to the registry",
-            )
-            .every_time(),
+        let approval = match self.runs() {
+            None => Approval::ask("it adds packages, which are other people's code, to the project"),
+            // What runs may be something else the next time.
+            Some(what) => Approval::ask(what).every_time(),
         };
         approval
             .with_effect(self.effect(workspace))
@@ -156,8 +176,8 @@ impl Plan {
             (Manager::Npm, true) => "; INSTALL SCRIPTS of the packages run",
             (Manager::Npm, false) => "; install scripts of the packages do not run",
             (Manager::Pip, true) => "; packages may be BUILT FROM SOURCE, which runs their code",
-            (Manager::Pip, false) if self.is_local() => {
-                "; a directory is built, which runs its code"
+            (Manager::Pip, false) if self.is_built() => {
+                "; a directory is BUILT, which runs its code"
             }
             (Manager::Pip, false) => "; only packages that need no building",
             (Manager::Cargo | Manager::Go, _) => "",

@@ -14,7 +14,7 @@ use std::fmt;
 pub(super) use files::{is_file, names_in, read};
 pub(super) use makefile::test_target;
 pub(super) use package::Package;
-pub(super) use programs::{is_there, missing, need};
+pub(super) use programs::{absolute_variable, is_there, missing, need, with_toolchain};
 
 use crate::model::error::{ErrorCode, ToolError};
 use crate::workspace::{EntryKind, Workspace, WorkspacePath};

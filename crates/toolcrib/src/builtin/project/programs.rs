@@ -1,9 +1,11 @@
 //! Whether a program is there, and how one gets it if not.
 
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::model::error::{ErrorCode, ToolError};
+use crate::sandbox::Command;
 
 /// How one gets the programs that work on projects.
 const SOURCES: &[(&str, &str)] = &[
@@ -106,6 +108,20 @@ pub(in crate::builtin) fn missing(name: &str, why: &str) -> ToolError {
         format!("`{name}` is needed, and {why}{how}"),
     )
     .with_detail("program", name)
+}
+
+/// A variable of this process that names a place.
+pub(in crate::builtin) fn absolute_variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| Path::new(value).is_absolute())
+}
+
+/// A command of Rust's toolchain, which finds it where the operator has it: rustup goes by a variable, which no program behind a wall
+/// has by itself.
+pub(in crate::builtin) fn with_toolchain(command: Command) -> Command {
+    match absolute_variable("RUSTUP_HOME") {
+        Some(home) => command.env("RUSTUP_HOME", home),
+        None => command,
+    }
 }
 
 #[cfg(test)]

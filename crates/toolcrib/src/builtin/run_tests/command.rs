@@ -129,7 +129,7 @@ fn cargo(asked: &Asked<'_>) -> Result<Planned, ToolError> {
     }
     let toolchain = toolchain::rust(asked.workspace)?;
     let shown = format!("cargo {}", words.shown());
-    let mut command = Command::new("cargo")
+    let mut command = project::with_toolchain(Command::new("cargo"))
         .args(words.given)
         .env("CARGO_NET_OFFLINE", "true")
         .env("CARGO_TERM_COLOR", "never")

@@ -14,15 +14,6 @@ pub(super) struct Rust {
     pub(super) read: Vec<PathBuf>,
 }
 
-/// What of cargo's home is shown to a run. Credentials are in none of these.
-const CARGO_HOME: &[&str] = &[
-    "bin",
-    "registry/cache",
-    "registry/index",
-    "registry/src",
-    "git/db",
-    "git/checkouts",
-];
 /// The largest settings of cargo that are looked at.
 const MAX_CONFIG: u64 = 1024 * 1024;
 
@@ -30,21 +21,12 @@ const MAX_CONFIG: u64 = 1024 * 1024;
 /// Blocks.
 pub(super) fn rust(workspace: &Workspace) -> Result<Rust, ToolError> {
     let mut rust = Rust::default();
-    let absolute =
-        |name: &str| std::env::var_os(name).filter(|value| Path::new(value).is_absolute());
-    if let Some(rustup) = absolute("RUSTUP_HOME") {
-        rust.read.push(rustup.clone().into());
-        rust.variables.push(("RUSTUP_HOME", rustup));
-    }
-    let home = absolute("CARGO_HOME");
-    if let Some(home) = &home {
-        let parts = CARGO_HOME.iter().map(|part| Path::new(home).join(part));
-        rust.read.extend(parts);
-        rust.variables.push(("CARGO_HOME", home.clone()));
-    }
+    let home = project::absolute_variable("CARGO_HOME");
+    rust.variables
+        .extend(home.clone().map(|home| ("CARGO_HOME", home)));
     let home = home
         .map(PathBuf::from)
-        .or_else(|| absolute("HOME").map(|home| Path::new(&home).join(".cargo")));
+        .or_else(|| project::absolute_variable("HOME").map(|home| Path::new(&home).join(".cargo")));
     // Cargo reads settings in every directory above the project, too; those in the workspace it can read anyway.
     let above = workspace.root().ancestors().skip(1);
     let homes = home

@@ -158,7 +158,12 @@ async fn code_that_builds_a_package_of_the_workspace_cannot_get_out() {
         bench
             .asked()
             .effect
-            .contains("a directory is built, which runs its code")
+            .contains("a directory is BUILT, which runs its code")
+    );
+    assert_eq!(
+        bench.asked().offers,
+        [],
+        "what is in the directory may change"
     );
 }
 
