@@ -27,6 +27,15 @@ pub struct ShellText {
     pub input: Option<String>,
 }
 
+/// A path that a call touches and that no argument of it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touched {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Whether it is made, changed or removed, rather than read.
+    pub is_written: bool,
+}
+
 /// Something that can be called. Built-ins, typed functions, commands, HTTP requests and upstream
 /// servers differ only in how they become an `Arc<dyn Tool>`.
 ///
@@ -68,6 +77,12 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Shell text that this call would run and that no argument shows, for the rules.
     fn commands(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Vec<ShellText> {
+        Vec::new()
+    }
+
+    /// Paths, relative to the workspace, that this call would write although what its parameters are says that they are read, for the
+    /// rules.
+    fn writes(&self, _args: &JsonObject) -> Vec<String> {
         Vec::new()
     }
 

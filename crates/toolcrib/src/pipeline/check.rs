@@ -12,9 +12,11 @@ use crate::model::JsonObject;
 use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
+use crate::model::spec::Role;
 use crate::registry::{Entry, Inner};
 use crate::rules::{Finding, Judgement, RuleContext};
 use crate::schema::{Fault, Rejected};
+use crate::tool::Touched;
 use crate::workspace::Workspace;
 
 /// A call whose arguments are valid and that no rule denies.
@@ -143,8 +145,50 @@ pub(super) fn judge(
     let cx = RuleContext {
         workspace: workspace.map(Workspace::root),
         commands: &commands,
+        touched: &touched(entry, args, workspace)?,
     };
     Ok(inner.policy.rules.judge(entry.spec(), args, &cx))
+}
+
+/// What a call touches besides the paths that its parameters name: what the tool says that it writes, and where links lead to. A link may
+/// lead elsewhere by the time it is followed; the workspace, not a rule, is what cannot be left.
+pub(crate) fn touched(
+    entry: &Entry,
+    args: &JsonObject,
+    workspace: Option<&Workspace>,
+) -> Result<Vec<Touched>, ToolError> {
+    let written = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().writes(args)))
+        .map_err(|panic| panicked(&*panic))?;
+    let written = written.into_iter().map(|path| (path, true));
+    let named = entry.spec().roles.iter().flat_map(|(name, role)| {
+        let is_written = *role == Role::WritePath;
+        let is_path = matches!(role, Role::ReadPath | Role::WritePath | Role::Directory);
+        let given = args.get(name).filter(|_| is_path);
+        let texts: Vec<&str> = match given {
+            Some(Value::String(text)) => vec![text],
+            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        texts.into_iter().map(move |text| (text, is_written))
+    });
+    let leads = |text: &str| {
+        let workspace = workspace?;
+        let place = workspace.led_to(&workspace.path(text).ok()?)?;
+        Some(place.to_string_lossy().into_owned())
+    };
+    let mut touched: Vec<Touched> = written
+        .flat_map(|(path, is_written)| {
+            let led_to = leads(&path);
+            std::iter::once(path)
+                .chain(led_to)
+                .map(move |path| Touched { path, is_written })
+        })
+        .collect();
+    touched.extend(named.filter_map(|(text, is_written)| {
+        let path = leads(text)?;
+        Some(Touched { path, is_written })
+    }));
+    Ok(touched)
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> ToolError {

@@ -253,7 +253,7 @@ impl Around for Surroundings {
         let policy = &self.inner.policy;
         let cx = RuleContext {
             workspace: policy.workspace.as_deref().map(Workspace::root),
-            commands: &[],
+            ..RuleContext::default()
         };
         let judgement = policy.rules.judge(spec, args, &cx);
         let findings = judgement.findings.into_iter();

@@ -28,6 +28,7 @@ use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use check::touched;
 pub(crate) use masking::mask_answer;
 pub use plan::Plan;
 pub(crate) use plan::{check_answer, offers_for, plan};

@@ -148,7 +148,7 @@ pub(super) fn check(rule: &Rule, examples: &[Example]) -> Vec<String> {
         let named = matches!(example.spec, Spec::Named(_));
         let cx = RuleContext {
             workspace: Some(WORKSPACE.as_ref()),
-            commands: &[],
+            ..RuleContext::default()
         };
         let texts = Texts::read(tool, &example.args, &cx);
         let facts = Facts::of(tool, &example.args, &texts);

@@ -12,6 +12,7 @@ use super::place::Where;
 use crate::model::JsonObject;
 use crate::model::spec::{Role, ToolSpec};
 use crate::shell::{self, Script};
+use crate::tool::Touched;
 
 /// A call, as rules see it.
 pub(super) struct Facts<'a> {
@@ -29,6 +30,7 @@ pub(super) struct Texts<'a> {
     shells: Vec<ShellText<'a>>,
     workspace: Option<&'a Path>,
     directory: Option<&'a str>,
+    touched: &'a [Touched],
     /// Where the workspace is; made when somebody asks, unless there is shell text.
     place: OnceCell<Where>,
 }
@@ -119,6 +121,7 @@ impl<'a> Texts<'a> {
             shells,
             workspace: cx.workspace,
             directory,
+            touched: cx.touched,
             place: known,
         }
     }
@@ -171,17 +174,24 @@ impl<'a> Facts<'a> {
         self.invocations.iter()
     }
 
-    /// The paths that parameters name.
+    /// The paths that parameters name, and what else the call touches.
     pub(super) fn path_parameters(&self) -> &[PathWord] {
         self.paths.get_or_init(|| {
             // A path of a tool is relative to the workspace, not to where a shell starts.
             let place = self.place().at_root();
-            self.with_role(|role| match role {
+            let named = self.with_role(|role| match role {
                 Role::ReadPath | Role::Directory => Some(Access::Read),
                 Role::WritePath => Some(Access::Write),
                 Role::Shell | Role::Code { .. } | Role::Url => None,
-            })
-            .map(|(text, access)| {
+            });
+            let touched = self.texts.touched.iter().map(|touched| {
+                let access = match touched.is_written {
+                    true => Access::Write,
+                    false => Access::Read,
+                };
+                (touched.path.as_str(), access)
+            });
+            let paths = named.chain(touched).map(|(text, access)| {
                 let text = text.strip_prefix("file://").unwrap_or(text);
                 let word = shell::Word::text(text);
                 PathWord {
@@ -189,8 +199,8 @@ impl<'a> Facts<'a> {
                     text: text.to_owned(),
                     access,
                 }
-            })
-            .collect()
+            });
+            paths.collect()
         })
     }
 

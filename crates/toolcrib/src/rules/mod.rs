@@ -38,7 +38,7 @@ pub use set::RuleSet;
 use crate::model::JsonObject;
 use crate::model::effects::Verdict;
 use crate::model::spec::ToolSpec;
-use crate::tool::ShellText;
+use crate::tool::{ShellText, Touched};
 
 /// Judges calls.
 pub trait Rules: Send + Sync + 'static {
@@ -55,6 +55,9 @@ pub struct RuleContext<'a> {
     /// it and somebody trusted it, values in it are quoted words. So what it certainly does is judged like any shell text, but
     /// that parts of it cannot be told before it runs is no reason to ask.
     pub commands: &'a [ShellText],
+    /// Paths that the call touches besides those that its parameters name: what [`Tool::writes`](crate::Tool::writes) says, and where
+    /// links lead to.
+    pub touched: &'a [Touched],
 }
 
 /// What the rules say about a call.

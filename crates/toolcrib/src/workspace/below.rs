@@ -45,6 +45,32 @@ impl Workspace {
     }
 }
 
+impl Workspace {
+    /// Where a path leads that goes through a link, relative to the workspace; `None` where no link is on the way, or nobody can tell.
+    /// What is not there yet leads to where it would be made.
+    pub(crate) fn led_to(&self, path: &WorkspacePath) -> Option<PathBuf> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let open = |links| {
+            let text = path.as_str().as_bytes();
+            self.resolver.open(self.root.as_fd(), text, flags, links)
+        };
+        let is_new = match open(Links::Refuse) {
+            Err(Errno::LOOP) => match open(Links::Follow) {
+                Ok(found) => return self.place_of(found.as_fd(), path).ok(),
+                Err(errno) => errno == Errno::NOENT,
+            },
+            Err(errno) => errno == Errno::NOENT,
+            Ok(_) => false,
+        };
+        if !is_new {
+            return None;
+        }
+        let (parent, name) = self.open_parent(path).ok()?;
+        let place = self.place_of(parent.as_fd(), path).ok()?.join(name);
+        (place != as_written(path)).then_some(place)
+    }
+}
+
 /// The names of a path, as far as its text tells.
 pub(crate) fn as_written(path: &WorkspacePath) -> PathBuf {
     let mut place = PathBuf::new();

@@ -3,6 +3,7 @@
 mod docs;
 mod language;
 mod loading;
+mod touched;
 mod verdicts;
 
 use serde_json::{Value, json};
@@ -54,7 +55,7 @@ fn object(value: Value) -> JsonObject {
 fn judge(rules: &RuleSet, args: Value) -> Judgement {
     let cx = RuleContext {
         workspace: Some(WORKSPACE.as_ref()),
-        commands: &[],
+        ..RuleContext::default()
     };
     rules.judge(&tool("shell"), &object(args), &cx)
 }

@@ -13,7 +13,7 @@ use toolcrib::upstream::{self, Auth, Given, Probe, Transport, UpstreamSettings};
 
 use super::super::connect::{Connected, connected};
 use super::Finding;
-use crate::clients_of_others::{Scope, Way, expand};
+use crate::clients_of_others::{PROJECT_VARIABLE, Scope, Way, expand};
 use crate::remote;
 
 /// How long a client's server may take to come up: clients are no more patient.
@@ -118,13 +118,14 @@ fn candidate(one: &Connected, crib: &Crib) -> Result<UpstreamCandidate, Finding>
             env,
             cwd,
         } => {
-            whole(command, args).map_err(|why| broken(one, &why))?;
+            let args = in_project(args, crib);
+            whole(command, &args).map_err(|why| broken(one, &why))?;
             let env = env
                 .iter()
                 .map(|(name, value)| (name.clone(), Given::Plain(value.clone())));
             Transport::Program {
                 command: command.clone(),
-                args: args.clone(),
+                args,
                 env: env.collect(),
                 cwd: Some(start_directory(one, cwd.as_deref(), crib)),
             }
@@ -182,6 +183,17 @@ fn start_directory(one: &Connected, cwd: Option<&str>, crib: &Crib) -> PathBuf {
             .map(Path::to_owned)
     };
     given.or_else(project).unwrap_or_else(|| PathBuf::from("/"))
+}
+
+/// The arguments as the client gives them: with the project's directory in the place of its variable.
+fn in_project(args: &[String], crib: &Crib) -> Vec<String> {
+    let project = crib.workspace_path().and_then(Path::to_str);
+    args.iter()
+        .map(|word| match project {
+            Some(project) => word.replace(PROJECT_VARIABLE, project),
+            None => word.clone(),
+        })
+        .collect()
 }
 
 /// Finds what no program needs to be started for.

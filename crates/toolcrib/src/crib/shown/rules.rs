@@ -10,10 +10,11 @@ use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::WireName;
 use crate::model::spec::{Role, ToolSpec};
+use crate::pipeline::touched;
 use crate::rules::{Finding, Rule, RuleContext, Rules as _};
 use crate::schema::{Property, Rejected, Schema};
 use crate::shell::{Directory, Part, SimpleCommand, Word};
-use crate::tool::ShellText;
+use crate::tool::{ShellText, Touched};
 
 /// A rule as lists show it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -88,7 +89,8 @@ impl Crib {
             Ok(arguments) => {
                 let workspace = self.registry().workspace().map(AsRef::as_ref);
                 let texts = tool.commands(&arguments, workspace);
-                Ok(self.judged(spec, &arguments, &texts))
+                let touched = touched(&entry, &arguments, workspace)?;
+                Ok(self.judged(spec, &arguments, &texts, &touched))
             }
             Err(Rejected::Arguments { faults, .. }) => {
                 let all: Vec<String> = faults
@@ -109,13 +111,20 @@ impl Crib {
     pub fn test_command(&self, command: &str) -> Result<RulesTest, ToolError> {
         let arguments = [("command".to_owned(), json!(command))];
         let arguments = arguments.into_iter().collect();
-        Ok(self.judged(&any_shell()?, &arguments, &[]))
+        Ok(self.judged(&any_shell()?, &arguments, &[], &[]))
     }
 
-    fn judged(&self, spec: &ToolSpec, arguments: &JsonObject, texts: &[ShellText]) -> RulesTest {
+    fn judged(
+        &self,
+        spec: &ToolSpec,
+        arguments: &JsonObject,
+        texts: &[ShellText],
+        touched: &[Touched],
+    ) -> RulesTest {
         let cx = RuleContext {
             workspace: self.workspace_path(),
             commands: texts,
+            touched,
         };
         let judgement = self.rules().judge(spec, arguments, &cx);
         RulesTest {

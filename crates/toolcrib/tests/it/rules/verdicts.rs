@@ -110,7 +110,7 @@ fn scratch_directories_are_the_calls_own_unless_the_workspace_is_there_too() {
     let verdict = |workspace: &str, text: &str| {
         let cx = RuleContext {
             workspace: Some(workspace.as_ref()),
-            commands: &[],
+            ..RuleContext::default()
         };
         let args = super::object(command(text));
         rules.judge(&super::tool("shell"), &args, &cx).verdict
