@@ -17,10 +17,11 @@ Examples:
   toolcrib connect claude-desktop --undo      take it out again
 
 The entry starts this very program with the workspace named, since windows are opened from anywhere.
-Claude Code, Codex and Gemini CLI start it where you work; it is named for them with --workspace or
---project only. With --http the client goes to `toolcrib serve` and takes a token (`toolcrib clients
-add`) from the variable TOOLCRIB_TOKEN. `toolcrib doctor` starts what is configured and says whether
-it works.")]
+Claude Code, Codex and Gemini CLI start it where you work; it is named for them with --workspace.
+With --project the entry names no place of this machine, since others have the file, too: `toolcrib`
+is found by its name, and the workspace is the project. With --http the client goes to `toolcrib
+serve` and takes a token (`toolcrib clients add`) from the variable TOOLCRIB_TOKEN. `toolcrib doctor`
+starts what is configured and says whether it works.")]
 pub(crate) struct ConnectArgs {
     /// The program to connect
     #[arg(value_name = "CLIENT")]

@@ -22,6 +22,9 @@ pub(crate) use expand::expand;
 pub(crate) use file::{ClientFile, FileProblem};
 pub(crate) use shape::{OtherServer, Way};
 
+/// Cursor and VS Code put the directory that is open in its place.
+pub(crate) const PROJECT_VARIABLE: &str = "${workspaceFolder}";
+
 /// A program that uses MCP servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum OtherClient {
@@ -168,6 +171,18 @@ impl OtherClient {
             | OtherClient::Cursor
             | OtherClient::VsCode
             | OtherClient::LmStudio => false,
+        }
+    }
+
+    /// What stands for the project's directory in its file, where it does not start servers there anyway.
+    pub(crate) fn project_variable(self) -> Option<&'static str> {
+        match self {
+            OtherClient::Cursor | OtherClient::VsCode => Some(PROJECT_VARIABLE),
+            OtherClient::ClaudeCode
+            | OtherClient::Codex
+            | OtherClient::Gemini
+            | OtherClient::ClaudeDesktop
+            | OtherClient::LmStudio => None,
         }
     }
 

@@ -265,7 +265,7 @@ fn the_entry_names_what_the_client_would_not_find() {
     );
     assert_eq!(
         entry(&["claude-code", "--project"])["args"],
-        json!(["mcp", "--home", home, "--workspace", workspace])
+        json!(["mcp", "--home", home])
     );
     assert_eq!(
         entry(&[
@@ -333,6 +333,48 @@ fn the_usual_home_is_not_named_and_a_directory_that_is_no_project_is_refused() {
     assert!(!user(&test).join(".config").exists());
 }
 
+/// Others have the file of a project, too.
+#[test]
+fn a_projects_entry_names_no_place_of_this_machine_and_says_where_it_has_to() {
+    let test = Test::new();
+    let bin = Path::new(env!("CARGO_BIN_EXE_toolcrib")).parent().unwrap();
+    let entry = |client: &str, found: bool| {
+        let mut command = test.command();
+        command.env_remove("TOOLCRIB_HOME").args([
+            "connect",
+            client,
+            "--project",
+            "--print",
+            "--json",
+        ]);
+        if found {
+            command.env("PATH", bin);
+        }
+        let ran = Ran::of(command.output().unwrap()).exits(0);
+        (ran.json()["entry"].clone(), ran.stderr)
+    };
+    for (client, args) in [
+        ("claude-code", json!(["mcp"])),
+        ("gemini", json!(["mcp"])),
+        (
+            "cursor",
+            json!(["mcp", "--workspace", "${workspaceFolder}"]),
+        ),
+        (
+            "vscode",
+            json!(["mcp", "--workspace", "${workspaceFolder}"]),
+        ),
+    ] {
+        let (written, said) = entry(client, true);
+        assert_eq!(written["command"], "toolcrib", "{client}");
+        assert_eq!(written["args"], args, "{client}");
+        assert_eq!(said, "", "{client}");
+        let (written, said) = entry(client, false);
+        assert_eq!(written["command"], env!("CARGO_BIN_EXE_toolcrib"));
+        assert!(said.contains("others who use this file"), "{said}");
+    }
+}
+
 #[test]
 fn project_files_are_beside_the_project() {
     for (client, path) in [
@@ -346,7 +388,7 @@ fn project_files_are_beside_the_project() {
         test.run(&["connect", client, "--project", "--yes"])
             .exits(0);
         assert!(
-            read(&test.workspace().join(path)).contains("--workspace"),
+            read(&test.workspace().join(path)).contains("\"mcp\""),
             "{client}"
         );
         let list = test.run(&["connect", "--json"]).exits(0).json();

@@ -1,6 +1,7 @@
 //! What a client is told to start: this very program, with everything it would otherwise find in our surroundings.
 //!
 //! Windows are opened from anywhere, with few variables: home and workspace are named where they are not what every process would find.
+//! A project's file is for everybody who works on it: it names no place of this machine where there is another way.
 
 use std::path::Path;
 
@@ -53,11 +54,16 @@ pub(super) fn entry(
         option("--home", text(crib.home())?);
     }
     match crib.workspace_path() {
-        Some(workspace) if is_named(client, args, global) => {
+        _ if args.project => {
+            if let Some(variable) = client.project_variable() {
+                option("--workspace", variable.to_owned());
+            }
+        }
+        Some(workspace) if is_named(client, global) => {
             option("--workspace", text(&absolute(workspace)?)?);
         }
         Some(_) => {}
-        None if is_named(client, args, global) => {
+        None if is_named(client, global) => {
             return Err(CliError::usage(format!(
                 "which directory may the tools touch? {} does not start them in a project",
                 client.title()
@@ -73,13 +79,48 @@ pub(super) fn entry(
         option("--client", caller.clone());
     }
     say_variables(output);
-    Ok(client.program(&text(&program()?)?, &words))
+    let program = program()?;
+    let command = match args.project && is_found_by_name(&program) {
+        true => "toolcrib".to_owned(),
+        false => text(&program)?,
+    };
+    if args.project {
+        say_places(&command, &words, output);
+    }
+    Ok(client.program(&command, &words))
 }
 
-/// Whether the entry says which workspace.
-fn is_named(client: OtherClient, args: &ConnectArgs, global: &Global) -> bool {
+/// Whether the entry of somebody's own file says which workspace.
+fn is_named(client: OtherClient, global: &Global) -> bool {
     let by_variable = std::env::var_os("TOOLCRIB_WORKSPACE").is_some_and(|path| !path.is_empty());
-    !client.starts_in_the_project() || args.project || global.workspace.is_some() || by_variable
+    !client.starts_in_the_project() || global.workspace.is_some() || by_variable
+}
+
+/// Whether whoever looks for `toolcrib` finds this very program.
+fn is_found_by_name(program: &Path) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let first = std::env::split_paths(&path)
+        .map(|directory| directory.join("toolcrib"))
+        .find(|candidate| candidate.is_file());
+    let real = |path: &Path| path.canonicalize().ok();
+    first.is_some_and(|first| real(&first).is_some_and(|first| Some(first) == real(program)))
+}
+
+/// Says what of an entry that others share is a place of this machine.
+fn say_places(command: &str, words: &[String], output: &Output) {
+    let places = std::iter::once(command)
+        .chain(words.iter().map(String::as_str))
+        .filter(|word| word.starts_with('/'));
+    let places: Vec<String> = places
+        .map(|place| format!("`{}`", visible(place)))
+        .collect();
+    if !places.is_empty() {
+        output.say(&format!(
+            "{} others who use this file have no {}: it is named because `toolcrib` is not what PATH finds here, or the home is not the usual one",
+            output.bold("note:"),
+            places.join(" and ")
+        ));
+    }
 }
 
 /// The home that a process finds that knows nothing but `HOME`.
