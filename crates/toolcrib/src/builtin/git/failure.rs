@@ -123,6 +123,11 @@ pub(super) fn of(verb: &str, output: &Output, root: &Path) -> ToolError {
             ErrorCode::PermissionDenied,
             "; what other programs run later (`.git/config`, hooks, `.envrc` …) is not changed in the sandbox: do it in a terminal",
         )
+    } else if has(&["is not fully merged"]) {
+        return ToolError::failed(
+            "the branch has commits that neither its upstream nor the current branch has, and they would be hard to find again; \
+             `force: true` deletes it all the same",
+        );
     } else if has(&["ignored by one of your .gitignore"]) {
         (
             ErrorCode::ExecutionError,

@@ -204,6 +204,10 @@ impl Args {
         ] {
             if let Some(text) = text {
                 names::check_line("git_log", pointer, text)?;
+                if matches!(option, "--since" | "--until") && !is_time(text) {
+                    let why = "is no time; write 2026-01-31, 2026-01-31T12:00:00, yesterday or 2 weeks ago";
+                    return Err(super::super::invalid("git_log", pointer, why));
+                }
                 words.push(format!("{option}={text}"));
             }
         }
@@ -219,6 +223,26 @@ impl Args {
         words.extend(repository.pathspecs(workspace, self.paths.as_deref())?);
         Ok(words)
     }
+}
+
+/// Whether a text can be a time. Git takes whatever it does not understand for now, and then there are no commits.
+fn is_time(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "today",
+        "yesterday",
+        "now",
+        "noon",
+        "midnight",
+        "tea",
+        "never",
+        "last",
+        "ago",
+    ];
+    const DAYS: &[&str] = &["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    let text = text.to_lowercase();
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    text.contains(|c: char| c.is_ascii_digit())
+        || words.any(|word| WORDS.contains(&word) || DAYS.iter().any(|day| word.starts_with(day)))
 }
 
 impl Tool for GitLog {
@@ -387,6 +411,24 @@ fn in_words(commits: &[Commit]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_git_would_take_for_now_is_no_time() {
+        for time in [
+            "2026-01-31",
+            "2 weeks ago",
+            "yesterday",
+            "last friday",
+            "Tuesday",
+            "2026-01-31T12:00:00Z",
+            "noon",
+        ] {
+            assert!(is_time(time), "{time}");
+        }
+        for none in ["blurb", "soon", "", "the release"] {
+            assert!(!is_time(none), "{none}");
+        }
+    }
 
     #[test]
     fn commits_are_read_with_what_they_changed_and_without_their_cut_end() {

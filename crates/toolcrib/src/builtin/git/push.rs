@@ -325,7 +325,13 @@ impl GitPush {
             }
         }
         let url = outgoing.place.shown(cx.workspace()?);
-        let mut words = format!("pushed {branch} to {remote} ({url})\n");
+        let is_new = refs
+            .iter()
+            .any(|reference| reference["status"] != "upToDate");
+        let mut words = match is_new {
+            true => format!("pushed {branch} to {remote} ({url})\n"),
+            false => format!("{remote} ({url}) has {branch} as it is here already\n"),
+        };
         for reference in &refs {
             let field = |key: &str| reference[key].as_str().unwrap_or_default();
             let _ = writeln!(

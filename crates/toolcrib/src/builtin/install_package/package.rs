@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::manager::Manager;
-use crate::model::error::ToolError;
+use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::workspace::{EntryKind, Workspace};
 
@@ -231,7 +231,17 @@ fn expected(manager: Manager) -> &'static str {
 /// A path in the workspace, if there is a package that the manager takes.
 fn local(manager: Manager, text: &str, workspace: &Workspace) -> Result<Package, ToolError> {
     let path = workspace.path(text)?;
-    let is_directory = workspace.metadata(&path)?.kind == EntryKind::Directory;
+    let is_directory = match workspace.metadata(&path) {
+        Ok(metadata) => metadata.kind == EntryKind::Directory,
+        Err(error) if error.code() == ErrorCode::FileNotFound => {
+            let message = format!(
+                "there is no `{}`; paths of packages are relative to the workspace, not to the project",
+                text::shorten(&text::visible_line(text), 200)
+            );
+            return Err(ToolError::new(ErrorCode::FileNotFound, message));
+        }
+        Err(error) => return Err(error),
+    };
     let host = if is_directory {
         workspace.host_directory(&path)?
     } else {

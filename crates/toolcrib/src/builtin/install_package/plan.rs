@@ -137,7 +137,9 @@ impl Plan {
     /// The question.
     pub(super) fn approval(&self, workspace: &Workspace) -> Approval {
         let approval = match self.runs() {
-            None => Approval::ask("it adds packages, which are other people's code, to the project"),
+            None => {
+                Approval::ask("it adds packages, which are other people's code, to the project")
+            }
             // What runs may be something else the next time.
             Some(what) => Approval::ask(what).every_time(),
         };

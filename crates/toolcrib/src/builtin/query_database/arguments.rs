@@ -34,7 +34,7 @@ pub(super) struct Args {
     pub(super) sql: String,
     pub(super) params: Option<Params>,
     max_rows: Option<usize>,
-    write: Option<bool>,
+    pub(super) write: Option<bool>,
     #[serde(default)]
     pub(super) create: bool,
 }

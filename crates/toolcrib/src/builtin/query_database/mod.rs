@@ -237,9 +237,12 @@ impl Tool for QueryDatabase {
                 Some(_) => ", with the values in `params`",
                 None => "",
             };
-            Ok(Approval::ask("it writes to a database")
-                .with_effect(format!("{what}{values}: {}", shown(&args.sql)))
-                .with_basis(basis))
+            Ok(Approval::ask(match args.write {
+                Some(_) => "it writes to a database",
+                None => "it writes to a database, or does not begin like a statement that reads",
+            })
+            .with_effect(format!("{what}{values}: {}", shown(&args.sql)))
+            .with_basis(basis))
         };
         asked().unwrap_or_else(|_| Approval::allow())
     }

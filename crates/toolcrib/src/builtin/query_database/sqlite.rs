@@ -305,6 +305,12 @@ impl Work {
             None if error.is_too_much() => format!(
                 "the statement needs longer values or more memory than it may have: {said}; ask for less at once"
             ),
+            None if said.starts_with("no such table") => {
+                format!("{said}; `SELECT name FROM sqlite_schema` lists what there is")
+            }
+            None if said.contains("no such column") => format!(
+                "{said}; `SELECT name, sql FROM sqlite_schema` shows the columns; a text stands in single quotes"
+            ),
             None => said,
         };
         let mut fault = ToolError::failed(message)

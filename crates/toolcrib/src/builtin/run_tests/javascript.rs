@@ -53,7 +53,7 @@ pub(super) fn scripted(runner: TestRunner, asked: &Asked<'_>) -> Result<Planned,
             };
             (
                 format!("{alone} \"$@\""),
-                format!("{alone} {}", options.shown()),
+                format!("{alone} {}", options.shown()).trim_end().to_owned(),
             )
         }
     };

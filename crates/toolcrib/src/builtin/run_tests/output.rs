@@ -162,6 +162,7 @@ impl Over<'_> {
             text::visible_line(&command),
             self.project.root
         );
+        let counts_tests = counts(self.runner);
         let mut counts = format!(
             "{} passed, {} failed, {} skipped",
             results.passed, results.failed, results.skipped
@@ -173,6 +174,10 @@ impl Over<'_> {
             Status::Passed => format!("tests passed: {counts} ({with})\n"),
             Status::Failed => format!("tests failed: {counts} ({with})\n"),
             Status::NoTests => format!("there are no tests to run ({with})\n"),
+            // Of what prints no results it is not known how far it came.
+            Status::Error if !counts_tests && errors.is_empty() => {
+                format!("the tests failed: exit code {} ({with})\n", self.exit_code)
+            }
             Status::Error => format!(
                 "the tests could not be built or run to their end: exit code {} ({with})\n",
                 self.exit_code

@@ -127,7 +127,7 @@ fn selected(types: &[String]) -> Result<Types, ToolError> {
                 let definitions = builder.definitions();
                 let known = definitions.iter().map(|definition| definition.name());
                 let near = match text::nearest(name, known).as_slice() {
-                    [] => "names of languages and formats are types, as `rust`, `py` or `md`"
+                    [] => "names of languages and formats are types, as `rust`, `py` or `md`."
                         .to_owned(),
                     near => format!("did you mean {}?", text::or_list(near)),
                 };

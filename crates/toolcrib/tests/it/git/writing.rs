@@ -445,7 +445,7 @@ async fn branches_are_made_listed_switched_and_after_a_question_deleted() {
         repo.asked()
     );
     assert!(
-        message(&outcome).contains("not fully merged"),
+        message(&outcome).contains("`force: true` deletes it all the same"),
         "{outcome:?}"
     );
     let gone = repo
