@@ -173,6 +173,38 @@ pub(super) enum Form {
     Anything(Node),
 }
 
+/// Lowers a schema for a provider that knows no references: they are written out, down to where a schema contains itself.
+pub(super) fn write_out(
+    cx: &mut Context,
+    node: Node,
+    trail: &mut Vec<String>,
+    depth: usize,
+    of_form: fn(&mut Context, Form, &mut Vec<String>, usize) -> Result<Node, Trouble>,
+) -> Result<Node, Trouble> {
+    if depth > MAX_DEPTH {
+        return Err(Trouble::whole(
+            &node.at,
+            "its references, written out, are nested too deep",
+        ));
+    }
+    let mark = trail.len();
+    let lowered = simplify(cx, node, trail, References::WriteOut)
+        .and_then(|form| of_form(cx, form, trail, depth));
+    trail.truncate(mark);
+    lowered
+}
+
+/// Says that a schema contains itself where it cannot; the types that the reference leads to.
+pub(super) fn cut_short(cx: &mut Context, reference: &str, node: &Node) -> Vec<String> {
+    cx.lose(
+        &node.at,
+        "the schema contains itself here and is cut short; \
+         Toolcrib still enforces all of it when the tool is called",
+    );
+    let kinds = cx.definitions.get(reference).and_then(Node::types);
+    kinds.unwrap_or_default()
+}
+
 /// Works out references with company, `allOf`, and alternatives with company.
 ///
 /// References followed are added to the trail, which the caller cuts back when it is done with the

@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::flatten::{Form, References, annotations, simplify};
-use super::node::{MAX_DEPTH, Node, Word};
+use super::flatten::{Form, annotations, cut_short, write_out};
+use super::node::{Node, Word};
 use super::types::{by_type, is_of, tuple_to_list};
 use super::{Context, Reach, Trouble};
 
@@ -31,17 +31,7 @@ fn plain(
     trail: &mut Vec<String>,
     depth: usize,
 ) -> Result<Node, Trouble> {
-    if depth > MAX_DEPTH {
-        return Err(Trouble::whole(
-            &node.at,
-            "its references, written out, are nested too deep",
-        ));
-    }
-    let mark = trail.len();
-    let lowered = simplify(cx, node, trail, References::WriteOut)
-        .and_then(|form| of_form(cx, form, trail, depth));
-    trail.truncate(mark);
-    lowered
+    write_out(cx, node, trail, depth, of_form)
 }
 
 fn of_form(
@@ -52,20 +42,11 @@ fn of_form(
 ) -> Result<Node, Trouble> {
     match form {
         Form::Reference(reference, mut node) => {
-            let kinds = cx
-                .definitions
-                .get(&reference)
-                .and_then(Node::types)
-                .unwrap_or_default();
+            let kinds = cut_short(cx, &reference, &node);
             let kind = match kinds.as_slice() {
                 [one] => one.as_str(),
                 _ => "object",
             };
-            cx.lose(
-                &node.at,
-                "the schema contains itself here and is cut short; \
-                 Toolcrib still enforces all of it when the tool is called",
-            );
             node.set_data("type", kind);
             cx.keep_only(&mut node, &KEYWORDS);
             Ok(node)
