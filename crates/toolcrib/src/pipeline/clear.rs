@@ -25,6 +25,7 @@ use crate::model::limits::Limits;
 use crate::model::outcome::ApprovalTrail;
 use crate::model::spec::Role;
 use crate::model::text;
+use crate::model::waits::Waits;
 use crate::registry::{Entry, Inner};
 
 /// When to try again, with too many questions open: people answer within minutes, not milliseconds.
@@ -236,6 +237,8 @@ async fn ask(
     if !approver.announces() {
         tell(call, "pending", Some(reason.clone()), None);
     }
+    // The calls around this one wait along; their time stands still.
+    let _wait = call.waits.as_ref().map(Waits::begin);
     let asking = approver.decide(request);
     let Some(answer) = call.cancel.run_until_cancelled(asking).await else {
         let message = "the call was cancelled while it waited for approval";

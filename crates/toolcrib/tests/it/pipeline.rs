@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use toolcrib::approval::{ApprovalResponse, NoAnswer};
+use toolcrib::approval::{ApprovalRequest, ApprovalResponse, Approver, NoAnswer};
 use toolcrib::registry::Registration;
 use toolcrib::rules::{Rule, RuleSet};
 use toolcrib::schemars::JsonSchema;
 use toolcrib::serde::Deserialize;
 use toolcrib::testing::TestCrib;
 use toolcrib::{
-    Approval, CallContext, CallId, CallRequest, Effects, ErrorCode, EventKind, FnTool, LimitsPatch,
-    OutputStream, Role, Schema, Tool, ToolError, ToolOutput, ToolSpec, Verdict, WireName,
+    Approval, BoxFuture, CallContext, CallId, CallRequest, Effects, ErrorCode, EventKind, FnTool,
+    LimitsPatch, OutputStream, Registry, Role, Schema, Tool, ToolError, ToolOutput, ToolSpec,
+    Verdict, WireName,
 };
 
 use crate::tools::{Echo, args, code, echo, simple, test_with};
@@ -583,6 +584,49 @@ async fn nested_calls_do_not_inherit_approval() {
     let outcome = test.registry().execute(CallRequest::new("outer")).await;
     assert_eq!(code(&outcome), ErrorCode::ApprovalUnavailable);
     assert_eq!(test.asked().len(), 2);
+}
+
+/// Takes longer to answer than the call around may take.
+struct Thoughtful;
+
+/// What the call around may take.
+const SHORT: Duration = Duration::from_millis(400);
+
+impl Approver for Thoughtful {
+    fn decide(
+        &self,
+        _request: ApprovalRequest,
+    ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+        Box::pin(async {
+            tokio::time::sleep(2 * SHORT).await;
+            Ok(ApprovalResponse::approve("ada"))
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_a_call_stands_still_while_a_person_is_asked_about_one_in_it() {
+    let outer = simple("outer", |cx| async move {
+        let inner = cx.call(CallRequest::new("echo").arg("text", "x")).await;
+        Ok(json!(inner.into_result()?.value))
+    });
+    let registry = Registry::builder().approver(Thoughtful).build();
+    registry.register(outer).unwrap();
+    registry.register(echo().always_ask()).unwrap();
+    let outcome = registry
+        .execute(CallRequest::new("outer").timeout(SHORT))
+        .await;
+    assert!(outcome.is_ok(), "{outcome:?}");
+    // And then it goes on.
+    let slow = simple("slow", |cx| async move {
+        cx.call(CallRequest::new("echo").arg("text", "x")).await;
+        std::future::pending().await
+    });
+    registry.register(slow).unwrap();
+    let outcome = registry
+        .execute(CallRequest::new("slow").timeout(SHORT))
+        .await;
+    assert_eq!(code(&outcome), ErrorCode::Timeout);
 }
 
 #[tokio::test]
