@@ -111,6 +111,19 @@ fn a_reply_is_answered_alike_by_the_library_the_command_line_and_the_server() {
             "{body}"
         );
     }
+    let anthropics = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "read_file", "input": {}}]});
+    for from in ["openai", "ollama"] {
+        let says = "it looks like one of `anthropic`";
+        test.run_with_input(&["answer", "--from", from], &anthropics.to_string())
+            .exits(2)
+            .says(says);
+        let (status, body) = serving.post(&format!("/api/answer/{from}"), &anthropics);
+        assert_eq!(status, 400, "{body}");
+        assert!(
+            body["error"]["message"].to_string().contains(says),
+            "{body}"
+        );
+    }
     assert_eq!(serving.post("/api/answer/nobody", &json!([])).0, 404);
     assert_eq!(serving.post("/api/answer/mcp", &json!([])).0, 404);
 }

@@ -403,6 +403,42 @@ async fn what_is_no_reply_or_could_be_two_is_said() {
 }
 
 #[tokio::test]
+async fn calls_are_not_lost_by_naming_the_wrong_provider() {
+    use ReplyFormat::{Anthropic, Gemini, Ollama, OpenAi, OpenAiResponses};
+    let block = json!({"type": "tool_use", "id": "a", "name": "echo", "input": {"text": "x"}});
+    let message = json!({"role": "assistant", "content": [block]});
+    let item = json!({"type": "function_call", "call_id": "a", "name": "echo", "arguments": "{}"});
+    let part = json!({"functionCall": {"name": "echo", "args": {}}});
+    let call =
+        json!({"id": "a", "type": "function", "function": {"name": "echo", "arguments": "{}"}});
+    for (reply, named, is) in [
+        (message.clone(), OpenAi, Anthropic),
+        (message.clone(), Ollama, Anthropic),
+        (json!([message]), OpenAi, Anthropic),
+        // As calls of OpenAI's they would run without their arguments.
+        (json!([block]), OpenAi, Anthropic),
+        (json!([item]), Ollama, OpenAiResponses),
+        (json!([item]), Anthropic, OpenAiResponses),
+        (json!([part]), OpenAiResponses, Gemini),
+        (json!([call]), Anthropic, OpenAi),
+        (json!([call]), Gemini, OpenAi),
+    ] {
+        let options = AnswerOptions::default();
+        let error = answer(&registry(), &reply, Some(named), &options).await;
+        let error = error.unwrap_err().to_string();
+        let says = format!("it looks like one of `{is}`");
+        assert!(error.ends_with(&says), "{reply} as {named}: {error}");
+    }
+    // What calls nothing is nobody's in particular, and Ollama's calls are read as OpenAI's.
+    let text = json!({"role": "assistant", "content": [{"type": "text", "text": "hello"}]});
+    for named in [OpenAi, Ollama, Anthropic] {
+        assert!(answered(&text, Some(named)).await.calls.is_empty());
+    }
+    let bare = json!([{"function": {"name": "echo", "arguments": {"text": "x"}}}]);
+    assert!(answered(&bare, Some(OpenAi)).await.calls[0].ok);
+}
+
+#[tokio::test]
 async fn more_calls_than_anybody_makes_are_answered_and_not_made() {
     let calls: Vec<Value> = (0..5)
         .map(|n| json!({"type": "tool_use", "id": format!("t{n}"), "name": "sum", "input": {}}))

@@ -227,23 +227,52 @@ pub fn read_reply(reply: &Value, format: Option<ReplyFormat>) -> Result<ModelRep
     if let Some(error) = detect::error_in(reply) {
         return Err(ReplyError::Refused(error));
     }
-    let format = match format {
-        Some(format) => format,
-        None => detect::detect(reply)?,
+    let Some(format) = format else {
+        let format = detect::detect(reply)?;
+        let calls = calls_of(reply, format).map_err(|why| ReplyError::Mismatch {
+            format,
+            why,
+            instead: None,
+        })?;
+        return Ok(ModelReply { format, calls });
     };
-    let calls = match format {
+    let instead = detect::detect(reply).ok().filter(|other| *other != format);
+    let calls = calls_of(reply, format).map_err(|why| ReplyError::Mismatch {
+        format,
+        why,
+        instead,
+    })?;
+    // Read the wrong way, a message can pass for one that only says something: its calls would be lost, or run without their arguments.
+    match instead {
+        Some(other) if !are_alike(format, other) && has_calls(reply, other) => {
+            Err(ReplyError::Mismatch {
+                format,
+                why: "it calls tools in another way".to_owned(),
+                instead,
+            })
+        }
+        Some(_) | None => Ok(ModelReply { format, calls }),
+    }
+}
+
+fn calls_of(reply: &Value, format: ReplyFormat) -> Result<Vec<ModelCall>, String> {
+    match format {
         ReplyFormat::OpenAi => openai::read(reply),
         ReplyFormat::OpenAiResponses => responses::read(reply),
         ReplyFormat::Anthropic => anthropic::read(reply),
         ReplyFormat::Ollama => ollama::read(reply),
         ReplyFormat::Gemini => gemini::read(reply),
-    };
-    let calls = calls.map_err(|why| ReplyError::Mismatch {
-        format,
-        why,
-        instead: detect::detect(reply).ok().filter(|other| *other != format),
-    })?;
-    Ok(ModelReply { format, calls })
+    }
+}
+
+fn has_calls(reply: &Value, format: ReplyFormat) -> bool {
+    calls_of(reply, format).is_ok_and(|calls| !calls.is_empty())
+}
+
+/// Whether calls of one are read as those of the other: Ollama's are OpenAI's, but for the way they are answered.
+fn are_alike(one: ReplyFormat, other: ReplyFormat) -> bool {
+    let is_openais = |format| matches!(format, ReplyFormat::OpenAi | ReplyFormat::Ollama);
+    is_openais(one) && is_openais(other)
 }
 
 /// Writes the messages that answer the calls of one reply, in the order of the calls; none for none.
