@@ -10,7 +10,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use toolcrib::answer::{AnswerOptions, answer as answer_reply};
 use toolcrib::model::json::read_strict;
-use toolcrib::wire::ReplyFormat;
+use toolcrib::model::text;
+use toolcrib::wire::{ReplyError, ReplyFormat};
 use toolcrib::{Caller, Crib, ErrorCode, ToolError};
 
 use super::run::{announce, cancel_on_interrupt};
@@ -45,19 +46,24 @@ pub(super) fn answer(args: &AnswerArgs, global: &Global, output: &Output) -> Don
     crib.registry().flush();
     runtime.shutdown_background();
     let answered = answered.map_err(|error| {
-        CliError::from(ToolError::from(error))
-            .with_hint("`toolcrib answer --from PROVIDER` takes that provider's answer as it came")
+        let hint = match &error {
+            ReplyError::Refused(_) => "there is no reply to answer: ask the model again",
+            ReplyError::Mismatch { .. } | ReplyError::Ambiguous(_) | ReplyError::Unknown { .. } => {
+                "`toolcrib answer --from PROVIDER` takes that provider's answer as it came"
+            }
+        };
+        CliError::from(ToolError::from(error)).with_hint(hint)
     })?;
     if answered.calls.is_empty() {
         output.say(&output.dim("the reply calls no tools: there is nothing to answer"));
     }
     for call in answered.calls.iter().filter(|call| !call.ok) {
         let code = call.code.as_deref().unwrap_or("failed");
-        let tool = toolcrib::model::text::shorten(&call.tool, 60);
-        output.say(&output.dim(&format!(
-            "`{}` failed ({code}), and the answer says so",
-            toolcrib::model::text::visible(&tool)
-        )));
+        let tool = match call.tool.as_str() {
+            "" => "a call without a name".to_owned(),
+            tool => format!("`{}`", text::visible_line(&text::shorten(tool, 60))),
+        };
+        output.say(&output.dim(&format!("{tool} failed ({code}), and the answer says so")));
     }
     tell_of_unasked(&answered.calls, global, output);
     match output.json() {
@@ -105,8 +111,8 @@ pub(super) async fn asking<T>(
 
 /// Reads a reply as strictly as the server does.
 fn read(file: Option<&Path>, global: &Global, output: &Output) -> Result<Value, CliError> {
-    let mut text = Vec::new();
-    let mut take = |from: &mut dyn std::io::Read| from.take(MAX_REPLY + 1).read_to_end(&mut text);
+    let mut bytes = Vec::new();
+    let mut take = |from: &mut dyn std::io::Read| from.take(MAX_REPLY + 1).read_to_end(&mut bytes);
     let (taken, source) = match file.filter(|file| *file != Path::new("-")) {
         Some(file) => {
             let taken = std::fs::File::open(file).and_then(|mut file| take(&mut file));
@@ -125,10 +131,16 @@ fn read(file: Option<&Path>, global: &Global, output: &Output) -> Result<Value, 
         }
     };
     taken.map_err(|error| CliError::usage(format!("cannot read {source}: {error}")))?;
-    if text.len() as u64 > MAX_REPLY {
+    if bytes.len() as u64 > MAX_REPLY {
         return Err(CliError::usage(format!("{source} is more than 64 MB")));
     }
-    read_strict(&text).map_err(|error| {
+    if bytes.trim_ascii().is_empty() {
+        return Err(
+            CliError::usage(format!("there is no reply: {source} is empty"))
+                .with_hint("name its file, or send it by a pipe: `curl … | toolcrib answer`"),
+        );
+    }
+    read_strict(&bytes).map_err(|error| {
         CliError::usage(format!("{source} is not JSON as it should be: {error}")).with_hint(
             "send the provider's answer as it came; the pieces of a stream are merged first",
         )

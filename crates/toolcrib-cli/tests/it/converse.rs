@@ -162,17 +162,31 @@ fn what_needs_approval_is_a_result_unless_it_is_given() {
 fn text_that_is_no_sound_json_is_a_usage_error() {
     let test = Test::new();
     let deep = "[".repeat(100_000);
-    for text in [
-        "",
-        "{",
-        "data: {}\n\n",
-        "{\"a\": 1, \"a\": 2}",
-        deep.as_str(),
-    ] {
+    for text in ["{", "data: {}\n\n", "{\"a\": 1, \"a\": 2}", deep.as_str()] {
         let ran = test.run_with_input(&["answer"], text).exits(2);
         assert!(ran.stderr.contains("not JSON"), "{ran:?}");
     }
     test.run(&["answer", "nowhere.json"]).exits(2);
+    for nothing in ["", " \n"] {
+        test.run_with_input(&["answer"], nothing)
+            .exits(2)
+            .says("there is no reply: stdin is empty");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_reply_is_said_in_its_own_words() {
+    let test = Test::new();
+    let reply = json!([{"id": "a", "type": "function", "function": {"arguments": "{}"}}]);
+    test.run_with_input(&["answer"], &reply.to_string())
+        .exits(0)
+        .says("a call without a name failed");
+    let refused = json!({"error": {"message": "no credit"}}).to_string();
+    let ran = test
+        .run_with_input(&["answer", "--from", "openai"], &refused)
+        .exits(2)
+        .says("the provider answered with an error, not with a reply: no credit");
+    assert!(!ran.stderr.contains("--from"), "{ran:?}");
 }
 
 /// An OpenAI-compatible server that has a file written, then says `Done.`; and what it was asked.
