@@ -33,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::approval::Approver;
 use crate::model::call::{CallRequest, Caller};
+use crate::model::elicit::Elicitor;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::Outcome;
 use crate::model::text;
@@ -55,6 +56,8 @@ pub struct AnswerOptions {
     pub caller: Caller,
     /// Who is asked about calls that need approval, if not who the registry asks.
     pub approver: Option<Arc<dyn Approver>>,
+    /// Who is asked what the tools of upstream servers want to know, if anybody.
+    pub elicitor: Option<Arc<dyn Elicitor>>,
     /// How many calls run at once.
     pub parallel: usize,
     /// How many calls of one reply are made; those behind are answered as not made.
@@ -75,6 +78,7 @@ impl Default for AnswerOptions {
         AnswerOptions {
             caller: Caller::Library,
             approver: None,
+            elicitor: None,
             parallel: PARALLEL,
             max_calls: MAX_CALLS,
             session: None,
@@ -242,7 +246,10 @@ fn request(
         .caller(options.caller.clone());
     request.session.clone_from(&options.session);
     request.cancel.clone_from(&options.cancel);
-    Ok(request)
+    Ok(match &options.elicitor {
+        Some(elicitor) => request.elicitor(Arc::clone(elicitor)),
+        None => request,
+    })
 }
 
 fn not_offered(name: &str, offered: &[String]) -> ToolError {

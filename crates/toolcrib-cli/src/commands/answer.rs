@@ -19,7 +19,7 @@ use super::{Answerer, Done, open_for_model, tell_of_unasked};
 use crate::args::{AnswerArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::{Prompter, Questions, Screen};
+use crate::prompt::{AtTerminal, Prompter, Questions, Screen};
 use crate::remote;
 
 /// The longest reply: no provider sends half as much.
@@ -33,13 +33,14 @@ pub(super) fn answer(args: &AnswerArgs, global: &Global, output: &Output) -> Don
     let crib = Arc::new(crib);
     let runtime = remote::runtime()?;
     let cancel = CancellationToken::new();
+    let screen = Arc::new(Screen::new());
     let options = AnswerOptions {
         caller: Caller::Cli,
         cancel: Some(cancel.clone()),
+        elicitor: AtTerminal::find(global, output, &screen),
         ..AnswerOptions::default()
     };
     let work = answer_reply(crib.registry(), &reply, format, &options);
-    let screen = Arc::new(Screen::new());
     let answered = runtime.block_on(asking(
         &crib, answerer, &screen, global, output, &cancel, work,
     ));
@@ -104,6 +105,8 @@ pub(super) async fn asking<T>(
     if let Some(prompter) = prompter {
         prompter.finish().await;
     }
+    screen.dismiss();
+    drop(screen.turn().await);
     drop(subscription);
     interrupted.abort();
     done

@@ -25,7 +25,7 @@ use super::{Done, answerer, open_for_model, tell_of_unasked};
 use crate::args::{ChatArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::Screen;
+use crate::prompt::{AtTerminal, Screen};
 use crate::remote;
 use crate::signals::{Stop, Stops};
 use show::Show;
@@ -42,6 +42,7 @@ pub(super) fn chat(args: &ChatArgs, global: &Global, output: &Output) -> Done {
     let endpoint = endpoint(args, earlier.as_ref(), &crib, output)?;
     let system = args.system.clone();
     let system = system.or_else(|| earlier.as_ref().and_then(|earlier| earlier.system.clone()));
+    let screen = Arc::new(Screen::new());
     let options = ChatOptions {
         system: system.clone(),
         max_steps: args.max_steps.into(),
@@ -49,6 +50,7 @@ pub(super) fn chat(args: &ChatArgs, global: &Global, output: &Output) -> Done {
         patience: args.timeout,
         calls: AnswerOptions {
             caller: Caller::Cli,
+            elicitor: AtTerminal::find(global, output, &screen),
             ..AnswerOptions::default()
         },
         ..ChatOptions::default()
@@ -87,6 +89,7 @@ pub(super) fn chat(args: &ChatArgs, global: &Global, output: &Output) -> Done {
         crib: Arc::clone(&crib),
         chat,
         transcript,
+        screen,
         args,
         global,
         output,
@@ -111,6 +114,7 @@ struct Conversation<'a> {
     crib: Arc<Crib>,
     chat: Chat,
     transcript: Mutex<Transcript>,
+    screen: Arc<Screen>,
     args: &'a ChatArgs,
     global: &'a Global,
     output: &'a Output,
@@ -154,7 +158,7 @@ impl Conversation<'_> {
 
     async fn turn(&mut self, prompt: &str) -> Result<(TurnReport, String), CliError> {
         let cancel = CancellationToken::new();
-        let screen = Arc::new(Screen::new());
+        let screen = Arc::clone(&self.screen);
         let answerer = answerer(
             self.global,
             self.args.yes,

@@ -28,7 +28,9 @@ use crate::coerce;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::progress;
-use crate::prompt::{Extent, Page, Paint, Prompter, Questions, Screen, Terminal, item, short};
+use crate::prompt::{
+    AtTerminal, Extent, Page, Paint, Prompter, Questions, Screen, Terminal, item, short,
+};
 use crate::remote;
 use crate::signals::{Stop, Stops};
 use crate::wrap;
@@ -60,6 +62,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
         Some(_) => None,
         None => there::server_for(args, &crib, global, output),
     };
+    let is_through = client.is_some();
     let job = Job {
         crib: Some(Arc::clone(&crib)),
         questions: Arc::clone(&crib) as Arc<dyn Questions>,
@@ -80,6 +83,9 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     runtime.shutdown_background();
     let (mut outcome, shown) = ran.map_err(there::failed)?;
     there::in_own_words(&mut outcome, global);
+    if is_through {
+        there::tell_of_question(&mut outcome, global, output);
+    }
     let known = Known {
         is_stored: entry.is_some_and(|entry| entry.source() == Source::Store),
         remember_denial: Some(crib.config().approvals().remember_denial),
@@ -195,20 +201,29 @@ fn read_capped(reader: impl std::io::Read, into: &mut Vec<u8>) -> std::io::Resul
 }
 
 /// How questions reach somebody.
-struct Asking {
+struct Asking<'a> {
     answerer: Answerer,
+    global: &'a Global,
     /// The words in front of a command that answers: another terminal may not know the home.
     command: String,
 }
 
-impl Asking {
-    fn new(answerer: Answerer, global: &Global) -> Self {
-        let command = match (&global.server, &global.home) {
-            (Some(server), _) => format!("toolcrib --server {}", quoted(server)),
-            (None, Some(home)) => format!("toolcrib --home {}", quoted(&home.to_string_lossy())),
-            (None, None) => "toolcrib".to_owned(),
-        };
-        Asking { answerer, command }
+impl<'a> Asking<'a> {
+    fn new(answerer: Answerer, global: &'a Global) -> Self {
+        Asking {
+            answerer,
+            global,
+            command: command(global),
+        }
+    }
+}
+
+/// This program as another terminal has to call it.
+pub(super) fn command(global: &Global) -> String {
+    match (&global.server, &global.home) {
+        (Some(server), _) => format!("toolcrib --server {}", quoted(server)),
+        (None, Some(home)) => format!("toolcrib --home {}", quoted(&home.to_string_lossy())),
+        (None, None) => "toolcrib".to_owned(),
     }
 }
 
@@ -234,7 +249,7 @@ struct Job {
 async fn execute(
     job: Job,
     how: How,
-    asking: Asking,
+    asking: Asking<'_>,
     output: &Output,
 ) -> Result<(Outcome, Shown), ClientError> {
     let cancel = CancellationToken::new();
@@ -245,6 +260,9 @@ async fn execute(
         request = std::mem::take(&mut request).typed(typed);
         keyboard
     });
+    if let Some(person) = AtTerminal::find(asking.global, output, &screen) {
+        request = request.elicitor(person);
+    }
     let interrupted = tokio::spawn(cancel_on_interrupt(cancel.clone(), Arc::clone(&screen)));
     // A server's call tells of its questions by events, one of this process by the queue.
     let (mut prompter, mut subscription, mut told) = (None, None, None);
@@ -295,6 +313,8 @@ async fn execute(
     if let Some(prompter) = prompter {
         prompter.finish().await;
     }
+    screen.dismiss();
+    drop(screen.turn().await);
     drop(subscription);
     interrupted.abort();
     match ran {
@@ -346,6 +366,7 @@ pub(super) async fn cancel_on_interrupt(cancel: CancellationToken, screen: Arc<S
     let mut stops = Stops::listen();
     while stops.next().await == Stop::Interrupt && screen.is_editing() {}
     cancel.cancel();
+    screen.dismiss();
 }
 
 /// Says on stderr how a question can be answered, as soon as there is one.
@@ -358,7 +379,7 @@ struct Announcement {
 pub(super) fn announce(crib: &Crib, screen: &Arc<Screen>, global: &Global) -> Subscription {
     let announcement = Announcement {
         screen: Arc::clone(screen),
-        command: Asking::new(Answerer::Queue, global).command,
+        command: command(global),
     };
     crib.approvals()
         .on_request(move |request| announcement.print(request))

@@ -5,6 +5,7 @@
 //! somebody else. The dialogue runs on a thread of its own, so that nothing else waits for a person.
 
 mod edit;
+mod form;
 mod grant;
 mod questions;
 mod screen;
@@ -24,6 +25,7 @@ use toolcrib::Crib;
 use toolcrib::approval::ApprovalRequest;
 use toolcrib::approval::queue::Subscription;
 
+pub(crate) use form::AtTerminal;
 pub(crate) use questions::{Preview, Questions, Unanswered};
 pub(crate) use screen::Screen;
 pub(crate) use talk::{Ended, Talk, Whose, settled_in_words};
@@ -104,11 +106,14 @@ impl Desk {
             return Ended::Skipped;
         };
         let id = request.id.clone();
+        // What is settled meanwhile is not asked any more: the dialogue looks first.
+        let turn = self.screen.turn().await;
         let mut dialogue = {
             let (questions, screen) = (Arc::clone(&self.questions), Arc::clone(&self.screen));
             let (terminal, wake) = (Arc::clone(&self.terminal), Arc::clone(&wake));
             let whose = self.whose;
             tokio::task::spawn_blocking(move || {
+                let _turn = turn;
                 let _taken = screen.take();
                 Talk::new(&*questions, &request, &terminal, &screen, &wake, whose).hold()
             })

@@ -2,14 +2,18 @@
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 /// The terminal as something that several want to write to.
 #[derive(Debug)]
 pub(crate) struct Screen {
     taken: watch::Sender<bool>,
+    /// Held by whoever asks: one question at a time.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// How often questions of tools were taken from it.
+    dismissals: watch::Sender<u64>,
     /// Held while a line is drawn, so that nothing is drawn over the first line of a question.
     drawing: Mutex<()>,
     has_line: AtomicBool,
@@ -21,11 +25,29 @@ impl Screen {
     pub(crate) fn new() -> Self {
         Screen {
             taken: watch::Sender::new(false),
+            turn: Arc::default(),
+            dismissals: watch::Sender::new(0),
             drawing: Mutex::new(()),
             has_line: AtomicBool::new(false),
             was_taken: AtomicBool::new(false),
             editing: AtomicBool::new(false),
         }
+    }
+
+    /// Waits for a turn to ask. It lasts as long as the guard, which goes where the dialogue goes: once there is another turn, the
+    /// terminal is as it was.
+    pub(crate) async fn turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
+    }
+
+    /// Takes back what tools ask: their call is over, though nobody may have told whoever asks.
+    pub(crate) fn dismiss(&self) {
+        self.dismissals.send_modify(|count| *count += 1);
+    }
+
+    /// Changes when questions of tools are taken back, from now on.
+    pub(crate) fn dismissals(&self) -> watch::Receiver<u64> {
+        self.dismissals.subscribe()
     }
 
     /// Takes the screen for a question, until the guard is dropped.

@@ -16,6 +16,7 @@ mod config;
 mod connect;
 mod converse;
 mod doctor;
+mod elicit;
 mod example_server;
 mod grants;
 mod harness;

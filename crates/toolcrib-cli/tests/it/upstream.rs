@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::harness::Test;
 use crate::serving::{Serving, eventually};
 
-const SERVER: &str = concat!(
+/// A server of the tests, in Python.
+pub(crate) const SERVER: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../toolcrib/tests/fixtures/upstream_server.py"
 );

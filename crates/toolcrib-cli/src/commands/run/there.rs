@@ -11,7 +11,7 @@ use crate::args::{Global, RunArgs};
 use crate::commands::{Answerer, Done, answerer, nobody_to_ask};
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::{self, Questions};
+use crate::prompt::{self, Questions, Terminal};
 use crate::remote::{self, Server, ServersQuestions};
 
 /// A server, and what is asked of it.
@@ -98,11 +98,34 @@ pub(super) fn in_own_words(outcome: &mut Outcome, global: &Global) {
     let Some(start) = error.message().strip_suffix(GIVEN) else {
         return;
     };
-    let mut own = ToolError::new(error.code(), format!("{start}{}", nobody_to_ask(global)));
+    outcome.result = Err(reworded(error, format!("{start}{}", nobody_to_ask(global))));
+}
+
+/// What a tool's question fails with where there is nobody to put it to.
+const NOBODY: &str = "nobody can be asked here";
+
+/// Says how the question of a tool can be answered that the server of this home had nobody for: in this process there is somebody.
+pub(super) fn tell_of_question(outcome: &mut Outcome, global: &Global, output: &Output) {
+    let Err(error) = &outcome.result else { return };
+    let is_question = error.code() == ErrorCode::UpstreamError
+        && error
+            .details()
+            .is_some_and(|details| details.contains_key("question"))
+        && error.message().contains(NOBODY);
+    if !is_question || global.no_input || Terminal::find(output.colours_terminal()).is_none() {
+        return;
+    }
+    let why =
+        "the server that runs for this home cannot ask you: `toolcrib run --no-server …` does";
+    outcome.result = Err(reworded(error, error.message().replacen(NOBODY, why, 1)));
+}
+
+fn reworded(error: &ToolError, message: String) -> ToolError {
+    let mut own = ToolError::new(error.code(), message);
     for (key, value) in error.details().into_iter().flatten() {
         own = own.with_detail(key.clone(), value.clone());
     }
-    outcome.result = Err(own);
+    own
 }
 
 /// `run` through a server that was named.
