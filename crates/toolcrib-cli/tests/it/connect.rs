@@ -589,7 +589,19 @@ fn doctor_goes_to_the_server_of_a_client_that_is_connected_by_http() {
     }
     let test = test.variable("TOOLCRIB_TOKEN", "tc_wrong");
     let findings = test.run(&["doctor", "--json"]).json();
-    assert_eq!(finding(&findings, "codex")["status"], "broken");
+    let codex = finding(&findings, "codex");
+    assert_eq!(codex["status"], "broken");
+    let fix = codex["fix"].as_str().unwrap();
+    assert!(fix.contains("`toolcrib clients add NAME`"), "{fix}");
+    assert!(fix.contains("set TOOLCRIB_TOKEN"), "{fix}");
+    drop(server);
+    let findings = test.run(&["doctor", "--json"]).json();
+    let fix = finding(&findings, "claude-code")["fix"].to_string();
+    assert!(fix.contains("start it with `toolcrib serve`"), "{fix}");
+    assert!(
+        fix.contains("`toolcrib connect claude-code --http`"),
+        "{fix}"
+    );
 }
 
 #[test]

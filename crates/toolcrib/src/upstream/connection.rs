@@ -327,7 +327,7 @@ pub(super) fn failed(name: &Slug, error: &ClientError, child: Option<&Child>) ->
                 "the MCP server `{name}` wants to know who asks: {}; give it a header, or `auth = \"oauth\"`",
                 said(why)
             );
-            ToolError::new(ErrorCode::UpstreamError, message)
+            ToolError::new(ErrorCode::UpstreamError, message).with_detail("status", 401)
         }
     };
     with_stderr(error, child)

@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use toolcrib::Crib;
 use toolcrib::crib::UpstreamCandidate;
 use toolcrib::model::text::{shorten, visible};
 use toolcrib::upstream::{self, Auth, Given, Probe, Transport, UpstreamSettings};
+use toolcrib::{Crib, ToolError};
 
 use super::super::connect::{Connected, connected};
 use super::Finding;
@@ -56,7 +56,13 @@ pub(super) fn look(crib: &Crib, findings: &mut Vec<Finding>) {
                     true => String::new(),
                     false => format!("; it said: {}", shorten(&visible(last), 400)),
                 };
-                broken(one, &format!("{}{said}", error.message()))
+                let why = format!("{}{said}", error.message());
+                match is_stranger(&error) {
+                    true => {
+                        Finding::broken(one.client.word(), format!("{}: {why}", at(one)), NEW_TOKEN)
+                    }
+                    false => broken(one, &why),
+                }
             }
             Err(_) => broken(one, "it did not list its tools in time"),
         });
@@ -81,6 +87,16 @@ fn broken(one: &Connected, why: &str) -> Finding {
     Finding::broken(one.client.word(), format!("{}: {why}", at(one)), again(one))
 }
 
+/// Whether a server does not know who asks.
+fn is_stranger(error: &ToolError) -> bool {
+    let status = error.details().and_then(|details| details.get("status"));
+    status.is_some_and(|status| *status == 401)
+}
+
+/// What helps where a token is missing or not known.
+const NEW_TOKEN: &str =
+    "`toolcrib clients add NAME` prints a token; set TOOLCRIB_TOKEN to it where the program starts";
+
 /// What to type.
 fn again(one: &Connected) -> String {
     let project = match one.scope {
@@ -92,7 +108,25 @@ fn again(one: &Connected) -> String {
         name => format!(" --name {}", visible(name)),
     };
     let word = one.client.word();
-    format!("`toolcrib connect {word}{project}{name}` writes it anew, with `--undo` it goes")
+    let anew = |http: &str| {
+        format!(
+            "`toolcrib connect {word}{project}{name}{http}` writes it anew, with `--undo` it goes"
+        )
+    };
+    match &one.server.way {
+        Way::Http { url, .. } => {
+            let base = url.strip_suffix("/mcp").unwrap_or(url);
+            let is_here = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
+                .iter()
+                .any(|start| base.starts_with(start));
+            match is_here {
+                true => format!("start it with `toolcrib serve`; {}", anew(" --http")),
+                // Only whoever runs it can start it.
+                false => anew(&format!(" --http {}", visible(base))),
+            }
+        }
+        Way::Program { .. } | Way::Unknown(_) => anew(""),
+    }
 }
 
 /// What to start, or what is wrong before anything is.
@@ -169,8 +203,7 @@ fn candidate(one: &Connected, crib: &Crib) -> Result<UpstreamCandidate, Finding>
 
 fn untried(one: &Connected, why: &str) -> Finding {
     let message = format!("{} was not tried: {why}", at(one));
-    let fix = "`toolcrib clients add NAME` prints a token; set TOOLCRIB_TOKEN to it where the program starts";
-    Finding::warning(one.client.word(), message, fix)
+    Finding::warning(one.client.word(), message, NEW_TOKEN)
 }
 
 /// Where the client would start it.
