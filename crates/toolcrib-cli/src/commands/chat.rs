@@ -21,6 +21,7 @@ use toolcrib::wire::ReplyFormat;
 use toolcrib::{CallId, Caller, Crib, ErrorCode, Secret, Slug, ToolError, ToolSpec};
 
 use super::answer::asking;
+use super::run::{command, quoted};
 use super::{Done, answerer, open_for_model, tell_of_unasked};
 use crate::args::{ChatArgs, Global};
 use crate::failure::CliError;
@@ -35,7 +36,7 @@ const MAX_PROMPT: u64 = 16 * 1024 * 1024;
 
 pub(super) fn chat(args: &ChatArgs, global: &Global, output: &Output) -> Done {
     let earlier = args.continue_from.as_deref().map(Turns::read);
-    let earlier = earlier.transpose().map_err(failed)?;
+    let earlier = earlier.transpose().map_err(unread)?;
     let prompt = first_prompt(args, global)?;
     let (crib, _) = open_for_model(global, args.yes, args.wait_approval, output)?;
     let crib = Arc::new(crib);
@@ -90,6 +91,7 @@ pub(super) fn chat(args: &ChatArgs, global: &Global, output: &Output) -> Done {
         chat,
         transcript,
         screen,
+        model: endpoint.model().to_owned(),
         args,
         global,
         output,
@@ -115,6 +117,7 @@ struct Conversation<'a> {
     chat: Chat,
     transcript: Mutex<Transcript>,
     screen: Arc<Screen>,
+    model: String,
     args: &'a ChatArgs,
     global: &'a Global,
     output: &'a Output,
@@ -133,7 +136,7 @@ impl Conversation<'_> {
                 "transcript": lock(&self.transcript).path().display().to_string(),
             }));
         }
-        self.tell(&report);
+        self.tell(&report, &format!("`{}` goes on", self.goes_on()));
         tell_of_unasked(&report.calls, self.global, self.output);
         Ok(exit_code(&report))
     }
@@ -150,7 +153,7 @@ impl Conversation<'_> {
                 continue;
             }
             match self.turn(&prompt).await {
-                Ok((report, _)) => self.tell(&report),
+                Ok((report, _)) => self.tell(&report, "the next prompt goes on"),
                 Err(error) => drop(error.report(self.output)),
             }
         }
@@ -165,7 +168,7 @@ impl Conversation<'_> {
             self.args.wait_approval,
             self.output,
         );
-        let (show, printer) = Show::start(&screen, self.output);
+        let (show, printer) = Show::start(&screen, &self.model, self.output);
         let transcript = &self.transcript;
         let unwritten: Mutex<Option<CliError>> = Mutex::new(None);
         let on = |event: ChatEvent<'_>| {
@@ -209,19 +212,46 @@ impl Conversation<'_> {
         }
     }
 
-    /// Says how a turn ended, where it is not the usual way.
-    fn tell(&self, report: &TurnReport) {
+    /// The command that goes on with this conversation.
+    fn goes_on(&self) -> String {
+        let path = lock(&self.transcript).path().display().to_string();
+        let mut words = vec![
+            command(self.global),
+            format!("chat --continue {}", quoted(&path)),
+        ];
+        // Where it is served and whose key that takes are permissions: no transcript gives them.
+        if let Some(url) = &self.args.base_url {
+            words.push(format!("--base-url {}", quoted(url)));
+        }
+        if let Some(key) = &self.args.key {
+            words.push(format!("--key {}", quoted(key)));
+        }
+        if let Some(bundle) = &self.args.bundle {
+            words.push(format!("--bundle {}", quoted(bundle)));
+        }
+        if !self.args.tools.is_empty() {
+            words.push(format!("--tools {}", quoted(&self.args.tools.join(","))));
+        }
+        if self.args.no_tools {
+            words.push("--no-tools".to_owned());
+        }
+        words.push("'Go on'".to_owned());
+        words.join(" ")
+    }
+
+    /// Says how a turn ended, where it is not the usual way, and what goes on from there.
+    fn tell(&self, report: &TurnReport, goes_on: &str) {
         let words = match &report.ending {
             Ending::Done => return,
             Ending::StepsUsedUp => format!(
-                "stopped after {} steps with calls left to make, which were not made; `--max-steps` allows more, `--continue` goes on",
+                "stopped after {} steps with calls left to make, which were not made; `--max-steps` allows more, {goes_on}",
                 report.steps
             ),
             Ending::CutShort(reason) => {
                 let reason = toolcrib::model::text::shorten(reason, 60);
                 format!("the model stopped before its end: {reason}; `--max-tokens` may allow more")
             }
-            Ending::Cancelled => "cancelled".to_owned(),
+            Ending::Cancelled => format!("cancelled; {goes_on}"),
         };
         let bold = self.output.bold("note:");
         self.output.say(&format!("{bold} {words}"));
@@ -336,7 +366,10 @@ fn endpoint(
         return Err(CliError::usage(format!(
             "the conversation was with a model at `{}`; name it by `--base-url` to go on there",
             toolcrib::model::text::visible(before)
-        )));
+        ))
+        .with_hint(
+            "a transcript may be anybody's: only what is typed is a permission to go somewhere",
+        ));
     }
     let made = |key| {
         let model = model.clone().unwrap_or_default();
@@ -486,13 +519,40 @@ fn failed(error: toolcrib::chat::TranscriptError) -> CliError {
     use toolcrib::chat::TranscriptError;
     let code = match &error {
         TranscriptError::Exists(_) | TranscriptError::Strange { .. } => ErrorCode::Usage,
+        TranscriptError::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
+            ErrorCode::Usage
+        }
         TranscriptError::Io { .. } => ErrorCode::StorageError,
     };
     ToolError::new(code, error.to_string()).into()
 }
 
+/// A transcript to go on with cannot be read.
+fn unread(error: toolcrib::chat::TranscriptError) -> CliError {
+    failed(error).with_hint(
+        "`--continue` takes the file that a chat names at its end; the home keeps them in `chats`",
+    )
+}
+
+/// Why the model did not answer. The message says what is wrong; the code's own advice is about other servers.
 fn why(error: ChatError) -> CliError {
-    CliError::from(ToolError::from(error))
+    let hint = match &error {
+        ChatError::Refused {
+            status: 401 | 403, ..
+        } => Some("`toolcrib secret set NAME` keeps a key, `--key secret:NAME` sends it"),
+        ChatError::Refused { status: 404, .. } => {
+            Some("`--model` names the model, `--base-url` says where it is served")
+        }
+        ChatError::Refused { .. } | ChatError::Provider(_) | ChatError::Strange(_) => Some(
+            "`--provider`, `--base-url`, `--model` and `--key` say who is asked, where, for what and as whom",
+        ),
+        ChatError::Network { .. } | ChatError::Cancelled => None,
+    };
+    let failed = CliError::from(ToolError::from(error));
+    match hint {
+        Some(hint) => failed.with_hint(hint),
+        None => failed,
+    }
 }
 
 fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -286,6 +286,11 @@ fn a_chat_streams_runs_tools_and_keeps_a_transcript_without_the_key() {
         .run(&[&go_on[..], &["--base-url", &url, "more"]].concat())
         .exits(1);
     assert!(ran.stderr.contains("stopped after 1 steps"), "{ran:?}");
+    let goes_on = format!("chat --continue one.jsonl --base-url {url} 'Go on'` goes on");
+    assert!(ran.stderr.contains(&goes_on), "{ran:?}");
+    let ran = test.run(&["chat", "--continue", "none.jsonl", "more"]);
+    let ran = ran.exits(2).says("the file that a chat names at its end");
+    assert!(!ran.stderr.contains("doctor"), "{ran:?}");
     let messages = asked.lock().unwrap().last().unwrap()["messages"].clone();
     assert_eq!(messages.as_array().map(Vec::len), Some(5));
 }
@@ -302,6 +307,19 @@ fn a_chat_that_cannot_be_says_why() {
     run(&[&url, "--key", "env:NOWHERE", "hi"]).exits(2);
     run(&["nonsense", "hi"]).exits(2);
     run(&[&url, "--tools", "nothing", "hi"]).exits(3);
+    for (status, hint) in [
+        (401, "`--key secret:NAME`"),
+        (404, "`--model` names the model"),
+        (400, "`--base-url`"),
+    ] {
+        let refusing = ScriptedServer::start(move |_| {
+            Reply::status(status)
+                .body("<html>no</html>")
+                .header("Content-Type", "text/html")
+        });
+        let ran = run(&[&refusing.url("/v1"), "hi"]).exits(8).says(hint);
+        assert!(!ran.stderr.contains("upstream test"), "{ran:?}");
+    }
     drop(server);
     let ran = run(&[&url, "hi"]).exits(8);
     assert!(ran.stderr.contains("is the server running"), "{ran:?}");

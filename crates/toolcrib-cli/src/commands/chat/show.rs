@@ -1,6 +1,7 @@
 //! What a chat shows while it goes on: the model's words on stdout, what its tools do on stderr.
 //!
-//! Events are printed by a task of their own, which waits while a question is on the screen.
+//! Events are printed by a task of their own, which waits while a question is on the screen. Where nothing comes for a while, a moving
+//! line says what is waited for.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +12,7 @@ use toolcrib::chat::ChatEvent;
 use toolcrib::model::text;
 
 use crate::output::Output;
+use crate::progress;
 use crate::prompt::Screen;
 
 enum Line {
@@ -18,7 +20,11 @@ enum Line {
     Words(String),
     /// The model's words end here.
     End,
-    /// Something about what happens.
+    /// A tool begins; its name, and what is said of it.
+    Begun(String, String),
+    /// A tool is done.
+    Ended(String),
+    /// Something else about what happens.
     Aside(String),
 }
 
@@ -29,13 +35,23 @@ impl Show {
     /// Begins to show; the future prints until [`end`](Self::end), and gives the model's last words.
     pub(super) fn start<'a>(
         screen: &Arc<Screen>,
+        model: &str,
         output: &'a Output,
     ) -> (Self, impl Future<Output = String> + use<'a>) {
         let (sender, mut lines) = unbounded_channel();
         let screen = Arc::clone(screen);
+        let model = shown(model);
         let printer = async move {
             let (mut last, mut is_open, mut is_new) = (String::new(), false, true);
-            while let Some(line) = lines.recv().await {
+            let (mut running, mut tool) = (0_usize, String::new());
+            loop {
+                let what = if running == 0 { &model } else { &tool };
+                let line = match is_open {
+                    // A moving line would stand in the model's.
+                    true => lines.recv().await,
+                    false => progress::show(output, &screen, what, lines.recv()).await,
+                };
+                let Some(line) = line else { break };
                 screen.free().await;
                 match line {
                     Line::Words(words) => {
@@ -53,6 +69,14 @@ impl Show {
                         if std::mem::take(&mut is_open) && !output.json() {
                             output.chunk("\n");
                         }
+                    }
+                    Line::Begun(name, aside) => {
+                        (running, tool) = (running + 1, name);
+                        output.say(&output.dim(&aside));
+                    }
+                    Line::Ended(aside) => {
+                        running = running.saturating_sub(1);
+                        output.say(&output.dim(&aside));
                     }
                     Line::Aside(aside) => output.say(&output.dim(&aside)),
                 }
@@ -77,12 +101,15 @@ impl Show {
             ChatEvent::CallBegun { tool, arguments } => {
                 let arguments = arguments.as_ref().map_or("?".to_owned(), Value::to_string);
                 let call = format!("{tool} {arguments}");
-                Line::Aside(format!("→ {}", shown(&call)))
+                Line::Begun(
+                    text::shorten(&shown(tool), 40),
+                    format!("→ {}", shown(&call)),
+                )
             }
             ChatEvent::CallEnded { tool, failed, text } => {
                 let first = text.lines().next().unwrap_or_default();
                 let mark = if *failed { "✗" } else { "✓" };
-                Line::Aside(format!("{mark} {}", shown(&format!("{tool}: {first}"))))
+                Line::Ended(format!("{mark} {}", shown(&format!("{tool}: {first}"))))
             }
             ChatEvent::Retrying { why, after } => {
                 let seconds = after.as_secs_f64();
