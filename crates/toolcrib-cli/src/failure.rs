@@ -130,7 +130,12 @@ pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>
         output.error_line(&format!("  | {}", text::visible(line)));
     }
     // What is damaged has the right name: the message says what to do.
-    let says = |_: &&str| !error.message().contains("`toolcrib doctor");
+    let says = |_: &&str| {
+        let commands = ["`toolcrib doctor", "`toolcrib upstream "];
+        !commands
+            .iter()
+            .any(|command| error.message().contains(command))
+    };
     let line = match hint.or_else(|| remedy(error.code()).filter(says)) {
         Some(hint) => format!("{}: {hint}", error.code()),
         None => error.code().to_string(),

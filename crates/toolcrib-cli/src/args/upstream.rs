@@ -77,6 +77,9 @@ renewed by themselves; they are never printed.")]
         /// Their names
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
+        /// Nobody is asked anyway; accepted as other verbs accept it
+        #[arg(short, long, hide = true)]
+        yes: bool,
     },
 }
 

@@ -2,6 +2,7 @@
 
 mod import;
 
+use std::future::Future;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,13 +12,15 @@ use toolcrib::config::Replace;
 use toolcrib::crib::{ChangeRow, UpstreamCandidate, UpstreamRow, probe_shown};
 use toolcrib::model::text::{shorten, visible, visible_line};
 use toolcrib::upstream::{self, Change, UpstreamSettings};
-use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib::{Crib, ErrorCode, Slug, ToolError};
 
 use super::confirm::{confirmed, declined};
 use super::{Done, open};
 use crate::args::{Global, UpstreamAddArgs, UpstreamCommand};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::progress;
+use crate::prompt::Screen;
 use crate::remote;
 
 /// How long somebody may take to log in at a server that is being added.
@@ -68,7 +71,7 @@ pub(super) fn upstream(command: &UpstreamCommand, global: &Global, output: &Outp
                 });
             }
         }
-        UpstreamCommand::Rm { names } => remove(names, &crib, output)?,
+        UpstreamCommand::Rm { names, yes: _ } => remove(names, &crib, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -169,8 +172,11 @@ fn add(
         let logging_in = crib.log_in_candidate(&candidate, LOGIN_TIME, show);
         remote::runtime()?.block_on(logging_in)?;
     }
-    let probe = remote::runtime()?.block_on(crib.probe_candidate(&candidate))?;
-    candidate.check(&probe)?;
+    let probe = wait(name.as_str(), output, crib.probe_candidate(&candidate))??;
+    candidate.check(&probe).map_err(|error| {
+        CliError::from(error)
+            .with_hint("nothing was added; `--allow` takes a tool as the server names it")
+    })?;
     let document = probe_shown(name, &probe, &[]);
     if !args.yes {
         say_tools(&document, output);
@@ -183,6 +189,9 @@ fn add(
         }
     } else {
         say_warnings(&document, output);
+        for left_out in left_out(&document) {
+            output.say(&left_out);
+        }
     }
     let replace = if args.replace {
         Replace::Allowed
@@ -193,18 +202,38 @@ fn add(
     if output.json() {
         output.document(&document);
     } else {
-        for (own, here) in crib.renamed_tools(name) {
+        say_renamed(name, |_| true, crib, output);
+        match probe.tools.len() {
+            0 => output.say(&format!(
+                "{} added `{name}`, which has no tool that can be used; `toolcrib upstream rm {name}` removes it",
+                output.bold("warning:")
+            )),
+            tools => output.say(&format!(
+                "added `{name}` with {}; `toolcrib list` shows them, `toolcrib upstream rm {name}` removes them",
+                count(tools, "tool")
+            )),
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a server, with a sign of life.
+fn wait<T>(what: &str, output: &Output, work: impl Future<Output = T>) -> Result<T, CliError> {
+    let screen = Screen::new();
+    let what = format!("connecting to {}", shorten(&visible_line(what), 60));
+    Ok(remote::runtime()?.block_on(progress::show(output, &screen, &what, work)))
+}
+
+/// Says by which names tools are called that others were faster to take theirs.
+fn say_renamed(name: &Slug, is_meant: impl Fn(&str) -> bool, crib: &Crib, output: &Output) {
+    for (own, here) in crib.renamed_tools(name) {
+        if is_meant(&own) {
             output.say(&format!(
                 "its `{}` is called `{here}` here: something else has that name",
                 shorten(&visible_line(&own), 80)
             ));
         }
-        output.say(&format!(
-            "added `{name}` with {}; `toolcrib list` shows them, `toolcrib upstream rm {name}` removes them",
-            count(probe.tools.len(), "tool")
-        ));
     }
-    Ok(())
 }
 
 /// A number of things.
@@ -265,8 +294,15 @@ fn left_out(probe: &Value) -> Vec<String> {
     let rejected = probe["rejected"].as_array().into_iter().flatten();
     rejected
         .map(|tool| {
-            let name = shorten(&line_of(tool, "name"), 80);
-            format!("  {name} is left out: {}", line_of(tool, "reason"))
+            let reason = line_of(tool, "reason");
+            match shorten(&line_of(tool, "name"), 80).as_str() {
+                // It is about all of those behind.
+                "" if reason.starts_with("the server has more") => {
+                    format!("  some tools are left out: {reason}")
+                }
+                "" => format!("  a tool without a name is left out: {reason}"),
+                name => format!("  {name} is left out: {reason}"),
+            }
         })
         .collect()
 }
@@ -414,12 +450,10 @@ fn test(names: &[String], crib: &Crib, output: &Output) -> Done {
             .collect(),
         names => names.to_vec(),
     };
-    let runtime = remote::runtime()?;
-    let tested = runtime.block_on(async {
-        let tests = names.iter().map(|name| crib.probe_upstream(name));
-        // At once: one that hangs delays nobody's answer but the last.
-        futures_util::future::join_all(tests).await
-    });
+    let tests = names.iter().map(|name| crib.probe_upstream(name));
+    // At once: one that hangs delays nobody's answer but the last.
+    let tests = futures_util::future::join_all(tests);
+    let tested = wait(&names.join(", "), output, tests)?;
     let mut documents = Vec::new();
     let mut failed = None;
     for (name, tested) in names.iter().zip(tested) {
@@ -475,7 +509,7 @@ fn accept(
     global: &Global,
     output: &Output,
 ) -> Result<(), CliError> {
-    let (probe, changes) = remote::runtime()?.block_on(crib.probe_upstream(name))?;
+    let (probe, changes) = wait(name, output, crib.probe_upstream(name))??;
     let only = (!tools.is_empty()).then_some(tools);
     let is_meant =
         |change: &&Change| only.is_none_or(|only| only.iter().any(|tool| tool == change.tool()));
@@ -507,6 +541,10 @@ fn accept(
     } else if meant.is_empty() {
         output.say(&format!("all tools of `{name}` are what was accepted"));
     } else {
+        if let Ok(name) = upstream::name(name) {
+            let is_meant = |own: &str| meant.iter().any(|change| change.tool() == own);
+            say_renamed(&name, is_meant, crib, output);
+        }
         let changes = count(meant.len(), "change");
         output.say(&format!("accepted {changes} of `{name}`"));
     }

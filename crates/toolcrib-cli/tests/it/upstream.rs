@@ -50,7 +50,13 @@ fn a_server_is_added_used_tested_and_removed() {
         .exits(0)
         .says("all tools of `fake` are what was accepted");
     test.run(&["upstream", "rm", "fakes"]).exits(3);
-    test.run(&["upstream", "rm", "fake"]).exits(0);
+    test.run(&["upstream", "rm", "fake", "--yes"]).exits(0);
+    let unknown = test.run(&["upstream", "show", "fake"]).exits(3);
+    assert_eq!(
+        unknown.stderr.matches("`toolcrib ").count(),
+        1,
+        "{unknown:?}"
+    );
     test.run(&["run", "echo", "text=hello"]).exits(3);
     let config = std::fs::read_to_string(test.home().join("config.toml")).unwrap();
     assert!(!config.contains("upstreams"), "{config}");
@@ -70,6 +76,14 @@ fn what_cannot_be_added_is_refused_with_a_reason() {
         ])
         .exits(8);
     assert!(failed.stderr.contains("exit code 3"), "{}", failed.stderr);
+    test.run(&["upstream", "add", "under_score", "--yes", "--", "true"])
+        .exits(2)
+        .says("`under-score` would do");
+    let unknown = test.run(&[
+        "upstream", "add", "x", "--yes", "--allow", "nosuch", "--", "python3", SERVER, "plain",
+    ]);
+    let unknown = unknown.exits(3).says("it has `echo`, `add`");
+    assert!(!unknown.stderr.contains("toolcrib list"), "{unknown:?}");
     assert!(!test.home().join("config.toml").exists());
 }
 
@@ -177,6 +191,54 @@ fn names_that_are_taken_are_told_and_names_of_tools_cannot_forge_lines() {
         "{}",
         tested.stdout
     );
+}
+
+#[test]
+fn tools_that_are_left_out_are_named_with_the_reason() {
+    let test = Test::new();
+    std::fs::create_dir_all(test.home()).unwrap();
+    let file = test.home().join("more.json");
+    let add = |name: &str, tools: &Value| {
+        std::fs::write(&file, tools.to_string()).unwrap();
+        let file = file.to_str().unwrap();
+        test.run(&[
+            "upstream", "add", name, "--yes", "--", "python3", SERVER, "plain", file,
+        ])
+    };
+    let added = add(
+        "some",
+        &json!([{"name": "odd", "inputSchema": 3}, {"name": "", "inputSchema": {"type": "object"}}]),
+    );
+    let added = added.exits(0).says("odd is left out: ");
+    assert!(
+        added.stderr.contains("a tool without a name is left out: "),
+        "{added:?}"
+    );
+    // What takes a name that something else has is told when it is accepted, too.
+    add("more", &json!([])).exits(0);
+    std::fs::write(&file, described("Says it back, better")).unwrap();
+    test.run(&["upstream", "accept", "more", "--yes"])
+        .exits(0)
+        .says("its `echo` is called `more_echo` here");
+    let gone = [
+        "echo", "add", "fail", "die", "slow", "steps", "picture", "ask", "variable",
+    ];
+    let gone: Vec<Value> = gone
+        .iter()
+        .map(|name| json!({"name": name, "gone": true}))
+        .collect();
+    add("none", &json!(gone))
+        .exits(0)
+        .says("which has no tool that can be used");
+}
+
+#[test]
+fn what_takes_long_shows_a_sign_of_life_on_a_terminal() {
+    let test = Test::new();
+    let words = ["upstream", "add", "slow", "--", "sh", "-c", "sleep 60"];
+    let mut terminal = test.on_terminal(&words);
+    terminal.sees("connecting to slow · ");
+    terminal.presses("\u{3}");
 }
 
 #[test]

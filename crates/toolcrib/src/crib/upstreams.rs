@@ -35,7 +35,7 @@ impl UpstreamCandidate {
                 let near =
                     text::nearest(unknown, probe.tools.iter().map(|tool| tool.name.as_str()));
                 let hint = match near.is_empty() {
-                    true => String::new(),
+                    true => own_tools(probe),
                     false => format!("; did you mean {}?", text::or_list(&near)),
                 };
                 let message = format!(
@@ -46,6 +46,20 @@ impl UpstreamCandidate {
                 Err(ToolError::new(ErrorCode::ToolNotFound, message))
             }
         }
+    }
+}
+
+/// The tools of a server, for somebody who named another.
+fn own_tools(probe: &Probe) -> String {
+    const SHOWN: usize = 20;
+    let names = probe.tools.iter().take(SHOWN);
+    let names: Vec<String> = names
+        .map(|tool| format!("`{}`", text::shorten(&text::visible_line(&tool.name), 80)))
+        .collect();
+    match probe.tools.len() {
+        0 => "; it has none".to_owned(),
+        all if all > SHOWN => format!("; it has {} and {} more", names.join(", "), all - SHOWN),
+        _ => format!("; it has {}", names.join(", ")),
     }
 }
 

@@ -356,12 +356,19 @@ const KEYS: &[&str] = &[
 
 /// Checks the name of an upstream server.
 pub fn name(text: &str) -> Result<Slug, String> {
-    let slug = Slug::parse(text).map_err(|error| error.to_string())?;
-    if !text.is_ascii() {
-        return Err(
-            "the name of an upstream server has letters of ASCII, digits and `-`".to_owned(),
-        );
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !text.chars().all(is_fine) {
+        let words = text.split(|c| !is_fine(c)).filter(|word| !word.is_empty());
+        let near = words.collect::<Vec<_>>().join("-");
+        let hint = match Slug::parse(&near) {
+            Ok(near) => format!("; `{near}` would do"),
+            Err(_) => String::new(),
+        };
+        return Err(format!(
+            "the name of an upstream server has letters of ASCII, digits and `-`, and nothing else{hint}"
+        ));
     }
+    let slug = Slug::parse(text).map_err(|error| error.to_string())?;
     if TAKEN.contains(&text) {
         return Err(format!(
             "`{text}` is a bundle of Toolcrib's own; choose another name"

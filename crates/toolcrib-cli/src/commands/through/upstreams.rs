@@ -98,7 +98,7 @@ pub(super) fn upstream(
                 "logins are kept in the home of the server, and a browser is sent back to its machine: `toolcrib upstream login {name}` there"
             )));
         }
-        UpstreamCommand::Rm { names } => {
+        UpstreamCommand::Rm { names, yes: _ } => {
             for name in names {
                 server.wait(server.client.delete(&path(name)))?;
             }
