@@ -37,6 +37,7 @@ pub(super) fn approvals(command: &ApprovalsCommand, global: &Global, output: &Ou
         ApprovalsCommand::Deny { id, reason } => {
             let mut response = ApprovalResponse::deny(whoami(), "");
             response.reason = reason.clone().filter(|reason| !reason.is_empty());
+            let id = &waiting(id, &crib)?;
             let queued = crib.answer(id, None, response);
             let queued = queued.map_err(|error| unanswered(error, id))?;
             answered(&queued, None, output);
@@ -50,6 +51,26 @@ fn find(id: &str, crib: &Crib) -> Result<Queued, CliError> {
     crib.approvals()
         .show(id)
         .map_err(|error| unanswered(error, id))
+}
+
+/// The shortest part of an id that means one.
+const MIN_PART: usize = 4;
+
+/// The whole id of the one request that waits and has this part: what is decided cannot be meant by whoever answers. Any other text
+/// stays what it is.
+pub(super) fn meant(part: &str, pending: &[Queued]) -> String {
+    let wanted = part.trim().to_ascii_lowercase();
+    let ids = pending.iter().map(|queued| queued.request.id.as_str());
+    let mut found = ids.filter(|id| id.starts_with(&wanted) || id.ends_with(&wanted));
+    match (found.next(), found.next()) {
+        (Some(id), None) if wanted.len() >= MIN_PART => id.to_owned(),
+        (_, _) => part.to_owned(),
+    }
+}
+
+fn waiting(part: &str, crib: &Crib) -> Result<String, CliError> {
+    let pending = crib.approvals().list(Some(Status::Pending));
+    Ok(meant(part, &pending.map_err(ToolError::from)?.requests))
 }
 
 /// Why a request cannot be shown or answered, and what to type next.
@@ -242,9 +263,10 @@ fn approve(args: &ApproveArgs, crib: Crib, global: &Global, output: &Output) -> 
     let mut response = ApprovalResponse::approve(whoami());
     response.reason = args.reason.clone().filter(|reason| !reason.is_empty());
     let (mut digest, mut plan) = (None, None);
+    let id = waiting(&args.id, &crib)?;
     let mut crib = crib;
     if args.args.is_some() || !args.pairs.is_empty() {
-        let Queued { request, .. } = find(&args.id, &crib)?;
+        let Queued { request, .. } = find(&id, &crib)?;
         if let Some(other) = crib_of(&request, &crib, global, output)? {
             crib = other;
         }
@@ -252,7 +274,7 @@ fn approve(args: &ApproveArgs, crib: Crib, global: &Global, output: &Output) -> 
         response.modified_args = Some(edited.clone());
         crib.registry()
             .check_answer(&request, &response)
-            .map_err(|error| unanswered(AnswerError::BadEdit(error), &args.id))?;
+            .map_err(|error| unanswered(AnswerError::BadEdit(error), &id))?;
         let call = CallRequest::new(&request.tool)
             .args(edited)
             .caller(request.caller.clone());
@@ -269,8 +291,8 @@ fn approve(args: &ApproveArgs, crib: Crib, global: &Global, output: &Output) -> 
         digest = Some(request.args_digest);
     }
     let queued = crib
-        .answer(&args.id, digest.as_deref(), response)
-        .map_err(|error| unanswered(error, &args.id))?;
+        .answer(&id, digest.as_deref(), response)
+        .map_err(|error| unanswered(error, &id))?;
     answered(&queued, plan.as_ref(), output);
     Ok(ExitCode::SUCCESS)
 }

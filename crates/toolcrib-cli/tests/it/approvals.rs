@@ -439,6 +439,28 @@ fn ids_that_name_nothing_or_too_much_are_usage_errors() {
 }
 
 #[test]
+fn part_of_an_id_means_the_request_that_waits() {
+    let test = notes();
+    let first = waiting(&test, &[]);
+    let decided = id(&pending(&test));
+    test.run(&["approvals", "deny", &decided]).exits(0);
+    assert_eq!(ends(first).0, 5);
+    // Another call: the same one would be denied unasked.
+    let second = test
+        .command()
+        .args(["run", "write_file", "path=notes.md", "content=newer\n"])
+        .args(["--wait-approval", "5m"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let open = id(&pending(&test));
+    // Ids of one minute begin alike; even where these do not, it is this one.
+    test.run(&["approvals", "approve", &open[..8]]).exits(0);
+    assert_eq!(ends(second).0, 0);
+}
+
+#[test]
 fn ids_are_completed_with_what_can_be_answered() {
     let test = notes();
     let caller = waiting(&test, &[]);

@@ -43,7 +43,7 @@ pub(super) fn approvals(
         ApprovalsCommand::Deny { id, reason } => {
             let mut response = ApprovalResponse::deny(whoami(), "");
             response.reason = reason.clone().filter(|reason| !reason.is_empty());
-            let queued = find(id, &server)?;
+            let queued = find_waiting(id, &server)?;
             here::answered(&answer(&queued, &response, &server)?, None, output);
         }
         ApprovalsCommand::Watch => return watch(server, global, output),
@@ -68,6 +68,11 @@ fn find(id: &str, server: &Server) -> Result<Queued, CliError> {
     let path = format!("/api/approvals/{}", Ask::encoded(id));
     let found = server.runtime.block_on(server.client.get_as(&path));
     found.map_err(|error| unanswered(error, id, server))
+}
+
+/// The request that is answered: of those with this part in their ids, the one that waits.
+fn find_waiting(id: &str, server: &Server) -> Result<Queued, CliError> {
+    find(&here::meant(id, &list(server, Some("pending"))?), server)
 }
 
 fn answer(
@@ -118,7 +123,7 @@ fn approve(
     global: &Global,
     output: &Output,
 ) -> Result<(), CliError> {
-    let queued = find(&args.id, server)?;
+    let queued = find_waiting(&args.id, server)?;
     let mut response = ApprovalResponse::approve(whoami());
     response.reason = args.reason.clone().filter(|reason| !reason.is_empty());
     if args.args.is_some() || !args.pairs.is_empty() {

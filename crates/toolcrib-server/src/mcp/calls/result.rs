@@ -72,7 +72,7 @@ pub(super) fn waiting(call: &Detached, questions: &[Arc<ApprovalRequest>]) -> Re
             in_one_line(&question.tool),
             text::shorten(&in_one_line(&question.effect), 1000),
             text::shorten(&in_one_line(&question.reason), 1000),
-            question.expires_at.map_or(String::new(), |at| format!(", until {at}")),
+            question.expires_at.map_or(String::new(), |at| format!(", until {at:.0}")),
             id = question.id,
         ));
     }

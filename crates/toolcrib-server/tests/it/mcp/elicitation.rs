@@ -132,6 +132,9 @@ async fn a_client_that_never_answers_does_not_hang_a_call() {
     let result = client.call("launch", json!({"name": "x"})).await;
     assert_eq!(result["isError"], true);
     assert!(text(&result).contains("waits for a person"), "{result}");
+    let (_, until) = text(&result).split_once(", until ").unwrap();
+    let until = until.lines().next().unwrap();
+    assert!(until.ends_with('Z') && !until.contains('.'), "{until}");
     // It still can be answered elsewhere, and the same call picks it up.
     stage.answer(ApprovalResponse::approve("Ada")).await;
     let result = client.call("launch", json!({"name": "x"})).await;
