@@ -110,6 +110,9 @@ pub struct ApprovalTrail {
     /// Whether the arguments were edited on the way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub modified: bool,
+    /// The names of the arguments that were edited. For the one who called: programs and records have the arguments themselves.
+    #[serde(skip)]
+    pub changed: Vec<String>,
     /// What became of the grant that came with the answer: its id, or why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,

@@ -116,6 +116,7 @@ async fn clear_by_others(
             reason: reasons(&own, &judgement),
             answer: grant.reason,
             modified: false,
+            changed: Vec::new(),
             grant: None,
         });
         return Ok(Cleared {
@@ -142,6 +143,10 @@ async fn clear_by_others(
         reason: request.reason.clone(),
         answer: response.reason.clone(),
         modified: response.modified_args.is_some(),
+        changed: response
+            .modified_args
+            .as_ref()
+            .map_or_else(Vec::new, |edited| changed(&request.args, edited)),
         grant: None,
     };
     trace.approval(trail.clone());
@@ -209,6 +214,15 @@ async fn clear_by_others(
             again,
         },
     })
+}
+
+/// The names of what is not the same in both, or in one only.
+fn changed(before: &JsonObject, after: &JsonObject) -> Vec<String> {
+    let edited = after
+        .iter()
+        .filter(|(name, value)| before.get(*name) != Some(*value));
+    let gone = before.iter().filter(|(name, _)| !after.contains_key(*name));
+    edited.chain(gone).map(|(name, _)| name.clone()).collect()
 }
 
 /// What a person chose instead is a fresh call.

@@ -2,7 +2,8 @@
 //!
 //! Clients print text content, so escape sequences and what else deceives a terminal are made visible in it. Structured content is
 //! data for programs and stays as it is; it is there only if the value is an object, and never for a failure: some clients hold it
-//! against the output schema even then. What went wrong is in the text, for the model, and in `_meta`, for programs.
+//! against the output schema even then. What went wrong is in the text, for the model, and in `_meta`, for programs. Which arguments a
+//! person changed is a text of its own behind the result: the model asked for something else.
 
 use std::borrow::Cow;
 
@@ -71,7 +72,10 @@ impl<'a> McpOutcome<'a> {
                     failure: output.and_then(|output| output.failure.as_deref()),
                 },
             },
-            content: Content(outcome.result.as_ref()),
+            content: Content {
+                of: outcome.result.as_ref(),
+                note: outcome.approval.as_ref().and_then(edited),
+            },
             structured_content: output
                 .map(|output| &output.value)
                 .filter(|value| value.is_object()),
@@ -88,29 +92,58 @@ impl<'a> McpOutcome<'a> {
                     ..Call::default()
                 },
             },
-            content: Content(Err(error)),
+            content: Content {
+                of: Err(error),
+                note: None,
+            },
             structured_content: None,
             is_error: true,
         }
     }
 }
 
-/// The content blocks: those that the tool made, or one text.
-#[derive(Debug, Clone, Copy)]
-struct Content<'a>(Result<&'a ToolOutput, &'a ToolError>);
+/// Names that are said; more help nobody.
+const MAX_NAMES: usize = 20;
+
+/// What the model should know of the arguments that its call was made with.
+fn edited(trail: &ApprovalTrail) -> Option<String> {
+    if !trail.approved || trail.changed.is_empty() {
+        return None;
+    }
+    let names = trail.changed.iter().take(MAX_NAMES);
+    let names: Vec<String> = names
+        .map(|name| format!("`{}`", text::visible_line(&text::shorten(name, 60))))
+        .collect();
+    let more = match trail.changed.len().saturating_sub(MAX_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "A person changed arguments of this call before approving it: {}{more}. The result is that of the changed call.",
+        names.join(", ")
+    ))
+}
+
+/// The content blocks: those that the tool made, or one text; and a note of ours, if there is one.
+#[derive(Debug, Clone)]
+struct Content<'a> {
+    of: Result<&'a ToolOutput, &'a ToolError>,
+    note: Option<String>,
+}
 
 impl Serialize for Content<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let blocks = match self.0 {
+        let blocks = match self.of {
             Ok(output) => output.content.as_slice(),
             Err(_) => &[],
         };
-        let mut content = serializer.serialize_seq(Some(blocks.len().max(1)))?;
+        let mut content = serializer
+            .serialize_seq(Some(blocks.len().max(1) + usize::from(self.note.is_some())))?;
         for block in blocks {
             content.serialize_element(&Block(block))?;
         }
         if blocks.is_empty() {
-            let text = match self.0 {
+            let text = match self.of {
                 Ok(output) => text_of(output),
                 Err(error) => readable(error).into(),
             };
@@ -118,6 +151,9 @@ impl Serialize for Content<'_> {
                 kind: "text",
                 text: &printable(&text),
             })?;
+        }
+        if let Some(text) = &self.note {
+            content.serialize_element(&Text { kind: "text", text })?;
         }
         content.end()
     }

@@ -181,6 +181,11 @@ async fn edited_arguments_are_checked_like_those_of_a_new_call_and_may_be_mended
         result["_meta"]["toolcrib/call"]["approval"]["modified"],
         true
     );
+    // The model called something else: it is told behind the result.
+    assert_eq!(
+        result["content"][1]["text"],
+        "A person changed arguments of this call before approving it: `name`. The result is that of the changed call."
+    );
 }
 
 /// Case APR-001: out of the workspace is out of the workspace, whoever says so.

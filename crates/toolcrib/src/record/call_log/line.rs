@@ -274,6 +274,7 @@ mod tests {
         record.parent = Some(record.call_id.clone());
         let (by, reason, answer) = (worst(), worst(), Some(worst()));
         record.approval = Some(ApprovalTrail {
+            changed: Vec::new(),
             grant: None,
             approved: true,
             by,

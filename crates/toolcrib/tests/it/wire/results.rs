@@ -69,6 +69,7 @@ fn a_failure_with_details_in_every_shape() {
 #[test]
 fn an_approval_that_changed_the_arguments_in_every_shape() {
     let approval = ApprovalTrail {
+        changed: Vec::new(),
         grant: None,
         approved: true,
         by: "terminal".to_owned(),
