@@ -217,11 +217,15 @@ fn add(
     Ok(())
 }
 
-/// Waits for a server, with a sign of life.
+/// Waits for a server.
 fn wait<T>(what: &str, output: &Output, work: impl Future<Output = T>) -> Result<T, CliError> {
-    let screen = Screen::new();
+    Ok(remote::runtime()?.block_on(alive(what, output, work)))
+}
+
+/// Does what takes as long as a server takes, with a sign of life.
+pub(super) async fn alive<T>(what: &str, output: &Output, work: impl Future<Output = T>) -> T {
     let what = format!("connecting to {}", shorten(&visible_line(what), 60));
-    Ok(remote::runtime()?.block_on(progress::show(output, &screen, &what, work)))
+    progress::show(output, &Screen::new(), &what, work).await
 }
 
 /// Says by which names tools are called that others were faster to take theirs.

@@ -8,7 +8,9 @@ use toolcrib_server::client::{Ask, ClientError};
 
 use super::super::Done;
 use super::super::confirm::{confirmed, declined};
-use super::super::upstream::{print_list, print_probe, print_shown, say_failure, say_tools, typed};
+use super::super::upstream::{
+    alive, print_list, print_probe, print_shown, say_failure, say_tools, typed,
+};
 use super::text;
 use crate::args::{Global, UpstreamCommand};
 use crate::failure::CliError;
@@ -39,7 +41,8 @@ pub(super) fn upstream(
             let mut body = json!({"name": name, "settings": candidate.settings.written(), "replace": args.replace});
             if !args.yes {
                 let probe = Ask::post("/api/upstreams?dryRun=true", &body).patience(PATIENCE);
-                let probe = server.wait(server.client.json(probe))?;
+                let probe = server.client.json(probe);
+                let probe = server.wait(alive(name.as_str(), output, probe))?;
                 say_tools(&probe, output);
                 let question = format!("add `{name}` to the server with these tools? [y/n] ");
                 if !confirmed(&question, global, output)? {
@@ -48,7 +51,8 @@ pub(super) fn upstream(
                 body["digests"] = digests(&probe);
             }
             let add = Ask::post("/api/upstreams", &body).patience(PATIENCE);
-            let added = server.wait(server.client.json(add))?;
+            let added = server.client.json(add);
+            let added = server.wait(alive(name.as_str(), output, added))?;
             print_document(&added, output, print_probe);
         }
         UpstreamCommand::Import(_) => {
@@ -77,7 +81,8 @@ pub(super) fn upstream(
             return test(&names, server, output);
         }
         UpstreamCommand::Accept { name, tools, yes } => {
-            let tested = server.wait(server.client.json(testing(name)))?;
+            let tested = server.client.json(testing(name));
+            let tested = server.wait(alive(name, output, tested))?;
             if !yes {
                 print_probe(&tested, output);
                 if !confirmed(&format!("accept this of `{name}`? [y/n] "), global, output)? {
@@ -125,7 +130,8 @@ fn digests(probe: &Value) -> Value {
 fn test(names: &[String], server: &Server, output: &Output) -> Done {
     let tests = names.iter().map(|name| server.client.json(testing(name)));
     // At once: one that hangs delays nobody's answer but the last.
-    let tested = server.wait(async { Ok(futures_util::future::join_all(tests).await) })?;
+    let tests = futures_util::future::join_all(tests);
+    let tested = server.wait(async { Ok(alive(&names.join(", "), output, tests).await) })?;
     let mut documents = Vec::new();
     let mut failed = None;
     for (name, tested) in names.iter().zip(tested) {
