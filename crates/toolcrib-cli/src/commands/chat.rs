@@ -108,6 +108,10 @@ pub(super) fn chat(args: &ChatArgs, global: &Global, output: &Output) -> Done {
     if !output.json() {
         let path = lock(&conversation.transcript).path().display().to_string();
         output.say(&output.dim(&format!("transcript: {path}")));
+        if done.is_err() {
+            let goes_on = conversation.goes_on();
+            output.say(&output.dim(&format!("to go on: {goes_on}")));
+        }
     }
     done
 }

@@ -318,11 +318,30 @@ fn a_chat_that_cannot_be_says_why() {
                 .header("Content-Type", "text/html")
         });
         let ran = run(&[&refusing.url("/v1"), "hi"]).exits(8).says(hint);
+        assert!(ran.stderr.contains("to go on: toolcrib "), "{ran:?}");
         assert!(!ran.stderr.contains("upstream test"), "{ran:?}");
     }
     drop(server);
     let ran = run(&[&url, "hi"]).exits(8);
     assert!(ran.stderr.contains("is the server running"), "{ran:?}");
+}
+
+#[test]
+fn a_model_that_takes_its_time_is_waited_for_visibly() {
+    let test = Test::new();
+    let server = ScriptedServer::start(|_| {
+        let event = json!({"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]});
+        Reply::ok(format!("data: {event}\n\n"))
+            .header("Content-Type", "text/event-stream")
+            .after(Duration::from_secs(1))
+    });
+    let url = server.url("/v1");
+    let words = ["chat", "--provider", "openai", "--model", "slowpoke"];
+    let words = [&words[..], &["--base-url", &url, "hi"]].concat();
+    let mut terminal = test.on_terminal(&words);
+    terminal.sees("slowpoke · ");
+    terminal.sees("Hi.");
+    assert_eq!(terminal.ends().0, 0);
 }
 
 #[test]
