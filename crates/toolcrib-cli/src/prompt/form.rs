@@ -295,7 +295,7 @@ struct Form<'a> {
 impl Form<'_> {
     /// MCP's `ElicitResult`.
     fn fill_in(&self) -> Value {
-        self.introduce();
+        self.say_all(&introduction(self.asked, self.fields, self.page()));
         match self.wants_to() {
             Typed::Value(true) => {}
             Typed::Value(false) => return json!({"action": "decline"}),
@@ -326,23 +326,6 @@ impl Form<'_> {
 
     fn say_all(&self, lines: &[String]) {
         lines.iter().for_each(|line| self.terminal.say(line));
-    }
-
-    fn introduce(&self) {
-        let paint = self.paint();
-        let from = paint.bold(&shorten(&visible_line(&self.asked.from), 60));
-        let mark = paint.doubtful("?");
-        let line = format!("{mark} the MCP server {from} wants to know something");
-        self.terminal.say(&line);
-        let message = self.asked.message().to_owned();
-        self.say_all(&facts(&[("it asks", message)], self.page()));
-        let names: Vec<String> = self.fields.iter().map(Field::shown_name).collect();
-        if !names.is_empty() {
-            let names = names.join(", ");
-            self.say_all(&facts(&[("for", names)], self.page()));
-        }
-        let note = "  what you type goes to that server";
-        self.terminal.say(&paint.dim(note));
     }
 
     /// Whether the person answers at all.
@@ -392,6 +375,24 @@ impl Form<'_> {
             }
         }
     }
+}
+
+/// Who asks, and for what.
+fn introduction(asked: &Elicitation, fields: &[Field], page: Page) -> Vec<String> {
+    let mark = page.paint.doubtful("?");
+    let from = page.paint.bold(&shorten(&visible_line(&asked.from), 60));
+    let mut lines = vec![format!(
+        "{mark} the MCP server {from} wants to know something"
+    )];
+    let mut about = vec![("it asks", asked.message().to_owned())];
+    let names: Vec<String> = fields.iter().map(Field::shown_name).collect();
+    if !names.is_empty() {
+        about.push(("for", names.join(", ")));
+    }
+    lines.extend(facts(&about, page));
+    let note = "  what you type goes to that server";
+    lines.push(page.paint.dim(note));
+    lines
 }
 
 #[cfg(test)]
@@ -444,6 +445,26 @@ mod tests {
         ] {
             assert!(one(schema.clone()).read(typed).is_err(), "{schema}");
         }
+    }
+
+    #[test]
+    fn a_server_cannot_forge_lines_of_the_question_or_move_the_cursor() {
+        let params = json!({
+            "message": "Sure?\u{1b}[2J\n? toolcrib needs your password\r",
+            "requestedSchema": {"properties": {"a\nb\u{7}": {"type": "string"}}},
+        });
+        let fields = fields(&params).unwrap();
+        let from = "fake".to_owned();
+        let page = Page {
+            extent: Extent::Whole,
+            columns: 80,
+            paint: Paint(false),
+        };
+        let lines = introduction(&Elicitation { from, params }, &fields, page);
+        let is_plain = |line: &String| !line.chars().any(char::is_control);
+        assert!(lines.iter().all(is_plain), "{lines:?}");
+        let forged = lines.iter().find(|line| line.contains("password"));
+        assert!(forged.unwrap().contains("│ ? toolcrib"), "{lines:?}");
     }
 
     #[test]

@@ -66,3 +66,19 @@ fn a_server_of_the_home_cannot_ask_and_how_to_be_asked_is_said() {
     terminal.sees("`toolcrib run --no-server");
     assert_eq!(terminal.ends().0, 8);
 }
+
+#[test]
+fn the_calls_of_a_models_reply_ask_the_person_too() {
+    let reply =
+        r#"[{"id": "a", "type": "function", "function": {"name": "ask", "arguments": "{}"}}]"#;
+    let test = curious().file("reply.json", reply);
+    let mut terminal = test.on_terminal(&["answer", "reply.json"]);
+    terminal.sees("the MCP server fake wants to know something");
+    terminal.sees("y answer");
+    terminal.types("y");
+    terminal.sees("colour (text; required) > ");
+    terminal.types("blue");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains(r#"\"colour\": \"blue\""#), "{shown}");
+}
