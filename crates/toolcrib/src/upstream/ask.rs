@@ -81,10 +81,16 @@ impl Asking {
             return Err(failed("nobody can be asked here"));
         };
         let _wait = self.cx.wait_for_person();
-        match tokio::time::timeout(TO_ANSWER, elicitor.elicit(question.clone())).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(failed(&format!("there was no answer ({error})"))),
-            Err(_) => {
+        let asking = tokio::time::timeout(TO_ANSWER, elicitor.elicit(question.clone()));
+        // Who gives the call up takes the question back: an earlier server's runs on the connection, which goes on.
+        match self.give_up.run_until_cancelled(asking).await {
+            Some(Ok(Ok(answer))) => Ok(answer),
+            Some(Ok(Err(error))) => Err(failed(&format!("there was no answer ({error})"))),
+            None => Err(ToolError::new(
+                ErrorCode::Cancelled,
+                "the call was cancelled",
+            )),
+            Some(Err(_)) => {
                 let seconds = TO_ANSWER.as_secs();
                 Err(failed(&format!("there was no answer within {seconds} s")))
             }

@@ -313,7 +313,7 @@ impl Tool for Careful {
         &self,
         _: toolcrib::model::JsonObject,
         cx: CallContext,
-    ) -> futures_util::future::BoxFuture<'_, Result<ToolOutput, ToolError>> {
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move { Ok(ToolOutput::value(cx.basis().cloned().unwrap_or_default())) })
     }
 }
