@@ -96,13 +96,13 @@ pub(in crate::builtin) fn files(workspace: &Workspace, directory: &str) -> Files
             content.marks,
         );
         let takes = |name: &[u8], is_dir: bool| {
-            let path = workspace
-                .root()
-                .join(as_path(&next.path))
-                .join(as_path(name));
-            !name.starts_with(b".")
-                && !(is_dir && OTHERS.contains(&name))
-                && ignores.verdict(level.as_ref(), &path, is_dir) != Verdict::Skip
+            let is_others = is_dir && OTHERS.contains(&name);
+            if is_others || name.starts_with(b".") {
+                return false;
+            }
+            let place = workspace.root().join(as_path(&next.path));
+            let path = place.join(as_path(name));
+            ignores.verdict(level.as_ref(), &path, is_dir) != Verdict::Skip
         };
         let beneath = |name: &[u8]| [&next.path, name].concat();
         for name in all(&content.files).filter(|name| takes(name, false)) {
