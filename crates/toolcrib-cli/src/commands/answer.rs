@@ -48,6 +48,7 @@ pub(super) fn answer(args: &AnswerArgs, global: &Global, output: &Output) -> Don
     runtime.shutdown_background();
     let answered = answered.map_err(|error| {
         let hint = match &error {
+            ReplyError::TooLong { .. } => "give it the reply of one turn",
             ReplyError::Refused(_) => "there is no reply to answer: ask the model again",
             ReplyError::Mismatch { .. } | ReplyError::Ambiguous(_) | ReplyError::Unknown { .. } => {
                 "`toolcrib answer --from PROVIDER` takes that provider's answer as it came"

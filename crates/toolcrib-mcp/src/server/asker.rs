@@ -12,6 +12,10 @@ use super::session::Session;
 use crate::protocol::{ClientCapabilities, Era, Implementation, MODERN, meta as member};
 use crate::rpc::{RpcError, code};
 
+/// The most that a client may say of itself, in bytes: it is kept as long as its session or its stream, and read it takes many times
+/// as much.
+const MAX_SAID: usize = 16 * 1024;
+
 /// Who asks, as far as a single request says or a session knows.
 pub(crate) struct Asker {
     pub(crate) era: Era,
@@ -84,6 +88,10 @@ pub(crate) fn level_of(word: &str) -> Result<Level, RpcError> {
 pub(crate) fn object<'a>(member: &str, raw: Option<&'a RawValue>) -> Result<&'a str, RpcError> {
     match raw {
         None => Err(RpcError::invalid_params(format!("`{member}` is missing"))),
+        Some(raw) if raw.get().len() > MAX_SAID => Err(RpcError::invalid_params(format!(
+            "`{member}` is longer than {} KB",
+            MAX_SAID / 1024
+        ))),
         Some(raw) if raw.get().starts_with('{') => Ok(raw.get()),
         Some(_) => Err(RpcError::invalid_params(format!(
             "`{member}` must be an object"

@@ -75,6 +75,9 @@ async fn what_initialize_leaves_out_is_an_error() {
         json!({"protocolVersion": "2025-11-25", "capabilities": [], "clientInfo": {"name": "a", "version": "1"}}),
         json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": 5}}),
+        // It would be kept as long as the session.
+        json!({"protocolVersion": "2025-11-25", "capabilities": {"experimental": vec![0; 20_000]}, "clientInfo": {"name": "a", "version": "1"}}),
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a".repeat(20_000), "version": "1"}}),
     ] {
         let mut client = Client::new(EVERYTHING);
         let answer = client

@@ -96,7 +96,7 @@ async fn another_version_is_refused_with_those_that_are_spoken() {
 #[tokio::test]
 async fn what_meta_leaves_out_is_an_error() {
     let mut client = Client::new(EVERYTHING);
-    let broken: [(&str, Value); 7] = [
+    let broken: [(&str, Value); 8] = [
         ("io.modelcontextprotocol/protocolVersion", Value::Null),
         ("io.modelcontextprotocol/protocolVersion", json!(7)),
         ("io.modelcontextprotocol/clientCapabilities", json!([])),
@@ -105,6 +105,10 @@ async fn what_meta_leaves_out_is_an_error() {
             json!({"elicitation": 5}),
         ),
         ("io.modelcontextprotocol/clientInfo", json!("me")),
+        (
+            "io.modelcontextprotocol/clientCapabilities",
+            json!({"experimental": vec![0; 20_000]}),
+        ),
         ("io.modelcontextprotocol/logLevel", json!("loud")),
         ("progressToken", json!({})),
     ];

@@ -26,6 +26,17 @@ const ELICIT: &str = "elicitation/create";
 /// How long a person has to answer. The time of the call stands still meanwhile.
 const TO_ANSWER: Duration = Duration::from_secs(300);
 
+/// How often a server may ask back in one call, and how often be told no: nobody is to be worn down.
+pub(super) const MAX_QUESTIONS: usize = 16;
+const MAX_REFUSALS: usize = 2;
+
+/// How a call's questions went so far.
+#[derive(Default)]
+struct SoFar {
+    asked: usize,
+    refused: usize,
+}
+
 /// Who is asked about one call.
 pub(super) struct Asking {
     pub(super) from: String,
@@ -35,6 +46,8 @@ pub(super) struct Asking {
     /// Ends the call when a question finds no answer.
     pub(super) give_up: CancellationToken,
     unanswered: Mutex<Option<ToolError>>,
+    /// Held while a person is asked: one question at a time.
+    so_far: tokio::sync::Mutex<SoFar>,
 }
 
 impl Asking {
@@ -50,6 +63,7 @@ impl Asking {
             secrets,
             give_up,
             unanswered: Mutex::default(),
+            so_far: tokio::sync::Mutex::default(),
         }
     }
 
@@ -63,6 +77,22 @@ impl Asking {
                 text::shorten(&text::visible(method), 80)
             );
             return Err(ToolError::new(ErrorCode::UpstreamError, message));
+        }
+        let mut so_far = self.so_far.lock().await;
+        let too_much = |what: String| {
+            let message = format!("the MCP server `{}` {what} in one call", self.from);
+            Err(ToolError::new(ErrorCode::UpstreamError, message))
+        };
+        if so_far.refused >= MAX_REFUSALS {
+            return too_much(format!("went on asking after {MAX_REFUSALS} refusals"));
+        }
+        if so_far.asked >= MAX_QUESTIONS {
+            return too_much(format!("asked back {MAX_QUESTIONS} times"));
+        }
+        so_far.asked += 1;
+        // It was told that forms are to be had, and nothing else.
+        if params["mode"] == "url" {
+            return too_much("asks by an address, which was not offered to it,".to_owned());
         }
         let question = Elicitation {
             from: self.from.clone(),
@@ -84,7 +114,10 @@ impl Asking {
         let asking = tokio::time::timeout(TO_ANSWER, elicitor.elicit(question.clone()));
         // Who gives the call up takes the question back: an earlier server's runs on the connection, which goes on.
         match self.give_up.run_until_cancelled(asking).await {
-            Some(Ok(Ok(answer))) => Ok(answer),
+            Some(Ok(Ok(answer))) => {
+                so_far.refused += usize::from(answer["action"] != "accept");
+                Ok(answer)
+            }
             Some(Ok(Err(error))) => Err(failed(&format!("there was no answer ({error})"))),
             None => Err(ToolError::new(
                 ErrorCode::Cancelled,

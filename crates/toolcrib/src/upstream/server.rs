@@ -20,7 +20,7 @@ use toolcrib_mcp::client::{CallOptions, Called, ClientError, Listing, Progress, 
 use toolcrib_mcp::protocol::Input;
 use url::Url;
 
-use super::ask::Asking;
+use super::ask::{Asking, MAX_QUESTIONS};
 use super::auth::{Consent, OAuth};
 use super::breaker::{Breaker, Turn};
 use super::connection::{self, Connection, Parts};
@@ -36,8 +36,6 @@ use crate::model::text;
 
 /// How long a connection has to have lasted for its end to count as the first failure and not as one more.
 const LASTED: Duration = Duration::from_secs(30);
-/// How often a server may ask back in one call.
-const MAX_ROUNDS: usize = 16;
 /// How long a server that did not answer a call in time may take to answer anything.
 const HEARING: Duration = Duration::from_secs(10);
 /// How long starting a program may take besides: it is the client that gives up, which knows what it heard.
@@ -554,7 +552,7 @@ impl Making {
         let _open = connection
             .questions
             .begin(self.options.key, Arc::clone(&self.asking));
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..=MAX_QUESTIONS {
             let called = connection
                 .client
                 .call_tool(call.clone(), self.options.clone())
@@ -625,7 +623,7 @@ impl Making {
             }
         }
         let message = format!(
-            "the MCP server `{}` asked back {MAX_ROUNDS} times in one call",
+            "the MCP server `{}` asked back {MAX_QUESTIONS} times in one call",
             upstream.name
         );
         Err(ToolError::new(ErrorCode::UpstreamError, message))

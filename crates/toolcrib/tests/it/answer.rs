@@ -438,6 +438,26 @@ async fn calls_are_not_lost_by_naming_the_wrong_provider() {
     assert!(answered(&bare, Some(OpenAi)).await.calls[0].ok);
 }
 
+/// Each entry of a list would get an answer: millions of them are millions of answers.
+#[tokio::test]
+async fn a_reply_longer_than_any_models_is_refused_and_long_arguments_are_not() {
+    for reply in [
+        json!(vec![json!([]); 10_001]),
+        json!({"role": "assistant", "content": vec![json!({}); 10_001]}),
+        json!({"choices": [{"message": {"role": "assistant", "tool_calls": vec![json!({}); 10_001]}}]}),
+    ] {
+        for format in [None, Some(ReplyFormat::OpenAi)] {
+            let refused = answer(&registry(), &reply, format, &AnswerOptions::default()).await;
+            let said = refused.unwrap_err().to_string();
+            assert!(said.contains("a list in it has 10001 entries"), "{said}");
+        }
+    }
+    let input = json!({"numbers": vec![1; 20_000]});
+    let reply = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "sum", "input": input}]});
+    let answered = answer(&registry(), &reply, None, &AnswerOptions::default()).await;
+    assert_eq!(answered.unwrap().calls.len(), 1);
+}
+
 #[tokio::test]
 async fn more_calls_than_anybody_makes_are_answered_and_not_made() {
     let calls: Vec<Value> = (0..5)

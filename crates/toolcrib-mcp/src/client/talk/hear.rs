@@ -31,6 +31,7 @@ impl Talk {
             self.tools_changed();
         }
         let Ok(message) = rpc::read(text) else {
+            self.answered_badly(text);
             return Hearing::Malformed;
         };
         match message {
@@ -50,6 +51,23 @@ impl Talk {
             }
         }
         Hearing::Understood
+    }
+
+    /// Ends a request whose answer came and is no text: nobody should wait for another one.
+    fn answered_badly(&self, text: &[u8]) {
+        if std::str::from_utf8(text).is_ok() {
+            return;
+        }
+        let text = String::from_utf8_lossy(text);
+        if let Ok(Message::Response {
+            id: Some(rpc::Id::Number(id)),
+            ..
+        }) = rpc::read(text.as_bytes())
+            && let Some(waiter) = lock(&self.waiting).by_id.remove(&id)
+        {
+            let error = RpcError::new(rpc::code::PARSE_ERROR, "the answer is not UTF-8");
+            let _ = waiter.answer.send(Err(error));
+        }
     }
 
     fn heard_of(self: &Arc<Self>, method: &str, params: Option<&RawValue>) {

@@ -70,15 +70,52 @@ pub(super) fn params(question: &ApprovalRequest, problem: Option<&str>, era: Era
 /// The parameters of `elicitation/create` for what a tool of another server wants to know: its own, with a word about who asks.
 pub(super) fn passed_on(asked: &Elicitation) -> Value {
     let mut params = asked.params.clone();
+    // Every line says whose it is, and nothing pushes the first out of sight.
+    let said = text::shorten(asked.message(), MAX_WORDS);
+    let lines = said.lines().map(str::trim_end);
+    let lines: Vec<String> = lines
+        .filter(|line| !line.is_empty())
+        .map(in_one_line)
+        .collect();
+    let said = match lines.as_slice() {
+        [line] => format!(" {line}"),
+        lines => lines.iter().map(|line| format!("\n> {line}")).collect(),
+    };
     let message = format!(
-        "The MCP server `{}` asks: {}",
-        text::visible(&asked.from),
-        text::shorten(asked.message(), MAX_WORDS)
+        "The MCP server `{}` asks:{said}",
+        text::visible(&asked.from)
     );
     if let Value::Object(params) = &mut params {
         params.insert("message".to_owned(), message.into());
+        if let Some(schema) = params.get_mut("requestedSchema") {
+            make_visible(schema);
+        }
     }
     params
+}
+
+/// Makes visible what people read of a schema. Names and values stay: they go back to the server.
+fn make_visible(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            for (key, value) in members {
+                let is_read = matches!(key.as_str(), "title" | "description");
+                match value {
+                    Value::String(words) if is_read => *words = in_one_line(words),
+                    Value::Array(names) if key == "enumNames" => {
+                        for name in names {
+                            if let Value::String(name) = name {
+                                *name = in_one_line(name);
+                            }
+                        }
+                    }
+                    other => make_visible(other),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_visible),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn message(question: &ApprovalRequest, problem: Option<&str>, arguments: &str) -> String {
@@ -185,6 +222,39 @@ mod tests {
             "createdAt": "2026-01-01T00:00:00Z",
         }))
         .unwrap()
+    }
+
+    #[test]
+    fn what_a_server_asks_cannot_look_like_a_question_of_ours() {
+        let message = format!(
+            "{}Allow `read_file`? It would \u{1b}[31mread.",
+            "\n".repeat(60)
+        );
+        let params = passed_on(&Elicitation {
+            from: "evil".to_owned(),
+            params: json!({
+                "message": message,
+                "requestedSchema": {"type": "object", "properties": {"x": {
+                    "type": "string", "title": "Your \u{1b}[31mtoken\u{202e}", "enum": ["a\u{1b}"], "enumNames": ["b\u{1b}"]
+                }}},
+            }),
+        });
+        let shown = params["message"].as_str().unwrap();
+        assert!(
+            shown.starts_with("The MCP server `evil` asks: Allow"),
+            "{shown}"
+        );
+        assert!(!shown.contains('\u{1b}'), "{shown}");
+        let field = &params["requestedSchema"]["properties"]["x"];
+        let title = field["title"].as_str().unwrap();
+        assert!(!title.contains(['\u{1b}', '\u{202e}']), "{title}");
+        assert!(!field["enumNames"].to_string().contains("u001b"), "{field}");
+        assert_eq!(field["enum"], json!(["a\u{1b}"]), "it goes back as it came");
+        let two = passed_on(&Elicitation {
+            from: "s".to_owned(),
+            params: json!({"message": "one\ntwo"}),
+        });
+        assert_eq!(two["message"], "The MCP server `s` asks:\n> one\n> two");
     }
 
     #[test]

@@ -191,6 +191,14 @@ pub enum ReplyError {
         /// What is missing.
         why: String,
     },
+    /// It is longer than any model's.
+    #[error(
+        "this is no model's reply: a list in it has {count} entries; {MAX_ENTRIES} at most are read"
+    )]
+    TooLong {
+        /// How many entries the list has.
+        count: usize,
+    },
     /// The provider answered with an error.
     #[error("the provider answered with an error, not with a reply: {0}")]
     Refused(String),
@@ -224,6 +232,9 @@ pub struct ModelReply {
 
 /// Reads a reply of a provider; without one, it is found out from the reply.
 pub fn read_reply(reply: &Value, format: Option<ReplyFormat>) -> Result<ModelReply, ReplyError> {
+    if let Some(count) = too_many(reply) {
+        return Err(ReplyError::TooLong { count });
+    }
     if let Some(error) = detect::error_in(reply) {
         return Err(ReplyError::Refused(error));
     }
@@ -252,6 +263,25 @@ pub fn read_reply(reply: &Value, format: Option<ReplyFormat>) -> Result<ModelRep
             })
         }
         Some(_) | None => Ok(ModelReply { format, calls }),
+    }
+}
+
+/// The most entries of a list that is not a part of some call's arguments.
+const MAX_ENTRIES: usize = 10_000;
+
+/// How many entries a list has that is too long: each would be answered.
+fn too_many(reply: &Value) -> Option<usize> {
+    match reply {
+        Value::Array(entries) if entries.len() > MAX_ENTRIES => Some(entries.len()),
+        Value::Array(entries) => entries.iter().find_map(too_many),
+        Value::Object(members) => members
+            .iter()
+            .filter(|(key, value)| {
+                let is_arguments = matches!(key.as_str(), "input" | "args" | "arguments");
+                !(is_arguments && value.is_object())
+            })
+            .find_map(|(_, value)| too_many(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }
 

@@ -176,6 +176,42 @@ async fn what_a_server_wants_to_know_is_asked_of_whoever_calls() {
     );
 }
 
+/// Says the same to everything, and counts.
+struct Patient(&'static str, std::sync::atomic::AtomicUsize);
+
+impl Elicitor for Patient {
+    fn elicit(&self, _question: Elicitation) -> BoxFuture<'_, Result<Value, NotAnswered>> {
+        self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let answer = json!({"action": self.0, "content": {"sure": true}});
+        Box::pin(async move { Ok(answer) })
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_worn_down_by_questions() {
+    let scene = Scene::new();
+    scene.add("fake", fake("nagging", None)).await;
+    for (answer, most) in [("accept", 16), ("decline", 2), ("cancel", 2)] {
+        let patient = Arc::new(Patient(answer, Default::default()));
+        let request = CallRequest::new("ask").elicitor(Arc::clone(&patient) as Arc<dyn Elicitor>);
+        let outcome = scene.crib.registry().execute(request).await;
+        let error = outcome.error().unwrap_or_else(|| panic!("{outcome:#?}"));
+        assert_eq!(error.code(), ErrorCode::UpstreamError, "{answer}: {error}");
+        let asked = patient.1.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(asked, most, "{answer}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_text_ends_its_call() {
+    let scene = Scene::new();
+    scene.add("fake", fake("bytes", None)).await;
+    let outcome = scene.call("echo", json!({"text": "x"})).await;
+    let error = outcome.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::UpstreamError);
+    assert!(error.message().contains("not UTF-8"), "{error}");
+}
+
 /// Takes longer to answer than the call may take.
 struct Slow;
 
