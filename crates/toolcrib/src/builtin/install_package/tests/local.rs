@@ -167,6 +167,21 @@ async fn code_that_builds_a_package_of_the_workspace_cannot_get_out() {
     );
 }
 
+/// Whoever writes the workspace can put another Python there.
+#[tokio::test]
+async fn a_venv_that_is_there_already_is_asked_about_every_time() {
+    let bench = Bench::new().file(".venv/pyvenv.cfg", "home = /usr/bin\n");
+    let _ = bench
+        .install(json!({"packages": ["sample"], "manager": "pip"}))
+        .await;
+    let asked = bench.asked();
+    assert!(
+        asked.reason.contains("the project's own `.venv`"),
+        "{asked:?}"
+    );
+    assert_eq!(asked.offers, []);
+}
+
 #[tokio::test]
 async fn an_installation_that_fails_halfway_leaves_manifest_and_lock_as_they_were() {
     if lacks("cargo") {
