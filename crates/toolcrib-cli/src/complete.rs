@@ -378,6 +378,17 @@ pub(crate) fn grants(current: &OsStr) -> Vec<CompletionCandidate> {
     ids(current, grants.map(|grant| (grant.id, grant.tool)))
 }
 
+/// Ids of what is held.
+pub(crate) fn held(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Ok(Ok(items)) = Crib::open().map(|crib| crib.held().list()) else {
+        return Vec::new();
+    };
+    ids(
+        current,
+        items.into_iter().rev().map(|item| (item.id, item.path)),
+    )
+}
+
 /// Names of secrets.
 pub(crate) fn secrets(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else {

@@ -1,8 +1,9 @@
 //! What to run: program, arguments, directory, environment, and how it travels to the process that waits for it.
 
-use crate::{error::SandboxError, proxy::Endpoint, terminal::Dialogue};
+use crate::{error::SandboxError, protect::Keeper, proxy::Endpoint, terminal::Dialogue};
 use std::{
     ffi::{OsStr, OsString},
+    fmt,
     net::TcpListener,
     os::fd::OwnedFd,
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
@@ -20,6 +21,16 @@ pub struct Command {
     stdin: Stdin,
     dialogue: Option<Dialogue>,
     endpoint: Option<Endpoint>,
+    keeper: Option<SharedKeeper>,
+}
+
+#[derive(Clone)]
+struct SharedKeeper(Arc<dyn Keeper>);
+
+impl fmt::Debug for SharedKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keeper")
+    }
 }
 
 /// What the command reads. On a terminal it is what is typed first, with the return key at the end.
@@ -57,6 +68,7 @@ impl Command {
             stdin: Stdin::Empty,
             dialogue: None,
             endpoint: None,
+            keeper: None,
         }
     }
 
@@ -112,6 +124,17 @@ impl Command {
     pub fn proxy(mut self, serve: impl Fn(TcpListener) + Send + Sync + 'static) -> Self {
         self.endpoint = Some(Endpoint::new(serve));
         self
+    }
+
+    /// Says who looks after what the command plants. Without it that is reported only.
+    #[must_use]
+    pub fn keeper(mut self, keeper: Arc<dyn Keeper>) -> Self {
+        self.keeper = Some(SharedKeeper(keeper));
+        self
+    }
+
+    pub(crate) fn kept_by(&self) -> Option<&dyn Keeper> {
+        self.keeper.as_ref().map(|keeper| &*keeper.0)
     }
 
     pub(crate) fn endpoint(&self) -> Option<&Endpoint> {

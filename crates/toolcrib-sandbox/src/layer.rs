@@ -26,9 +26,10 @@ pub enum Layer {
     PidNamespace,
     /// The command has its own mounts.
     MountNamespace,
-    /// Names that other programs run later (`.git/hooks`, `.envrc` …) cannot be written or planted.
+    /// Names that other programs run later (`.git/hooks`, `.envrc` …) cannot be written. Those that are not there cannot be made, or
+    /// what is made there is noticed, as the policy says.
     ProtectedNames,
-    /// The same in repositories below the root: all of those near it were found.
+    /// Likewise in repositories below the root: all of them were found.
     NestedRepositories,
     /// Outside of what may be written not even modes, owners, times and attributes of files can be changed.
     ReadOnlyHost,

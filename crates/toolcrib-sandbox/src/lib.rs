@@ -59,9 +59,12 @@ pub use command::{Command, Stdin};
 pub use error::SandboxError;
 pub use layer::{Layer, Missing};
 pub use paths::{system as system_paths, toolchains};
-pub use policy::{Level, Limits, Network, Policy, User};
+pub use policy::{AbsentNames, Level, Limits, Network, Policy, User};
 pub use prepared::Prepared;
-pub use protect::{PROTECTED_NAMES, is_protected_name, is_repository_name, protected_name};
+pub use protect::{
+    Keeper, Moment, PROTECTED_NAMES, Planted, ProtectedName, Remedy, is_harmless_repository,
+    is_protected_name, is_repository_name, protected_name, recover,
+};
 pub use report::{EndedBy, Report, Status};
 pub use run::{Cancel, Stream};
 pub use sandbox::Sandbox;

@@ -127,6 +127,16 @@ impl Default for Limits {
     }
 }
 
+/// What becomes of a protected name that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AbsentNames {
+    /// Nothing can be made there: an empty directory is in its place while sandboxes of the policy are ready or run.
+    #[default]
+    Refuse,
+    /// What a run makes there is noticed while it lasts and at its end, for [`crate::Keeper`] to take away.
+    Hold,
+}
+
 /// Everything a run may do.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -149,6 +159,11 @@ pub struct Policy {
     pub terminal: bool,
     /// Whether names that other programs run later are kept from being written; see [`crate::PROTECTED_NAMES`].
     pub protect: bool,
+    /// What becomes of protected names that are not there.
+    pub absent: AbsentNames,
+    /// Repositories in the workspace that earlier runs made (where git keeps them): nothing in them is mounted over, so that they can
+    /// be changed and removed, and what comes to run programs in them is [`crate::Report::planted`].
+    pub made: Vec<PathBuf>,
     /// More paths in the workspace that cannot be written, replaced or newly made.
     pub protected: Vec<PathBuf>,
     /// Directories in the workspace that look empty inside and cannot be written, where there are mounts of its own. Those
@@ -173,6 +188,8 @@ impl Policy {
             user: User::Same,
             terminal: false,
             protect: true,
+            absent: AbsentNames::default(),
+            made: Vec::new(),
             protected: Vec::new(),
             hidden: Vec::new(),
             excluded: Vec::new(),

@@ -32,8 +32,8 @@ use std::{
 
 /// One policy, ready to run commands, one after another or at once.
 ///
-/// While it exists the workspace holds its placeholders (see [`crate::PROTECTED_NAMES`]). Where a protected name has been
-/// replaced since the last run, the next one is planned anew.
+/// While it exists the workspace holds the placeholders of its policy, if that has any ([`crate::AbsentNames`]). Where a protected
+/// name has been replaced or made since the last run, the next one is planned again.
 #[derive(Debug)]
 pub struct Prepared {
     sandbox: Sandbox,
@@ -104,6 +104,13 @@ impl Prepared {
             (Network::None | Network::Loopback | Network::Full, _) => None,
         };
         let inner = &self.for_a_run()?;
+        let looking = inner.guard.as_ref().map(Guard::looking);
+        if let (Some(looking), Some(keeper)) = (&looking, command.kept_by()) {
+            let begun = keeper.begin(&looking.baseline());
+            begun.map_err(|source| {
+                SandboxError::setup("writing down what the workspace holds", source)
+            })?;
+        }
         let program = command.resolve(&inner.workspace, inner.plan.readable.as_deref())?;
         let extra = inner.variables();
         let terminal = inner.policy.terminal;
@@ -126,7 +133,9 @@ impl Prepared {
         {
             inner.engine.midwife.send(move || refill(&next));
         }
-        let (answer, namespaces) = run::supervise(inner, cell, command, &wire, output, cancel);
+        let looking = looking.as_ref();
+        let (answer, namespaces) =
+            run::supervise(inner, cell, command, &wire, looking, output, cancel);
         inner.engine.midwife.send(move || {
             if let Some(inner) = next {
                 refill(&inner);
@@ -154,20 +163,34 @@ impl Prepared {
             .as_ref()
             .is_some_and(|guard| !guard.is_current())
         {
-            *inner = Arc::new(self.sandbox.plan(&self.policy)?);
+            *inner = Arc::new(self.planned_after(&inner)?);
         }
         Ok(Arc::clone(&inner))
     }
 
-    /// The same; and every run has a temporary directory of its own.
+    /// Plans for a run that begins now, with a temporary directory of its own.
     fn for_a_run(&self) -> Result<Arc<Inner>, SandboxError> {
-        let inner = self.current()?;
+        let mut inner = self.current()?;
+        if inner.guard.as_ref().is_some_and(|guard| !guard.begin()) {
+            inner = Arc::new(self.planned_after(&inner)?);
+            *lock(&self.inner) = Arc::clone(&inner);
+            inner.begin();
+        }
         if inner.temporary.is_none() || !inner.used.swap(true, Ordering::Relaxed) {
             return Ok(inner);
         }
-        let inner = Arc::new(self.sandbox.plan(&self.policy)?);
+        inner.guard.iter().for_each(|guard| drop(guard.looking()));
+        let inner = Arc::new(self.planned_after(&inner)?);
+        inner.begin();
         inner.used.store(true, Ordering::Relaxed);
         Ok(inner)
+    }
+
+    /// A new plan, which knows what runs of the last one made.
+    fn planned_after(&self, inner: &Inner) -> Result<Inner, SandboxError> {
+        let mut policy = self.policy.clone();
+        policy.made = inner.guard.as_ref().map(Guard::made).unwrap_or_default();
+        self.sandbox.plan(&policy)
     }
 }
 
@@ -197,6 +220,13 @@ impl Drop for Inner {
 }
 
 impl Inner {
+    /// Begins to look after a run of a plan that was just made: nothing can have changed since.
+    fn begin(&self) {
+        if let Some(guard) = &self.guard {
+            guard.begin();
+        }
+    }
+
     fn take_ready(&self) -> Option<Cell> {
         lock(&self.idle).pop()
     }

@@ -3,6 +3,7 @@
 use crate::{
     layer::{Layer, Missing},
     policy::Level,
+    protect::Planted,
 };
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -85,11 +86,22 @@ pub struct Report {
     pub layers: Vec<Layer>,
     /// Layers that would have stood if they could be had, and why they did not.
     pub not_enforced: Vec<Missing>,
-    /// Protected names that the run made or changed where nothing kept it from doing so.
-    pub planted: Vec<PathBuf>,
+    /// What the run made or changed, where nothing kept it from doing so, and other programs would run; also what was taken away
+    /// since ([`crate::Keeper`]).
+    pub planted: Vec<Planted>,
+    /// Repositories that the run made, by where git keeps them.
+    pub made: Vec<PathBuf>,
 }
 
 impl Report {
+    /// Where the planted things are.
+    pub fn planted_paths(&self) -> Vec<PathBuf> {
+        self.planted
+            .iter()
+            .map(|planted| planted.path.clone())
+            .collect()
+    }
+
     /// The code a shell would show: the command's own, 128 and the signal, or 124 when time or patience ran out.
     pub fn exit_code(&self) -> i32 {
         match (self.ended_by, self.status) {

@@ -10,6 +10,7 @@ use crate::{
     layer::Layer,
     policy::Level,
     prepared::Inner,
+    protect::{Looking, Moment, Planted},
     report::{EndedBy, Report, Status},
     sys,
     terminal::{self, Silence},
@@ -18,6 +19,7 @@ use crate::{
 use std::{
     io,
     os::fd::OwnedFd,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -88,6 +90,10 @@ struct Run<'a> {
     /// Of a command on a terminal whose questions are answered.
     silence: Option<Silence>,
     wire: &'a [u8],
+    command: &'a Command,
+    looking: Option<&'a Looking<'a>>,
+    planted: Vec<Planted>,
+    made: Vec<PathBuf>,
 }
 
 /// Runs a command in a cell. Also returns the cell's namespaces, by now without a process: taking the mounts apart takes the
@@ -97,12 +103,13 @@ pub(crate) fn supervise(
     mut cell: Cell,
     command: &Command,
     wire: &[u8],
+    looking: Option<&Looking<'_>>,
     output: &mut dyn FnMut(Stream, &[u8]),
     cancel: &Cancel,
 ) -> (Result<Report, SandboxError>, Vec<OwnedFd>) {
     let namespaces = cell.namespaces();
     (
-        conduct(inner, cell, command, wire, output, cancel),
+        conduct(inner, cell, command, wire, looking, output, cancel),
         namespaces,
     )
 }
@@ -112,6 +119,7 @@ fn conduct(
     cell: Cell,
     command: &Command,
     wire: &[u8],
+    looking: Option<&Looking<'_>>,
     output: &mut dyn FnMut(Stream, &[u8]),
     cancel: &Cancel,
 ) -> Result<Report, SandboxError> {
@@ -179,6 +187,10 @@ fn conduct(
         arrivals,
         silence: command.answers().map(Silence::of),
         wire,
+        command,
+        looking,
+        planted: Vec::new(),
+        made: Vec::new(),
     };
     if let Some(command) = &run.cell.command {
         // Only a command longer than a pipe (64 KB) does not go at once.
@@ -188,7 +200,7 @@ fn conduct(
     run.hand_over();
     run.feed();
     run.watch();
-    run.finish(command)
+    run.finish()
 }
 
 impl Run<'_> {
@@ -318,7 +330,8 @@ impl Run<'_> {
     /// Until init has ended: moves bytes, and looks at what no descriptor tells of.
     fn watch(&mut self) {
         let deadline = self.deadline;
-        let ticking = self.growth.is_some() || self.cpu_limit().is_some();
+        let kept = self.looking.is_some() && self.command.kept_by().is_some();
+        let ticking = kept || self.growth.is_some() || self.cpu_limit().is_some();
         let mut tick = Instant::now() + TICK;
         loop {
             let next = [
@@ -394,6 +407,9 @@ impl Run<'_> {
             }
             if ticking && Instant::now() >= tick {
                 self.look();
+                if kept {
+                    self.look_for_planted(Moment::Running);
+                }
                 tick = Instant::now() + TICK;
             }
         }
@@ -419,10 +435,26 @@ impl Run<'_> {
         }
     }
 
+    /// Finds what the run planted, and has it looked after.
+    fn look_for_planted(&mut self, moment: Moment) {
+        let Some(looking) = self.looking else { return };
+        let found = looking.look(moment);
+        self.made.extend(found.made);
+        if found.planted.is_empty() && moment == Moment::Running {
+            return;
+        }
+        if let Some(keeper) = self.command.kept_by() {
+            keeper.planted(&found.planted, moment);
+        }
+        self.planted.extend(found.planted);
+    }
+
     /// Every process is gone, or about to be: takes what is left in the pipes and writes the report.
-    fn finish(mut self, command: &Command) -> Result<Report, SandboxError> {
+    fn finish(mut self) -> Result<Report, SandboxError> {
+        let command = self.command;
         let usage = self.cell.reap();
         let duration = self.began.elapsed();
+        self.look_for_planted(Moment::Ended);
         // What fits into a pipe, not until its end: a process that escaped our kill must not hold the report up.
         let pieces = if self.cell.terminal.is_some() {
             LAST_LINES
@@ -477,7 +509,6 @@ impl Run<'_> {
             .ended_by
             .or(oom.then_some(EndedBy::Memory))
             .or(cpu.then_some(EndedBy::Cpu));
-        let guard = self.inner.guard.as_ref();
         let mut layers = self.inner.layers();
         if self.inner.guard.is_none() {
             layers.retain(|layer| *layer != Layer::ProtectedNames);
@@ -500,7 +531,8 @@ impl Run<'_> {
             stderr_bytes: self.written[1],
             layers,
             not_enforced: self.inner.plan.not_enforced.clone(),
-            planted: guard.map(|guard| guard.planted()).unwrap_or_default(),
+            planted: self.planted,
+            made: self.made,
         })
     }
 }

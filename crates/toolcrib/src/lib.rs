@@ -146,6 +146,7 @@ pub mod definition;
 pub mod egress;
 pub mod exec;
 pub mod expr;
+pub mod held;
 pub mod jsonpath;
 pub mod limits;
 pub mod manifest;

@@ -1,9 +1,10 @@
 //! The wall behind every command, as the crate `toolcrib-sandbox` has it, and its errors in our words.
 
 pub use toolcrib_sandbox::{
-    Cancel, Command, Dialogue, EndedBy, Keyboard, Layer, Level, Limits, Missing, Network,
-    PROTECTED_NAMES, Policy, Prepared, Report, Sandbox, SandboxError, Status, Stdin, Stream,
-    Support, TemporaryDirectory, User, system_paths, toolchains,
+    AbsentNames, Cancel, Command, Dialogue, EndedBy, Keeper, Keyboard, Layer, Level, Limits,
+    Missing, Moment, Network, PROTECTED_NAMES, Planted, Policy, Prepared, ProtectedName, Remedy,
+    Report, Sandbox, SandboxError, Status, Stdin, Stream, Support, TemporaryDirectory, User,
+    is_harmless_repository, recover, system_paths, toolchains,
 };
 
 use crate::model::error::{ErrorCode, ToolError};

@@ -165,3 +165,42 @@ pub(crate) struct GrantArgs {
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  toolcrib held list
+  toolcrib held show 77d1c0de
+  toolcrib held restore 77d1c0de
+  toolcrib held drop 77d1c0de
+
+A command that makes a file which other programs run (a git hook, `.envrc`, `.vscode/tasks.json` …)
+leaves it here instead of in the workspace. Nothing runs it, nothing is lost, and nothing expires.")]
+pub(crate) enum HeldCommand {
+    /// List what is held, oldest first
+    List,
+    /// Show one item with its content
+    #[command(after_help = SHORT_IDS)]
+    Show {
+        /// Its id, or the end of it
+        #[arg(add = ArgValueCompleter::new(complete::held))]
+        id: String,
+    },
+    /// Put items back where they were, byte for byte with their modes and times
+    #[command(after_help = SHORT_IDS)]
+    Restore {
+        /// Their ids, or the ends of them
+        #[arg(required = true, value_name = "ID", add = ArgValueCompleter::new(complete::held))]
+        ids: Vec<String>,
+    },
+    /// Delete items
+    #[command(after_help = SHORT_IDS)]
+    Drop {
+        /// Their ids, or the ends of them
+        #[arg(required = true, value_name = "ID", add = ArgValueCompleter::new(complete::held))]
+        ids: Vec<String>,
+        /// Delete without asking
+        #[arg(short, long)]
+        yes: bool,
+    },
+}

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 
-pub(crate) use approvals::{ApprovalsCommand, ApproveArgs, GrantArgs, GrantsCommand};
+pub(crate) use approvals::{ApprovalsCommand, ApproveArgs, GrantArgs, GrantsCommand, HeldCommand};
 pub(crate) use author::{CheckArgs, EditArgs, InitArgs, NewArgs, TestArgs, WatchArgs};
 pub(crate) use bundle::{
     BundleAddArgs, BundleArgs, BundleCommand, BundleDiffArgs, BundleEditArgs, BundleExportArgs,
@@ -152,6 +152,9 @@ pub(crate) enum Command {
     /// Look at, take back or make what is allowed without asking
     #[command(subcommand)]
     Grants(GrantsCommand),
+    /// Review files that commands made and that other programs would run
+    #[command(subcommand)]
+    Held(HeldCommand),
     /// Keep keys and passwords for tools, where no tool, model or log sees them
     #[command(subcommand)]
     Secret(SecretCommand),

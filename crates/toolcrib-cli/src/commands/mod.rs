@@ -17,6 +17,7 @@ mod enable;
 mod explain;
 mod format;
 mod grants;
+mod held;
 mod list;
 mod mcp;
 mod names;
@@ -75,6 +76,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Bundle(command) => bundle::bundle(command, global, output),
         Command::Approvals(command) => approvals::approvals(command, global, output),
         Command::Grants(command) => grants::grants(command, global, output),
+        Command::Held(command) => held::held_here(command, global, output),
         Command::Secret(command) => secret::secret(command, global, output),
         Command::Calls(command) => calls::calls(command, &open(global, output)?, global, output),
         Command::Stats(args) => stats::stats(args, global, output),

@@ -14,6 +14,7 @@ use toolcrib::sandbox::{
 };
 use toolcrib::{Crib, ErrorCode, ToolError};
 
+use super::run::held_note;
 use super::way_out::WayOut;
 use super::{Done, open};
 use crate::args::{Global, SandboxArgs};
@@ -42,6 +43,9 @@ pub(super) fn sandbox(args: &SandboxArgs, global: &Global, output: &Output) -> D
         }
         None => (command, None),
     };
+    let (command, held) = crib
+        .look_after(command)
+        .map_err(|error| failed(std::io::Error::other(error)))?;
     let mut sink = Sink {
         captured: output.json().then(Default::default),
         broken: false,
@@ -58,15 +62,25 @@ pub(super) fn sandbox(args: &SandboxArgs, global: &Global, output: &Output) -> D
     // The placeholders go before we say that it is over.
     drop(prepared);
     let report = report.map_err(refused)?;
+    let (held, left) = held.end(&report.made);
     let code = match signal.load(Ordering::Relaxed) {
         0 if sink.broken => 141,
         0 => report.exit_code(),
         signal => 128 + i32::from(signal),
     };
     if let Some(captured) = &sink.captured {
-        output.document(&document(&report, code, captured));
+        let mut document = document(&report, code, captured);
+        document["planted"] = left
+            .iter()
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect();
+        document["held"] = json!(held);
+        output.document(&document);
     } else if !sink.broken {
-        explain(&report, output);
+        explain(&report, &left, output);
+        for note in &held {
+            output.say(&format!("{} {}", output.bold("sandbox:"), held_note(note)));
+        }
     }
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
@@ -256,7 +270,6 @@ fn document(report: &Report, code: i32, captured: &[Vec<u8>; 2]) -> Value {
         "pidsRefused": report.pids_refused,
         "layers": report.layers.iter().map(|layer| layer.name()).collect::<Vec<_>>(),
         "notEnforced": not_enforced,
-        "planted": report.planted.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
         "stdoutBytes": report.stdout_bytes,
         "stderrBytes": report.stderr_bytes,
         "stdout": String::from_utf8_lossy(stdout),
@@ -266,7 +279,7 @@ fn document(report: &Report, code: i32, captured: &[Vec<u8>; 2]) -> Value {
 }
 
 /// For a person: only what the command's own exit code does not say.
-fn explain(report: &Report, output: &Output) {
+fn explain(report: &Report, planted: &[PathBuf], output: &Output) {
     if let Some(limit) = report.ended_by {
         let why = match limit {
             EndedBy::Time => "it took longer than --timeout allows",
@@ -279,7 +292,7 @@ fn explain(report: &Report, output: &Output) {
         };
         output.say(&format!("{} ended: {why}", output.bold("sandbox:")));
     }
-    for path in &report.planted {
+    for path in planted {
         let path = toolcrib::model::text::visible(&path.to_string_lossy()).replace('\n', "\\n");
         output.say(&format!(
             "{} look at `{path}` before another program runs it",

@@ -6,6 +6,7 @@ use crate::{
     error::SandboxError,
     landlock,
     layer::{Layer, Missing},
+    policy::AbsentNames,
     protect::{Cover, Guard},
 };
 use std::{
@@ -162,9 +163,13 @@ impl Planner<'_> {
         {
             let path = inside(root, &above.join(name.to_uppercase()))?;
             self.stand(Layer::ProtectedNames, Op::CheckFolded { path });
-            if guard.is_complete() {
-                self.plan.also.push(Layer::NestedRepositories);
-            }
+        } else if self.policy.absent == AbsentNames::Refuse {
+            return Ok(());
+        }
+        // With nothing to cover there is nothing but what a run may make, which is looked for.
+        self.plan.also.push(Layer::ProtectedNames);
+        if guard.is_complete() {
+            self.plan.also.push(Layer::NestedRepositories);
         }
         Ok(())
     }

@@ -2,10 +2,15 @@
 
 use super::{
     Cover, Covered,
-    names::{self, EDITOR_FILES, PROTECTED_NAMES},
-    place,
+    gitconfig::{self, UserSettings},
+    names, place,
+    table::NAMES,
+    watch::Leaf,
 };
-use crate::{policy::Policy, sys};
+use crate::{
+    policy::{AbsentNames, Policy},
+    sys,
+};
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
@@ -28,6 +33,26 @@ pub(super) struct Finder<'a> {
     placeholders: Vec<PathBuf>,
     /// Whether all directories near the root were looked into.
     complete: bool,
+    /// What the user's own settings have git run.
+    settings: UserSettings,
+    /// Repositories that runs made, in which nothing is covered.
+    made: &'a [PathBuf],
+    /// What is protected and not there.
+    missing: Vec<Leaf>,
+    /// Who runs what is looked for at the moment.
+    why: &'static str,
+}
+
+/// What is to be covered, and what is not there to be covered.
+pub(super) struct Found {
+    /// What to mount, in this order.
+    pub(super) covered: Vec<Covered>,
+    /// Placeholders that were made, relative to the root.
+    pub(super) placeholders: Vec<PathBuf>,
+    /// Whether every repository near the root was found.
+    pub(super) complete: bool,
+    pub(super) missing: Vec<Leaf>,
+    pub(super) settings: UserSettings,
 }
 
 /// What becomes of a protected name that is not there.
@@ -35,42 +60,91 @@ pub(super) struct Finder<'a> {
 enum Absent {
     /// A placeholder is made to lay a mount over.
     Made,
-    /// Nothing, where there are no mounts.
+    /// Nothing, and whoever watches is told.
     Left,
     /// It is covered like one that is there.
     Counts,
 }
 
+impl Found {
+    /// Everything that is protected, there or not, except for what only has to stay where it is.
+    pub(super) fn into_leaves(self) -> impl Iterator<Item = Leaf> {
+        let covered = self
+            .covered
+            .into_iter()
+            .filter(|covered| covered.cover != Cover::Pinned);
+        let there = covered.map(|covered| Leaf {
+            path: covered.path,
+            why: "other programs run it".to_owned(),
+            is_there: true,
+        });
+        self.missing.into_iter().chain(there)
+    }
+}
+
 impl<'a> Finder<'a> {
-    pub(super) fn new(root: &'a Path, lock: &'a OwnedFd, mounts: bool) -> Self {
+    pub(super) fn new(root: &'a Path, lock: &'a OwnedFd, made: &'a [PathBuf]) -> Self {
         Self {
             root,
             lock,
-            absent: if mounts { Absent::Made } else { Absent::Left },
+            absent: Absent::Left,
             covered: Vec::new(),
             placeholders: Vec::new(),
             complete: true,
+            settings: UserSettings::of_this_user(),
+            made,
+            missing: Vec::new(),
+            why: "",
         }
     }
 
-    /// What to mount; which placeholders were made, relative to the root; whether every repository near it was found.
-    pub(super) fn into_found(self) -> (Vec<Covered>, Vec<PathBuf>, bool) {
-        (self.covered, self.placeholders, self.complete)
+    pub(super) fn into_found(self) -> Found {
+        Found {
+            covered: self.covered,
+            placeholders: self.placeholders,
+            complete: self.complete,
+            missing: self.missing,
+            settings: self.settings,
+        }
     }
 
-    pub(super) fn find(&mut self, policy: &Policy) -> io::Result<()> {
+    /// Finds what a policy protects. With `mounts` what is missing is made where the policy has it refused.
+    pub(super) fn find(&mut self, policy: &Policy, mounts: bool) -> io::Result<()> {
         if policy.protect {
-            for name in PROTECTED_NAMES {
-                self.name(name, &self.root.join(name), LINKS)?;
+            if mounts && policy.absent == AbsentNames::Refuse {
+                self.absent = Absent::Made;
+            }
+            for row in NAMES.iter().filter(|row| !row.name.starts_with('*')) {
+                self.why = row.effect;
+                let path = self.root.join(row.name);
+                let is_there = |path: &Path| Ok::<_, io::Error>(real(path)?.is_some());
+                if self.absent == Absent::Left && !row.within.is_empty() && !is_there(&path)? {
+                    row.within
+                        .iter()
+                        .for_each(|file| self.miss(&path.join(file)));
+                } else if row.name.contains('/') && !path.parent().is_some_and(Path::is_dir) {
+                    // Its directory is anybody's.
+                    self.miss(&path);
+                } else {
+                    self.name(row.name, &path, LINKS)?;
+                }
             }
             let (repositories, complete) = names::repositories(self.root);
             self.complete = complete;
             // The directories above them are not pinned: a pinned one is a mount of its own, across which nothing can be renamed,
             // and that would break builds. A repository moved away with its directory, and one put in its place, is reported.
             for git in repositories {
-                self.name(".git", &git, LINKS)?;
+                match git.file_name() == Some(OsStr::new(".git")) {
+                    true => self.name(".git", &git, LINKS)?,
+                    false => self.repository(&git)?,
+                }
             }
+            self.users_paths()?;
         }
+        if mounts {
+            self.absent = Absent::Made;
+        }
+        self.why = "it is protected";
         for path in &policy.protected {
             let inside = self.settled(path)?.ok_or_else(|| {
                 let text = format!("the protected path `{}` is not in it", path.display());
@@ -81,13 +155,36 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
+    /// What the user's own settings have git run in the root, or wherever it runs.
+    fn users_paths(&mut self) -> io::Result<()> {
+        self.why = "your git settings have git run it";
+        let relative = self
+            .settings
+            .relative
+            .iter()
+            .map(|path| self.root.join(path));
+        let named: Vec<PathBuf> = relative
+            .chain(self.settings.absolute.iter().cloned())
+            .collect();
+        for path in named {
+            if let Some(inside) = self.settled(&path)?
+                && inside != self.root
+            {
+                self.pin_above(&inside);
+                self.whole(&inside)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What is protected that has to do with one path: the names of the root, and those of the repositories it is in or is.
     /// Nothing is made: what is missing counts as covered.
     pub(super) fn find_for(&mut self, path: &Path) -> io::Result<()> {
         self.absent = Absent::Counts;
-        for name in PROTECTED_NAMES {
-            self.name_or_place(name, &self.root.join(name))?;
+        for row in NAMES.iter().filter(|row| !row.name.starts_with(['*'])) {
+            self.name_or_place(row.name, &self.root.join(row.name))?;
         }
+        self.users_paths()?;
         let root = self.root;
         for directory in path.ancestors().take_while(|above| above.starts_with(root)) {
             if directory != root && directory != path {
@@ -153,13 +250,16 @@ impl<'a> Finder<'a> {
         if name == ".git" {
             return self.git(path);
         }
-        let files = EDITOR_FILES.iter().find(|(editor, _)| *editor == name);
-        match files.filter(|_| metadata.is_dir()) {
-            Some((_, files)) => {
+        let row = NAMES
+            .iter()
+            .find(|row| row.name == name && !row.within.is_empty());
+        match row.filter(|_| metadata.is_dir()) {
+            Some(row) => {
                 self.push(path, Cover::Pinned);
+                let files = row.within.iter();
                 files
-                    .iter()
-                    .try_for_each(|file| self.whole(&path.join(file)))
+                    .map(|file| path.join(file))
+                    .try_for_each(|file| self.whole(&file))
             }
             None => {
                 self.push(path, Cover::ReadOnly);
@@ -197,22 +297,50 @@ impl<'a> Finder<'a> {
     /// Hooks, configuration, and where git is told that its configuration lies elsewhere.
     fn repository(&mut self, git: &Path) -> io::Result<()> {
         self.bounded()?;
-        if self.covered.iter().any(|covered| covered.path == git) {
+        if self.covered.iter().any(|covered| covered.path == git)
+            || self.made.iter().any(|made| made == git)
+        {
             return Ok(());
         }
-        self.push(git, Cover::Pinned);
-        self.whole(&git.join("hooks"))?;
+        if git != self.root {
+            self.push(git, Cover::Pinned);
+        }
+        self.why = "git runs what is in it as hooks";
+        let hooks = git.join("hooks");
+        if self.absent == Absent::Left && real(&hooks)?.is_none() {
+            // Git makes it, too; and a directory that is there can be covered.
+            match hooks
+                .strip_prefix(self.root)
+                .map(|hooks| place::plain_directory(self.lock, hooks))
+            {
+                Ok(Err(error))
+                    if error.kind() == io::ErrorKind::PermissionDenied
+                        && !is_out_of_reach(&hooks, &error) =>
+                {
+                    return Err(closed(&hooks));
+                }
+                _ => {}
+            }
+        }
+        self.whole(&hooks)?;
+        for old in ["remotes", "branches"] {
+            if real(&git.join(old))?.is_some() {
+                self.whole(&git.join(old))?;
+            }
+        }
         // Git reads these when they are there, so a directory would break it; a file that says what git assumes anyway
         // does not.
         for (name, text) in names::GIT_FILES {
             let path = git.join(name);
             match real(&path)? {
                 Some(_) => self.whole(&path)?,
-                None => self.made(&path, Cover::ReadOnly, |root, path| {
-                    place::file(root, path, text)
-                })?,
+                None => {
+                    let place = |root: &OwnedFd, path: &Path| place::file(root, path, text);
+                    self.made(&path, Cover::ReadOnly, place)?;
+                }
             }
         }
+        self.why = "your repository's settings have git run it or read it";
         // A worktree's part says where the rest is.
         if let Some(common) = names::read_small(&git.join("commondir")) {
             self.elsewhere(&git.join(common.trim_end()))?;
@@ -220,7 +348,7 @@ impl<'a> Finder<'a> {
         // A person who keeps hooks in the work tree (`core.hooksPath`) runs them just the same, and a file that the
         // configuration includes is a part of it.
         for config in ["config", "config.worktree"] {
-            for named in names::configured_paths(&git.join(config), git) {
+            for named in gitconfig::configured_paths(&git.join(config), git.parent()) {
                 if let Some(path) = self.settled(&named)?
                     // A repository further down has no say about what lies outside of it.
                     && git.parent().is_some_and(|tree| path.starts_with(tree) && path != tree)
@@ -309,6 +437,10 @@ impl<'a> Finder<'a> {
 
     /// An empty directory where a path begins to be missing: beneath it nothing can be made.
     fn place_first_missing(&mut self, path: &Path) -> io::Result<()> {
+        if self.absent == Absent::Left {
+            self.miss(path);
+            return Ok(());
+        }
         let above: Vec<&Path> = path
             .ancestors()
             .take_while(|above| *above != self.root)
@@ -319,6 +451,20 @@ impl<'a> Finder<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Notes a path that must not come to be. (What comes to be in a repository is judged with it.)
+    fn miss(&mut self, path: &Path) {
+        if path.starts_with(self.root)
+            && path != self.root
+            && path.file_name() != Some(OsStr::new(".git"))
+        {
+            self.missing.push(Leaf {
+                path: path.to_owned(),
+                why: self.why.to_owned(),
+                is_there: false,
+            });
+        }
     }
 
     fn made(
@@ -332,6 +478,7 @@ impl<'a> Finder<'a> {
         };
         match self.absent {
             Absent::Made => {}
+            // What a repository gets there is judged with the repository.
             Absent::Left => return Ok(()),
             Absent::Counts => {
                 self.push(path, cover);

@@ -6,10 +6,8 @@
 use super::{
     Cover,
     find::Finder,
-    names::{
-        EDITOR_FILES, GIT_FILES, NESTED_REPOSITORIES, PROTECTED_NAMES, folded, is_repository,
-        is_repository_with,
-    },
+    names::{GIT_FILES, NESTED_REPOSITORIES, folded, is_repository, is_repository_with, protected},
+    table::NAMES,
 };
 use std::{
     ffi::OsStr,
@@ -30,11 +28,9 @@ pub fn protected_name(root: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
         return Ok(Some(name));
     }
     let directory = OwnedFd::from(fs::File::open(root)?);
-    // Without mounts nothing is made.
-    let mut finder = Finder::new(root, &directory, false);
+    let mut finder = Finder::new(root, &directory, &[]);
     finder.find_for(&root.join(path))?;
-    let (covered, _, _) = finder.into_found();
-    let concerned = covered.into_iter().find_map(|covered| {
+    let concerned = finder.into_found().covered.into_iter().find_map(|covered| {
         let name = covered.path.strip_prefix(root).ok()?;
         let writable = covered.cover == Cover::Pinned;
         let changes = begins_with(name, path) || (!writable && begins_with(path, name));
@@ -80,14 +76,24 @@ fn by_spelling(path: &Path) -> Option<PathBuf> {
 
 /// How many names of a path in the root make a protected one. Repositories are besides.
 fn at_root(names: &[&str]) -> Option<usize> {
-    let first = names
-        .first()
-        .filter(|name| **name != ".git" && PROTECTED_NAMES.contains(name))?;
-    let files = EDITOR_FILES.iter().find(|(editor, _)| editor == first);
-    match (files, names.get(1)) {
-        (None, _) | (Some(_), None) => Some(1),
-        (Some((_, files)), Some(second)) => files.contains(second).then_some(2),
+    let (first, rest) = names.split_first()?;
+    if let Some(second) = rest.first() {
+        let both = format!("{first}/{second}");
+        if NAMES.iter().any(|row| row.name.eq_ignore_ascii_case(&both)) {
+            return Some(2);
+        }
     }
+    let row = protected(OsStr::new(first)).filter(|row| row.name != ".git")?;
+    if row.within.is_empty() || rest.is_empty() {
+        return Some(1);
+    }
+    let begins = |file: &&str| {
+        file.split('/')
+            .zip(rest)
+            .all(|(one, other)| one.eq_ignore_ascii_case(other))
+    };
+    let file = row.within.iter().find(|file| begins(file))?;
+    Some(1 + file.split('/').count().min(rest.len()))
 }
 
 /// How many names of a path in a repository make a protected one; none of them is the repository itself.

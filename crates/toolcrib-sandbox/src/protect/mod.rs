@@ -4,33 +4,47 @@
 //! shell, editor or git would run it, outside of any wall. So these names are mounted over, read-only, in the run's own
 //! mount namespace: a mount point can be neither written, renamed nor removed.
 //!
-//! A mount needs something to be mounted on. For a name that is absent an empty directory is made in the workspace and
-//! removed after the run: git does not see empty directories, `rmdir` can never remove anything of the user's, and no
-//! shell, editor or git runs a directory. Two runs in one workspace share them (a lock says who is last). [`Guard`] owns them.
+//! A mount needs something to be mounted on, and what is absent has nothing. The policy says what happens then
+//! ([`AbsentNames`](crate::AbsentNames)):
+//!
+//! - *Hold*: nothing is put into the workspace. What a run makes there is noticed ([`watch`]) while it lasts and when it has ended, and
+//!   whoever looks after it ([`Keeper`]) takes it away. A repository that a run makes stays, without what would run programs in it.
+//! - *Refuse*: an empty directory is made in the workspace, to lay a mount over, and removed after the run: git does not see empty
+//!   directories, `rmdir` can never remove anything of the user's, and no shell, editor or git runs a directory. Two runs in one
+//!   workspace share them (a lock says who is last). [`Guard`] owns them.
 //!
 //! What this cannot do: where the host itself replaces such a file (`git config`) during a run, the new file is not
-//! covered until the next run; [`Guard::planted`] reports what was changed.
+//! covered until the next run; it is reported.
 
+mod baseline;
 mod find;
+mod gitconfig;
 mod judge;
 mod lock;
 mod names;
 mod place;
+mod planted;
+mod repository;
+mod table;
 mod watch;
 
+pub use baseline::recover;
 pub use judge::{is_repository_name, protected_name};
-pub use names::{PROTECTED_NAMES, is_protected_name};
+pub use names::is_protected_name;
+pub use planted::{Keeper, Moment, Planted, Remedy};
+pub use repository::is_harmless_repository;
+pub use table::{NAMES as PROTECTED_NAMES, ProtectedName};
 
 use crate::policy::Policy;
-use find::Finder;
+use find::{Finder, Found};
 use lock::Lock;
 use std::{
     fs, io,
     os::{fd::OwnedFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
-use watch::{Changed, Watch, changed};
+use watch::{Changed, Findings, Watch, changed};
 
 /// How a name is covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +64,7 @@ pub(crate) struct Covered {
     pub(crate) cover: Cover,
 }
 
-/// Placeholders in a workspace for as long as runs need them.
+/// What is protected in a workspace: what to cover, placeholders for as long as runs need them, and what there was before.
 #[derive(Debug)]
 pub(crate) struct Guard {
     root: PathBuf,
@@ -62,20 +76,38 @@ pub(crate) struct Guard {
     /// What was covered, by when its directory changed and by what it was.
     stamps: Mutex<Vec<Option<Changed>>>,
     identities: Vec<Option<Identity>>,
-    seen: Mutex<Watch>,
+    watched: Mutex<Watched>,
+}
+
+/// What is compared with, and by how many runs.
+#[derive(Debug, Default)]
+struct Watched {
+    watch: Watch,
+    /// Runs under way. What is found meanwhile is theirs.
+    runs: usize,
+    /// Whether nothing was compared with it yet.
+    is_fresh: bool,
+    /// Repositories that runs made.
+    made: Vec<PathBuf>,
 }
 
 /// Device, inode, and when it last changed: a new file often gets the inode of one just removed.
 type Identity = (u64, u64, i64, i64);
 
 impl Guard {
-    /// Finds what to cover; with `mounts` makes what is missing.
+    /// Finds what to cover; with `mounts` makes what is missing if the policy has it so. What runs made before is not covered.
     pub(crate) fn new(root: &Path, policy: &Policy, mounts: bool) -> io::Result<Self> {
         let directory = OwnedFd::from(fs::File::open(root)?);
         let lock = Lock::shared(&fs::metadata(root)?)?;
-        let mut finder = Finder::new(root, &directory, mounts);
-        let found = finder.find(policy);
-        let (covered, placeholders, complete) = finder.into_found();
+        let mut finder = Finder::new(root, &directory, &policy.made);
+        let found = finder.find(policy, mounts);
+        let Found {
+            covered,
+            placeholders,
+            complete,
+            missing,
+            settings,
+        } = finder.into_found();
         let mut guard = Self {
             root: root.to_owned(),
             directory,
@@ -85,14 +117,35 @@ impl Guard {
             complete,
             stamps: Mutex::default(),
             identities: Vec::new(),
-            seen: Mutex::default(),
+            watched: Mutex::default(),
         };
         // Only now, so that dropping the guard removes what was made before something failed.
         found?;
         guard.stamps = Mutex::new(guard.stamps());
         guard.identities = guard.identities();
-        let watched = if mounts { Vec::new() } else { guard.watched() };
-        guard.seen = Mutex::new(Watch::look(&guard.root, watched));
+        let unguarded = if mounts {
+            Vec::new()
+        } else {
+            guard.unguarded()
+        };
+        let mut watch = Watch {
+            root: guard.root.clone(),
+            unguarded: unguarded
+                .into_iter()
+                .map(|path| (path.clone(), watch::state(&path)))
+                .collect(),
+            leaves: missing,
+            settings,
+            ..Watch::default()
+        };
+        watch.take_in(&policy.made);
+        guard.complete &= watch.complete;
+        guard.watched = Mutex::new(Watched {
+            watch,
+            runs: 0,
+            is_fresh: true,
+            made: policy.made.clone(),
+        });
         Ok(guard)
     }
 
@@ -148,32 +201,84 @@ impl Guard {
         parents.into_iter().map(changed).collect()
     }
 
-    /// Protected names that were changed or newly made since this was last asked: what a person should look at.
-    ///
-    /// Where mounts protect the names this finds only what is allowed (a repository cloned into a subdirectory), what a
-    /// case-folding copy of the workspace would take for a protected name, and changes the host made itself.
-    pub(crate) fn planted(&self) -> Vec<PathBuf> {
-        self.seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .changes(&self.root)
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to look after a run; false if something has changed since the last one, and this guard is no longer the right one.
+    pub(crate) fn begin(&self) -> bool {
+        let mut watched = self.watched();
+        // While others run, what is new may be theirs.
+        if watched.runs == 0 && !std::mem::take(&mut watched.is_fresh) {
+            let Findings { planted, made } = watched.watch.look(Moment::Ended);
+            if !planted.is_empty() || !made.is_empty() {
+                return false;
+            }
+        }
+        watched.runs += 1;
+        true
+    }
+
+    /// Looks after a run that has begun; when this is dropped the run is over.
+    pub(crate) fn looking(&self) -> Looking<'_> {
+        Looking { guard: self }
+    }
+
+    /// Repositories that runs made and that still are there.
+    pub(crate) fn made(&self) -> Vec<PathBuf> {
+        let mut made = self.watched().made.clone();
+        made.retain(|path| path.is_dir());
+        made
     }
 
     /// Names that nothing keeps from being changed, with the files in those that are directories.
-    fn watched(&self) -> Vec<PathBuf> {
+    fn unguarded(&self) -> Vec<PathBuf> {
         let covered = self
             .covered
             .iter()
             .filter(|covered| covered.cover == Cover::ReadOnly);
-        let root = PROTECTED_NAMES.iter().filter(|name| **name != ".git");
-        let names: Vec<PathBuf> = covered
-            .map(|covered| covered.path.clone())
-            .chain(root.map(|name| self.root.join(name)))
-            .collect();
+        let names: Vec<PathBuf> = covered.map(|covered| covered.path.clone()).collect();
         let beneath = names.iter().flat_map(|name| names::entries(name));
-        let mut watched: Vec<PathBuf> = beneath.collect();
-        watched.extend(names);
-        watched
+        let mut unguarded: Vec<PathBuf> = beneath.collect();
+        unguarded.extend(names);
+        unguarded
+    }
+}
+
+/// A run that is looked after.
+#[derive(Debug)]
+pub(crate) struct Looking<'a> {
+    guard: &'a Guard,
+}
+
+impl Looking<'_> {
+    /// What there is to compare with, to be written down.
+    pub(crate) fn baseline(&self) -> Vec<u8> {
+        let covered = self
+            .guard
+            .covered
+            .iter()
+            .filter(|covered| covered.cover == Cover::ReadOnly);
+        let covered = covered.map(|covered| covered.path.as_path());
+        baseline::written(&self.guard.watched().watch, covered)
+    }
+
+    /// What was changed or newly made since the last look.
+    ///
+    /// Where mounts protect the names and placeholders the absent ones, this finds only what is allowed (a repository cloned into a
+    /// subdirectory), what a case-folding copy of the workspace would take for a protected name, and changes the host made itself.
+    pub(crate) fn look(&self, moment: Moment) -> Findings {
+        let mut watched = self.guard.watched();
+        let findings = watched.watch.look(moment);
+        watched.made.extend(findings.made.iter().cloned());
+        findings
+    }
+}
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        let mut watched = self.guard.watched();
+        watched.runs = watched.runs.saturating_sub(1);
     }
 }
 

@@ -1,65 +1,15 @@
-//! Which names are protected, and where they are.
+//! Names as file systems compare them, and where repositories are.
 
+use super::table::{NAMES, ProtectedName};
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     ffi::OsStr,
     fs,
     io::{self, Read},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
-
-/// The protected names in the root of a workspace. Those of git repositories are besides.
-pub const PROTECTED_NAMES: &[&str] = &[
-    ".toolcrib",
-    ".cycod",
-    ".git",
-    ".envrc",
-    ".bash_aliases",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".profile",
-    ".zlogin",
-    ".zlogout",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-    ".vscode",
-    ".idea",
-    ".zed",
-    ".cursor",
-    ".claude",
-    ".mcp.json",
-    ".devcontainer",
-    ".exrc",
-    ".nvim.lua",
-    ".nvimrc",
-    ".vimrc",
-    ".lvimrc",
-];
-
-/// In a directory of an editor that exists only these are protected; of the others the whole directory is.
-pub(super) const EDITOR_FILES: &[(&str, &[&str])] = &[
-    (
-        ".vscode",
-        &[
-            "tasks.json",
-            "settings.json",
-            "launch.json",
-            "extensions.json",
-            "mcp.json",
-        ],
-    ),
-    (".zed", &["tasks.json", "settings.json", "debug.json"]),
-    (".cursor", &["mcp.json", "hooks.json", "environment.json"]),
-    (
-        ".claude",
-        &["settings.json", "settings.local.json", "hooks"],
-    ),
-    (".devcontainer", &["devcontainer.json"]),
-];
 
 /// What git runs or reads as its configuration in a repository besides the directory `hooks`, and what it takes a missing one for.
 pub(super) const GIT_FILES: &[(&str, &str)] = &[
@@ -71,12 +21,26 @@ pub(super) const GIT_FILES: &[(&str, &str)] = &[
 /// Where a repository keeps those of its submodules and worktrees.
 pub(super) const NESTED_REPOSITORIES: &[&str] = &["modules", "worktrees"];
 
-/// Directories looked at when repositories below the root are searched for, and how deep.
-const SEARCH: (usize, usize) = (2048, 3);
+/// Directories looked into when repositories below the root are searched for.
+const MOST_DIRECTORIES: usize = 2048;
 
 /// Whether a program on a file system that folds case would take this for a protected name.
 pub fn is_protected_name(name: &OsStr) -> bool {
-    folded(name).is_some_and(|name| PROTECTED_NAMES.contains(&name.as_str()))
+    protected(name).is_some()
+}
+
+/// The row of the table that a name belongs to, on a file system that folds case.
+pub(super) fn protected(name: &OsStr) -> Option<&'static ProtectedName> {
+    static BY_NAME: LazyLock<HashMap<String, &ProtectedName>> = LazyLock::new(|| {
+        let rows = NAMES.iter().filter(|row| !row.name.contains('/'));
+        rows.map(|row| (row.name.to_lowercase(), row)).collect()
+    });
+    let name = folded(name)?;
+    let ending = || {
+        let (_, ending) = name.rsplit_once('.')?;
+        BY_NAME.get(&format!("*.{ending}"))
+    };
+    BY_NAME.get(&name).or_else(ending).copied()
 }
 
 /// A name as a file system that folds case would compare it; none if it is not text.
@@ -110,71 +74,125 @@ pub(super) fn is_repository_with(directory: &Path, more: &str) -> bool {
     has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
 }
 
-/// Visits protected names near the root, breadth first, within the bounds of [`SEARCH`]; returns the directories it looked
-/// into (those with a protected name, and links, are not among them), and whether that was all of them.
-///
-/// A directory that git would take for a bare repository (`HEAD` with `objects` and `refs`, or with `commondir`) is visited too,
-/// by its `HEAD`: git reads its configuration when it finds none in a `.git`.
-pub(super) fn walk(
-    root: &Path,
-    visit: &mut dyn FnMut(&Path, &fs::Metadata),
-) -> (Vec<PathBuf>, bool) {
-    let mut visited = Vec::new();
-    let mut complete = true;
-    let mut queue = VecDeque::from([(root.to_owned(), 0)]);
-    let (most, deepest) = SEARCH;
-    while let Some((directory, depth)) = queue.pop_front() {
-        if visited.len() == most {
-            return (visited, false);
-        }
-        let mut bare = (false, 0);
-        let entries = fs::read_dir(&directory);
-        // What is closed to us now may be opened by the command, which is its owner too.
-        complete &= !entries
-            .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
-        for entry in entries.into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let protected = is_protected_name(&name);
-            if protected && let Ok(metadata) = entry.metadata() {
-                visit(&entry.path(), &metadata);
-            }
-            match name.to_str() {
-                Some("HEAD") => bare.0 = true,
-                Some("objects" | "refs") => bare.1 += 1,
-                Some("commondir") => bare.1 += 2,
-                _ => {}
-            }
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_directory
-                && !protected
-                && depth < deepest
-                && name != "node_modules"
-                && name != "target"
-            {
-                queue.push_back((entry.path(), depth + 1));
-            }
-        }
-        let head = directory.join("HEAD");
-        if bare.0
-            && bare.1 >= 2
-            && let Ok(metadata) = head.symlink_metadata()
-        {
-            visit(&head, &metadata);
-        }
-        visited.push(directory);
-    }
-    (visited, complete)
+/// What is in a directory that a repository or a protected name can be made of.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// Protected names, and what they are.
+    pub(super) names: Vec<(PathBuf, fs::Metadata)>,
+    /// Directories to look into.
+    pub(super) directories: Vec<PathBuf>,
+    /// What there is of a bare repository.
+    pub(super) pieces: Pieces,
+    /// Whether it is closed to us: what is closed now may be opened by a command, which is its owner too.
+    pub(super) is_closed: bool,
 }
 
-/// The `.git`s of repositories below the root, directories or files; and whether there was time to look everywhere.
+/// Names that make a directory a bare repository, and what git runs in one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Pieces(pub(super) u8);
+
+/// The names of the pieces, in the order of their bits.
+const PIECES: [&str; 6] = ["HEAD", "objects", "refs", "commondir", "config", "hooks"];
+
+impl Pieces {
+    fn has(self, piece: &str) -> bool {
+        PIECES
+            .iter()
+            .position(|name| *name == piece)
+            .is_some_and(|bit| self.0 & 1 << bit != 0)
+    }
+
+    fn add(&mut self, name: &str) {
+        if let Some(bit) = PIECES.iter().position(|piece| *piece == name) {
+            self.0 |= 1 << bit;
+        }
+    }
+
+    /// Whether git reads the configuration of such a directory when it finds none in a `.git`.
+    pub(super) fn is_bare_repository(self) -> bool {
+        self.has("HEAD") && ((self.has("objects") && self.has("refs")) || self.has("commondir"))
+    }
+
+    /// Whether there is something in it that git would run or read as its configuration.
+    pub(super) fn runs_something(self) -> bool {
+        self.has("config") || self.has("hooks")
+    }
+
+    /// What makes it a repository and was not there before.
+    pub(super) fn new_since(self, before: Self) -> impl Iterator<Item = &'static str> {
+        let new = PIECES.into_iter().take(4);
+        new.filter(move |name| self.has(name) && !before.has(name))
+    }
+}
+
+/// Looks into one directory.
+pub(super) fn list(directory: &Path) -> Listing {
+    let mut listing = Listing::default();
+    let entries = fs::read_dir(directory);
+    listing.is_closed = entries
+        .as_ref()
+        .is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if let Some(name) = name.to_str() {
+            listing.pieces.add(name);
+        }
+        if is_protected_name(&name) {
+            if let Ok(metadata) = entry.metadata() {
+                listing.names.push((entry.path(), metadata));
+            }
+        } else if entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && name != "node_modules"
+            && name != "target"
+        {
+            listing.directories.push(entry.path());
+        }
+    }
+    listing
+}
+
+/// Looks into directories, breadth first, beginning with these, until `most` of them were seen or there are no more; returns
+/// whether that was all of them.
+pub(super) fn walk(
+    from: Vec<PathBuf>,
+    most: usize,
+    visit: &mut dyn FnMut(PathBuf, Listing),
+) -> bool {
+    let mut complete = true;
+    let mut queue = VecDeque::from(from);
+    let mut seen = 0;
+    while let Some(directory) = queue.pop_front() {
+        if seen == most {
+            return false;
+        }
+        seen += 1;
+        let mut listing = list(&directory);
+        complete &= !listing.is_closed;
+        queue.extend(listing.directories.drain(..));
+        visit(directory, listing);
+    }
+    complete
+}
+
+/// The `.git`s of repositories below the root, directories or files, and bare repositories; and whether all was looked at.
 pub(super) fn repositories(root: &Path) -> (Vec<PathBuf>, bool) {
     let mut found = Vec::new();
-    let (_, complete) = walk(root, &mut |path, _| {
-        if path.file_name() == Some(OsStr::new(".git")) && path.parent() != Some(root) {
-            found.push(path.to_owned());
-        }
-    });
+    let complete = walk(
+        vec![root.to_owned()],
+        MOST_DIRECTORIES,
+        &mut |directory, listing| {
+            let is_git = |path: &Path| path.file_name() == Some(OsStr::new(".git"));
+            let below = listing.names.iter().map(|(path, _)| path);
+            found.extend(
+                below
+                    .filter(|path| is_git(path) && directory != root)
+                    .cloned(),
+            );
+            if listing.pieces.is_bare_repository() {
+                found.push(directory);
+            }
+        },
+    );
     (found, complete)
 }
 
@@ -232,71 +250,24 @@ pub(super) fn entries(path: &Path) -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path()).take(MOST_ENTRIES)
 }
 
-const MOST_ENTRIES: usize = 256;
+pub(super) const MOST_ENTRIES: usize = 256;
 
-/// Paths that a git configuration makes git run or read: `core.hooksPath`, and `path` of `include` and `includeIf`, also in the
-/// files that it includes.
-pub(super) fn configured_paths(config: &Path, git: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    collect_paths(config, git, INCLUDES, &mut found);
-    found
-}
+/// How much of a file is read.
+const MOST_BYTES: u64 = 1 << 20;
 
-/// How deep included files are followed; git's own bound.
-const INCLUDES: usize = 10;
-
-fn collect_paths(config: &Path, git: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let mut section = String::new();
-    for line in read_small(config)
-        .unwrap_or_default()
-        .lines()
-        .map(str::trim)
-    {
-        if line.starts_with('[') {
-            section = line.to_ascii_lowercase();
-        }
-        // A key may stand on the line of its section.
-        let line = line.rsplit_once(']').map_or(line, |(_, rest)| rest);
-        let Some((name, value)) = line.split_once('=') else {
-            continue;
-        };
-        let value = value
-            .split([';', '#'])
-            .next()
-            .unwrap_or("")
-            .trim()
-            .trim_matches('"');
-        let name = name.trim().to_ascii_lowercase();
-        // Hooks are sought from the work tree, included files from where the configuration is.
-        let base = match name.as_str() {
-            "hookspath" => git.parent(),
-            "path" if section.starts_with("[include") => config.parent(),
-            _ => None,
-        };
-        let (Some(base), true) = (base, found.len() < MOST_ENTRIES) else {
-            continue;
-        };
-        let path = match (value.strip_prefix("~/"), std::env::var_os("HOME")) {
-            (Some(rest), Some(home)) => Path::new(&home).join(rest),
-            _ => base.join(value),
-        };
-        // Husky keeps what its hooks run beside them.
-        let path = if name == "hookspath" && path.ends_with("_") {
-            path.parent().map_or(path.clone(), Path::to_owned)
-        } else {
-            path
-        };
-        let included = name == "path" && depth > 0 && !found.contains(&path);
-        found.push(path.clone());
-        if included {
-            collect_paths(&path, git, depth - 1, found);
-        }
-    }
-}
-
-/// Reads a file of a hostile workspace: not a pipe that nobody writes to, not a device, and not more than a megabyte.
+/// Reads a file of a hostile workspace as text: not a pipe that nobody writes to, not a device, and not more than a megabyte.
 pub(super) fn read_small(path: &Path) -> Option<String> {
-    const MOST: u64 = 1 << 20;
+    let (bytes, _) = read_start(path)?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Like [`read_small`], byte for byte; none if there is more.
+pub(super) fn read_whole(path: &Path) -> Option<Vec<u8>> {
+    let (bytes, is_whole) = read_start(path)?;
+    is_whole.then_some(bytes)
+}
+
+fn read_start(path: &Path) -> Option<(Vec<u8>, bool)> {
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
     let file = fs::File::options()
         .read(true)
@@ -306,9 +277,11 @@ pub(super) fn read_small(path: &Path) -> Option<String> {
     if !file.metadata().ok()?.is_file() {
         return None;
     }
-    let mut text = Vec::new();
-    file.take(MOST).read_to_end(&mut text).ok()?;
-    Some(String::from_utf8_lossy(&text).into_owned())
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    let is_whole = bytes.len() as u64 <= MOST_BYTES;
+    bytes.truncate(MOST_BYTES as usize);
+    Some((bytes, is_whole))
 }
 
 #[cfg(test)]
@@ -329,25 +302,42 @@ mod tests {
             ".gi\u{206f}t",
             ".g\u{ad}it",
             ".git\u{fe0f}",
+            ".RPROFILE",
+            "my.Code-Workspace",
         ] {
             assert!(is_protected_name(OsStr::new(name)), "{name}");
         }
-        for name in ["git", ".gitignore", ".github", "envrc", ".env"] {
+        for name in [
+            "git",
+            ".gitignore",
+            ".github",
+            "envrc",
+            ".env",
+            "Makefile",
+            "code-workspace",
+            ".config",
+        ] {
             assert!(!is_protected_name(OsStr::new(name)), "{name}");
         }
     }
 
     #[test]
-    fn paths_that_git_runs_or_reads_are_found() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let config = dir.path().join("config");
-        let text = "[core]\n\tbare = false\n\thooksPath = \".husky/_\"\n[include] path = ../more\n[user]\n\tpath = no\n";
-        fs::write(&config, text).expect("a configuration");
-        let found = configured_paths(&config, Path::new("/ws/.git"));
-        assert_eq!(
-            found,
-            [PathBuf::from("/ws/.husky"), dir.path().join("../more")]
-        );
+    fn every_row_of_the_table_says_who_runs_it_and_where_that_is_written() {
+        for row in NAMES {
+            let alike = NAMES.iter().filter(|other| other.name == row.name).count();
+            assert_eq!(alike, 1, "{}", row.name);
+            assert!(row.effect.contains(' '), "{}", row.name);
+            assert!(
+                row.source.starts_with("https://") || row.source.starts_with("docs/"),
+                "{}",
+                row.name
+            );
+            assert!(
+                row.name.matches('/').count() <= 1 && !row.name.ends_with('/'),
+                "{}",
+                row.name
+            );
+        }
     }
 
     #[test]

@@ -39,13 +39,22 @@ fn looks_like_one(mode: u32, length: u64) -> bool {
 
 /// Makes an empty directory; one that is there already is kept.
 pub(super) fn directory(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    make_directory(root, path, MODE)
+}
+
+fn make_directory(root: &OwnedFd, path: &Path, mode: u32) -> io::Result<()> {
     let (parent, name) = parent(root, path)?;
     // SAFETY: a descriptor of ours and a name that ends with null.
-    match sys::check(unsafe { libc::mkdirat(parent.as_raw_fd(), name.as_ptr(), MODE) }.into()) {
+    match sys::check(unsafe { libc::mkdirat(parent.as_raw_fd(), name.as_ptr(), mode) }.into()) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Makes an ordinary directory, which stays; one that is there already is kept.
+pub(super) fn plain_directory(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    make_directory(root, path, 0o777)
 }
 
 /// Makes a tiny file; one that is there already is kept.

@@ -1,77 +1,380 @@
-//! Notices what was planted, from one look to the next.
+//! Notices what a run planted, by comparing what there is with what there was.
+//!
+//! A look costs one system call for each directory near the root, for each repository a few more; only directories that have
+//! changed are read again. What was there before is kept as a [`Watch`], which can be written down ([`Watch::written`]) and
+//! compared with by another process.
 
-use super::{names::walk, place::is_placeholder};
+use super::{
+    gitconfig::{self, UserSettings},
+    names::{self, Listing, Pieces, list, protected, read_small, read_whole, walk},
+    place::is_placeholder,
+    planted::{Moment, Planted, Remedy},
+    repository::Repository,
+};
 use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
 
-/// Seconds and nanoseconds of a directory's last change.
+/// Seconds and nanoseconds of a last change.
 pub(super) type Changed = (i64, i64);
 
 /// What a file looked like: inode, time of last change, length.
-type State = (u64, i64, i64, u64);
+pub(super) type State = (u64, i64, i64, u64);
+
+/// Inode, and when it was made or changed: a new file often gets the inode of one just removed.
+pub(super) type Mark = (u64, i64, i64);
+
+/// The directories that are looked into when a run starts.
+const MOST_DIRECTORIES: usize = 2048;
+/// The directories that a run may have made and that are looked into.
+const MOST_NEW_DIRECTORIES: usize = 20_000;
 
 /// What was there at the last look.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
+    pub(super) root: PathBuf,
     /// Protected names that nothing keeps from being changed.
-    watched: Vec<(PathBuf, Option<State>)>,
-    /// Protected names near the root, by inode and birth (a new file often gets the inode of one just removed).
-    known: Vec<(PathBuf, u64, Changed)>,
-    /// Directories near the root and when they last changed: where nothing changed, nothing was planted.
-    directories: Vec<(PathBuf, Option<Changed>)>,
+    pub(super) unguarded: BTreeMap<PathBuf, Option<State>>,
+    /// Paths that must not come to be.
+    pub(super) leaves: Vec<Leaf>,
+    /// The directories that leaves would be made in; empty if they were never looked at.
+    pub(super) parents: BTreeMap<PathBuf, Option<Changed>>,
+    /// Protected names, wherever they are.
+    pub(super) names: BTreeMap<PathBuf, Mark>,
+    pub(super) directories: BTreeMap<PathBuf, Directory>,
+    /// By where git keeps them.
+    pub(super) repositories: BTreeMap<PathBuf, Repository>,
+    pub(super) settings: UserSettings,
+    /// Whether all directories could be looked into.
+    pub(super) complete: bool,
+}
+
+/// A path that must not come to be.
+#[derive(Debug)]
+pub(super) struct Leaf {
+    pub(super) path: PathBuf,
+    pub(super) why: String,
+    pub(super) is_there: bool,
+}
+
+/// A directory near the root.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Directory {
+    /// None if it was never looked into.
+    pub(super) changed: Option<Changed>,
+    pub(super) pieces: Pieces,
+}
+
+/// What a look finds.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) planted: Vec<Planted>,
+    /// Repositories that were not there before.
+    pub(crate) made: Vec<PathBuf>,
 }
 
 impl Watch {
-    pub(super) fn look(root: &Path, watched: Vec<PathBuf>) -> Self {
-        let mut known = Vec::new();
-        let (directories, _) = walk(root, &mut |path, metadata| {
-            if !is_placeholder(path, metadata) {
-                known.push((path.to_owned(), metadata.ino(), born(metadata)));
+    /// Takes in what there is, without an opinion on it.
+    pub(super) fn take_in(&mut self, made_by_runs: &[PathBuf]) {
+        let root = self.root.clone();
+        self.complete = walk(vec![root], MOST_DIRECTORIES, &mut |directory, listing| {
+            for (path, metadata) in &listing.names {
+                if let Some(mark) = mark(path, metadata) {
+                    self.names.insert(path.clone(), mark);
+                    self.know_repository(path, made_by_runs);
+                }
             }
+            if listing.pieces.is_bare_repository() {
+                self.know_directory(&directory, made_by_runs);
+            }
+            let changed = changed(&directory);
+            let pieces = listing.pieces;
+            self.directories
+                .insert(directory, Directory { changed, pieces });
         });
-        Self {
-            watched: watched
-                .into_iter()
-                .map(|path| (path.clone(), state(&path)))
-                .collect(),
-            known,
-            directories: directories
-                .into_iter()
-                .map(|path| (path.clone(), changed(&path)))
-                .collect(),
+        for leaf in &mut self.leaves {
+            leaf.is_there = is_there(&leaf.path);
         }
+        self.parents = self.leaf_parents();
+    }
+
+    fn know_repository(&mut self, path: &Path, made_by_runs: &[PathBuf]) {
+        if let Some(git) = git_directory(path, &self.root) {
+            self.know_directory(&git, made_by_runs);
+        }
+    }
+
+    fn know_directory(&mut self, git: &Path, made_by_runs: &[PathBuf]) {
+        let is_of_a_run = made_by_runs.iter().any(|made| made == git);
+        if let Some(repository) = Repository::known(git, is_of_a_run) {
+            self.repositories.insert(git.to_owned(), repository);
+            for beneath in names::NESTED_REPOSITORIES {
+                for module in names::modules(&git.join(beneath)).unwrap_or_default() {
+                    if let Some(repository) = Repository::known(&module, is_of_a_run) {
+                        self.repositories.insert(module, repository);
+                    }
+                }
+            }
+        }
+    }
+
+    fn leaf_parents(&self) -> BTreeMap<PathBuf, Option<Changed>> {
+        let nearest = |leaf: &Leaf| {
+            let above = leaf.path.ancestors().skip(1);
+            above
+                .take_while(|above| above.starts_with(&self.root))
+                .find(|above| is_there(above))
+                .map(Path::to_owned)
+        };
+        let parents = self.leaves.iter().filter_map(nearest);
+        parents
+            .map(|parent| (parent.clone(), changed(&parent)))
+            .collect()
     }
 
     /// What is new or different since the last look, which this is from now on.
-    pub(super) fn changes(&mut self, root: &Path) -> Vec<PathBuf> {
-        let touched = self
-            .watched
-            .iter()
-            .filter(|(path, before)| state(path) != *before);
-        let mut found: Vec<PathBuf> = touched.map(|(path, _)| path.clone()).collect();
-        let quiet = self
+    pub(super) fn look(&mut self, moment: Moment) -> Findings {
+        let mut findings = Findings::default();
+        for (path, before) in &mut self.unguarded {
+            let now = state(path);
+            if now != *before {
+                *before = now;
+                findings.planted.push(Planted::new(
+                    path.clone(),
+                    "it is protected and was changed",
+                    Remedy::Report,
+                ));
+            }
+        }
+        self.look_at_leaves(&mut findings);
+        self.look_at_directories(&mut findings);
+        for (git, repository) in &mut self.repositories {
+            repository.look(git, moment, &mut findings.planted);
+        }
+        if moment == Moment::Ended {
+            self.look_for_modules(&mut findings);
+        }
+        findings
+            .planted
+            .sort_by(|one, other| one.path.cmp(&other.path));
+        findings
+            .planted
+            .dedup_by(|one, other| one.path == other.path);
+        findings
+    }
+
+    fn look_at_leaves(&mut self, findings: &mut Findings) {
+        let is_quiet = |(parent, then): (&PathBuf, &Option<Changed>)| changed(parent) == *then;
+        if !self.parents.is_empty() && self.parents.iter().all(is_quiet) {
+            return;
+        }
+        for leaf in &mut self.leaves {
+            let now = is_there(&leaf.path);
+            if now && !leaf.is_there {
+                let planted = Planted::new(leaf.path.clone(), leaf.why.clone(), Remedy::Take);
+                findings.planted.push(planted);
+            }
+            leaf.is_there = now;
+        }
+        self.parents = self.leaf_parents();
+    }
+
+    fn look_at_directories(&mut self, findings: &mut Findings) {
+        let moved = self
             .directories
             .iter()
-            .all(|(path, then)| changed(path) == *then);
-        if quiet && found.is_empty() {
-            return found;
+            .filter(|(path, then)| changed(path) != then.changed);
+        let moved: Vec<PathBuf> = moved.map(|(path, _)| path.clone()).collect();
+        for directory in moved {
+            let Some(now) = changed(&directory) else {
+                self.directories.remove(&directory);
+                continue;
+            };
+            let mut listing = list(&directory);
+            let below = std::mem::take(&mut listing.directories);
+            let new = below
+                .into_iter()
+                .filter(|path| !self.directories.contains_key(path));
+            let new: Vec<PathBuf> = new.collect();
+            self.compare(&directory, now, listing, findings);
+            let all = walk(new, MOST_NEW_DIRECTORIES, &mut |directory, listing| {
+                let now = changed(&directory).unwrap_or_default();
+                self.compare(&directory, now, listing, findings);
+            });
+            self.complete &= all;
         }
-        let now = Self::look(root, self.watched.drain(..).map(|(path, _)| path).collect());
-        let new = now.known.iter().filter(|name| !self.known.contains(name));
-        found.extend(new.map(|(path, ..)| path.clone()));
-        *self = now;
-        found.sort();
-        found.dedup();
-        found
+    }
+
+    /// Compares what is in a directory with what was there, if it was.
+    fn compare(
+        &mut self,
+        directory: &Path,
+        now: Changed,
+        listing: Listing,
+        findings: &mut Findings,
+    ) {
+        let before = self.directories.get(directory).copied().unwrap_or_default();
+        let pieces = listing.pieces;
+        self.directories.insert(
+            directory.to_owned(),
+            Directory {
+                changed: Some(now),
+                pieces,
+            },
+        );
+        let listed = |path: &PathBuf| listing.names.iter().any(|(name, _)| name == path);
+        self.names
+            .retain(|path, _| path.parent() != Some(directory) || listed(path));
+        for (path, metadata) in &listing.names {
+            let Some(mark) = mark(path, metadata) else {
+                continue;
+            };
+            if self.names.insert(path.clone(), mark) != Some(mark) {
+                self.new_name(path, findings);
+            }
+        }
+        if pieces.is_bare_repository() && !before.pieces.is_bare_repository() {
+            // What was there before may be anything, and is the user's.
+            if before.pieces.runs_something() {
+                let why = "git takes the directory for a repository with it, and runs programs that `config` names";
+                findings.planted.extend(
+                    pieces
+                        .new_since(before.pieces)
+                        .map(|piece| Planted::new(directory.join(piece), why, Remedy::Take)),
+                );
+            } else {
+                self.new_repository(directory, None, findings);
+            }
+        }
+    }
+
+    /// A protected name that was not there, or is another one now.
+    fn new_name(&mut self, path: &Path, findings: &mut Findings) {
+        let Some(row) = path.file_name().and_then(protected) else {
+            return;
+        };
+        if row.name == ".git" {
+            return match git_directory(path, &self.root) {
+                Some(git) => self.new_repository(&git, path.parent(), findings),
+                None => {
+                    let text = "git looks for a repository where it leads";
+                    let is_broken_link = path.is_symlink() && !path.exists();
+                    let remedy = if is_broken_link {
+                        Remedy::Take
+                    } else {
+                        Remedy::Report
+                    };
+                    findings
+                        .planted
+                        .push(Planted::new(path.to_owned(), text, remedy));
+                }
+            };
+        }
+        let is_in_root = path.parent() == Some(&self.root);
+        let is_directory = path
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_dir());
+        let remedy = match () {
+            () if !is_in_root => Remedy::Report,
+            // What counts in it is among the leaves.
+            () if !row.within.is_empty() && is_directory => return,
+            () => Remedy::Take,
+        };
+        findings
+            .planted
+            .push(Planted::new(path.to_owned(), row.effect, remedy));
+    }
+
+    /// A directory that git keeps a repository in and that was not one before. It stays, without what would run.
+    fn new_repository(&mut self, git: &Path, tree: Option<&Path>, findings: &mut Findings) {
+        let mut new = vec![git.to_owned()];
+        for beneath in names::NESTED_REPOSITORIES {
+            new.extend(names::modules(&git.join(beneath)).unwrap_or_default());
+        }
+        for git in new {
+            let Some(identity) = Repository::identity_of(&git) else {
+                continue;
+            };
+            let known = self
+                .repositories
+                .iter()
+                .find(|(_, known)| known.identity == identity);
+            match known.map(|(path, _)| path.clone()) {
+                Some(path) if path == git => {}
+                // It was moved here with what was in it.
+                Some(path) => {
+                    if let Some(known) = self.repositories.remove(&path) {
+                        self.repositories.insert(git, known);
+                    }
+                }
+                None => {
+                    let mut repository = Repository::new(identity);
+                    repository.look(&git, Moment::Ended, &mut findings.planted);
+                    self.repositories.insert(git.clone(), repository);
+                    findings.made.push(git);
+                }
+            }
+        }
+        // What the user's own settings have git run in every work tree.
+        if let Some(tree) = tree.filter(|tree| *tree != self.root) {
+            for path in self.settings.relative.iter().map(|path| tree.join(path)) {
+                if is_there(&path) && path.starts_with(tree) && path != tree {
+                    let why = "your git settings have git run it";
+                    findings.planted.push(Planted::new(path, why, Remedy::Take));
+                }
+            }
+        }
+    }
+
+    fn look_for_modules(&mut self, findings: &mut Findings) {
+        let known: Vec<PathBuf> = self.repositories.keys().cloned().collect();
+        for git in known {
+            for beneath in names::NESTED_REPOSITORIES {
+                for module in names::modules(&git.join(beneath)).unwrap_or_default() {
+                    if !self.repositories.contains_key(&module) {
+                        self.new_repository(&module, None, findings);
+                    }
+                }
+            }
+        }
+        // One that is gone is not a repository any more, and what comes after it another one.
+        self.repositories
+            .retain(|git, _| git.symlink_metadata().is_ok());
     }
 }
 
+/// The directory that git uses for a `.git`, if it is in the root.
+fn git_directory(path: &Path, root: &Path) -> Option<PathBuf> {
+    let metadata = path.symlink_metadata().ok()?;
+    if metadata.is_dir() {
+        return Some(path.to_owned());
+    }
+    let target = match metadata.is_symlink() {
+        true => path.to_owned(),
+        false => names::git_directory(path)?,
+    };
+    let real = target.canonicalize().ok()?;
+    (real.starts_with(root) && real != root && real.is_dir()).then_some(real)
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| !is_placeholder(path, &metadata))
+}
+
+/// What a name is known by; none for a placeholder.
+fn mark(path: &Path, metadata: &fs::Metadata) -> Option<Mark> {
+    let (seconds, nanoseconds) = born(metadata);
+    (!is_placeholder(path, metadata)).then_some((metadata.ino(), seconds, nanoseconds))
+}
+
 /// When a file last changed; of a directory, which changes with everything in it, when it was made.
-fn born(metadata: &fs::Metadata) -> Changed {
+pub(super) fn born(metadata: &fs::Metadata) -> Changed {
     if !metadata.is_dir() {
         return (metadata.ctime(), metadata.ctime_nsec());
     }
@@ -84,7 +387,7 @@ fn born(metadata: &fs::Metadata) -> Changed {
     })
 }
 
-fn state(path: &Path) -> Option<State> {
+pub(super) fn state(path: &Path) -> Option<State> {
     let metadata = path
         .symlink_metadata()
         .ok()
@@ -99,7 +402,56 @@ fn state(path: &Path) -> Option<State> {
 
 /// When a directory last changed.
 pub(super) fn changed(directory: &Path) -> Option<Changed> {
-    let metadata = directory.symlink_metadata().ok()?;
+    let metadata = directory
+        .symlink_metadata()
+        .ok()
+        .filter(fs::Metadata::is_dir)?;
     // Not the time of modification, which the command can set back.
     Some((metadata.ctime(), metadata.ctime_nsec()))
+}
+
+/// What is left of a to-do list of a rebase without the commands that it would run; none if there are none.
+pub(super) fn without_commands(todo: &Path) -> Option<Vec<u8>> {
+    // One that is too long to be read is not a person's.
+    let text = read_whole(todo).unwrap_or_else(|| b"exec".to_vec());
+    let runs = |line: &&[u8]| {
+        let word = line
+            .trim_ascii_start()
+            .split(u8::is_ascii_whitespace)
+            .next();
+        matches!(word, Some(b"exec" | b"x"))
+    };
+    let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    lines.iter().any(runs).then(|| {
+        let kept = lines.iter().filter(|line| !runs(line));
+        kept.copied().collect::<Vec<_>>().concat()
+    })
+}
+
+/// Hooks that git would run: all but the examples that it brings along. None if that cannot be said, or there are more than
+/// anybody has.
+pub(super) fn hooks(directory: &Path) -> Option<Vec<PathBuf>> {
+    if !directory.symlink_metadata().ok()?.is_dir() {
+        return None;
+    }
+    let listed: Vec<PathBuf> = names::entries(directory).collect();
+    let is_example = |path: &PathBuf| path.extension() == Some(OsStr::new("sample"));
+    let is_all = listed.len() < names::MOST_ENTRIES && fs::read_dir(directory).is_ok();
+    is_all.then(|| {
+        listed
+            .into_iter()
+            .filter(|path| !is_example(path))
+            .collect()
+    })
+}
+
+/// Whether a file of the old kind of remotes (`.git/remotes`, `.git/branches`) has git run a program.
+pub(super) fn names_a_program(file: &Path) -> bool {
+    read_small(file).is_none_or(|text| text.contains("::"))
+}
+
+/// A configuration without what would run; none if nothing would.
+pub(super) fn harmless_configuration(file: &Path) -> Option<Vec<u8>> {
+    // One that cannot be read, or is longer than any, is taken to run something.
+    gitconfig::harmless(&read_whole(file).unwrap_or_else(|| b"[".to_vec()))
 }

@@ -353,7 +353,7 @@ fn placeholders_of_a_killed_caller_are_removed_by_the_next_run() {
             );
             let ran = stage.bash(&stage.policy(level), "true");
             assert_eq!(
-                ran.report.planted,
+                ran.report.planted_paths(),
                 Vec::<std::path::PathBuf>::new(),
                 "{level}"
             );

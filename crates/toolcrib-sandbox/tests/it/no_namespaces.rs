@@ -83,9 +83,15 @@ fn planted_names_are_reported() {
         let ran = stage.bash(&stage.policy(Level::Process), script);
         assert_eq!(ran.stderr, "");
         let report = ran.report;
-        for name in [".bashrc", ".envrc", ".git/config", ".git/hooks", ".vscode"] {
+        for name in [
+            ".bashrc",
+            ".envrc",
+            ".git/config",
+            ".git/hooks",
+            ".vscode/tasks.json",
+        ] {
             assert!(
-                report.planted.contains(&stage.workspace.join(name)),
+                report.planted_paths().contains(&stage.workspace.join(name)),
                 "{name} in {:?}",
                 report.planted
             );
@@ -93,7 +99,7 @@ fn planted_names_are_reported() {
         let report = stage
             .bash(&stage.policy(Level::Process), "echo > harmless")
             .report;
-        assert_eq!(report.planted, Vec::<std::path::PathBuf>::new());
+        assert_eq!(report.planted_paths(), Vec::<std::path::PathBuf>::new());
     });
 }
 
@@ -110,7 +116,7 @@ fn a_changed_hook_that_existed_is_reported() {
             report
                 .planted
                 .iter()
-                .any(|path| path.starts_with(stage.workspace.join(name)))
+                .any(|planted| planted.path.starts_with(stage.workspace.join(name)))
         };
         assert!(planted(".git/hooks"), "{:?}", report.planted);
         assert!(planted(".vscode"), "{:?}", report.planted);

@@ -57,15 +57,22 @@ fn withstands(stage: &Stage, level: Level, targets: &[&str]) -> Ran {
     let ran = stage.bash(&policy, &script);
     assert_eq!(ran.stdout, "done\n", "{level}: {}", ran.stderr);
     assert_eq!(snapshot(&stage.workspace), before, "{level}");
-    assert_eq!(ran.report.planted, Vec::<PathBuf>::new(), "{level}");
+    assert_eq!(ran.report.planted_paths(), Vec::<PathBuf>::new(), "{level}");
     ran
+}
+
+/// One in four of the names that stand for themselves: an assault takes its time.
+fn sample() -> Vec<&'static str> {
+    let names = PROTECTED_NAMES.iter().map(|row| row.name);
+    let names = names.filter(|name| !name.contains(['*', '/']));
+    names.step_by(4).chain([".git", ".envrc"]).collect()
 }
 
 #[test]
 fn absent_names_cannot_be_planted() {
     as_root_and_nobody(|| {
         for level in WALLS {
-            let ran = withstands(&Stage::new(), level, PROTECTED_NAMES);
+            let ran = withstands(&Stage::new(), level, &sample());
             let layers = ran.report.layers.iter();
             assert!(
                 layers
@@ -81,10 +88,10 @@ fn existing_files_cannot_be_changed() {
     as_root_and_nobody(|| {
         for level in WALLS {
             let stage = Stage::new();
-            for name in PROTECTED_NAMES {
+            for name in sample() {
                 stage.file(name, "mine\n");
             }
-            withstands(&stage, level, PROTECTED_NAMES);
+            withstands(&stage, level, &sample());
         }
     });
 }
@@ -229,8 +236,9 @@ fn names_that_differ_in_case_are_reported() {
             let stage = Stage::new();
             let script = "mkdir -p .GIT/hooks sub; echo evil > .GIT/hooks/pre-commit; echo evil > .Envrc; echo evil > sub/.ENVRC; echo fine > other";
             let ran = stage.bash(&stage.policy(level), script);
-            let expected = [".Envrc", ".GIT", "sub/.ENVRC"].map(|name| stage.workspace.join(name));
-            assert_eq!(ran.report.planted, expected, "{level}");
+            let expected = [".Envrc", ".GIT/hooks/pre-commit", "sub/.ENVRC"]
+                .map(|name| stage.workspace.join(name));
+            assert_eq!(ran.report.planted_paths(), expected, "{level}");
         }
     });
 }
@@ -245,7 +253,7 @@ fn names_below_the_root_are_reported() {
             let ran = stage.bash(&stage.policy(level), script);
             let expected =
                 ["new/deep/.envrc", "old/.bashrc"].map(|name| stage.workspace.join(name));
-            assert_eq!(ran.report.planted, expected, "{level}");
+            assert_eq!(ran.report.planted_paths(), expected, "{level}");
         }
     });
 }
@@ -396,9 +404,13 @@ fn what_is_made_to_look_like_a_placeholder_is_reported() {
         for (stage, level) in grounds {
             let script = "for d in sub/.git .GIT sub/.vscode; do mkdir -p $d/hooks; echo evil > $d/hooks/pre-commit; chmod 1555 $d; done";
             let ran = stage.bash(&stage.policy(level), script);
-            let expected =
-                [".GIT", "sub/.git", "sub/.vscode"].map(|name| stage.workspace.join(name));
-            assert_eq!(ran.report.planted, expected, "{level}");
+            let expected = [
+                ".GIT/hooks/pre-commit",
+                "sub/.git/hooks/pre-commit",
+                "sub/.vscode",
+            ]
+            .map(|name| stage.workspace.join(name));
+            assert_eq!(ran.report.planted_paths(), expected, "{level}");
         }
     });
 }

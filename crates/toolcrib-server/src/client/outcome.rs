@@ -70,6 +70,11 @@ pub fn outcome_of(value: &Value) -> Result<Outcome, String> {
             .transpose()
             .map_err(unreadable)?,
         truncated: metadata.get("truncated") == Some(&Value::Bool(true)),
+        held: read("held")
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(unreadable)?
+            .unwrap_or_default(),
     })
 }
 

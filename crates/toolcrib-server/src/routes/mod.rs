@@ -10,6 +10,7 @@ pub mod clients;
 pub mod events;
 pub mod grants;
 pub mod health;
+pub mod held;
 pub mod invoke;
 pub mod rules;
 pub mod secrets;
@@ -47,6 +48,7 @@ impl Routes {
             events::routes(),
             approvals::routes(),
             grants::routes(),
+            held::routes(),
             rules::routes(),
             catalogue::routes(),
             secrets::routes(),

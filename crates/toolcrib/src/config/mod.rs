@@ -37,7 +37,7 @@ use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
 use crate::process::NetworkAccess;
 use crate::rules::RulesError;
-use crate::sandbox::Level;
+use crate::sandbox::{AbsentNames, Level};
 use crate::upstream::UpstreamTable;
 use crate::workspace::Workspace;
 
@@ -391,6 +391,14 @@ impl Config {
             Some("full") => NetworkAccess::Full,
             Some("listed") => NetworkAccess::Listed,
             _ => NetworkAccess::None,
+        }
+    }
+
+    /// `sandbox.absentNames`.
+    pub fn absent_names(&self) -> AbsentNames {
+        match self.value("sandbox.absentNames").as_str() {
+            Some("refuse") => AbsentNames::Refuse,
+            _ => AbsentNames::Hold,
         }
     }
 

@@ -211,6 +211,13 @@ pub static SETTINGS: &[Setting] = &[
         effect: "What programs that `shell` and `run_code` start can reach: nothing; what `allowedHosts` names, through a guarded proxy; or whatever this machine reaches over IP.",
     },
     Setting {
+        key: "sandbox.absentNames",
+        kind: Kind::Choice(&["hold", "refuse"]),
+        default: || json!("hold"),
+        project: ProjectMay::Tighten,
+        effect: "What happens when a command makes a file that other programs run (`.envrc`, a git hook …) where there was none: `hold` takes it out of the workspace and asks (`toolcrib held`); `refuse` keeps it from being made, by empty directories of these names that you see while a command runs.",
+    },
+    Setting {
         key: "sandbox.memoryMb",
         kind: Kind::Integer {
             min: 16,

@@ -4,6 +4,7 @@ mod bundles;
 mod contests;
 mod discovery;
 mod finder;
+mod holding;
 mod listing;
 mod reaping;
 mod shown;
@@ -26,6 +27,7 @@ use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::egress::Egress;
 use crate::exec::command::CommandSettings;
 use crate::exec::http::HttpSettings;
+use crate::held::{HeldRun, HeldStore};
 use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::secret::Secret;
@@ -37,7 +39,7 @@ use crate::record::replay::Replay;
 use crate::record::usage::{Usage, UsageLog};
 use crate::registry::{Entry, RegisterError, Registry, Source};
 use crate::rules::RuleSet;
-use crate::sandbox::{Level, Policy};
+use crate::sandbox::{Command, Level, Policy};
 use crate::secret::SecretStore;
 use crate::source::{Report, Review, SourceOptions, Sources, StoredTools, UpstreamTools, Workshop};
 use crate::store::{Store, StoreOptions};
@@ -234,7 +236,10 @@ impl CribOptions {
         if let Approvals::Queue { wait: Some(wait) } = self.approvals {
             options.expires = wait;
         }
-        let approvals = ApprovalQueue::at(home.join(APPROVALS), options);
+        let held = HeldStore::at(&home);
+        held.recover();
+        let standing = Arc::new(held.clone());
+        let approvals = ApprovalQueue::with_standing(home.join(APPROVALS), options, standing);
         let grants = Grants::at(home.join(GRANTS));
         let secrets = SecretStore::at(home.join(SECRETS)).masking_file(home.join(OPERATOR_TOKEN));
         if let Some(Some(token)) = self.surroundings.variable(TOKEN_VARIABLE) {
@@ -272,7 +277,7 @@ impl CribOptions {
                 problem: error.to_string(),
             })?,
         };
-        let builtins = builtin_options(&config, no_workspace, &egress, &secrets);
+        let builtins = builtin_options(&config, no_workspace, &egress, &secrets, &held);
         let sandbox = builtins.sandbox.options.clone();
         registry.register_builtins_with(builtins)?;
         let finder = Arc::new(finder::Finder::default());
@@ -345,6 +350,7 @@ impl CribOptions {
             call_log,
             usage,
             approvals,
+            held,
             grants,
             secrets,
             store,
@@ -363,6 +369,7 @@ pub(crate) fn builtin_options(
     no_workspace: Option<String>,
     egress: &Egress,
     secrets: &SecretStore,
+    held: &HeldStore,
 ) -> BuiltinOptions {
     BuiltinOptions {
         read: ReadOptions {
@@ -380,6 +387,8 @@ pub(crate) fn builtin_options(
                 memory: config.sandbox_memory(),
                 pids: config.sandbox_processes(),
                 egress: Some(egress.clone()),
+                absent: config.absent_names(),
+                held: Some(held.clone()),
                 sandbox: None,
             },
         },
@@ -447,6 +456,7 @@ pub struct Crib {
     call_log: Arc<CallLog>,
     usage: Arc<UsageLog>,
     approvals: ApprovalQueue,
+    held: HeldStore,
     grants: Grants,
     secrets: SecretStore,
     store: Store,
@@ -584,6 +594,11 @@ impl Crib {
         &self.secrets
     }
 
+    /// What runs planted and is held.
+    pub fn held(&self) -> &HeldStore {
+        &self.held
+    }
+
     /// Answers a question of [`approvals`](Self::approvals): edited arguments and a grant are checked by this crib's tools and rules
     /// first, and the question stays open if they cannot be used.
     pub fn answer(
@@ -692,7 +707,16 @@ impl Crib {
         {
             leave_out_own_data(&mut policy, workspace);
         }
+        policy.absent = self.config.absent_names();
+        policy.made = self.held.made_in(&policy.workspace);
         Some(policy)
+    }
+
+    /// Looks after what a command plants that runs behind [`policy`](Self::policy).
+    pub fn look_after(&self, command: Command) -> Result<(Command, Arc<HeldRun>), WorkspaceError> {
+        let root = self.workspace_path().unwrap_or(Path::new("/"));
+        let run = HeldRun::before_a_call(&self.held, root)?;
+        Ok((command.keeper(Arc::clone(&run) as _), run))
     }
 
     /// Where the workspace is, if there is one. For the operator; tools never see it.

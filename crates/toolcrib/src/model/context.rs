@@ -16,7 +16,7 @@ use super::error::{ErrorCode, ToolError};
 use super::event::{EventKind, EventLog, OutputStream};
 use super::ids::CallId;
 use super::limits::Limits;
-use super::outcome::{Outcome, SandboxUse};
+use super::outcome::{HeldNote, Outcome, SandboxUse};
 use super::spec::ToolSpec;
 use super::waits::{Wait, Waits};
 use crate::egress::ExchangeLog;
@@ -72,6 +72,8 @@ pub(crate) struct Inner {
 pub(crate) struct Notes {
     pub(crate) sandbox: Option<SandboxUse>,
     pub(crate) truncated: bool,
+    /// What was planted and is held.
+    pub(crate) held: Vec<HeldNote>,
     /// What went wrong while cleaning up.
     pub(crate) cleanup: Vec<String>,
 }
@@ -124,6 +126,11 @@ impl CallContext {
     /// The id of this call.
     pub fn call_id(&self) -> &CallId {
         &self.0.call_id
+    }
+
+    /// Who made the call.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.0.caller
     }
 
     /// The spec of the tool being called.
@@ -240,6 +247,13 @@ impl CallContext {
     /// Says what wall stood around the tool's program.
     pub(crate) fn note_sandbox(&self, sandbox: SandboxUse) {
         self.notes().sandbox = Some(sandbox);
+    }
+
+    /// Says what the tool's program planted and is held.
+    pub(crate) fn note_held(&self, held: Vec<HeldNote>) {
+        if !held.is_empty() {
+            self.notes().held.extend(held);
+        }
     }
 
     /// Says that the output is not all there was.
@@ -362,7 +376,9 @@ impl CallContext {
                 .timeout_ms
                 .map_or(remaining, |own| own.min(remaining)),
         );
-        self.0.around.call(request).await
+        let outcome = self.0.around.call(request).await;
+        self.note_held(outcome.held.clone());
+        outcome
     }
 
     /// The names of the rules that would not simply let this call pass if its arguments were these: for a tool that comes upon

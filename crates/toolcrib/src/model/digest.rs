@@ -16,6 +16,11 @@ pub fn of_call(caller: &str, tool: &str, args: &JsonObject) -> String {
         .finish()
 }
 
+/// A SHA-256 of bytes, as hexadecimal.
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 /// A SHA-256 over tagged parts, as hexadecimal.
 #[derive(Default)]
 pub(crate) struct Digester(Sha256);

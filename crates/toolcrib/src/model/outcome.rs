@@ -136,6 +136,18 @@ pub struct SandboxUse {
     pub planted: Vec<String>,
 }
 
+/// Something that a tool's program planted, which is held in the home until a person puts it back or drops it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldNote {
+    /// Its id, for `toolcrib held`.
+    pub id: String,
+    /// Where it was, from the workspace.
+    pub path: String,
+    /// Who would run it.
+    pub why: String,
+}
+
 /// What a call came to. There is always one: errors, panics and timeouts are outcomes too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -158,6 +170,9 @@ pub struct Outcome {
     pub sandbox: Option<SandboxUse>,
     /// Whether the output was cut to its limit.
     pub truncated: bool,
+    /// What its program planted and is held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HeldNote>,
 }
 
 /// Which exact tool answered.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::approval::{ApprovalRequest, ApprovalResponse};
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::outcome::{ApprovalTrail, Outcome, SandboxUse, ToolOutput};
+use crate::model::outcome::{ApprovalTrail, HeldNote, Outcome, SandboxUse, ToolOutput};
 use crate::secret::{Masker, REDACTED};
 
 /// Why a call with a secret in its arguments is asked about every time.
@@ -48,6 +48,13 @@ pub(super) fn mask_sandbox(masker: &Masker, sandbox: &mut SandboxUse) {
     }
 }
 
+pub(super) fn mask_held(masker: &Masker, held: &mut [HeldNote]) {
+    for note in held {
+        masker.mask_text(&mut note.path);
+        masker.mask_text(&mut note.why);
+    }
+}
+
 /// An outcome that was stored: secrets may have been set since.
 pub(super) fn mask_outcome(masker: &Masker, outcome: &mut Outcome) {
     if masker.is_empty() {
@@ -59,6 +66,7 @@ pub(super) fn mask_outcome(masker: &Masker, outcome: &mut Outcome) {
     if let Some(trail) = &mut outcome.approval {
         mask_trail(masker, trail);
     }
+    mask_held(masker, &mut outcome.held);
     if let Some(sandbox) = &mut outcome.sandbox {
         mask_sandbox(masker, sandbox);
     }

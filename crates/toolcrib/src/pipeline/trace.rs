@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::Begun;
-use super::masking::{mask_result, mask_sandbox, mask_trail};
+use super::masking::{mask_held, mask_result, mask_sandbox, mask_trail};
 use crate::egress::{Exchange, ExchangeLog};
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
@@ -17,7 +17,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::{EventKind, EventLog};
 use crate::model::ids::{CallId, ToolId};
 use crate::model::outcome::{
-    ApprovalTrail, Origin, Outcome, SandboxUse, Timing, ToolOutput, milliseconds,
+    ApprovalTrail, HeldNote, Origin, Outcome, SandboxUse, Timing, ToolOutput, milliseconds,
 };
 use crate::model::spec::ToolSpec;
 use crate::record::CallRecord;
@@ -43,6 +43,7 @@ pub(super) struct Trace<'a> {
     parameters: JsonObject,
     approval: Option<ApprovalTrail>,
     sandbox: Option<SandboxUse>,
+    held: Vec<HeldNote>,
     truncated: bool,
     /// What the tool uses, from when it runs.
     context: Option<CallContext>,
@@ -95,6 +96,7 @@ impl<'a> Trace<'a> {
             parameters: JsonObject::new(),
             approval: None,
             sandbox: None,
+            held: Vec::new(),
             truncated: false,
             context: None,
             started_at: begun.at,
@@ -134,6 +136,7 @@ impl<'a> Trace<'a> {
     pub(super) fn notes(&mut self, notes: Notes) {
         self.truncated |= notes.truncated;
         self.sandbox = notes.sandbox;
+        self.held = notes.held;
     }
 
     /// Where the tool notes what leaves for other machines. Read when the record is made, so that it is complete also when the caller
@@ -179,6 +182,7 @@ impl<'a> Trace<'a> {
             approval: record.approval,
             sandbox: self.sandbox.take(),
             truncated: self.truncated,
+            held: std::mem::take(&mut self.held),
         }
     }
 
@@ -191,6 +195,7 @@ impl<'a> Trace<'a> {
         if let Some(sandbox) = &mut self.sandbox {
             mask_sandbox(masker, sandbox);
         }
+        mask_held(masker, &mut self.held);
     }
 
     /// What left for other machines. An upstream chooses where it redirects to, and may put a secret into the name.

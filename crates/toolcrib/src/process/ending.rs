@@ -1,5 +1,6 @@
 //! How a command ended: as a value, or as an error that keeps what was printed.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -139,7 +140,8 @@ pub(crate) fn output_schema() -> Value {
     })
 }
 
-pub(super) fn sandbox_use(wall: &Wall, report: &Report) -> SandboxUse {
+/// What stood around a run; `planted` is what it planted and could not be held.
+pub(super) fn sandbox_use(wall: &Wall, report: &Report, planted: &[PathBuf]) -> SandboxUse {
     SandboxUse {
         requested: wall.level.name().to_owned(),
         level: report.level.name().to_owned(),
@@ -153,8 +155,7 @@ pub(super) fn sandbox_use(wall: &Wall, report: &Report) -> SandboxUse {
             .iter()
             .map(|missing| missing.layer.name().to_owned())
             .collect(),
-        planted: report
-            .planted
+        planted: planted
             .iter()
             .map(|path| path.to_string_lossy().into_owned())
             .collect(),

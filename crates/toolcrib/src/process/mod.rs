@@ -23,8 +23,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::egress::Egress;
+use crate::held::HeldStore;
 use crate::model::event::OutputStream;
-use crate::sandbox::{Command, Sandbox};
+use crate::sandbox::{AbsentNames, Command, Sandbox};
 pub(crate) use dialogue::Dialogue;
 pub(crate) use ending::{Finished, output_schema};
 pub(crate) use inherit::inherited;
@@ -48,6 +49,10 @@ pub struct SandboxOptions {
     pub pids: Option<u32>,
     /// The way out of programs that may reach hosts. Without one they are refused.
     pub egress: Option<Egress>,
+    /// What becomes of protected names that are not in the workspace (`sandbox.absentNames`).
+    pub absent: AbsentNames,
+    /// Where what commands plant is held. Without one it is reported and stays, so [`AbsentNames::Refuse`] is for workspaces that last.
+    pub held: Option<HeldStore>,
     /// Another sandbox than the one that this machine has, for trying how things go where layers are missing.
     pub sandbox: Option<Sandbox>,
 }

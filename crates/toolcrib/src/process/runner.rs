@@ -22,14 +22,15 @@ use super::look::{LookBounds, Looked};
 use super::way_out::WayOut;
 use super::{Run, SandboxOptions, Wall};
 use crate::egress::Egress;
+use crate::held::HeldRun;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
 use crate::sandbox::{Cancel, Command, Limits, Prepared, Sandbox, Support};
 use crate::workspace::Workspace;
 
-/// How long a sandbox is kept after its last call. While it is, the workspace holds the empty directories that keep
-/// protected names from being made, so this is short.
+/// How long a sandbox is kept after its last call. Where absent names are refused, the workspace holds empty directories in their place
+/// meanwhile, so this is short.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// How long a sandbox is used before the workspace is looked at anew: repositories that came meanwhile are protected then.
@@ -116,7 +117,7 @@ impl Runner {
             let _running = running;
             let _closing = closing;
             let capture = Capture::new(&call, keep, sink, bytes);
-            runner.run_here(&call, wall, &command, capture, talk.as_ref(), &cancel)
+            runner.run_here(&call, wall, command, capture, talk.as_ref(), &cancel)
         };
         let ended = if outlives_call {
             cx.blocking(work).await
@@ -154,6 +155,15 @@ impl Runner {
             terminal: false,
         };
         let (prepared, _) = self.prepared(workspace, &key)?;
+        let held = self.options.held.as_ref();
+        let held = held.map(|store| HeldRun::before_a_call(store, workspace.root()));
+        let held = held
+            .transpose()
+            .map_err(|error| ToolError::failed(error.to_string()))?;
+        let command = match &held {
+            Some(held) => &command.clone().keeper(Arc::clone(held) as _),
+            None => command,
+        };
         let cancel = Cancel::new().map_err(no_descriptor)?;
         let mut looked = Looked::default();
         let deadline = Instant::now() + bounds.time;
@@ -172,6 +182,9 @@ impl Runner {
             report
         });
         let report = report.map_err(|error| wall.refused(error))?;
+        if let Some(held) = held {
+            held.end(&report.made);
+        }
         Ok(looked.end(&report))
     }
 
@@ -200,7 +213,7 @@ impl Runner {
         &self,
         cx: &CallContext,
         wall: Wall,
-        command: &Command,
+        mut command: Command,
         mut capture: Capture<'_>,
         talk: Option<&Talk>,
         cancel: &Cancel,
@@ -210,21 +223,28 @@ impl Runner {
             terminal: talk.is_some(),
         };
         let wall = &key.wall;
-        let (prepared, is_repeated) = self.prepared(cx.workspace()?, &key)?;
+        let workspace = cx.workspace()?;
+        let (prepared, is_repeated) = self.prepared(workspace, &key)?;
+        let held = self.options.held.as_ref();
+        let held = held.map(|store| HeldRun::new(store, workspace, cx));
+        if let Some(held) = &held {
+            command = command.keeper(Arc::clone(held) as _);
+        }
         let report = prepared
             .run(
-                command,
+                &command,
                 &mut |stream, bytes| capture.take(stream, bytes),
                 cancel,
             )
             .map_err(|error| wall.refused(error))?;
-        cx.note_sandbox(sandbox_use(wall, &report));
+        let (notes, left) = match held {
+            Some(held) => held.end(&report.made),
+            None => (Vec::new(), report.planted_paths()),
+        };
+        cx.note_sandbox(sandbox_use(wall, &report, &left));
+        cx.note_held(notes);
         let captured = capture.finish();
-        if !report.planted.is_empty() {
-            // A repository it made is one that exists when the next command starts.
-            let old = self.kept().remove(&key);
-            drop(old);
-        } else if is_repeated {
+        if is_repeated {
             // Best effort: the next call sets its sandbox up itself if this fails.
             let _ = prepared.keep_ready();
         }

@@ -97,6 +97,9 @@ impl Wall {
         if let Some(why) = self.reaches_own_data(workspace) {
             return Err(why);
         }
+        if let Some(held) = &options.held {
+            held.recover();
+        }
         let mut policy = self.policy(workspace, options);
         policy.terminal = terminal;
         match sandbox.prepare(&policy) {
@@ -114,6 +117,10 @@ impl Wall {
         policy.read.extend(options.readable.iter().cloned());
         policy.read.extend(self.read.iter().cloned());
         policy.write.extend(self.write.iter().cloned());
+        policy.absent = options.absent;
+        if let Some(held) = &options.held {
+            policy.made = held.made_in(workspace.root());
+        }
         leave_out_own_data(&mut policy, workspace);
         policy.network = match (&self.network, self.level) {
             (Reachable::Nothing, _) => Network::None,

@@ -18,6 +18,7 @@ use crate::model::reference::{BundleRef, ToolRef};
 use crate::process::{NetworkAccess, Runner};
 use crate::registry::{Registration, Registry};
 use crate::rules::RuleSet;
+use crate::sandbox::AbsentNames;
 use crate::secret::SecretStore;
 use crate::source::ToolFile;
 
@@ -52,7 +53,16 @@ impl Crib {
                 definition: Arc::clone(file.definition.as_ref()?.command()?),
             })
         };
-        let mut builtins = builtin_options(self.config(), None, self.egress(), self.secrets());
+        let mut builtins = builtin_options(
+            self.config(),
+            None,
+            self.egress(),
+            self.secrets(),
+            self.held(),
+        );
+        // Workspaces of tests are thrown away, with all that is planted in them.
+        builtins.sandbox.options.held = None;
+        builtins.sandbox.options.absent = AbsentNames::Hold;
         if consent == Consent::Sandboxed {
             builtins.sandbox.network = NetworkAccess::None;
             builtins.no_network =

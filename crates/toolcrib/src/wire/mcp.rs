@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 
 use crate::model::error::ToolError;
 use crate::model::ids::CallId;
-use crate::model::outcome::{ApprovalTrail, Outcome, SandboxUse, ToolOutput, milliseconds};
+use crate::model::outcome::{
+    ApprovalTrail, HeldNote, Outcome, SandboxUse, ToolOutput, milliseconds,
+};
 use crate::model::text;
 
 /// An outcome in the shape [`Mcp`](super::ResultShape::Mcp), to be written without making a [`Value`] of it first.
@@ -74,7 +76,7 @@ impl<'a> McpOutcome<'a> {
             },
             content: Content {
                 of: outcome.result.as_ref(),
-                note: outcome.approval.as_ref().and_then(edited),
+                note: note(outcome),
             },
             structured_content: output
                 .map(|output| &output.value)
@@ -100,6 +102,27 @@ impl<'a> McpOutcome<'a> {
             is_error: true,
         }
     }
+}
+
+/// What the model should know besides the result.
+fn note(outcome: &Outcome) -> Option<String> {
+    let edited = outcome.approval.as_ref().and_then(edited);
+    let notes: Vec<String> = edited.into_iter().chain(held(&outcome.held)).collect();
+    (!notes.is_empty()).then(|| notes.join("\n"))
+}
+
+/// What was taken out of the workspace: the model may have meant it, and should not look for it there.
+fn held(held: &[HeldNote]) -> Option<String> {
+    let first = held.iter().take(MAX_NAMES);
+    let names: Vec<String> = first
+        .map(|note| format!("`{}`", text::visible_line(&text::shorten(&note.path, 100))))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Taken out of the workspace and held for a person to look at, because other programs run such files: {}. Continue without.",
+            names.join(", ")
+        )
+    })
 }
 
 /// Names that are said; more help nobody.

@@ -12,7 +12,7 @@ use super::mcp::McpOutcome;
 use crate::model::JsonObject;
 use crate::model::error::ToolError;
 use crate::model::ids::CallId;
-use crate::model::outcome::{ApprovalTrail, Outcome, SandboxUse, milliseconds};
+use crate::model::outcome::{ApprovalTrail, HeldNote, Outcome, SandboxUse, milliseconds};
 
 /// How an outcome is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -111,6 +111,8 @@ struct Metadata<'a> {
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox: Option<&'a SandboxUse>,
+    #[serde(skip_serializing_if = "<[HeldNote]>::is_empty")]
+    held: &'a [HeldNote],
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a ToolError>,
 }
@@ -141,6 +143,7 @@ impl<'a> TaggedOutcome<'a> {
                 approval: outcome.approval.as_ref(),
                 truncated: outcome.truncated,
                 sandbox: outcome.sandbox.as_ref(),
+                held: &outcome.held,
                 failure: output.and_then(|output| output.failure.as_deref()),
             },
         }

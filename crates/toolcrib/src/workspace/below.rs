@@ -3,7 +3,9 @@
 //! A walk finds names; what is behind a name by the time it is opened may be something else. Here the open is the check as everywhere: no
 //! link is followed, nothing is waited for, and what is no regular file is not read.
 
+use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -22,6 +24,21 @@ const OPEN_FILE: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 impl Workspace {
+    /// Opens the directory that holds the last name of a path, and returns that name. The path is relative, and no link on the way is
+    /// followed: what is moved is what is there, wherever somebody puts a link meanwhile.
+    pub(crate) fn open_parent_exactly(&self, path: &Path) -> std::io::Result<(OwnedFd, OsString)> {
+        let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
+        let parent = match path.parent().map(|parent| parent.as_os_str().as_bytes()) {
+            None | Some(b"") => b".".as_slice(),
+            Some(parent) => parent,
+        };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = self
+            .resolver
+            .open(self.root.as_fd(), parent, flags, Links::Refuse)?;
+        Ok((dir, name.to_owned()))
+    }
+
     /// Opens a regular file beneath a directory that is open already; `None` if it is something else. No link is followed.
     pub(crate) fn open_file_below(
         &self,

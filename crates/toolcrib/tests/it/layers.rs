@@ -17,6 +17,7 @@ const LAYERS: &[(&[&str], Strangers)] = &[
             "shell",
             "expr",
             "process",
+            "held",
             "template",
             "definition",
             "egress",

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use toolcrib::model::outcome::HeldNote;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::wire::{ResultShape, render};
 use toolcrib::{Crib, ErrorCode, Outcome, Plan, ToolError, ToolOutput};
@@ -145,6 +146,7 @@ fn notes(outcome: &Outcome, in_document: bool) -> Vec<String> {
     if outcome.truncated {
         notes.push("the output was cut to its limit".to_owned());
     }
+    notes.extend(outcome.held.iter().map(held_note));
     notes
 }
 
@@ -247,4 +249,14 @@ pub(super) fn dry_run(plan: Plan, crib: &Crib, output: &Output) -> Done {
     }
     output.say(&output.dim("nothing was done"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was held, and how it comes back.
+pub(in crate::commands) fn held_note(note: &HeldNote) -> String {
+    format!(
+        "held `{}`, because {}; `toolcrib held show {id}` shows it, `toolcrib held restore {id}` puts it back",
+        text::visible_line(&note.path),
+        text::visible_line(&note.why),
+        id = short(&note.id)
+    )
 }

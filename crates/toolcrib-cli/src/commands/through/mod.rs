@@ -16,7 +16,7 @@ mod upstreams;
 
 use serde_json::Value;
 
-use super::Done;
+use super::{Done, held};
 use crate::args::{Cli, Command, SecretCommand};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -56,6 +56,10 @@ fn through(cli: &Cli, output: &Output) -> Done {
         Command::Calls(command) => calls::calls(command, &server()?, output),
         Command::Approvals(command) => approvals::approvals(command, server()?, global, output),
         Command::Grants(command) => grants::grants(command, server, global, output),
+        Command::Held(command) => {
+            let holder = held::Holder::There(Box::new(server()?));
+            held::held(command, &holder, global, output)
+        }
         Command::Check(args) if check::fits(args) => check::check(args, &server()?, output),
         Command::Clients(command) => clients::clients(command, &server()?, output),
         Command::Upstream(command) => upstreams::upstream(command, &server()?, global, output),

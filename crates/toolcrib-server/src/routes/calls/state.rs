@@ -132,6 +132,7 @@ fn outcome_of(record: &CallRecord) -> Outcome {
         approval: record.approval.clone(),
         sandbox: None,
         truncated: record.truncated,
+        held: Vec::new(),
     }
 }
 

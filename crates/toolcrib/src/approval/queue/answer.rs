@@ -31,6 +31,9 @@ impl ApprovalQueue {
         mut response: ApprovalResponse,
         check: impl FnOnce(&ApprovalRequest, &ApprovalResponse) -> Result<(), ToolError>,
     ) -> Result<Queued, AnswerError> {
+        if let Some(question) = self.standing_question(id)? {
+            return self.answer_standing(question, digest, &response);
+        }
         let (id, stored) = self.find(id)?;
         if digest.is_some_and(|digest| digest != stored.request.args_digest) {
             return Err(AnswerError::WrongDigest);

@@ -131,6 +131,9 @@ impl ApprovalQueue {
             requests: Vec::new(),
             damaged: Vec::new(),
         };
+        if only.is_none_or(|only| only == Status::Pending) {
+            listing.requests = self.standing_questions()?;
+        }
         let Some(dir) = DurableDir::open(&self.0.path)? else {
             return Ok(listing);
         };
@@ -150,11 +153,17 @@ impl ApprovalQueue {
                 }),
             }
         }
+        listing
+            .requests
+            .sort_by_key(|queued| queued.request.created_at);
         Ok(listing)
     }
 
     /// A question, by its id or a part that no other has.
     pub fn show(&self, id: &str) -> Result<Queued, AnswerError> {
+        if let Some(question) = self.standing_question(id)? {
+            return Ok(question);
+        }
         let (id, dir, files) = self.locate(id)?;
         match self.look_twice(&dir, id, &files, &mut None) {
             Ok(Some(queued)) => Ok(queued),

@@ -4,7 +4,7 @@
 //! whoever makes it has decided, and everybody else is told who did. An approval is *used* by a third file, made once right
 //! before the tool runs, so that whatever dies whenever, a call runs at most once for an approval. `wait.rs` knows who waits, `files.rs`
 //! what is where, `put.rs` how a question is put, `answer.rs` how it is answered and used, `list.rs` what there is, `given.rs`
-//! serves calls about which nobody can be asked.
+//! serves calls about which nobody can be asked, `standing.rs` shows questions that no call waits for.
 
 mod answer;
 mod error;
@@ -12,6 +12,7 @@ mod files;
 mod given;
 mod list;
 mod put;
+mod standing;
 mod sweep;
 mod wait;
 
@@ -28,6 +29,7 @@ pub use given::OnlyGiven;
 pub(super) use list::one_named;
 pub use list::{Answer, Damaged, Listing, Queued, Status};
 pub use put::{Look, Ticket};
+pub use standing::Standing;
 
 use super::approver::{Approver, NoAnswer};
 use super::clock::{Clock, Moment};
@@ -104,6 +106,7 @@ struct Inner {
     /// Something was answered in this process.
     changed: Notify,
     hooks: Mutex<Vec<Weak<Hook>>>,
+    standing: Option<Arc<dyn Standing>>,
 }
 
 type Hook = dyn Fn(&ApprovalRequest) + Send + Sync;
@@ -129,13 +132,27 @@ impl fmt::Debug for Inner {
 impl ApprovalQueue {
     /// The queue in a directory.
     pub fn at(path: impl Into<PathBuf>, options: QueueOptions) -> Self {
+        Self::with(path.into(), options, None)
+    }
+
+    /// A queue that also shows questions which no call waits for.
+    pub fn with_standing(
+        path: impl Into<PathBuf>,
+        options: QueueOptions,
+        standing: Arc<dyn Standing>,
+    ) -> Self {
+        Self::with(path.into(), options, Some(standing))
+    }
+
+    fn with(path: PathBuf, options: QueueOptions, standing: Option<Arc<dyn Standing>>) -> Self {
         ApprovalQueue(Arc::new(Inner {
-            path: path.into(),
+            path,
             options,
             waits: Waits::default(),
             swept: Swept::default(),
             changed: Notify::new(),
             hooks: Mutex::default(),
+            standing,
         }))
     }
 

@@ -119,6 +119,7 @@ impl Stage {
             approval: None,
             sandbox: None,
             truncated: false,
+            held: Vec::new(),
         }
     }
 

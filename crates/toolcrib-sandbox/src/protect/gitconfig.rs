@@ -1,0 +1,600 @@
+//! Git's configuration files: which keys make git run a program or read another file, a text without those, and the paths
+//! that a user's own settings make git run.
+//!
+//! The reader follows `config.c` of git. A text that it does not understand is one that git refuses too, or one that is
+//! treated as if everything in it ran a program.
+
+use super::names::read_small;
+use std::{
+    env,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+/// Keys whose value git runs, or reads more settings from, by section and key; any subsection, `*` for every key.
+///
+/// From `git help config` (2.51) where nothing else is said.
+const RUNNING: &[(&str, &str)] = &[
+    ("alias", "*"),
+    ("browser", "cmd"),
+    ("browser", "path"),
+    ("core", "alternaterefscommand"),
+    ("core", "askpass"),
+    ("core", "editor"),
+    ("core", "fsmonitor"),
+    ("core", "gitproxy"),
+    ("core", "hookspath"),
+    ("core", "pager"),
+    ("core", "sshcommand"),
+    ("credential", "helper"),
+    ("diff", "command"),
+    ("diff", "external"),
+    ("diff", "guitool"),
+    ("diff", "textconv"),
+    ("diff", "tool"),
+    ("difftool", "*"),
+    ("filter", "*"),
+    ("gpg", "defaultkeycommand"),
+    ("gpg", "program"),
+    ("guitool", "*"),
+    ("hook", "*"),
+    ("imap", "tunnel"),
+    ("include", "*"),
+    ("includeif", "*"),
+    ("init", "templatedir"),
+    ("instaweb", "*"),
+    ("interactive", "difffilter"),
+    ("man", "cmd"),
+    ("man", "path"),
+    ("merge", "driver"),
+    ("merge", "guitool"),
+    ("merge", "tool"),
+    ("mergetool", "*"),
+    ("pager", "*"),
+    ("protocol", "allow"),
+    ("receive", "procreceiverefs"),
+    ("remote", "receivepack"),
+    ("remote", "uploadpack"),
+    ("remote", "vcs"),
+    ("sendemail", "*"),
+    ("sequence", "editor"),
+    ("tar", "command"),
+    ("trailer", "cmd"),
+    ("trailer", "command"),
+    ("uploadpack", "packobjectshook"),
+    ("web", "browser"),
+    // https://github.com/git-lfs/git-lfs/blob/main/docs/man/git-lfs-config.adoc
+    ("lfs", "clean"),
+    ("lfs", "path"),
+    ("lfs", "smudge"),
+    ("lfs", "standalonetransferagent"),
+    // https://git-annex.branchable.com/git-annex/
+    ("annex", "*"),
+];
+
+/// Keys whose value is an address. With `::` in it git runs `git-remote-NAME`, of which `ext::` runs anything.
+const ADDRESSES: &[(&str, &str)] = &[
+    ("remote", "pushurl"),
+    ("remote", "url"),
+    ("submodule", "url"),
+    ("url", "insteadof"),
+    ("url", "pushinsteadof"),
+];
+
+/// One setting of a configuration.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    pub(super) section: String,
+    subsection: String,
+    pub(super) key: String,
+    pub(super) value: String,
+    /// Where it is in the text, without the section's head and without a comment after it.
+    span: Range<usize>,
+}
+
+impl Setting {
+    /// Whether git runs a program or reads another file because of this.
+    fn runs(&self) -> bool {
+        let is = |(section, key): &(&str, &str)| {
+            *section == self.section && (*key == "*" || *key == self.key)
+        };
+        if ADDRESSES.iter().any(is) {
+            return self.value.contains("::") || self.subsection.contains("::");
+        }
+        match (self.section.as_str(), self.key.as_str()) {
+            // A daemon of git's own, which starts nothing else.
+            ("core", "fsmonitor") => !is_switch(&self.value),
+            ("submodule", "update") => self.value.trim_start().starts_with('!'),
+            ("remote", key) if key.starts_with("annex") => true,
+            _ => RUNNING.iter().any(is),
+        }
+    }
+}
+
+fn is_switch(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    matches!(
+        value.as_str(),
+        "" | "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1"
+    )
+}
+
+/// A configuration without the settings that run programs or include files; none if there are none of those.
+pub(super) fn harmless(text: &[u8]) -> Option<Vec<u8>> {
+    let Some(settings) = read(text) else {
+        return Some(LEAST.to_vec());
+    };
+    let running: Vec<&Setting> = settings.iter().filter(|setting| setting.runs()).collect();
+    if running.is_empty() {
+        return None;
+    }
+    let mut kept = Vec::with_capacity(text.len());
+    let mut at = 0;
+    for setting in running {
+        kept.extend_from_slice(text.get(at..setting.span.start).unwrap_or_default());
+        at = setting.span.end;
+    }
+    kept.extend_from_slice(text.get(at..).unwrap_or_default());
+    // What was cut must not have joined into something else.
+    let is_harmless = read(&kept).is_some_and(|settings| !settings.iter().any(Setting::runs));
+    Some(if is_harmless { kept } else { LEAST.to_vec() })
+}
+
+/// The least that git takes for a configuration of a repository.
+const LEAST: &[u8] = b"[core]\n\trepositoryformatversion = 0\n";
+
+/// Reads a configuration; none where git would refuse it, too.
+pub(super) fn read(text: &[u8]) -> Option<Vec<Setting>> {
+    let start = if text.starts_with(b"\xef\xbb\xbf") {
+        3
+    } else {
+        0
+    };
+    let mut reader = Reader { text, at: start };
+    let mut settings = Vec::new();
+    let (mut section, mut subsection) = (String::new(), String::new());
+    loop {
+        match reader.peek() {
+            None => return Some(settings),
+            Some(b'#' | b';') => reader.skip_line(),
+            Some(b'[') => (section, subsection) = reader.head()?,
+            Some(byte) if byte.is_ascii_whitespace() => reader.at += 1,
+            Some(byte) if byte.is_ascii_alphabetic() && !section.is_empty() => {
+                let begun = reader.at;
+                let key = reader.word();
+                let value = reader.value()?;
+                settings.push(Setting {
+                    section: section.clone(),
+                    subsection: subsection.clone(),
+                    key,
+                    value,
+                    span: begun..reader.at,
+                });
+            }
+            Some(_) => return None,
+        }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next byte, a carriage return before a newline left out.
+    fn peek(&mut self) -> Option<u8> {
+        if self.text.get(self.at) == Some(&b'\r') && self.text.get(self.at + 1) == Some(&b'\n') {
+            self.at += 1;
+        }
+        self.text.get(self.at).copied()
+    }
+
+    fn take(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn skip_line(&mut self) {
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+    }
+
+    /// Letters, digits and dashes, in lower case.
+    fn word(&mut self) -> String {
+        let begun = self.at;
+        while self
+            .peek()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        {
+            self.at += 1;
+        }
+        let word = self.text.get(begun..self.at).unwrap_or_default();
+        String::from_utf8_lossy(word).to_ascii_lowercase()
+    }
+
+    /// `[section]`, `[section "subsection"]` or `[section.subsection]`.
+    fn head(&mut self) -> Option<(String, String)> {
+        self.at += 1;
+        let mut name = String::new();
+        loop {
+            match self.take()? {
+                b']' => {
+                    let (section, subsection) = match name.split_once('.') {
+                        Some((section, subsection)) => (section.to_owned(), subsection.to_owned()),
+                        None => (name, String::new()),
+                    };
+                    return (!section.is_empty()).then_some((section, subsection));
+                }
+                byte if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.' => {
+                    name.push(byte.to_ascii_lowercase().into());
+                }
+                b' ' | b'\t' => return Some((name, self.quoted_subsection()?)),
+                _ => return None,
+            }
+        }
+    }
+
+    fn quoted_subsection(&mut self) -> Option<String> {
+        while matches!(self.peek()?, b' ' | b'\t') {
+            self.at += 1;
+        }
+        (self.take()? == b'"').then_some(())?;
+        let mut name = Vec::new();
+        loop {
+            match self.take()? {
+                b'"' => break,
+                b'\n' => return None,
+                b'\\' => match self.take()? {
+                    b'\n' => return None,
+                    byte => name.push(byte),
+                },
+                byte => name.push(byte),
+            }
+        }
+        (self.take()? == b']').then(|| String::from_utf8_lossy(&name).into_owned())
+    }
+
+    /// What follows a key, to the end of its value.
+    fn value(&mut self) -> Option<String> {
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+        match self.peek() {
+            None | Some(b'\n') => return Some(String::new()),
+            // Git 2.46 and later take a comment after a key without a value.
+            Some(b'#' | b';') => return Some(String::new()),
+            Some(b'=') => self.at += 1,
+            Some(_) => return None,
+        }
+        let (mut value, mut trailing, mut is_quoted) = (Vec::new(), 0, false);
+        loop {
+            let byte = match self.peek() {
+                None | Some(b'\n') if is_quoted => return None,
+                None | Some(b'\n') => break,
+                Some(byte) => byte,
+            };
+            if !is_quoted && matches!(byte, b'#' | b';') {
+                break;
+            }
+            self.at += 1;
+            if !is_quoted && (byte == b' ' || byte == b'\t') {
+                if !value.is_empty() {
+                    value.push(byte);
+                    trailing += 1;
+                }
+                continue;
+            }
+            trailing = 0;
+            match byte {
+                b'"' => is_quoted = !is_quoted,
+                b'\\' => match self.take()? {
+                    b'\n' => {}
+                    b't' => value.push(b'\t'),
+                    b'n' => value.push(b'\n'),
+                    b'b' => value.push(8),
+                    escaped @ (b'"' | b'\\') => value.push(escaped),
+                    _ => return None,
+                },
+                byte => value.push(byte),
+            }
+        }
+        value.truncate(value.len() - trailing);
+        Some(String::from_utf8_lossy(&value).into_owned())
+    }
+}
+
+/// How deep included files are followed; git's own bound.
+const INCLUDES: usize = 10;
+/// How many paths are taken from one configuration.
+const MOST_PATHS: usize = 256;
+
+/// Paths that the configuration of a repository makes git run or read: `core.hooksPath`, and the files that it includes, with
+/// theirs. `tree` is the work tree.
+pub(super) fn configured_paths(config: &Path, tree: Option<&Path>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    follow(config, INCLUDES, &mut found, &mut |setting, found| {
+        if setting.is("core", "hookspath")
+            && let Some(path) = tree.and_then(|tree| beside(&setting.value, tree))
+        {
+            found.push(without_husky(path));
+        }
+    });
+    found
+}
+
+impl Setting {
+    fn is(&self, section: &str, key: &str) -> bool {
+        self.section == section && self.key == key
+    }
+}
+
+/// Husky keeps what its hooks run beside them.
+fn without_husky(path: PathBuf) -> PathBuf {
+    match path.parent() {
+        Some(above) if path.ends_with("_") => above.to_owned(),
+        _ => path,
+    }
+}
+
+/// Visits the settings of a configuration and of the files that it includes, whose paths are found too.
+fn follow(
+    config: &Path,
+    depth: usize,
+    found: &mut Vec<PathBuf>,
+    visit: &mut dyn FnMut(&Setting, &mut Vec<PathBuf>),
+) {
+    let text = read_small(config).unwrap_or_default();
+    for setting in read(text.as_bytes()).unwrap_or_default() {
+        if found.len() >= MOST_PATHS {
+            return;
+        }
+        visit(&setting, found);
+        if matches!(setting.section.as_str(), "include" | "includeif")
+            && setting.key == "path"
+            && let Some(path) = config
+                .parent()
+                .and_then(|base| beside(&setting.value, base))
+            && !found.contains(&path)
+        {
+            found.push(path.clone());
+            if depth > 0 {
+                follow(&path, depth - 1, found, visit);
+            }
+        }
+    }
+}
+
+/// Where a path of a configuration is.
+fn beside(value: &str, base: &Path) -> Option<PathBuf> {
+    if value.is_empty() {
+        return None;
+    }
+    match value.strip_prefix("~/") {
+        Some(rest) => Some(home()?.join(rest)),
+        None => Some(base.join(value)),
+    }
+}
+
+fn home() -> Option<PathBuf> {
+    env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|home| home.is_absolute())
+}
+
+/// What the settings of the user and of the machine make git run in a work tree, or read.
+#[derive(Debug, Default)]
+pub(super) struct UserSettings {
+    /// Paths from the work tree: hooks, and programs that are named by a path.
+    pub(super) relative: Vec<PathBuf>,
+    /// The same wherever git runs; files that are included, too.
+    pub(super) absolute: Vec<PathBuf>,
+}
+
+impl UserSettings {
+    /// Reads what git itself would.
+    pub(super) fn of_this_user() -> Self {
+        let set = |name: &str| env::var_os(name).map(PathBuf::from);
+        let mut files = match set("GIT_CONFIG_GLOBAL") {
+            Some(file) => vec![file],
+            None => {
+                let base = set("XDG_CONFIG_HOME").or_else(|| Some(home()?.join(".config")));
+                let files = [
+                    base.map(|base| base.join("git/config")),
+                    home().map(|home| home.join(".gitconfig")),
+                ];
+                files.into_iter().flatten().collect()
+            }
+        };
+        if set("GIT_CONFIG_NOSYSTEM").is_none() {
+            files.push(set("GIT_CONFIG_SYSTEM").unwrap_or_else(|| PathBuf::from("/etc/gitconfig")));
+        }
+        let mut settings = Self::default();
+        for file in files {
+            settings.add(&file);
+        }
+        settings
+    }
+
+    fn add(&mut self, file: &Path) {
+        let mut included = Vec::new();
+        follow(file, INCLUDES, &mut included, &mut |setting, _| {
+            if setting.is("core", "hookspath") {
+                self.name(&setting.value, without_husky);
+            } else if setting.runs()
+                && setting.section != "include"
+                && setting.section != "includeif"
+            {
+                for word in programs(&setting.value) {
+                    self.name(word, |path| path);
+                }
+            }
+        });
+        self.absolute.extend(included);
+    }
+
+    fn name(&mut self, value: &str, place: impl Fn(PathBuf) -> PathBuf) {
+        let list = match value.starts_with(['/', '~']) {
+            true => &mut self.absolute,
+            false => &mut self.relative,
+        };
+        if list.len() < MOST_PATHS
+            && let Some(path) = beside(value, Path::new(""))
+        {
+            list.push(place(path));
+        }
+    }
+}
+
+/// The words of a command that are programs or scripts of theirs, if they are named by a path.
+fn programs(value: &str) -> impl Iterator<Item = &str> {
+    const INTERPRETERS: &[&str] = &[
+        "bash", "dash", "env", "node", "perl", "python", "python3", "ruby", "sh", "zsh",
+    ];
+    let words: Vec<&str> = value
+        .trim_start_matches('!')
+        .split_whitespace()
+        .map(|word| word.trim_matches(['"', '\'']))
+        .take(3)
+        .collect();
+    let runs_next = |word: &str| INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word));
+    let many = 1 + words.iter().take_while(|word| runs_next(word)).count();
+    words
+        .into_iter()
+        .take(many)
+        .filter(|word| word.contains('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn cleaned(text: &str) -> Option<String> {
+        harmless(text.as_bytes()).map(|text| String::from_utf8(text).expect("text"))
+    }
+
+    #[test]
+    fn settings_that_run_programs_are_taken_out_and_the_others_stay() {
+        let plain = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = https://x/y.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tmerge = refs/heads/main\n";
+        assert_eq!(cleaned(plain), None);
+        for (text, expected) in [
+            (
+                "[core]\n\tbare = true\n\tfsmonitor = ./x\n",
+                "[core]\n\tbare = true\n\t\n",
+            ),
+            ("[core] fsmonitor = ./x\n", "[core] \n"),
+            (
+                "[CORE]\n\tFsMonitor=\"./x\\\n y\" ; z\n\tbare = true\n",
+                "[CORE]\n\t; z\n\tbare = true\n",
+            ),
+            ("[alias]\n\tst = !evil\n", "[alias]\n\t\n"),
+            ("[filter \"a\"]\n\tclean = evil\n", "[filter \"a\"]\n\t\n"),
+            (
+                "[remote \"o\"]\n\turl = ext::sh -c evil\n",
+                "[remote \"o\"]\n\t\n",
+            ),
+            (
+                "[url \"ext::sh\"]\n\tinsteadOf = https://\n",
+                "[url \"ext::sh\"]\n\t\n",
+            ),
+            (
+                "[includeIf \"gitdir:/\"]\n\tpath = x\n",
+                "[includeIf \"gitdir:/\"]\n\t\n",
+            ),
+            (
+                "[credential \"https://a\"]\n\thelper = !evil\n",
+                "[credential \"https://a\"]\n\t\n",
+            ),
+            (
+                "[submodule \"a\"]\n\tupdate = !evil\n",
+                "[submodule \"a\"]\n\t\n",
+            ),
+            (
+                "[gpg \"ssh\"]\n\tdefaultKeyCommand = evil\n",
+                "[gpg \"ssh\"]\n\t\n",
+            ),
+            ("[diff.evil]\n\ttextconv = x\n", "[diff.evil]\n\t\n"),
+        ] {
+            assert_eq!(cleaned(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_that_is_not_understood_becomes_the_least_one() {
+        let least = String::from_utf8_lossy(LEAST).into_owned();
+        for text in [
+            "[core\nfsmonitor = x\n",
+            "fsmonitor = x\n",
+            "[core]\n\ta = \"b\n",
+            "[core]\n\ta = \\q\n",
+        ] {
+            assert_eq!(cleaned(text), Some(least.clone()), "{text}");
+        }
+    }
+
+    #[test]
+    fn harmless_values_of_keys_that_could_run_something_stay() {
+        assert_eq!(
+            cleaned("[core]\n\tfsmonitor = true\n[submodule \"a\"]\n\tupdate = rebase\n"),
+            None
+        );
+    }
+
+    #[test]
+    fn git_itself_finds_nothing_running_in_what_is_left() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("config");
+        let text = "[core]\r\n\tpager = a ; b\r\n\tfilemode = true\r\n\teditor = \"x \\\" # y\"\n[merge \"q\\\"z\"] driver = evil\n\tname = fine\n";
+        fs::write(
+            &file,
+            harmless(text.as_bytes()).expect("something to take out"),
+        )
+        .expect("a file");
+        let listed = std::process::Command::new("git")
+            .args(["config", "--list", "--file"])
+            .arg(&file)
+            .output()
+            .expect("git");
+        assert_eq!(
+            String::from_utf8_lossy(&listed.stdout),
+            "core.filemode=true\nmerge.q\"z.name=fine\n"
+        );
+    }
+
+    #[test]
+    fn paths_that_git_runs_or_reads_are_found() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let config = dir.path().join("config");
+        let text = "[core]\n\tbare = false\n\thooksPath = \".husky/_\"\n[include] path = ../more\n[user]\n\tpath = no\n";
+        fs::write(&config, text).expect("a configuration");
+        let found = configured_paths(&config, Some(Path::new("/ws")));
+        assert_eq!(
+            found,
+            [PathBuf::from("/ws/.husky"), dir.path().join("../more")]
+        );
+    }
+
+    #[test]
+    fn programs_that_the_users_settings_name_by_a_path_are_found() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let config = dir.path().join("config");
+        let text = "[core]\n\thooksPath = .githooks\n\tpager = less -R\n\tsshCommand = /opt/ssh -x a/b\n[alias]\n\tgo = !sh tools/go.sh a/b\n\tlast = log -1 origin/main\n[include]\n\tpath = more\n";
+        fs::write(&config, text).expect("a configuration");
+        fs::write(dir.path().join("more"), "[diff]\n\texternal = ./bin/show\n")
+            .expect("a configuration");
+        let mut settings = UserSettings::default();
+        settings.add(&config);
+        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(
+            settings.relative,
+            paths(&[".githooks", "tools/go.sh", "./bin/show"])
+        );
+        assert_eq!(
+            settings.absolute,
+            [PathBuf::from("/opt/ssh"), dir.path().join("more")]
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! One repository, as git would find it, and what in it came to run programs.
+
+use super::{
+    names::{entries, read_small, read_whole},
+    planted::{Moment, Planted, Remedy},
+    watch::{
+        self, Mark, State, born, harmless_configuration, hooks, names_a_program, state,
+        without_commands,
+    },
+};
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+/// What git reads in a repository, and what a change of each may mean.
+const WATCHED: [&str; 8] = [
+    "HEAD",
+    "config",
+    "config.worktree",
+    "commondir",
+    "hooks",
+    "remotes",
+    "branches",
+    "rebase-merge/git-rebase-todo",
+];
+
+/// A repository that is looked after.
+#[derive(Debug)]
+pub(super) struct Repository {
+    pub(super) identity: Mark,
+    /// Whether a run made it: then mounts protect nothing in it.
+    pub(super) is_of_a_run: bool,
+    /// What `HEAD` said.
+    pub(super) head: Vec<u8>,
+    pub(super) states: BTreeMap<&'static str, Option<State>>,
+}
+
+impl Repository {
+    /// What a directory is known by.
+    pub(super) fn identity_of(git: &Path) -> Option<Mark> {
+        let metadata = git.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
+        let (seconds, nanoseconds) = born(&metadata);
+        Some((metadata.ino(), seconds, nanoseconds))
+    }
+
+    /// A repository that is there already, and what is in it.
+    pub(super) fn known(git: &Path, is_of_a_run: bool) -> Option<Self> {
+        let states = WATCHED.iter().map(|name| (*name, state(&git.join(name))));
+        Some(Self {
+            identity: Self::identity_of(git)?,
+            is_of_a_run,
+            head: head(git),
+            states: states.collect(),
+        })
+    }
+
+    /// A repository that a run made: everything in it is new.
+    pub(super) fn new(identity: Mark) -> Self {
+        Self {
+            identity,
+            is_of_a_run: true,
+            head: Vec::new(),
+            states: BTreeMap::new(),
+        }
+    }
+
+    /// Finds what changed since the last look and would run something now.
+    pub(super) fn look(&mut self, git: &Path, moment: Moment, planted: &mut Vec<Planted>) {
+        // A repository that is gone runs nothing.
+        if watch::changed(git).is_none() {
+            return;
+        }
+        for name in WATCHED {
+            let path = git.join(name);
+            let now = state(&path);
+            let before = self.states.get(name).copied().flatten();
+            if now == before || !self.is_judged(name, moment, before.is_some()) {
+                continue;
+            }
+            self.states.insert(name, now);
+            if now.is_some() {
+                self.judge(name, path, planted);
+            }
+        }
+        if !self.is_of_a_run && !self.head.is_empty() {
+            self.restore(git, planted);
+        }
+    }
+
+    /// Whether a change of this name is looked at now. What was there before is behind a mount, and changes by the user alone.
+    fn is_judged(&self, name: &str, moment: Moment, was_there: bool) -> bool {
+        match name {
+            "HEAD" => !self.is_of_a_run,
+            "config" | "config.worktree" | "commondir" | "hooks" => self.is_of_a_run || !was_there,
+            // While git works through the list it reads it again and again.
+            "rebase-merge/git-rebase-todo" => moment == Moment::Ended,
+            _ => true,
+        }
+    }
+
+    fn judge(&self, name: &str, path: PathBuf, planted: &mut Vec<Planted>) {
+        let mut push = |path, why, remedy| planted.push(Planted::new(path, why, remedy));
+        match name {
+            "HEAD" if !self.head.is_empty() && !is_valid_head(&path) => {
+                push(path, NOT_A_REPOSITORY, Remedy::Replace(self.head.clone()));
+            }
+            "config" | "config.worktree" => {
+                let is_file = path
+                    .symlink_metadata()
+                    .is_ok_and(|metadata| metadata.is_file());
+                let why = "git runs programs that it names";
+                if !is_file {
+                    push(path, why, Remedy::Take);
+                } else if let Some(text) = harmless_configuration(&path) {
+                    push(path, why, Remedy::Replace(text));
+                }
+            }
+            "commondir" if !self.is_of_a_run => {
+                push(
+                    path,
+                    "git reads its configuration where it leads",
+                    Remedy::Take,
+                );
+            }
+            "hooks" => match hooks(&path) {
+                Some(hooks) => hooks
+                    .into_iter()
+                    .for_each(|hook| push(hook, "git runs it as a hook", Remedy::Take)),
+                None => push(path, "git runs what is in it as hooks", Remedy::Take),
+            },
+            "remotes" | "branches" => entries(&path)
+                .filter(|file| names_a_program(file))
+                .for_each(|file| push(file, "git runs a program that it names", Remedy::Take)),
+            "rebase-merge/git-rebase-todo" => {
+                if let Some(text) = without_commands(&path) {
+                    let why = "`git rebase --continue` runs commands in it";
+                    push(path, why, Remedy::Replace(text));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes a repository of it again, where it no longer is one: git would look for another one.
+    fn restore(&self, git: &Path, planted: &mut Vec<Planted>) {
+        let mut push = |name: &str, remedy| {
+            planted.push(Planted::new(git.join(name), NOT_A_REPOSITORY, remedy));
+        };
+        if git.join("HEAD").symlink_metadata().is_err() {
+            push("HEAD", Remedy::Replace(self.head.clone()));
+        }
+        if git.join("commondir").symlink_metadata().is_err() {
+            for name in ["objects", "refs"] {
+                let is_open =
+                    |metadata: &fs::Metadata| metadata.is_dir() && metadata.mode() & 0o100 != 0;
+                if !git
+                    .join(name)
+                    .metadata()
+                    .is_ok_and(|metadata| is_open(&metadata))
+                {
+                    push(name, Remedy::MakeDirectory);
+                }
+            }
+        }
+    }
+}
+
+const NOT_A_REPOSITORY: &str =
+    "without a valid one git does not take `.git` for a repository, and looks for another one";
+
+/// What `HEAD` says, if git takes it for one.
+fn head(git: &Path) -> Vec<u8> {
+    let path = git.join("HEAD");
+    match path.read_link() {
+        // Git reads a link to a ref like a file that names it.
+        Ok(target) if target.starts_with("refs") => {
+            format!("ref: {}\n", target.display()).into_bytes()
+        }
+        _ if is_valid_head(&path) => read_whole(&path).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether git takes this for the `HEAD` of a repository: `validate_headref` in its `path.c`.
+fn is_valid_head(path: &Path) -> bool {
+    if let Ok(target) = path.read_link() {
+        return target.starts_with("refs");
+    }
+    let Some(text) = read_small(path) else {
+        return false;
+    };
+    match text.strip_prefix("ref:") {
+        Some(name) => name.trim_start().starts_with("refs/"),
+        None => [40, 64].iter().any(|length| {
+            text.get(..*length)
+                .is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        }),
+    }
+}
+
+/// Whether git would run nothing because of what is in the directory that it keeps a repository in.
+pub fn is_harmless_repository(git: &Path) -> bool {
+    let Some(identity) = Repository::identity_of(git) else {
+        return false;
+    };
+    let mut planted = Vec::new();
+    Repository::new(identity).look(git, Moment::Ended, &mut planted);
+    planted.is_empty()
+}

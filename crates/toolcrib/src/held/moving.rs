@@ -1,0 +1,370 @@
+//! Moving things between a workspace and the home, byte for byte, without following a link.
+//!
+//! The workspace is hostile ground: whatever is in it may be exchanged at any moment. So every step starts from an open
+//! directory and names one entry of it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, Uid,
+};
+use rustix::io::Errno;
+
+use super::CONTENT;
+use crate::model::digest;
+use crate::workspace::Workspace;
+
+/// How deep a tree is copied.
+const MAX_DEPTH: usize = 256;
+/// How much of a file is compared.
+const MAX_COMPARED: u64 = 4 << 20;
+
+/// A name in an open directory.
+pub(super) struct Place {
+    dir: OwnedFd,
+    name: OsString,
+}
+
+/// Whether something was moved.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    Yes,
+    /// Something is there already.
+    Occupied,
+}
+
+impl Place {
+    /// A path of a workspace whose directory is there.
+    pub(super) fn of(workspace: &Workspace, path: &Path) -> io::Result<Self> {
+        let (dir, name) = workspace.open_parent_exactly(path)?;
+        Ok(Place { dir, name })
+    }
+
+    /// A path of a workspace; the directories on its way are made.
+    pub(super) fn made(workspace: &Workspace, path: &Path) -> io::Result<Self> {
+        let above: Vec<&Path> = path.ancestors().skip(1).collect();
+        for directory in above
+            .into_iter()
+            .rev()
+            .filter(|path| !path.as_os_str().is_empty())
+        {
+            let place = Self::of(workspace, directory)?;
+            match rustix::fs::mkdirat(&place.dir, &place.name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Self::of(workspace, path)
+    }
+
+    /// Where the content of something held is.
+    pub(super) fn in_home(directory: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Place {
+            dir: rustix::fs::openat(CWD, directory, flags, Mode::empty())?,
+            name: CONTENT.into(),
+        })
+    }
+
+    fn sibling(&self, name: impl Into<OsString>) -> io::Result<Self> {
+        Ok(Place {
+            dir: self.dir.try_clone()?,
+            name: name.into(),
+        })
+    }
+
+    /// Moves what is here to another place where nothing is. Where that is on another disk it is copied and removed.
+    pub(super) fn move_to(&self, to: &Place) -> io::Result<Moved> {
+        match rustix::fs::renameat_with(
+            &self.dir,
+            &self.name,
+            &to.dir,
+            &to.name,
+            RenameFlags::NOREPLACE,
+        ) {
+            Ok(()) => return Ok(Moved::Yes),
+            Err(Errno::EXIST) => return Ok(Moved::Occupied),
+            // A directory that is read-only cannot be moved to another one: its `..` would change.
+            Err(Errno::XDEV | Errno::INVAL | Errno::ACCESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        match copy(
+            self.dir.as_fd(),
+            &self.name,
+            to.dir.as_fd(),
+            &to.name,
+            MAX_DEPTH,
+        ) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Ok(Moved::Occupied),
+            Err(error) => {
+                let _ = remove(to.dir.as_fd(), &to.name, MAX_DEPTH);
+                return Err(error.into());
+            }
+        }
+        remove(self.dir.as_fd(), &self.name, MAX_DEPTH)?;
+        Ok(Moved::Yes)
+    }
+
+    /// Moves what is here over whatever file is at another place.
+    pub(super) fn move_over(&self, to: &Place) -> io::Result<Moved> {
+        match rustix::fs::renameat(&self.dir, &self.name, &to.dir, &to.name) {
+            Err(Errno::XDEV) => {}
+            moved => return Ok(moved.map(|()| Moved::Yes)?),
+        }
+        let beside = to.sibling(temporary())?;
+        self.move_to(&beside)?;
+        rustix::fs::renameat(&beside.dir, &beside.name, &to.dir, &to.name)?;
+        Ok(Moved::Yes)
+    }
+
+    /// Puts a file with this content in the place of what is here, which goes to `to`; at no moment is nothing here.
+    pub(super) fn exchange(&self, content: &[u8], to: &Place) -> io::Result<()> {
+        let beside = self.sibling(temporary())?;
+        let before = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        beside.write_like(content, &before)?;
+        let exchanged = rustix::fs::renameat_with(
+            &beside.dir,
+            &beside.name,
+            &self.dir,
+            &self.name,
+            RenameFlags::EXCHANGE,
+        );
+        if let Err(error) = exchanged {
+            let _ = rustix::fs::unlinkat(&beside.dir, &beside.name, AtFlags::empty());
+            return Err(error.into());
+        }
+        match beside.move_to(to) {
+            Ok(Moved::Yes) => Ok(()),
+            moved => {
+                // It must not stay under a name of ours.
+                let _ = rustix::fs::renameat(&beside.dir, &beside.name, &self.dir, &self.name);
+                moved?;
+                Err(io::ErrorKind::AlreadyExists.into())
+            }
+        }
+    }
+
+    /// Makes a file where nothing is.
+    pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
+        let mut file = self.create(Mode::from_raw_mode(0o644))?;
+        file.write_all(content)
+    }
+
+    fn create(&self, mode: Mode) -> io::Result<File> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.dir, &self.name, flags, mode)?.into())
+    }
+
+    /// Makes a file with the owner and mode of another one.
+    fn write_like(&self, content: &[u8], like: &Stat) -> io::Result<()> {
+        let mut file = self.create(Mode::from_raw_mode(0o600))?;
+        file.write_all(content)?;
+        let is_file = FileType::from_raw_mode(like.st_mode) == FileType::RegularFile;
+        let mode = if is_file { like.st_mode & 0o777 } else { 0o644 };
+        let _ = rustix::fs::fchown(
+            &file,
+            Some(Uid::from_raw(like.st_uid)),
+            Some(Gid::from_raw(like.st_gid)),
+        );
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode | 0o600))?;
+        Ok(())
+    }
+
+    /// Makes a directory here, or opens the one that is here to its owner again. Returns whether something else is in the way.
+    pub(super) fn make_directory(&self) -> io::Result<Moved> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::mkdirat(&self.dir, &self.name, Mode::from_raw_mode(0o755)) {
+            Ok(()) => return Ok(Moved::Yes),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        match rustix::fs::openat(&self.dir, &self.name, flags, Mode::empty()) {
+            Ok(_) => {}
+            Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Moved::Occupied),
+            Err(error) => return Err(error.into()),
+        }
+        rustix::fs::chmodat(
+            &self.dir,
+            &self.name,
+            Mode::from_raw_mode(0o755),
+            AtFlags::empty(),
+        )?;
+        Ok(Moved::Yes)
+    }
+
+    /// Gives what is here a name beside it that no program looks for.
+    pub(super) fn rename_aside(&self, id: &str) -> io::Result<OsString> {
+        let mut name = self.name.clone();
+        name.push(format!(".held-{id}"));
+        rustix::fs::renameat_with(
+            &self.dir,
+            &self.name,
+            &self.dir,
+            &name,
+            RenameFlags::NOREPLACE,
+        )?;
+        Ok(name)
+    }
+
+    /// A digest of the file that is here; none if there is none, and of a long one of its beginning.
+    pub(super) fn digest(&self) -> Option<String> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.dir, &self.name, flags, Mode::empty()).ok()?;
+        let mut bytes = Vec::new();
+        File::from(file)
+            .take(MAX_COMPARED)
+            .read_to_end(&mut bytes)
+            .ok()?;
+        Some(digest::of_bytes(&bytes))
+    }
+}
+
+fn temporary() -> String {
+    format!(".toolcrib-{}", uuid::Uuid::now_v7().simple())
+}
+
+/// Copies an entry with all beneath: content, modes, times, owners where that is allowed.
+fn copy(
+    from: BorrowedFd<'_>,
+    name: &OsStr,
+    to: BorrowedFd<'_>,
+    new: &OsStr,
+    depth: usize,
+) -> Result<(), Errno> {
+    if depth == 0 {
+        return Err(Errno::NAMETOOLONG);
+    }
+    let stat = rustix::fs::statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let nofollow = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(from, name, Vec::new())?;
+            rustix::fs::symlinkat(target, to, new)?;
+        }
+        FileType::Directory => {
+            rustix::fs::mkdirat(to, new, Mode::RWXU)?;
+            let inside = rustix::fs::openat(
+                from,
+                name,
+                OFlags::RDONLY | OFlags::DIRECTORY | nofollow,
+                Mode::empty(),
+            )?;
+            let made = rustix::fs::openat(
+                to,
+                new,
+                OFlags::RDONLY | OFlags::DIRECTORY | nofollow,
+                Mode::empty(),
+            )?;
+            for entry in entries(&inside)? {
+                copy(inside.as_fd(), &entry, made.as_fd(), &entry, depth - 1)?;
+            }
+        }
+        FileType::RegularFile => {
+            let file = rustix::fs::openat(from, name, OFlags::RDONLY | nofollow, Mode::empty())?;
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | nofollow;
+            let made = rustix::fs::openat(to, new, flags, Mode::from_raw_mode(0o600))?;
+            let as_errno = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+            io::copy(&mut File::from(file), &mut File::from(made)).map_err(as_errno)?;
+        }
+        kind => rustix::fs::mknodat(
+            to,
+            new,
+            kind,
+            Mode::from_raw_mode(stat.st_mode),
+            stat.st_rdev,
+        )?,
+    }
+    let _ = rustix::fs::chownat(
+        to,
+        new,
+        Some(Uid::from_raw(stat.st_uid)),
+        Some(Gid::from_raw(stat.st_gid)),
+        AtFlags::SYMLINK_NOFOLLOW,
+    );
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+        rustix::fs::chmodat(to, new, Mode::from_raw_mode(stat.st_mode), AtFlags::empty())?;
+    }
+    let time = |seconds, nanoseconds| Timespec {
+        tv_sec: seconds,
+        tv_nsec: nanoseconds,
+    };
+    let times = Timestamps {
+        last_access: time(stat.st_atime as _, stat.st_atime_nsec as _),
+        last_modification: time(stat.st_mtime as _, stat.st_mtime_nsec as _),
+    };
+    rustix::fs::utimensat(to, new, &times, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+fn entries(dir: &OwnedFd) -> Result<Vec<OsString>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+fn remove(from: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<(), Errno> {
+    match rustix::fs::unlinkat(from, name, AtFlags::empty()) {
+        Err(Errno::ISDIR | Errno::PERM) if depth > 0 => {}
+        removed => return removed,
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let _ = rustix::fs::chmodat(from, name, Mode::RWXU, AtFlags::empty());
+    let inside = rustix::fs::openat(from, name, flags, Mode::empty())?;
+    for entry in entries(&inside)? {
+        remove(inside.as_fd(), &entry, depth - 1)?;
+    }
+    rustix::fs::unlinkat(from, name, AtFlags::REMOVEDIR)
+}
+
+/// Removes something of the home with all beneath.
+pub(super) fn remove_all(path: &Path) -> io::Result<()> {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    let dir = File::open(parent)?;
+    match remove(dir.as_fd(), path.file_name().unwrap_or_default(), MAX_DEPTH) {
+        Err(Errno::NOENT) => Ok(()),
+        removed => Ok(removed?),
+    }
+}
+
+/// The beginning of a file, if it is text.
+pub(super) fn beginning(path: &Path, most: usize) -> Option<String> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(most as u64).read_to_end(&mut bytes).ok()?;
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Some(text),
+        // Cut inside a character.
+        Err(error) if error.utf8_error().error_len().is_none() => {
+            let whole = error.utf8_error().valid_up_to();
+            String::from_utf8(error.into_bytes().get(..whole)?.to_vec()).ok()
+        }
+        _ => None,
+    }
+}
+
+/// Makes a directory of the home, for its owner only.
+pub(super) fn private_directory(path: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+    {
+        Ok(()) => {}
+        Err(error) => return Err(error),
+    }
+    // A strict umask has taken bits away that we need ourselves.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+}

@@ -1,0 +1,325 @@
+//! One run that is looked after: what it plants is taken away, and it is written down while it lasts.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::moving::{Moved, Place, private_directory};
+use super::{HeldItem, HeldKind, HeldStore, Taking, digits_if_not_text};
+use crate::model::call::Caller;
+use crate::model::context::CallContext;
+use crate::model::ids::CallId;
+use crate::model::outcome::HeldNote;
+use crate::sandbox::{Keeper, Level, Moment, Planted, Policy, Remedy, recover};
+use crate::workspace::{Workspace, WorkspaceError};
+
+/// Runs that are under way, in the home beneath `held`.
+const RUNS: &str = "runs";
+/// The ending of a run's file; it is locked while the run lasts.
+const RUN: &str = "run";
+/// How long the file of a run may be.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// A run that is looked after: the [`Keeper`] of its command.
+pub struct HeldRun {
+    store: HeldStore,
+    workspace: Arc<Workspace>,
+    about: About,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The run's file, while the run lasts.
+    file: Option<(PathBuf, File)>,
+    notes: Vec<HeldNote>,
+    /// What could not be taken.
+    left: Vec<PathBuf>,
+}
+
+/// Whose run it is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct About {
+    workspace: PathBuf,
+    tool: String,
+    call: CallId,
+    caller: Caller,
+    question: String,
+}
+
+impl HeldRun {
+    /// Looks after a run for a call.
+    pub(crate) fn new(
+        store: &HeldStore,
+        workspace: &Arc<Workspace>,
+        cx: &CallContext,
+    ) -> Arc<Self> {
+        Self::of(
+            store,
+            workspace,
+            cx.spec().name.as_str(),
+            cx.call_id().clone(),
+            cx.caller().clone(),
+        )
+    }
+
+    /// Looks after a run that finds out what a call would do, or a person's own.
+    pub(crate) fn before_a_call(
+        store: &HeldStore,
+        root: &Path,
+    ) -> Result<Arc<Self>, WorkspaceError> {
+        let workspace = Arc::new(Workspace::open(root)?);
+        Ok(Self::of(
+            store,
+            &workspace,
+            "sandbox",
+            CallId::generate(),
+            Caller::default(),
+        ))
+    }
+
+    fn of(
+        store: &HeldStore,
+        workspace: &Arc<Workspace>,
+        tool: &str,
+        call: CallId,
+        caller: Caller,
+    ) -> Arc<Self> {
+        Arc::new(HeldRun {
+            store: store.clone(),
+            workspace: Arc::clone(workspace),
+            about: About {
+                workspace: workspace.root().to_owned(),
+                tool: tool.to_owned(),
+                call,
+                caller,
+                question: Uuid::now_v7().to_string(),
+            },
+            state: Mutex::default(),
+        })
+    }
+
+    /// To be called when the run is over, with the repositories that it made. Returns what was held, and the planted paths that were not.
+    pub fn end(&self, made: &[PathBuf]) -> (Vec<HeldNote>, Vec<PathBuf>) {
+        // Best effort: one that is not remembered is protected like the user's own.
+        let _ = self.store.remember_made(made);
+        let mut state = self.state();
+        if let Some((path, _file)) = state.file.take() {
+            let _ = fs::remove_file(path);
+        }
+        (
+            std::mem::take(&mut state.notes),
+            std::mem::take(&mut state.left),
+        )
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn deal_with(&self, planted: &Planted) {
+        let Ok(relative) = planted.path.strip_prefix(self.workspace.root()) else {
+            return;
+        };
+        let item = HeldItem {
+            id: Uuid::now_v7().to_string(),
+            path: relative.to_string_lossy().into_owned(),
+            why: planted.why.clone(),
+            kind: HeldKind::Taken,
+            workspace: self.about.workspace.to_string_lossy().into_owned(),
+            tool: self.about.tool.clone(),
+            call: self.about.call.clone(),
+            caller: self.about.caller.clone(),
+            at: Timestamp::now(),
+            question: self.about.question.clone(),
+            refused: false,
+            path_bytes: digits_if_not_text(relative),
+            replaced_by: None,
+        };
+        let held = match &planted.remedy {
+            Remedy::Report => {
+                self.state().left.push(planted.path.clone());
+                return;
+            }
+            Remedy::Take => self
+                .store
+                .take(&self.workspace, item.clone(), Taking::Whole)
+                .map(Some),
+            Remedy::Replace(text) => self.replace(item.clone(), text),
+            Remedy::MakeDirectory => self.make_directory(item.clone()),
+        };
+        match held {
+            Ok(Some(item)) => self.state().notes.push(HeldNote {
+                id: item.id,
+                path: item.path,
+                why: item.why,
+            }),
+            Ok(None) => {}
+            // It went away by itself.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => self.leave_aside(&item, &planted.path),
+        }
+    }
+
+    fn replace(&self, item: HeldItem, text: &[u8]) -> io::Result<Option<HeldItem>> {
+        let relative = item.relative();
+        match self
+            .store
+            .take(&self.workspace, item, Taking::Replacing(text))
+        {
+            // What was there before is gone; there is nothing to hold.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Place::of(&self.workspace, &relative)?.write(text)?;
+                self.state().left.push(self.workspace.root().join(relative));
+                Ok(None)
+            }
+            held => held.map(Some),
+        }
+    }
+
+    fn make_directory(&self, item: HeldItem) -> io::Result<Option<HeldItem>> {
+        let relative = item.relative();
+        let place = Place::of(&self.workspace, &relative)?;
+        let held = match place.make_directory()? {
+            Moved::Yes => None,
+            Moved::Occupied => {
+                let held = self.store.take(&self.workspace, item, Taking::Whole)?;
+                place.make_directory()?;
+                Some(held)
+            }
+        };
+        if held.is_none() {
+            self.state().left.push(self.workspace.root().join(relative));
+        }
+        Ok(held)
+    }
+
+    /// Where the home cannot take something, it gets a name that nothing runs.
+    fn leave_aside(&self, item: &HeldItem, path: &Path) {
+        let short = item.id.rsplit('-').next().unwrap_or(&item.id);
+        let aside = Place::of(&self.workspace, &item.relative())
+            .and_then(|place| place.rename_aside(short));
+        let left = match aside {
+            Ok(name) => path.with_file_name(name),
+            Err(_) => path.to_owned(),
+        };
+        self.state().left.push(left);
+    }
+}
+
+impl fmt::Debug for HeldRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeldRun")
+            .field("about", &self.about)
+            .finish_non_exhaustive()
+    }
+}
+
+impl HeldStore {
+    /// Takes something, and says so.
+    fn take_noted(&self, run: &HeldRun, planted: &[Planted]) {
+        planted.iter().for_each(|planted| run.deal_with(planted));
+    }
+
+    /// Deals with runs that were killed together with the process that looked after them.
+    pub(crate) fn recover(&self) {
+        let runs = self.0.join(RUNS);
+        let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+        let is_run = |path: &PathBuf| path.extension().is_some_and(|ending| ending == RUN);
+        for path in entries.map(|entry| entry.path()).filter(is_run) {
+            // What cannot be dealt with now is tried again by the next one.
+            let _ = self.recover_one(&path);
+        }
+    }
+
+    fn recover_one(&self, path: &Path) -> io::Result<()> {
+        let file = File::options()
+            .read(true)
+            .custom_flags(NOFOLLOW)
+            .open(path)?;
+        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
+            || file.metadata()?.nlink() == 0
+        {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        (&file).take(MAX_BYTES).read_to_end(&mut text)?;
+        let end = text
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(text.len());
+        let (head, rest) = text.split_at(end);
+        if let Ok(about) = serde_json::from_slice::<About>(head)
+            && let Ok(workspace) = Workspace::open(&about.workspace)
+        {
+            let policy = Policy::new(Level::Process, &about.workspace);
+            let planted = recover(&policy, rest.trim_ascii_start())?;
+            let run = HeldRun {
+                store: self.clone(),
+                workspace: Arc::new(workspace),
+                about,
+                state: Mutex::default(),
+            };
+            self.take_noted(&run, &planted);
+        }
+        fs::remove_file(path)
+    }
+}
+
+/// `O_NOFOLLOW` and `O_CLOEXEC`.
+const NOFOLLOW: i32 =
+    (rustix::fs::OFlags::NOFOLLOW.bits() | rustix::fs::OFlags::CLOEXEC.bits()) as i32;
+
+impl Keeper for HeldRun {
+    fn begin(&self, baseline: &[u8]) -> io::Result<()> {
+        let runs = self.store.0.join(RUNS);
+        let id = Uuid::now_v7().simple().to_string();
+        let temporary = runs.join(format!("{id}.new"));
+        let create = || {
+            let mut options = File::options();
+            options
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .custom_flags(NOFOLLOW);
+            options.open(&temporary)
+        };
+        let file = match create() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                private_directory(&runs)?;
+                create()?
+            }
+            created => created?,
+        };
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let mut text = serde_json::to_vec(&self.about)?;
+        text.push(b'\n');
+        text.extend_from_slice(baseline);
+        (&file).write_all(&text)?;
+        let path = runs.join(format!("{id}.{RUN}"));
+        fs::rename(&temporary, &path)?;
+        self.state().file = Some((path, file));
+        Ok(())
+    }
+
+    fn planted(&self, planted: &[Planted], _moment: Moment) {
+        self.store.take_noted(self, planted);
+    }
+}
+
+impl Drop for HeldRun {
+    fn drop(&mut self) {
+        // A run that never came to its end has planted nothing that was not looked at.
+        if let Some((path, _file)) = self.state().file.take() {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
