@@ -81,7 +81,7 @@ pub fn recover(policy: &Policy, baseline: &[u8]) -> io::Result<Vec<Planted>> {
     let mut found = finder.into_found();
     watch.settings = std::mem::take(&mut found.settings);
     let git = watch.repositories.keys().cloned().collect::<Vec<_>>();
-    let leaves = found.into_leaves();
+    let leaves = found.into_leaves(&root);
     // What is in a repository is judged with it.
     watch.leaves = leaves
         .filter(|leaf| {

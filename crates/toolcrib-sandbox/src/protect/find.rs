@@ -68,18 +68,28 @@ enum Absent {
 
 impl Found {
     /// Everything that is protected, there or not, except for what only has to stay where it is.
-    pub(super) fn into_leaves(self) -> impl Iterator<Item = Leaf> {
+    pub(super) fn into_leaves(self, root: &Path) -> impl Iterator<Item = Leaf> {
         let covered = self
             .covered
             .into_iter()
             .filter(|covered| covered.cover != Cover::Pinned);
         let there = covered.map(|covered| Leaf {
+            why: effect(&covered.path, root).to_owned(),
             path: covered.path,
-            why: "other programs run it".to_owned(),
             is_there: true,
         });
         self.missing.into_iter().chain(there)
     }
+}
+
+/// Who runs a path of the root.
+fn effect(path: &Path, root: &Path) -> &'static str {
+    let first = path
+        .strip_prefix(root)
+        .ok()
+        .and_then(|path| path.iter().next());
+    let row = first.and_then(names::protected);
+    row.map_or("other programs run it", |row| row.effect)
 }
 
 impl<'a> Finder<'a> {

@@ -6,6 +6,7 @@
 
 use super::{
     gitconfig::{self, UserSettings},
+    judge::is_repository_name,
     names::{self, Listing, Pieces, list, protected, read_small, read_whole, walk},
     place::is_placeholder,
     planted::{Moment, Planted, Remedy},
@@ -104,7 +105,9 @@ impl Watch {
     }
 
     fn know_repository(&mut self, path: &Path, made_by_runs: &[PathBuf]) {
-        if let Some(git) = git_directory(path, &self.root) {
+        if path.file_name().is_some_and(is_repository_name)
+            && let Some(git) = git_directory(path, &self.root)
+        {
             self.know_directory(&git, made_by_runs);
         }
     }

@@ -4,6 +4,7 @@
 mod bad_input;
 mod edges;
 mod excluded;
+mod held;
 mod holes;
 mod lifetimes;
 mod limits;

@@ -220,7 +220,15 @@ fn in_words(tally: &Tally) -> String {
     let both: Vec<String> = files.into_iter().chain(directories).collect();
     match both.as_slice() {
         [] => "nothing in it".to_owned(),
-        both => format!("{}, {}", both.join(" and "), size_in_words(tally.bytes)),
+        both => {
+            let repositories = match tally.repositories {
+                0 => "",
+                1 => "; a git repository with its history is among them",
+                _ => "; git repositories with their history are among them",
+            };
+            let size = size_in_words(tally.bytes);
+            format!("{}, {size}{repositories}", both.join(" and "))
+        }
     }
 }
 

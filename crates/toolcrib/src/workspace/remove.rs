@@ -42,6 +42,8 @@ pub struct Tally {
     pub directories: u64,
     /// The sizes of the files together.
     pub bytes: u64,
+    /// Git repositories in it, or which it is.
+    pub repositories: u64,
     /// Whether that is all.
     pub is_complete: bool,
 }
@@ -144,7 +146,9 @@ fn count(
             return Ok(());
         }
         let is_top = std::mem::take(&mut is_top);
-        check_name(&visit, is_top)?;
+        if !is_top && visit.makes_repository() {
+            tally.repositories += 1;
+        }
         is_digested &= seen < MAX_COUNTED;
         if most == Some(seen) {
             return Err(Why::Enough);
@@ -194,22 +198,12 @@ fn count(
     Ok((tally, digest.finalize().into()))
 }
 
-/// A repository is protected wherever it is; that of the top was judged with the spot.
-fn check_name(visit: &Visit<'_>, is_top: bool) -> Result<(), Why> {
-    if !is_top && visit.makes_repository() {
-        return Err(Why::Repository);
-    }
-    Ok(())
-}
-
 fn remove_tree(spot: &Spot, prefix: &[u8], watch: &mut dyn Watch) -> Result<(), Stopped> {
     let mut path = prefix.to_vec();
-    let mut is_top = true;
     walk(spot, &mut |visit: Visit<'_>| {
         if watch.is_stopped() {
             return Err(Why::Cancelled);
         }
-        check_name(&visit, std::mem::take(&mut is_top))?;
         let flags = match visit.what {
             What::Enter => return Ok(()),
             What::Leaf => AtFlags::empty(),
@@ -240,8 +234,8 @@ fn stop(path: &WorkspacePath, stopped: &Stopped) -> ToolError {
         Why::MountPoint => denied(&format!(
             "something is mounted at `{at}`; unmount it first, or delete the rest by itself"
         )),
-        Why::Repository => denied(&protected(&at)).with_detail("protected", at),
-        Why::Cancelled | Why::Enough => {
+        // No walk of a removal ends with these.
+        Why::Cancelled | Why::Enough | Why::Repository => {
             ToolError::new(ErrorCode::Cancelled, "the deletion was stopped")
         }
     }

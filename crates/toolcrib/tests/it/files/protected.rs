@@ -115,7 +115,6 @@ async fn protected_names_and_what_holds_them_are_not_deleted() {
             ".vscode",
             ".vscode/tasks.json",
             ".husky",
-            "lib",
             "lib/.git",
             "g/config",
             "stores",
@@ -200,6 +199,16 @@ async fn a_repository_is_not_put_together_piece_by_piece() {
         ] {
             assert_eq!(ground.path(path).exists(), exists, "{path}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_directory_with_a_repository_is_deleted_by_whoever_knows_of_the_repository() {
+    for ground in with_repository() {
+        ground.delete("lib").await.unwrap();
+        assert!(!ground.path("lib").exists());
+        let effect = ground.asked()[0].effect.clone();
+        assert!(effect.contains("a git repository with its history"), "{effect}");
     }
 }
 

@@ -1,0 +1,413 @@
+//! Where absent names are held: nothing is put into the workspace, and what a run plants is noticed with what to do about it.
+
+use crate::stage::{Stage, WALLS, as_root_and_nobody, bash, git, names};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+use toolcrib_sandbox::{
+    AbsentNames, Cancel, Keeper, Level, Moment, PROTECTED_NAMES, Planted, Policy, Remedy, Report,
+    recover,
+};
+
+/// Notes what it is told, and takes away what is to be taken.
+#[derive(Default)]
+struct Notes {
+    baseline: Mutex<Vec<u8>>,
+    planted: Mutex<Vec<(Planted, Moment)>>,
+    /// Made when something is planted.
+    signal: Option<std::path::PathBuf>,
+}
+
+impl Keeper for Notes {
+    fn begin(&self, baseline: &[u8]) -> std::io::Result<()> {
+        *self.baseline.lock().unwrap() = baseline.to_vec();
+        Ok(())
+    }
+
+    fn planted(&self, planted: &[Planted], moment: Moment) {
+        let mut all = self.planted.lock().unwrap();
+        all.extend(planted.iter().map(|planted| (planted.clone(), moment)));
+        if let Some(signal) = self.signal.as_ref().filter(|_| !planted.is_empty()) {
+            fs::write(signal, "").unwrap();
+        }
+    }
+}
+
+fn holding(stage: &Stage, level: Level) -> Policy {
+    let mut policy = stage.policy(level);
+    policy.absent = AbsentNames::Hold;
+    policy
+}
+
+/// What was planted, from the workspace, and what is to be done about it.
+fn found(stage: &Stage, report: &Report) -> Vec<(String, Remedy)> {
+    let root = stage.workspace.canonicalize().unwrap();
+    let row = |planted: &Planted| {
+        let path = planted.path.strip_prefix(&root).unwrap();
+        (path.to_str().unwrap().to_owned(), planted.remedy.clone())
+    };
+    report.planted.iter().map(row).collect()
+}
+
+fn paths(stage: &Stage, report: &Report) -> Vec<String> {
+    found(stage, report)
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect()
+}
+
+const NO_SETTINGS: &str = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b;";
+
+#[test]
+fn nothing_is_put_into_the_workspace() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.file("a", "");
+            let prepared = stage.sandbox.prepare(&holding(&stage, level)).unwrap();
+            prepared.keep_ready().unwrap();
+            assert_eq!(names(&stage.workspace), ["a"], "{level}");
+            let ran = stage.bash(&holding(&stage, level), "ls -A");
+            assert_eq!(ran.stdout, "a\n", "{level}");
+            assert!(
+                ran.report.planted.is_empty(),
+                "{level}: {:?}",
+                ran.report.planted
+            );
+        }
+    });
+}
+
+#[test]
+fn every_protected_name_that_a_run_makes_is_to_be_taken() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let mut expected: Vec<String> = PROTECTED_NAMES
+                .iter()
+                .filter(|row| row.name != ".git")
+                .flat_map(|row| match row.within {
+                    [] => vec![row.name.replace('*', "my")],
+                    within => within
+                        .iter()
+                        .map(|file| format!("{}/{file}", row.name))
+                        .collect(),
+                })
+                .collect();
+            let mut script = String::new();
+            for path in &expected {
+                script.push_str(&format!(
+                    "mkdir -p \"$(dirname '{path}')\"; echo evil > '{path}'\n"
+                ));
+            }
+            let ran = stage.bash(&holding(&stage, level), &script);
+            assert_eq!(ran.stderr, "", "{level}");
+            expected.sort();
+            let mut planted = found(&stage, &ran.report);
+            planted.sort_by(|one, other| one.0.cmp(&other.0));
+            assert!(
+                planted.iter().all(|(_, remedy)| *remedy == Remedy::Take),
+                "{planted:?}"
+            );
+            let planted: Vec<String> = planted.into_iter().map(|(path, _)| path).collect();
+            assert_eq!(planted, expected, "{level}");
+            assert!(
+                ran.report
+                    .planted
+                    .iter()
+                    .all(|planted| !planted.why.is_empty())
+            );
+        }
+    });
+}
+
+#[test]
+fn what_exists_cannot_be_written_and_a_missing_directory_of_hooks_is_made() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            fs::remove_dir_all(stage.workspace.join(".git/hooks")).unwrap();
+            stage.file(".envrc", "mine\n");
+            let script =
+                "echo evil > .envrc; echo evil > .git/hooks/pre-commit; echo evil >> .git/config";
+            let ran = stage.bash(&holding(&stage, level), script);
+            assert_eq!(
+                ran.stderr.matches("Read-only file system").count(),
+                3,
+                "{level}: {}",
+                ran.stderr
+            );
+            assert!(
+                ran.report.planted.is_empty(),
+                "{level}: {:?}",
+                ran.report.planted
+            );
+            assert_eq!(
+                names(&stage.workspace.join(".git/hooks")),
+                [""; 0],
+                "{level}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_repository_that_a_run_makes_stays_without_what_would_run() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let script = format!(
+                "{NO_SETTINGS} git init -q . && echo x > a && git add a && git commit -qm a && git clone -q . sub/clone && git init -q --bare store.git && echo fine"
+            );
+            let ran = stage.bash(&holding(&stage, level), &script);
+            assert_eq!(ran.stdout, "fine\n", "{level}: {}", ran.stderr);
+            assert_eq!(ran.report.planted, [], "{level}");
+            assert_eq!(ran.report.made.len(), 3, "{level}: {:?}", ran.report.made);
+
+            let stage = Stage::new();
+            let script = format!(
+                "{NO_SETTINGS} git init -q . && git config core.fsmonitor ./evil && git config user.name me && echo evil > .git/hooks/post-checkout \
+                 && git init -q --bare store.git && git -C store.git config alias.x '!evil' && echo ../up > .git/rebase-apply"
+            );
+            let ran = stage.bash(&holding(&stage, level), &script);
+            let planted = found(&stage, &ran.report);
+            let config = |path: &str| match planted.iter().find(|(found, _)| found == path) {
+                Some((_, Remedy::Replace(text))) => String::from_utf8(text.clone()).unwrap(),
+                _ => panic!("{path} in {planted:?}"),
+            };
+            assert!(
+                !config(".git/config").contains("evil")
+                    && config(".git/config").contains("name = me")
+            );
+            assert!(!config("store.git/config").contains("evil"));
+            assert!(
+                planted.contains(&(".git/hooks/post-checkout".to_owned(), Remedy::Take)),
+                "{planted:?}"
+            );
+            assert_eq!(planted.len(), 3, "{planted:?}");
+        }
+    });
+}
+
+#[test]
+fn a_repository_of_a_run_can_be_changed_and_removed_by_the_next_one() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let policy = holding(&stage, level);
+            let made = stage
+                .bash(&policy, &format!("{NO_SETTINGS} git init -q sub"))
+                .report
+                .made;
+            assert_eq!(made.len(), 1);
+            let mut later = policy.clone();
+            later.made = made;
+            let ran = stage.bash(&later, &format!("{NO_SETTINGS} git -C sub config user.name me && git -C sub config core.pager evil"));
+            assert_eq!(ran.stderr, "", "{level}");
+            assert_eq!(paths(&stage, &ran.report), ["sub/.git/config"], "{level}");
+            let ran = stage.bash(&later, "rm -rf sub && echo gone");
+            assert_eq!(ran.stdout, "gone\n", "{level}: {}", ran.stderr);
+            assert_eq!(ran.report.planted, [], "{level}");
+        }
+    });
+}
+
+#[test]
+fn a_broken_repository_is_restored_and_the_one_put_in_its_place_dissolved() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            stage.file("config", "mine = yes\n");
+            let head = fs::read(stage.workspace.join(".git/HEAD")).unwrap();
+            let script = "echo nonsense > .git/HEAD; mkdir objects refs; echo 'ref: refs/heads/m' > HEAD; printf '[core]\\n fsmonitor = evil\\n' >> config";
+            let ran = stage.bash(&holding(&stage, level), script);
+            let planted = found(&stage, &ran.report);
+            let expected = [
+                (".git/HEAD".to_owned(), Remedy::Replace(head.clone())),
+                ("HEAD".to_owned(), Remedy::Take),
+                ("objects".to_owned(), Remedy::Take),
+                ("refs".to_owned(), Remedy::Take),
+            ];
+            assert_eq!(planted, expected, "{level}");
+
+            let stage = Stage::new();
+            stage.repository();
+            let script = "rm .git/HEAD; mv .git/objects elsewhere; chmod 0 .git/refs; mkdir .git/rebase-merge; printf 'pick 1\\n x evil\\n' > .git/rebase-merge/git-rebase-todo";
+            let ran = stage.bash(&holding(&stage, level), script);
+            let expected = [
+                (".git/HEAD".to_owned(), Remedy::Replace(head)),
+                (".git/objects".to_owned(), Remedy::MakeDirectory),
+                (
+                    ".git/rebase-merge/git-rebase-todo".to_owned(),
+                    Remedy::Replace(b"pick 1\n".to_vec()),
+                ),
+                (".git/refs".to_owned(), Remedy::MakeDirectory),
+            ];
+            assert_eq!(found(&stage, &ran.report), expected, "{level}");
+        }
+    });
+}
+
+#[test]
+fn other_ways_to_have_git_run_something_are_noticed() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            let script = r#"
+                mkdir .git/remotes; echo 'URL: ext::sh -c evil' > .git/remotes/origin
+                echo ../evil > .git/commondir
+                printf '[core]\n fsmonitor = evil\n' > .git/config.worktree
+                mkdir -p .git/modules/m/hooks; echo 'ref: refs/heads/m' > .git/modules/m/HEAD; printf '[core]\n pager = evil\n' > .git/modules/m/config
+                mkdir -p deep/er/and/deeper/still/.git/hooks; echo evil > deep/er/and/deeper/still/.git/hooks/pre-commit
+                mkdir gitdir; printf '[alias]\n st = !evil\n' > gitdir/config; mkdir linked; echo 'gitdir: ../gitdir' > linked/.git
+                ln -s nowhere other.git; mkdir sub; ln -s ../nowhere sub/.git
+            "#;
+            let ran = stage.bash(&holding(&stage, level), script);
+            assert_eq!(ran.stderr, "", "{level}");
+            let expected = [
+                ".git/commondir",
+                ".git/config.worktree",
+                ".git/modules/m/config",
+                ".git/remotes/origin",
+                "deep/er/and/deeper/still/.git/hooks/pre-commit",
+                "gitdir/config",
+                "sub/.git",
+            ];
+            assert_eq!(paths(&stage, &ran.report), expected, "{level}");
+        }
+    });
+}
+
+#[test]
+fn what_the_user_makes_between_runs_is_not_the_next_runs() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let prepared = stage.sandbox.prepare(&holding(&stage, level)).unwrap();
+            let cancel = Cancel::new().unwrap();
+            let run = |script: &str| {
+                prepared
+                    .run(&bash(script), &mut |_, _| {}, &cancel)
+                    .unwrap()
+            };
+            assert_eq!(run("true").planted, [], "{level}");
+            stage.file(".envrc", "mine\n");
+            git(&stage.workspace, &["init", "-q", "."]);
+            stage.file(".git/hooks/pre-commit", "mine\n");
+            let report = run("echo evil > .envrc; echo evil > .git/hooks/pre-commit");
+            assert_eq!(report.planted, [], "{level}");
+            for name in [".envrc", ".git/hooks/pre-commit"] {
+                assert_eq!(
+                    fs::read_to_string(stage.workspace.join(name)).unwrap(),
+                    "mine\n",
+                    "{level}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_name_is_noticed_while_the_command_runs() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let notes = Arc::new(Notes {
+                signal: Some(stage.workspace.join("seen")),
+                ..Notes::default()
+            });
+            let command =
+                bash("echo evil > .envrc; until [ -e seen ]; do sleep 0.01; done; echo over")
+                    .keeper(Arc::clone(&notes) as _);
+            let ran = stage.run(&holding(&stage, level), &command).unwrap();
+            assert_eq!(ran.stdout, "over\n", "{level}: {ran:?}");
+            let (planted, moment) = notes.planted.lock().unwrap()[0].clone();
+            assert!(
+                planted.path.ends_with(".envrc") && moment == Moment::Running,
+                "{level}"
+            );
+        }
+    });
+}
+
+#[test]
+fn what_was_written_down_before_a_run_shows_what_it_planted() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        stage.repository();
+        stage.file(".vscode/tasks.json", "{}");
+        stage.file(".bashrc", "mine");
+        let notes = Arc::new(Notes::default());
+        let policy = holding(&stage, Level::Process);
+        stage
+            .run(&policy, &bash("true").keeper(Arc::clone(&notes) as _))
+            .unwrap();
+        let baseline = notes.baseline.lock().unwrap().clone();
+        let recovered = || {
+            let planted = recover(&policy, &baseline).unwrap();
+            let root = stage.workspace.canonicalize().unwrap();
+            let path = |planted: Planted| {
+                planted
+                    .path
+                    .strip_prefix(&root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned()
+            };
+            planted.into_iter().map(path).collect::<Vec<_>>()
+        };
+        assert_eq!(recovered(), [""; 0]);
+        stage.file(".envrc", "evil");
+        stage.file(".vscode/settings.json", "evil");
+        stage.file(".git/HEAD", "evil");
+        git(&stage.workspace, &["init", "-q", "sub"]);
+        stage.file("sub/.git/hooks/pre-commit", "evil");
+        symlink("x", stage.workspace.join(".husky")).unwrap();
+        let expected = [
+            ".envrc",
+            ".git/HEAD",
+            ".husky",
+            ".vscode/settings.json",
+            "sub/.git/hooks/pre-commit",
+        ];
+        assert_eq!(recovered(), expected);
+        assert!(recover(&policy, b"nonsense").is_err());
+    });
+}
+
+#[test]
+fn names_are_noticed_where_there_are_no_mounts() {
+    as_root_and_nobody(|| {
+        let stage = Stage::without_namespaces();
+        stage.repository();
+        let script = "echo evil > .envrc; mkdir -p sub/.git/hooks; echo evil > sub/.git/hooks/pre-commit; echo evil > .git/HEAD";
+        let ran = stage.bash(&holding(&stage, Level::Process), script);
+        assert_eq!(
+            paths(&stage, &ran.report),
+            [".envrc", ".git/HEAD", "sub/.git/hooks/pre-commit"]
+        );
+    });
+}
+
+#[test]
+fn a_repository_that_is_moved_keeps_its_hooks() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            fs::create_dir(stage.workspace.join("lib")).unwrap();
+            git(&stage.workspace.join("lib"), &["init", "-q", "."]);
+            stage.file("lib/.git/hooks/pre-commit", "mine\n");
+            let ran = stage.bash(&holding(&stage, level), "mv lib moved && echo fine");
+            assert_eq!(ran.stdout, "fine\n", "{level}: {}", ran.stderr);
+            assert_eq!(ran.report.planted, [], "{level}");
+            assert!(Path::new(&stage.workspace.join("moved/.git/hooks/pre-commit")).exists());
+        }
+    });
+}
