@@ -367,15 +367,20 @@ impl Run<'_> {
                 ),
                 sys::awaits(cell.command.as_ref(), libc::POLLOUT),
                 sys::awaits(cancelled, libc::POLLIN),
+                sys::awaits(self.looking.and_then(Looking::ear), libc::POLLIN),
             ];
             sys::poll(&mut ready, wait);
-            let [ended, output, room, more, command, cancelled] = ready.map(|fd| fd.revents != 0);
+            let [ended, output, room, more, command, cancelled, made] =
+                ready.map(|fd| fd.revents != 0);
             if output || ended {
                 self.pass_on_all();
             }
             if ended {
                 self.ended_by = self.ended_by.or_else(|| self.watched.as_ref()?.ended_by());
                 return;
+            }
+            if made && let Some(looking) = self.looking {
+                looking.hear();
             }
             if more {
                 self.input.refill();

@@ -103,7 +103,10 @@ impl Sandbox {
             policy.level > Level::None && engine.support.check(Layer::MountNamespace).is_ok();
         let guard = ((policy.protect || !policy.protected.is_empty())
             && policy.level > Level::None)
-            .then(|| Guard::new(&workspace, policy, mounts))
+            .then(|| {
+                let processes = engine.support.check(Layer::PidNamespace).is_ok();
+                Guard::new(&workspace, policy, mounts, processes)
+            })
             .transpose()
             .map_err(unusable)?;
         let temporary = (!mounts).then(TemporaryDirectory::create).transpose();

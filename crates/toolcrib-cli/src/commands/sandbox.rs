@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::{Value, json};
 use toolcrib::egress::{AllowedHosts, ExchangeLog, Proxy, Reach};
+use toolcrib::model::outcome::HeldNote;
 use toolcrib::sandbox::{
     Cancel, Command, EndedBy, Level, Network, Policy, Report, Sandbox, SandboxError, Status, Stdin,
     Stream, User,
@@ -69,12 +70,7 @@ pub(super) fn sandbox(args: &SandboxArgs, global: &Global, output: &Output) -> D
         signal => 128 + i32::from(signal),
     };
     if let Some(captured) = &sink.captured {
-        let mut document = document(&report, code, captured);
-        document["planted"] = left
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect();
-        document["held"] = json!(held);
+        let document = document(&report, &left, &held, code, captured);
         output.document(&document);
     } else if !sink.broken {
         explain(&report, &left, output);
@@ -244,7 +240,13 @@ fn cancel_on_signals(cancel: &Cancel) -> std::io::Result<Arc<AtomicU8>> {
 }
 
 /// The exit report.
-fn document(report: &Report, code: i32, captured: &[Vec<u8>; 2]) -> Value {
+fn document(
+    report: &Report,
+    planted: &[PathBuf],
+    held: &[HeldNote],
+    code: i32,
+    captured: &[Vec<u8>; 2],
+) -> Value {
     let status = match report.status {
         Status::Exited(code) => json!({"exited": code}),
         Status::Signalled(signal) => json!({"signal": signal}),
@@ -270,6 +272,8 @@ fn document(report: &Report, code: i32, captured: &[Vec<u8>; 2]) -> Value {
         "pidsRefused": report.pids_refused,
         "layers": report.layers.iter().map(|layer| layer.name()).collect::<Vec<_>>(),
         "notEnforced": not_enforced,
+        "planted": planted.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+        "held": held,
         "stdoutBytes": report.stdout_bytes,
         "stderrBytes": report.stderr_bytes,
         "stdout": String::from_utf8_lossy(stdout),

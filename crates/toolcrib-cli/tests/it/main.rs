@@ -20,6 +20,7 @@ mod elicit;
 mod example_server;
 mod grants;
 mod harness;
+mod held;
 mod help;
 mod http_authoring;
 mod http_files;

@@ -21,6 +21,7 @@ mod find;
 mod gitconfig;
 mod judge;
 mod lock;
+mod makers;
 mod names;
 mod place;
 mod planted;
@@ -35,9 +36,11 @@ pub use planted::{Keeper, Moment, Planted, Remedy};
 pub use repository::is_harmless_repository;
 pub use table::{NAMES as PROTECTED_NAMES, ProtectedName};
 
-use crate::policy::Policy;
+use crate::policy::{AbsentNames, Policy};
+use crate::sys;
 use find::{Finder, Found};
 use lock::Lock;
+use makers::Makers;
 use std::{
     fs, io,
     os::{fd::OwnedFd, unix::fs::MetadataExt},
@@ -77,6 +80,8 @@ pub(crate) struct Guard {
     stamps: Mutex<Vec<Option<Changed>>>,
     identities: Vec<Option<Identity>>,
     watched: Mutex<Watched>,
+    /// Who makes what in the root, where that can be known.
+    makers: Option<Makers>,
 }
 
 /// What is compared with, and by how many runs.
@@ -96,7 +101,13 @@ type Identity = (u64, u64, i64, i64);
 
 impl Guard {
     /// Finds what to cover; with `mounts` makes what is missing if the policy has it so. What runs made before is not covered.
-    pub(crate) fn new(root: &Path, policy: &Policy, mounts: bool) -> io::Result<Self> {
+    /// `processes` says whether runs have a process namespace of their own.
+    pub(crate) fn new(
+        root: &Path,
+        policy: &Policy,
+        mounts: bool,
+        processes: bool,
+    ) -> io::Result<Self> {
         let directory = OwnedFd::from(fs::File::open(root)?);
         let lock = Lock::shared(&fs::metadata(root)?)?;
         let mut finder = Finder::new(root, &directory, &policy.made);
@@ -118,11 +129,15 @@ impl Guard {
             stamps: Mutex::default(),
             identities: Vec::new(),
             watched: Mutex::default(),
+            makers: None,
         };
         // Only now, so that dropping the guard removes what was made before something failed.
         found?;
         guard.stamps = Mutex::new(guard.stamps());
         guard.identities = guard.identities();
+        if processes && policy.absent == AbsentNames::Hold && sys::uid() == 0 {
+            guard.makers = Makers::listen(root).ok();
+        }
         let unguarded = if mounts {
             Vec::new()
         } else {
@@ -224,6 +239,20 @@ impl Guard {
         Looking { guard: self }
     }
 
+    /// Whether a file in the root certainly is another program's. A directory may hold what a run made.
+    fn is_by_others(&self, planted: &Planted, makers: &Makers) -> bool {
+        planted.remedy == Remedy::Take
+            && planted.path.parent() == Some(&self.root)
+            && planted
+                .path
+                .symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_file())
+            && planted
+                .path
+                .file_name()
+                .is_some_and(|name| makers.is_by_others(name))
+    }
+
     /// Repositories that runs made and that still are there.
     pub(crate) fn made(&self) -> Vec<PathBuf> {
         let mut made = self.watched().made.clone();
@@ -263,13 +292,29 @@ impl Looking<'_> {
         baseline::written(&self.guard.watched().watch, covered)
     }
 
+    /// Is ready to be read when something was made in the root.
+    pub(crate) fn ear(&self) -> Option<&OwnedFd> {
+        self.guard.makers.as_ref().map(Makers::descriptor)
+    }
+
+    /// Notes who made it.
+    pub(crate) fn hear(&self) {
+        self.guard.makers.iter().for_each(Makers::hear);
+    }
+
     /// What was changed or newly made since the last look.
     ///
     /// Where mounts protect the names and placeholders the absent ones, this finds only what is allowed (a repository cloned into a
     /// subdirectory), what a case-folding copy of the workspace would take for a protected name, and changes the host made itself.
     pub(crate) fn look(&self, moment: Moment) -> Findings {
         let mut watched = self.guard.watched();
-        let findings = watched.watch.look(moment);
+        let mut findings = watched.watch.look(moment);
+        if let Some(makers) = &self.guard.makers {
+            makers.hear();
+            findings
+                .planted
+                .retain(|planted| !self.guard.is_by_others(planted, makers));
+        }
         watched.made.extend(findings.made.iter().cloned());
         findings
     }

@@ -262,6 +262,11 @@ impl Watch {
             return;
         };
         if row.name == ".git" {
+            // Git elsewhere, on a file system that folds case, would take it for one.
+            if path.file_name() != Some(OsStr::new(".git")) {
+                let planted = Planted::new(path.to_owned(), row.effect, Remedy::Report);
+                findings.planted.push(planted);
+            }
             return match git_directory(path, &self.root) {
                 Some(git) => self.new_repository(&git, path.parent(), findings),
                 None => {

@@ -411,3 +411,72 @@ fn a_repository_that_is_moved_keeps_its_hooks() {
         }
     });
 }
+
+/// Only root learns who made a file; for others what is uncertain is to be taken.
+#[test]
+fn a_file_that_another_program_makes_while_a_command_runs_stays_where_that_is_certain() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let fifo = stage.workspace.join("go");
+            let workspace = stage.workspace.clone();
+            let others = std::thread::spawn(move || {
+                // The command has begun when it makes this.
+                while !workspace.join("begun").exists() {
+                    std::thread::yield_now();
+                }
+                fs::write(workspace.join(".envrc"), "mine\n").unwrap();
+                fs::write(workspace.join(".vimrc"), "mine\n").unwrap();
+                fs::write(fifo, "").unwrap();
+            });
+            let script = "echo > begun; until [ -e go ]; do sleep 0.01; done; echo evil > .zshrc; echo evil >> .vimrc; true";
+            let ran = stage.bash(&holding(&stage, level), script);
+            others.join().unwrap();
+            let planted = paths(&stage, &ran.report);
+            let expected: &[&str] = match is_root() {
+                true => &[".vimrc", ".zshrc"],
+                false => &[".envrc", ".vimrc", ".zshrc"],
+            };
+            assert_eq!(planted, expected, "{level}");
+        }
+    });
+}
+
+fn is_root() -> bool {
+    std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").unwrap()) == 0
+}
+
+#[test]
+fn the_names_in_docs_are_the_names_there_are() {
+    let mut page = "# Protected names\n\n\
+        Names in the root of a workspace that other programs run or take commands from, without you asking for that file. Commands of tools cannot\n\
+        change those that exist; those that a command makes are held ([security.md](security.md#names-other-programs-run-later)). Generated from the table in\n\
+        `crates/toolcrib-sandbox/src/protect/table.rs`.\n\n\
+        | name | what counts in it | why | source |\n|---|---|---|---|\n"
+        .to_owned();
+    for row in PROTECTED_NAMES {
+        let within: Vec<String> = row.within.iter().map(|name| format!("`{name}`")).collect();
+        let within = if within.is_empty() {
+            "all".to_owned()
+        } else {
+            within.join(", ")
+        };
+        let source = match row.source.strip_prefix("docs/") {
+            Some(page) => format!("[{page}]({page})"),
+            None => format!("<{}>", row.source),
+        };
+        page.push_str(&format!(
+            "| `{}` | {within} | {} | {source} |\n",
+            row.name, row.effect
+        ));
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protected-names.md");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    let written = fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        written == page,
+        "UPDATE_GOLDEN=1 writes docs/protected-names.md"
+    );
+}

@@ -39,12 +39,28 @@ const NOBODY: u32 = 65534;
 const ENDED: &str = "<attack ended>";
 /// A runner that takes this long hangs: every attack has four seconds.
 const HANGS: Duration = Duration::from_secs(20);
+/// What becomes of protected names that are not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    /// They cannot be made.
+    Refused,
+    /// What is made there is held: an attack may make it, and the host must not run it.
+    Held,
+}
+
 /// Runs one attack at one level; what is wrong about it, if anything is.
-fn attack(case: &Case, level: &str, attacker: &Attacker) -> Result<String, String> {
+fn attack(case: &Case, level: &str, attacker: &Attacker, absent: Absent) -> Result<String, String> {
     let mut scene = Scene::new(attacker);
+    let word = match absent {
+        Absent::Refused => "refuse",
+        Absent::Held => "hold",
+    };
+    let config = format!("[sandbox]\nabsentNames = \"{word}\"\n");
+    fs::write(scene.at("toolcrib/config.toml"), config).unwrap();
     if let Some(script) = &case.setup {
         scene.set_up(script)?;
     }
+    let before = protected_in(&scene.at("ws"));
     let (out, err) = (scene.at("stdout"), scene.at("stderr"));
     let mut runner = scene
         .runner(case, level)
@@ -72,6 +88,21 @@ fn attack(case: &Case, level: &str, attacker: &Attacker) -> Result<String, Strin
         "exit code {code:?}\n{}\n{err}",
         shown(&out, report.as_ref().ok())
     );
+    if absent == Absent::Held {
+        let here = "test -e @OUTSIDE@/ran";
+        let is_run = |script: &&str| script.contains(here);
+        if let Some(script) = case.host_check.as_deref().filter(is_run) {
+            let output = scene.host(script).output().unwrap();
+            if String::from_utf8_lossy(&output.stdout).contains("PWNED") {
+                return Err(format!("the host ran it\n{all}"));
+            }
+        }
+        let left = left_in(&scene.at("ws"), &before);
+        if !left.is_empty() {
+            return Err(format!("{left:?} stayed\n{all}"));
+        }
+        return Ok(all);
+    }
     let checked = case.host_check.as_deref().map(|script| {
         let output = scene.host(script).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -95,13 +126,43 @@ fn attack(case: &Case, level: &str, attacker: &Attacker) -> Result<String, Strin
     if let Some(planted) = &case.planted {
         let path = scene.fill_in(planted);
         let named = report["planted"].as_array().unwrap();
-        if !named.iter().any(|name| *name == *path) {
+        let is_named = |name: &Value| name.as_str().is_some_and(|name| name.starts_with(&path));
+        let held = report["held"].as_array().unwrap();
+        let is_held = |note: &Value| {
+            let held = note["path"].as_str().unwrap();
+            scene.at("ws").join(held).starts_with(&path)
+        };
+        if !named.iter().any(is_named) && !held.iter().any(is_held) {
             return Err(format!(
                 "the report does not say that `{path}` was planted\n{all}"
             ));
         }
     }
     Ok(all)
+}
+
+/// The protected names that are in a workspace.
+fn protected_in(workspace: &Path) -> Vec<String> {
+    let rows = toolcrib::sandbox::PROTECTED_NAMES.iter();
+    let paths = rows
+        .filter(|row| row.name != ".git")
+        .flat_map(|row| match row.within {
+            [] => vec![row.name.to_owned()],
+            within => within
+                .iter()
+                .map(|file| format!("{}/{file}", row.name))
+                .collect(),
+        });
+    paths
+        .filter(|path| workspace.join(path).symlink_metadata().is_ok())
+        .collect()
+}
+
+/// Those that were not there before.
+fn left_in(workspace: &Path, before: &[String]) -> Vec<String> {
+    let mut left = protected_in(workspace);
+    left.retain(|path| !before.contains(path));
+    left
 }
 
 /// What matters of a report to who wonders how an attack got through.
@@ -186,7 +247,7 @@ fn wait(runner: &mut Child) -> Result<Option<i32>, String> {
 }
 
 /// Runs all cases, two at a time, and tells all that went wrong at once.
-fn every_attack_fails(cases: &str, attacker: &Attacker) {
+fn every_attack_fails(cases: &str, attacker: &Attacker, absent: Absent) {
     // For one's own hunt: ONLY_ATTACKS=name-,net-1 runs these and shows what they print.
     let wanted = std::env::var("ONLY_ATTACKS");
     let only = wanted.as_deref().unwrap_or("");
@@ -194,6 +255,8 @@ fn every_attack_fails(cases: &str, attacker: &Attacker) {
     let runs: Vec<(&Case, &str)> = cases
         .iter()
         .filter(|case| only.split(',').any(|start| case.id.starts_with(start)))
+        // The others have nothing to do with names.
+        .filter(|case| absent == Absent::Refused || case.id.starts_with("name-"))
         .filter(|case| {
             case.only
                 .as_deref()
@@ -212,7 +275,7 @@ fn every_attack_fails(cases: &str, attacker: &Attacker) {
             scope.spawn(|| {
                 while let Some((case, level)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let began = Instant::now();
-                    let answer = attack(case, level, attacker);
+                    let answer = attack(case, level, attacker, absent);
                     if let (Ok(_), Ok(said)) = (&wanted, &answer) {
                         println!("-- {} at {level}, {:?}: {said}", case.id, began.elapsed());
                     }
@@ -246,39 +309,49 @@ fn every_attack_fails(cases: &str, attacker: &Attacker) {
     );
 }
 
-fn as_root(cases: &str) {
+fn as_root(cases: &str, absent: Absent) {
     if is_root() {
-        every_attack_fails(cases, &Attacker::ourselves());
+        every_attack_fails(cases, &Attacker::ourselves(), absent);
     } else {
         println!("SKIPPED: only root can find out what root can do");
     }
 }
 
-fn as_an_ordinary_user(cases: &str) {
+fn as_an_ordinary_user(cases: &str, absent: Absent) {
     match Attacker::ordinary() {
-        Some(attacker) => every_attack_fails(cases, &attacker),
+        Some(attacker) => every_attack_fails(cases, &attacker, absent),
         None => println!("SKIPPED: there is no `setpriv` to become an ordinary user with"),
     }
 }
 
 #[test]
 fn every_attack_fails_at_every_level_it_must_as_root() {
-    as_root(GIVEN);
+    as_root(GIVEN, Absent::Refused);
 }
 
 #[test]
 fn every_attack_fails_at_every_level_it_must_as_an_ordinary_user() {
-    as_an_ordinary_user(GIVEN);
+    as_an_ordinary_user(GIVEN, Absent::Refused);
 }
 
 #[test]
 fn every_further_attack_fails_at_every_level_it_must_as_root() {
-    as_root(MORE);
+    as_root(MORE, Absent::Refused);
 }
 
 #[test]
 fn every_further_attack_fails_at_every_level_it_must_as_an_ordinary_user() {
-    as_an_ordinary_user(MORE);
+    as_an_ordinary_user(MORE, Absent::Refused);
+}
+
+#[test]
+fn nothing_that_an_attack_plants_outlives_it_where_names_are_held_as_root() {
+    as_root(MORE, Absent::Held);
+}
+
+#[test]
+fn nothing_that_an_attack_plants_outlives_it_where_names_are_held_as_an_ordinary_user() {
+    as_an_ordinary_user(MORE, Absent::Held);
 }
 
 /// Nothing an attack aims at is missing: otherwise it fails for a reason that is no wall.

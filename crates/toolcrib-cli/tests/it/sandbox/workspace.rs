@@ -80,11 +80,11 @@ fn what_was_planted_is_named_and_cannot_paint_the_terminal() {
     let ran = test
         .run(&bash(
             &[],
-            r"mkdir -p $'a\e[31m\nsandbox: all is well/.git/hooks'",
+            r#"d=$'a\e[31m\nsandbox: all is well/.git/hooks'; mkdir -p "$d"; echo evil > "$d/pre-push""#,
         ))
         .exits(0);
     assert!(
-        ran.stderr.contains("before another program runs it"),
+        ran.stderr.contains("because git runs it as a hook"),
         "{ran:?}"
     );
     assert!(

@@ -208,7 +208,10 @@ async fn a_directory_with_a_repository_is_deleted_by_whoever_knows_of_the_reposi
         ground.delete("lib").await.unwrap();
         assert!(!ground.path("lib").exists());
         let effect = ground.asked()[0].effect.clone();
-        assert!(effect.contains("a git repository with its history"), "{effect}");
+        assert!(
+            effect.contains("a git repository with its history"),
+            "{effect}"
+        );
     }
 }
 
