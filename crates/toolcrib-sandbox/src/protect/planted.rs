@@ -11,6 +11,8 @@ pub struct Planted {
     pub why: String,
     /// What takes the danger away.
     pub remedy: Remedy,
+    /// When it last changed, in seconds and nanoseconds, where the remedy rests on its content.
+    pub changed: Option<(i64, i64)>,
 }
 
 /// What takes the danger away from something that a run made.
@@ -32,6 +34,7 @@ impl Planted {
             path,
             why: why.into(),
             remedy,
+            changed: None,
         }
     }
 }
@@ -49,10 +52,11 @@ pub trait Keeper: Send + Sync {
 }
 
 /// When a workspace is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Moment {
     /// The command is running.
     Running,
     /// Its last process is gone.
+    #[default]
     Ended,
 }

@@ -13,6 +13,7 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
 };
 
 /// What git reads in a repository, and what a change of each may mean.
@@ -77,7 +78,12 @@ impl Repository {
             let path = git.join(name);
             let now = state(&path);
             let before = self.states.get(name).copied().flatten();
-            if now == before || !self.is_judged(name, moment, before.is_some()) {
+            // What was left alone while the command ran is looked at when it has ended.
+            let is_over = moment == Moment::Ended && self.is_of_a_run;
+            if (now == before && !is_over)
+                || !self.is_judged(name, moment, before.is_some())
+                || (moment == Moment::Running && is_config(name) && !is_settled(now))
+            {
                 continue;
             }
             self.states.insert(name, now);
@@ -102,21 +108,13 @@ impl Repository {
     }
 
     fn judge(&self, name: &str, path: PathBuf, planted: &mut Vec<Planted>) {
+        if is_config(name) {
+            return judge_configuration(path, planted);
+        }
         let mut push = |path, why, remedy| planted.push(Planted::new(path, why, remedy));
         match name {
             "HEAD" if !self.head.is_empty() && !is_valid_head(&path) => {
                 push(path, NOT_A_REPOSITORY, Remedy::Replace(self.head.clone()));
-            }
-            "config" | "config.worktree" => {
-                let is_file = path
-                    .symlink_metadata()
-                    .is_ok_and(|metadata| metadata.is_file());
-                let why = "git runs programs that it names";
-                if !is_file {
-                    push(path, why, Remedy::Take);
-                } else if let Some(text) = harmless_configuration(&path) {
-                    push(path, why, Remedy::Replace(text));
-                }
             }
             "commondir" if !self.is_of_a_run => {
                 push(
@@ -166,6 +164,36 @@ impl Repository {
             }
         }
     }
+}
+
+fn judge_configuration(path: PathBuf, planted: &mut Vec<Planted>) {
+    let why = "git runs programs that it names";
+    let Some((_, seconds, nanoseconds, _)) = state(&path) else {
+        return;
+    };
+    let is_file = path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file());
+    if !is_file {
+        planted.push(Planted::new(path, why, Remedy::Take));
+    } else if let Some(text) = harmless_configuration(&path) {
+        let mut found = Planted::new(path, why, Remedy::Replace(text));
+        found.changed = Some((seconds, nanoseconds));
+        planted.push(found);
+    }
+}
+
+fn is_config(name: &str) -> bool {
+    matches!(name, "config" | "config.worktree")
+}
+
+/// Whether a file has not changed for a while: git changes its configuration several times in a row.
+fn is_settled(state: Option<State>) -> bool {
+    const QUIET: Duration = Duration::from_millis(250);
+    let changed = state.map(|(_, seconds, nanoseconds, _)| {
+        UNIX_EPOCH + Duration::new(seconds.max(0) as u64, nanoseconds.max(0) as u32)
+    });
+    changed.is_none_or(|changed| changed.elapsed().is_ok_and(|age| age >= QUIET))
 }
 
 const NOT_A_REPOSITORY: &str =

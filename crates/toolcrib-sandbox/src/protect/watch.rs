@@ -51,6 +51,8 @@ pub(super) struct Watch {
     /// By where git keeps them.
     pub(super) repositories: BTreeMap<PathBuf, Repository>,
     pub(super) settings: UserSettings,
+    /// The moment of the look that is taken.
+    pub(super) moment: Moment,
     /// Whether all directories could be looked into.
     pub(super) complete: bool,
 }
@@ -142,6 +144,7 @@ impl Watch {
 
     /// What is new or different since the last look, which this is from now on.
     pub(super) fn look(&mut self, moment: Moment) -> Findings {
+        self.moment = moment;
         let mut findings = Findings::default();
         for (path, before) in &mut self.unguarded {
             let now = state(path);
@@ -322,7 +325,7 @@ impl Watch {
                 }
                 None => {
                     let mut repository = Repository::new(identity);
-                    repository.look(&git, Moment::Ended, &mut findings.planted);
+                    repository.look(&git, self.moment, &mut findings.planted);
                     self.repositories.insert(git.clone(), repository);
                     findings.made.push(git);
                 }

@@ -32,7 +32,7 @@ use crate::model::ids::CallId;
 use crate::model::text;
 use crate::storage::{DurableDir, StorageError};
 use crate::workspace::Workspace;
-use moving::{Moved, Place};
+use moving::{Moved, Place, Replacement};
 pub use run::HeldRun;
 
 /// The record of something held, beside its content.
@@ -329,7 +329,7 @@ impl HeldStore {
         let dir = DurableDir::create(&*self.0).map_err(std::io::Error::other)?;
         if let Taking::Replacing(text) = with {
             item.kind = HeldKind::Replaced;
-            item.replaced_by = Some(digest::of_bytes(text));
+            item.replaced_by = Some(digest::of_bytes(text.content));
         }
         {
             let lock = dir.lock().map_err(std::io::Error::other)?;
@@ -356,7 +356,7 @@ impl HeldStore {
 enum Taking<'a> {
     Whole,
     /// This is put in its place.
-    Replacing(&'a [u8]),
+    Replacing(&'a Replacement<'a>),
 }
 
 fn record_bytes(item: &HeldItem) -> Vec<u8> {

@@ -31,6 +31,15 @@ pub(super) struct Place {
     name: OsString,
 }
 
+/// What is put in the place of something.
+pub(super) struct Replacement<'a> {
+    pub(super) content: &'a [u8],
+    /// When what it was made of last changed, where that is known.
+    pub(super) changed: Option<(i64, i64)>,
+    /// Whether it must not wait.
+    pub(super) is_urgent: bool,
+}
+
 /// Whether something was moved.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Moved {
@@ -124,11 +133,28 @@ impl Place {
         Ok(Moved::Yes)
     }
 
-    /// Puts a file with this content in the place of what is here, which goes to `to`; at no moment is nothing here.
-    pub(super) fn exchange(&self, content: &[u8], to: &Place) -> io::Result<()> {
-        let beside = self.sibling(temporary())?;
+    /// Puts a file with this content in the place of what is here, which goes to `to`; at no moment is nothing here. While this works git
+    /// changes nothing: it takes a file of that name, with the ending `lock`, for another git at work.
+    ///
+    /// Where another git is at work, or what is here has changed since the time given, that is an error, unless the run has ended.
+    pub(super) fn exchange(&self, replacement: &Replacement<'_>, to: &Place) -> io::Result<()> {
+        let mut lock = self.name.clone();
+        lock.push(".lock");
+        let mut beside = self.sibling(lock)?;
         let before = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
-        beside.write_like(content, &before)?;
+        match beside.write_like(replacement.content, &before) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && replacement.is_urgent => {
+                beside = self.sibling(temporary())?;
+                beside.write_like(replacement.content, &before)?;
+            }
+            written => written?,
+        }
+        let now = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let changed = (now.st_ctime as i64, now.st_ctime_nsec as i64);
+        if !replacement.is_urgent && replacement.changed.is_some_and(|then| then != changed) {
+            let _ = rustix::fs::unlinkat(&beside.dir, &beside.name, AtFlags::empty());
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         let exchanged = rustix::fs::renameat_with(
             &beside.dir,
             &beside.name,

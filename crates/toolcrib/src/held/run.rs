@@ -12,7 +12,7 @@ use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::moving::{Moved, Place, private_directory};
+use super::moving::{Moved, Place, Replacement, private_directory};
 use super::{HeldItem, HeldKind, HeldStore, Taking, digits_if_not_text};
 use crate::model::call::Caller;
 use crate::model::context::CallContext;
@@ -43,6 +43,8 @@ struct State {
     notes: Vec<HeldNote>,
     /// What could not be taken.
     left: Vec<PathBuf>,
+    /// What could not be taken while the command ran.
+    postponed: Vec<Planted>,
 }
 
 /// Whose run it is.
@@ -125,7 +127,7 @@ impl HeldRun {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn deal_with(&self, planted: &Planted) {
+    fn deal_with(&self, planted: &Planted, moment: Moment) {
         let Ok(relative) = planted.path.strip_prefix(self.workspace.root()) else {
             return;
         };
@@ -153,7 +155,14 @@ impl HeldRun {
                 .store
                 .take(&self.workspace, item.clone(), Taking::Whole)
                 .map(Some),
-            Remedy::Replace(text) => self.replace(item.clone(), text),
+            Remedy::Replace(content) => {
+                let replacement = Replacement {
+                    content,
+                    changed: planted.changed,
+                    is_urgent: moment == Moment::Ended,
+                };
+                self.replace(item.clone(), &replacement)
+            }
             Remedy::MakeDirectory => self.make_directory(item.clone()),
         };
         match held {
@@ -165,11 +174,14 @@ impl HeldRun {
             Ok(None) => {}
             // It went away by itself.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // A remedy that rests on content is found again when the run has ended.
+            Err(_) if moment == Moment::Running && planted.changed.is_some() => {}
+            Err(_) if moment == Moment::Running => self.state().postponed.push(planted.clone()),
             Err(_) => self.leave_aside(&item, &planted.path),
         }
     }
 
-    fn replace(&self, item: HeldItem, text: &[u8]) -> io::Result<Option<HeldItem>> {
+    fn replace(&self, item: HeldItem, text: &Replacement<'_>) -> io::Result<Option<HeldItem>> {
         let relative = item.relative();
         match self
             .store
@@ -177,7 +189,7 @@ impl HeldRun {
         {
             // What was there before is gone; there is nothing to hold.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Place::of(&self.workspace, &relative)?.write(text)?;
+                Place::of(&self.workspace, &relative)?.write(text.content)?;
                 self.state().left.push(self.workspace.root().join(relative));
                 Ok(None)
             }
@@ -224,11 +236,6 @@ impl fmt::Debug for HeldRun {
 }
 
 impl HeldStore {
-    /// Takes something, and says so.
-    fn take_noted(&self, run: &HeldRun, planted: &[Planted]) {
-        planted.iter().for_each(|planted| run.deal_with(planted));
-    }
-
     /// Deals with runs that were killed together with the process that looked after them.
     pub(crate) fn recover(&self) {
         let runs = self.0.join(RUNS);
@@ -268,7 +275,9 @@ impl HeldStore {
                 about,
                 state: Mutex::default(),
             };
-            self.take_noted(&run, &planted);
+            planted
+                .iter()
+                .for_each(|planted| run.deal_with(planted, Moment::Ended));
         }
         fs::remove_file(path)
     }
@@ -310,8 +319,13 @@ impl Keeper for HeldRun {
         Ok(())
     }
 
-    fn planted(&self, planted: &[Planted], _moment: Moment) {
-        self.store.take_noted(self, planted);
+    fn planted(&self, planted: &[Planted], moment: Moment) {
+        let postponed = match moment {
+            Moment::Running => Vec::new(),
+            Moment::Ended => std::mem::take(&mut self.state().postponed),
+        };
+        let all = postponed.iter().chain(planted);
+        all.for_each(|planted| self.deal_with(planted, moment));
     }
 }
 

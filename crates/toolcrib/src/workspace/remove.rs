@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::identity::Identity;
-use super::spot::{Spot, protected};
+use super::spot::Spot;
 use super::tree::{Stopped, Visit, What, Why, mount_in, mount_of, walk};
 use super::write::changed;
 use super::{EntryKind, Metadata, Workspace, WorkspacePath};
