@@ -59,7 +59,7 @@ pub use command::{Command, Stdin};
 pub use error::SandboxError;
 pub use layer::{Layer, Missing};
 pub use paths::{system as system_paths, toolchains};
-pub use policy::{AbsentNames, Level, Limits, Network, Policy, User};
+pub use policy::{AbsentNames, Level, Limits, Network, Policy, Replaced, User};
 pub use prepared::Prepared;
 pub use protect::{
     Keeper, Moment, PROTECTED_NAMES, Planted, ProtectedName, Remedy, is_harmless_repository,

@@ -4,6 +4,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::Arc,
     time::Duration,
 };
 
@@ -173,6 +174,20 @@ pub struct Policy {
     /// written, and neither they nor what lies above them can be moved away. Where there are no mounts of its own such a policy
     /// is refused; without a wall nothing is excluded.
     pub excluded: Vec<PathBuf>,
+    /// Files in the workspace that the command sees with other content than they have on the host, and cannot change. Where there are
+    /// no mounts of its own such a policy is refused.
+    pub replaced: Vec<Replaced>,
+}
+
+/// A file with the content that a command sees of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The file: absolute, and there when the sandbox is prepared.
+    pub path: PathBuf,
+    /// What the command reads there.
+    pub content: Arc<[u8]>,
+    /// Whether it can be executed.
+    pub executable: bool,
 }
 
 impl Policy {
@@ -193,6 +208,7 @@ impl Policy {
             protected: Vec::new(),
             hidden: Vec::new(),
             excluded: Vec::new(),
+            replaced: Vec::new(),
         }
     }
 
@@ -242,6 +258,12 @@ impl Policy {
         if self.level == Level::None && self.network == Network::Proxy {
             return bad("isolation `none` cannot confine a command to a proxy; use `process` or `container`".to_owned());
         }
+        if self.level == Level::None && !self.replaced.is_empty() {
+            return bad(
+                "isolation `none` cannot show other content of a file; use `process` or `container`"
+                    .to_owned(),
+            );
+        }
         if self.level == Level::None && self.user != User::Same {
             return bad(
                 "isolation `none` cannot reduce privileges; use `process` or `container`"
@@ -254,6 +276,7 @@ impl Policy {
             .chain(&self.write)
             .chain(&self.protected)
             .chain(&self.excluded)
+            .chain(self.replaced.iter().map(|replaced| &replaced.path))
             .chain([&self.workspace])
         {
             if !path.is_absolute() {

@@ -345,6 +345,8 @@ impl Inner {
             Some(
                 Op::Directory { path, .. }
                 | Op::File { path }
+                | Op::Content { path, .. }
+                | Op::Unmount { path }
                 | Op::Link { path, .. }
                 | Op::Restrict { path, .. }
                 | Op::Write { path, .. },

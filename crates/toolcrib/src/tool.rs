@@ -23,6 +23,8 @@ pub struct ShellText {
     pub directory: Option<String>,
     /// Directories outside of the workspace that are the call's own, as its private temporary one.
     pub own: Vec<std::path::PathBuf>,
+    /// Where its programs are looked for, if the tool says so: its `PATH`.
+    pub path: Option<String>,
     /// What it finds on its standard input, if the tool gives it something: a program to one that reads its program there.
     pub input: Option<String>,
 }
@@ -78,6 +80,12 @@ pub trait Tool: Send + Sync + 'static {
     /// Shell text that this call would run and that no argument shows, for the rules.
     fn commands(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Vec<ShellText> {
         Vec::new()
+    }
+
+    /// Whether the tool's programs see the files that an approval is bound to as copies, which nothing can change: in a sandbox with
+    /// mounts of its own.
+    fn pins_files(&self) -> bool {
+        false
     }
 
     /// Paths, relative to the workspace, that this call would write although what its parameters are says that they are read, for the

@@ -80,6 +80,9 @@ fn unanswered(error: AnswerError, id: &str) -> CliError {
         AnswerError::NotFound { .. } | AnswerError::Ambiguous { .. } => {
             "`toolcrib approvals list --all` shows all of them, also what is decided".to_owned()
         }
+        AnswerError::Changed { .. } => {
+            "`toolcrib approvals list` shows the new request, with what changed".to_owned()
+        }
         AnswerError::Decided { .. } | AnswerError::Withdrawn | AnswerError::Expired => {
             format!("`toolcrib approvals show {id}` shows what became of it")
         }
@@ -225,7 +228,7 @@ pub(super) fn show(queued: &Queued, output: &Output) {
         match queued.status {
             Status::Pending => output.doubtful(&settled_in_words(queued)),
             Status::Approved | Status::Used => output.good(&settled_in_words(queued)),
-            Status::Denied | Status::Expired | Status::Withdrawn =>
+            Status::Denied | Status::Expired | Status::Withdrawn | Status::Replaced =>
                 output.bad(&settled_in_words(queued)),
         }
     ));
@@ -376,9 +379,12 @@ pub(super) fn answered(queued: &Queued, plan: Option<&Plan>, output: &Output) {
     let (word, coloured) = match queued.status {
         Status::Denied => ("denied", output.bad("denied")),
         // The call may have run already.
-        Status::Pending | Status::Approved | Status::Used | Status::Expired | Status::Withdrawn => {
-            ("approved", output.good("approved"))
-        }
+        Status::Pending
+        | Status::Approved
+        | Status::Used
+        | Status::Expired
+        | Status::Withdrawn
+        | Status::Replaced => ("approved", output.good("approved")),
     };
     let edited = queued
         .answer

@@ -66,6 +66,7 @@ impl Questions for Crib {
             Err(
                 AnswerError::Decided { .. }
                 | AnswerError::Withdrawn
+                | AnswerError::Changed { .. }
                 | AnswerError::Expired
                 | AnswerError::NotFound { .. },
             ) => Err(Unanswered::Settled),

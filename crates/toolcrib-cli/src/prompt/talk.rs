@@ -376,6 +376,10 @@ pub(crate) fn settled_in_words(queued: &Queued) -> String {
     let word = match (queued.status, &queued.answer) {
         (Status::Pending, _) => return "waits for an answer".to_owned(),
         (Status::Withdrawn, _) => return "withdrawn: the call was cancelled".to_owned(),
+        (Status::Replaced, _) => {
+            return "replaced: a file that it runs changed, so the call is asked about again"
+                .to_owned();
+        }
         (Status::Expired, None) => return "expired: nobody answered in time".to_owned(),
         (Status::Expired, Some(_)) => {
             return "expired: it was approved, and nobody made the call in time".to_owned();

@@ -123,6 +123,9 @@ pub(crate) fn describe_under(
     };
     shown.field("effect", &request.effect, Whose::Ours, VALUE_ROWS);
     shown.field("why", &request.reason, Whose::Ours, VALUE_ROWS);
+    for file in &request.bound {
+        shown.field("runs", &file.in_words(), Whose::Ours, VALUE_ROWS);
+    }
     if !request.args.is_empty() {
         shown.lines.push(String::new());
     }

@@ -599,3 +599,54 @@ fn a_home_named_by_a_flag_is_part_of_the_command_to_type() {
         "{stderr}"
     );
 }
+
+#[test]
+fn a_script_that_changed_since_the_request_is_asked_about_again() {
+    let test = Test::new().file("deploy.sh", "echo first\n");
+    let caller = test
+        .command()
+        // What comes after the script cannot be known, so a person is asked.
+        .args(["run", "shell", "command=sh ./deploy.sh; eval \"$X\""])
+        .args(["--wait-approval", "5m"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let first = pending(&test);
+    let digest = first["bound"][0]["digest"].as_str().unwrap();
+    let shown = test.run(&["approvals", "show", &id(&first)]).exits(0);
+    let shown = shown.stdout.replace(['\n', ' '], "");
+    assert!(
+        shown.contains(&format!("runsdeploy.sh,sha256{digest}")),
+        "{shown}"
+    );
+    std::fs::write(test.workspace().join("deploy.sh"), "echo second\n").unwrap();
+    let refused = test.run(&["approvals", "approve", &id(&first)]);
+    assert_ne!(refused.code, 0);
+    assert!(
+        refused
+            .stderr
+            .contains("`deploy.sh` changed since this was asked"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("toolcrib approvals list"),
+        "{}",
+        refused.stderr
+    );
+    let second = pending(&test);
+    assert_ne!(id(&second), id(&first));
+    assert!(second["diff"].as_str().unwrap().contains("+echo second"));
+    let shown = test.run(&["approvals", "show", &id(&first)]).exits(0);
+    assert!(
+        shown
+            .stdout
+            .contains("replaced: a file that it runs changed"),
+        "{}",
+        shown.stdout
+    );
+    test.run(&["approvals", "approve", &id(&second)]).exits(0);
+    let (code, stdout, stderr) = ends(caller);
+    assert_eq!((code, stdout.as_str()), (0, "second\n"), "{stderr}");
+}

@@ -584,3 +584,20 @@ fn nobody_is_asked_without_a_terminal_or_where_input_is_forbidden() {
         "nothing of it went through the queue"
     );
 }
+
+#[test]
+fn a_script_that_changed_while_the_question_was_shown_is_shown_again() {
+    let test = Test::new().file("deploy.sh", "echo first\n");
+    let mut terminal = test.on_terminal(&["run", "shell", "command=sh ./deploy.sh; eval \"$X\""]);
+    let question = terminal.sees("> ");
+    assert!(question.contains("deploy.sh, sha256"), "{question}");
+    std::fs::write(test.workspace().join("deploy.sh"), "echo second\n").unwrap();
+    terminal.types("y");
+    terminal.sees("replaced: a file that it runs changed");
+    let question = terminal.sees("> ");
+    assert!(question.contains("+echo second"), "{question}");
+    terminal.types("y");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("second"), "{shown}");
+}

@@ -100,6 +100,22 @@ pub(super) fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
                 existing(file)?;
                 libc::close(file);
             }
+            Op::Content { path, bytes, mode } => {
+                let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+                let file = ok(libc::open(path.as_ptr(), flags, 0o600))? as c_int;
+                let mut written = 0;
+                while written < bytes.len() {
+                    let rest = &bytes[written..];
+                    let count = ok(libc::write(file, rest.as_ptr().cast(), rest.len()) as i64)?;
+                    written += count as usize;
+                }
+                // Whatever the umask of the caller is.
+                ok(libc::fchmod(file, *mode))?;
+                libc::close(file);
+            }
+            Op::Unmount { path } => {
+                ok(libc::umount2(path.as_ptr(), libc::MNT_DETACH))?;
+            }
             Op::Link { path, to } => existing(libc::symlink(to.as_ptr(), path.as_ptr()))?,
             Op::Restrict {
                 path,

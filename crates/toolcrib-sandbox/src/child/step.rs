@@ -47,6 +47,14 @@ pub(crate) enum Op {
     Directory { path: CString, mode: u32 },
     /// Makes an empty file to mount on; one that is there is kept.
     File { path: CString },
+    /// Makes a file with this content and mode.
+    Content {
+        path: CString,
+        bytes: Arc<[u8]>,
+        mode: u32,
+    },
+    /// Takes the topmost mount off this path.
+    Unmount { path: CString },
     /// Makes a symbolic link.
     Link { path: CString, to: CString },
     /// Fails unless this other spelling of a covered name is covered too, or is nothing: on some file systems (9p, FUSE) names

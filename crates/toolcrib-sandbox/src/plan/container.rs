@@ -30,6 +30,7 @@ impl Planner<'_> {
             self.map_self();
         }
         self.stand(Layer::MountNamespace, Op::PrivateMounts);
+        self.copy_replaced()?;
         self.root(guard)?;
         self.stand(Layer::HostNamespace, Op::HostName(c"toolcrib"));
         self.network();

@@ -8,6 +8,7 @@ mod container;
 mod exclude;
 mod mounts;
 mod process;
+mod replace;
 
 use crate::{
     child::{Beneath, Op, Rule, Step},
@@ -68,6 +69,8 @@ struct Planner<'a> {
     slots: usize,
     /// What is left out of what may be read or written.
     excluded: Vec<PathBuf>,
+    /// Files with other content: the slot of each, and where it goes.
+    replaced: Vec<(usize, PathBuf)>,
 }
 
 /// Plans the sandbox of a policy. `workspace` is the policy's, resolved.
@@ -98,6 +101,7 @@ pub(crate) fn plan(
         rules: Vec::new(),
         slots: 0,
         excluded: Vec::new(),
+        replaced: Vec::new(),
     };
     planner.choose_user();
     planner.find_excluded()?;

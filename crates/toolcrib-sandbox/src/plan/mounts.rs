@@ -113,7 +113,8 @@ impl Planner<'_> {
         if let Some(guard) = guard {
             self.cover(guard, root)?;
         }
-        self.hide(root)
+        self.hide(root)?;
+        self.replace(root)
     }
 
     fn cover(&mut self, guard: &Guard, root: &str) -> Result<(), SandboxError> {

@@ -35,10 +35,12 @@ impl Planner<'_> {
         }
         if mounts {
             self.stand(Layer::MountNamespace, Op::PrivateMounts);
+            self.copy_replaced()?;
             self.show_as_own("")?;
             self.read_only_host()?;
             self.protect(guard, "")?;
         } else {
+            self.refuse_replaced()?;
             for layer in [Layer::ReadOnlyHost, Layer::PrivateTmp] {
                 self.lost(layer, Layer::MountNamespace);
             }

@@ -16,6 +16,7 @@ mod protected_odd;
 mod protected_repositories;
 mod proxy;
 mod random_kills;
+mod replaced;
 mod runner;
 mod shared_directory;
 mod stage;

@@ -80,7 +80,8 @@ pub(crate) fn routes() -> Vec<Route> {
         .refuses(404, "There is no such question.")
         .refuses(
             409,
-            "Somebody else has decided, the caller gave up, or the digest is that of other arguments.",
+            "Somebody else has decided, the caller gave up, the digest is that of other arguments, or a file that the call runs has \
+            changed (`details.changed`): then a new question takes the place of this one.",
         )
         .refuses(410, "Nobody answered in time.")
         .refuses(
@@ -249,6 +250,9 @@ fn refusal(error: AnswerError) -> Refusal {
                 Some(reason) => refused.with_detail("reason", reason.as_str()),
                 None => refused,
             }
+        }
+        AnswerError::Changed { ref files } => {
+            ToolError::new(code, error.to_string()).with_detail("changed", files.clone())
         }
         AnswerError::BadEdit(cause) => {
             let refused = ToolError::new(code, cause.message());

@@ -43,6 +43,15 @@ pub enum NoAnswer {
     /// The approval was used by an identical call that was faster.
     #[error("an identical call used the approval")]
     Taken,
+    /// A file that the call runs changed while the question waited: the call is asked about again.
+    #[error(
+        "{} changed while the question waited",
+        crate::model::text::and_list(files)
+    )]
+    Changed {
+        /// The paths of the files.
+        files: Vec<String>,
+    },
     /// The question or its answer could not be kept.
     #[error("{0}")]
     Storage(String),

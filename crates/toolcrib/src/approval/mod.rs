@@ -8,13 +8,17 @@
 //! What a decision means for a call is the pipeline's business: it judges edited arguments like fresh ones, and it claims an
 //! approval right before the tool runs, so that no approval runs twice.
 
+mod approved;
 mod approver;
+mod bound;
 mod clock;
 pub mod grants;
 pub mod queue;
 mod request;
 
+pub use approved::ApprovedFiles;
 pub use approver::{AllowAll, Approver, DenyAll, NoAnswer};
+pub use bound::BoundFile;
 pub use clock::{Clock, Moment};
 pub use queue::{AnswerError, ApprovalQueue, QueueOptions, Queued, Status};
 pub use request::{Announce, ApprovalRequest, ApprovalResponse, Hold};

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bound::BoundFile;
 use super::grants::{GrantRequest, Offer};
 use crate::model::JsonObject;
 use crate::model::call::Caller;
@@ -34,11 +35,14 @@ pub struct ApprovalRequest {
     /// What would change in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// The files of the workspace that the call runs: the answer counts for them as they are here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bound: Vec<BoundFile>,
     /// When the question lapses, for people: what counts is a clock that nobody sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub expires_at: Option<Timestamp>,
-    /// Binds the answer to this tool and these arguments.
+    /// Binds the answer to this tool, these arguments and the files that the call runs.
     pub args_digest: String,
     /// The tool's bundle.
     #[serde(default)]

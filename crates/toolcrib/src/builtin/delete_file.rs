@@ -306,6 +306,7 @@ mod tests {
             files,
             directories,
             bytes,
+            repositories: 0,
             is_complete: true,
         };
         assert_eq!(

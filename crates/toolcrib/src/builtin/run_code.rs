@@ -161,6 +161,10 @@ impl Tool for RunCode {
         approval.with_effect(effect)
     }
 
+    fn pins_files(&self) -> bool {
+        self.runner.can_replace_files(self.wall.level)
+    }
+
     fn call(
         &self,
         args: JsonObject,

@@ -126,6 +126,10 @@ impl Tool for Shell {
         programs::approval_of(&self.wall).with_effect(effect)
     }
 
+    fn pins_files(&self) -> bool {
+        self.runner.can_replace_files(self.wall.level)
+    }
+
     fn call(
         &self,
         args: JsonObject,

@@ -59,6 +59,7 @@ fn question(items: Vec<HeldItem>) -> Option<Queued> {
         effect: format!("puts back into the workspace: {}", words.join(", ")),
         diff: None,
         expires_at: None,
+        bound: Vec::new(),
         bundle: String::new(),
         version: String::new(),
         tool_digest: String::new(),

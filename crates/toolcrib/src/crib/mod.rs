@@ -21,7 +21,9 @@ use crate::approval::grants::{
     Grant, GrantRequest, Grants, PastCall, Scope, Shape, Simulation, fit, is_delete,
 };
 use crate::approval::queue::OnlyGiven;
-use crate::approval::{AnswerError, ApprovalQueue, ApprovalResponse, Approver, DenyAll, Queued};
+use crate::approval::{
+    AnswerError, ApprovalQueue, ApprovalResponse, ApprovedFiles, Approver, DenyAll, Queued,
+};
 use crate::builtin::{BuiltinOptions, ListOptions, ReadOptions, SandboxOptions, SandboxSettings};
 use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::egress::Egress;
@@ -65,6 +67,8 @@ pub use upstreams::{ChangeRow, UpstreamCandidate, UpstreamRow, UpstreamView, pro
 const CALLS: &str = "calls";
 /// The directory of the home that holds questions to people.
 const APPROVALS: &str = "approvals";
+/// The directory of the home that holds what Toolcrib remembers for itself.
+const STATE: &str = "state";
 /// The directory of the home that holds grants.
 const GRANTS: &str = "grants";
 /// The directory of the home that holds secrets.
@@ -254,6 +258,7 @@ impl CribOptions {
             .rules(rules.clone())
             .shared_approver(approver)
             .grants(grants.clone())
+            .approved_files(ApprovedFiles::at(home.join(STATE)))
             .secrets(secrets.clone())
             .recorder(Arc::clone(&call_log) as _)
             .replay(Replay::in_directory(

@@ -84,6 +84,10 @@ impl Tool for FunctionRef {
         self.function.commands(args, workspace)
     }
 
+    fn pins_files(&self) -> bool {
+        self.function.pins_files()
+    }
+
     fn sandbox_plan(
         &self,
         args: &JsonObject,

@@ -20,7 +20,7 @@ use super::outcome::{HeldNote, Outcome, SandboxUse};
 use super::spec::ToolSpec;
 use super::waits::{Wait, Waits};
 use crate::egress::ExchangeLog;
-use crate::workspace::Workspace;
+use crate::workspace::{Runnable, Workspace};
 
 /// What is around a call; handed in by the pipeline, so that this layer need not know the registry and the rules.
 pub(crate) trait Around: Send + Sync {
@@ -51,6 +51,8 @@ pub(crate) struct Inner {
     pub(crate) around: Arc<dyn Around>,
     pub(crate) depth: u8,
     pub(crate) basis: Option<Value>,
+    /// The files that its approval counts for, as they are to run.
+    pub(crate) pinned: Option<Arc<[Runnable]>>,
     pub(crate) partial: Mutex<JsonObject>,
     pub(crate) notes: Mutex<Notes>,
     /// What this call started and has yet to end. Made when there is something, like all that most calls never need.
@@ -190,6 +192,11 @@ impl CallContext {
     /// What the approval of this call rested on, as the tool's own `approval` put it.
     pub fn basis(&self) -> Option<&Value> {
         self.0.basis.as_ref()
+    }
+
+    /// The files that the approval of this call counts for, as they are to run.
+    pub(crate) fn pinned(&self) -> &[Runnable] {
+        self.0.pinned.as_deref().unwrap_or_default()
     }
 
     /// Streams a piece of output to whoever watches the call.

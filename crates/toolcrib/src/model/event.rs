@@ -76,7 +76,7 @@ pub enum EventKind {
     },
     /// A person is asked, or has answered.
     Approval {
-        /// `pending`, `approved`, `denied`, `expired`, `unavailable`.
+        /// `pending`, `approved`, `denied`, `changed` (a file that the call runs; it is asked about again), `expired`, `unavailable`.
         status: String,
         /// Why, in words.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -108,6 +108,19 @@ pub fn or_list(names: &[&str]) -> String {
     }
 }
 
+/// Names as a list: `` `a`, `b` and `c` ``.
+pub fn and_list(names: &[impl AsRef<str>]) -> String {
+    let quoted: Vec<String> = names
+        .iter()
+        .map(|name| format!("`{}`", shorten(name.as_ref(), 200)))
+        .collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}
+
 /// What a list says of something: its first sentence, if that ends on its first line, else that line.
 pub fn first_sentence(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();

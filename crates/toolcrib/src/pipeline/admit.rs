@@ -9,14 +9,17 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::Call;
+use super::bind::{Bound, Changed};
 use super::check::Checked;
 use super::clear::{Cleared, Pass, unanswered};
 use crate::approval::NoAnswer;
+use crate::approval::grants::place;
 use crate::limits::Permit;
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
 use crate::registry::Entry;
+use crate::workspace::{Runnable, Workspace};
 
 /// A call that may run now, within limits.
 pub(super) struct Permitted {
@@ -26,6 +29,7 @@ pub(super) struct Permitted {
     limits: Limits,
     deadline: Instant,
     permit: Permit,
+    pinned: Option<Arc<[Runnable]>>,
 }
 
 impl Permitted {
@@ -38,6 +42,7 @@ impl Permitted {
         Limits,
         Instant,
         Permit,
+        Option<Arc<[Runnable]>>,
     ) {
         (
             self.entry,
@@ -46,6 +51,7 @@ impl Permitted {
             self.limits,
             self.deadline,
             self.permit,
+            self.pinned,
         )
     }
 }
@@ -58,11 +64,16 @@ impl Permitted {
 pub(super) enum Admission {
     /// It may.
     Permitted(Permitted),
-    /// Somebody else used the approval or the grant meanwhile: the call is to be asked about again.
+    /// Another call used the approval or the grant meanwhile, or it does not count for what the files are now: the call has to be
+    /// asked about again.
     TooLate(Box<Checked>),
 }
 
-pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Admission, ToolError> {
+pub(super) async fn admit(
+    cleared: Cleared,
+    changes: &mut Changed,
+    call: &Call<'_>,
+) -> Result<Admission, ToolError> {
     let (entry, args, limits, basis, pass) = cleared.into_parts();
     let gate = (call.depth == 0).then_some(&call.inner.policy.gate);
     // A person may have thought for minutes; the call's time starts now, and waiting for a place is part of it.
@@ -84,14 +95,13 @@ pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Admission
             return Err(refused.and_then(Result::err).unwrap_or_else(cancelled));
         }
     };
-    match pass {
-        Pass::Free => {}
-        pass => {
-            if let Some(again) = Box::pin(use_up(pass, &entry, call)).await? {
-                return Ok(Admission::TooLate(again));
-            }
-        }
-    }
+    let pinned = match pass {
+        Pass::Free => None,
+        pass => match Box::pin(use_up(pass, &entry, changes, call)).await? {
+            Use::Used(pinned) => pinned,
+            Use::TooLate(again) => return Ok(Admission::TooLate(again)),
+        },
+    };
     let deadline = now
         .checked_add(limits.timeout)
         .unwrap_or_else(|| now + std::time::Duration::from_secs(1 << 32));
@@ -102,26 +112,51 @@ pub(super) async fn admit(cleared: Cleared, call: &Call<'_>) -> Result<Admission
         limits,
         deadline,
         permit,
+        pinned,
     }))
+}
+
+/// What came of using up what lets a call through.
+enum Use {
+    /// It may run, with these files as they are here.
+    Used(Option<Arc<[Runnable]>>),
+    TooLate(Box<Checked>),
 }
 
 /// Uses up what lets the call through; the call to ask about again where that was too late.
 async fn use_up(
     pass: Pass,
     entry: &Arc<Entry>,
+    changes: &mut Changed,
     call: &Call<'_>,
-) -> Result<Option<Box<Checked>>, ToolError> {
-    let policy = &call.inner.policy;
+) -> Result<Use, ToolError> {
     match pass {
-        Pass::Free => Ok(None),
-        Pass::Approved { id, hold, again } => {
+        Pass::Free => Ok(Use::Used(None)),
+        Pass::Approved {
+            id,
+            hold,
+            bound,
+            again,
+        } => {
+            let pinned = match hold_files(&bound, call).await? {
+                Ok(pinned) => pinned,
+                Err(files) => {
+                    // The approval is not used: it counts for what the files were.
+                    tokio::task::spawn_blocking(move || drop(hold));
+                    changes.get_or_insert_default().note(files, bound, entry)?;
+                    return Ok(Use::TooLate(again));
+                }
+            };
             let claiming = call.cancel.run_until_cancelled(call.approver().claim(&id));
             let claimed = claiming.await.ok_or_else(cancelled)?;
             // Until here others knew that somebody waits to use it. Letting go may write; nobody waits for that.
             tokio::task::spawn_blocking(move || drop(hold));
             match claimed {
-                Ok(()) => Ok(None),
-                Err(NoAnswer::Taken) => Ok(Some(again)),
+                Ok(()) => {
+                    remember(bound, call).await;
+                    Ok(Use::Used(pinned))
+                }
+                Err(NoAnswer::Taken) => Ok(Use::TooLate(again)),
                 Err(NoAnswer::Expired) => Err(ToolError::new(
                     ErrorCode::ApprovalExpired,
                     format!(
@@ -132,17 +167,58 @@ async fn use_up(
                 Err(none) => Err(unanswered(&none, entry, "it was given")),
             }
         }
-        Pass::Granted { id, again } => {
-            let Some(grants) = policy.grants.clone() else {
-                return Ok(Some(again));
+        Pass::Granted { id, bound, again } => {
+            let Some(grants) = call.inner.policy.grants.clone() else {
+                return Ok(Use::TooLate(again));
+            };
+            let pinned = match hold_files(&bound, call).await? {
+                Ok(pinned) => pinned,
+                Err(files) => {
+                    changes.get_or_insert_default().note(files, bound, entry)?;
+                    return Ok(Use::TooLate(again));
+                }
             };
             let spending = tokio::task::spawn_blocking(move || grants.spend(&id));
             let spent = spending
                 .await
                 .map_err(|error| ToolError::new(ErrorCode::Internal, error.to_string()))??;
-            Ok((!spent).then_some(again))
+            match spent {
+                true => Ok(Use::Used(pinned)),
+                false => Ok(Use::TooLate(again)),
+            }
         }
     }
+}
+
+/// Looks at the files that an approval counts for once more; the names of those that changed, or what is to run of them.
+async fn hold_files(
+    bound: &Bound,
+    call: &Call<'_>,
+) -> Result<Result<Option<Arc<[Runnable]>>, Vec<String>>, ToolError> {
+    if bound.is_empty() {
+        return Ok(Ok(None));
+    }
+    let (bound, inner) = (bound.clone(), Arc::clone(call.inner));
+    let looking =
+        tokio::task::spawn_blocking(move || bound.hold(inner.policy.workspace.as_deref()));
+    let held = looking
+        .await
+        .map_err(|error| ToolError::new(ErrorCode::Internal, error.to_string()))?;
+    Ok(held.map(Some))
+}
+
+/// Remembers which files were approved, for the next question about them. A disk that refuses stops no call.
+async fn remember(bound: Bound, call: &Call<'_>) {
+    let policy = &call.inner.policy;
+    let Some(approved) = policy.approved_files.clone().filter(|_| !bound.is_empty()) else {
+        return;
+    };
+    let workspace = policy.workspace.as_deref().map(Workspace::root).map(place);
+    let remembering = tokio::task::spawn_blocking(move || {
+        let workspace = workspace.unwrap_or_default();
+        approved.remember(&workspace, &bound.files)
+    });
+    let _ = remembering.await;
 }
 
 fn cancelled() -> ToolError {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::bind::{Bound, Changed};
 use super::check::{Checked, check};
 use super::find::{Found, still_ready};
 use super::masking::check_masks;
@@ -16,7 +17,7 @@ use super::question::{check_whole, question, reasons, subject_of, unmasked};
 use super::trace::Trace;
 use super::{Call, panic_text};
 use crate::approval::grants::{Grant, GrantRequest, Grants, Subject};
-use crate::approval::{ApprovalRequest, ApprovalResponse, Hold, NoAnswer};
+use crate::approval::{ApprovalRequest, ApprovalResponse, BoundFile, Hold, NoAnswer};
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
@@ -49,11 +50,29 @@ pub(super) enum Pass {
         /// The question that was answered.
         id: String,
         hold: Hold,
+        /// The files that this counts for.
+        bound: Bound,
         /// The call as it would be asked about again.
         again: Box<Checked>,
     },
     /// Somebody agreed long ago.
-    Granted { id: String, again: Box<Checked> },
+    Granted {
+        id: String,
+        bound: Bound,
+        again: Box<Checked>,
+    },
+}
+
+/// Whether a call is let through.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is nearly every one"
+)]
+pub(super) enum Clearance {
+    /// It is.
+    Cleared(Cleared),
+    /// A file that it runs changed while it was asked about: it is to be asked about again.
+    Changed(Box<Checked>),
 }
 
 impl Pass {
@@ -74,9 +93,10 @@ impl Cleared {
 
 pub(super) async fn clear(
     checked: Checked,
+    changes: &mut Changed,
     call: &Call<'_>,
     trace: &mut Trace<'_>,
-) -> Result<Cleared, ToolError> {
+) -> Result<Clearance, ToolError> {
     let (entry, args, judgement) = checked.look();
     // What few calls come to is in boxes, here and in the other stages: the state of a call is moved now and then, and is as large as
     // its largest part.
@@ -86,27 +106,29 @@ pub(super) async fn clear(
     };
     if own.verdict.max(judgement.verdict) == Verdict::Allow {
         let (entry, args, limits, _) = checked.into_parts();
-        return Ok(Cleared {
+        return Ok(Clearance::Cleared(Cleared {
             entry,
             args,
             limits,
             basis: own.basis,
             pass: Pass::Free,
-        });
+        }));
     }
-    Box::pin(clear_by_others(checked, own, call, trace)).await
+    Box::pin(clear_by_others(checked, own, changes, call, trace)).await
 }
 
 /// Whether somebody else lets a call through: by a grant, or asked now.
 async fn clear_by_others(
     checked: Checked,
     own: Approval,
+    changes: &mut Changed,
     call: &Call<'_>,
     trace: &mut Trace<'_>,
-) -> Result<Cleared, ToolError> {
+) -> Result<Clearance, ToolError> {
     let (entry, args, judgement) = checked.look();
     let again = Box::new(checked.clone());
-    if let Some(grant) = covering(&own, entry, args, call).await {
+    let bound = bound_aside(entry, args, call).await?;
+    if let Some(grant) = covering(&own, entry, args, &bound, call).await {
         let (entry, args, limits, judgement) = checked.into_parts();
         let by = format!("grant {}", grant.id);
         tell(call, "approved", Some(by.clone()), None);
@@ -119,20 +141,28 @@ async fn clear_by_others(
             changed: Vec::new(),
             grant: None,
         });
-        return Ok(Cleared {
+        return Ok(Clearance::Cleared(Cleared {
             entry,
             args,
             limits,
             basis: own.basis,
             pass: Pass::Granted {
                 id: grant.id,
+                bound,
                 again,
             },
-        });
+        }));
     }
-    let request = question(entry, args, &own, judgement, call);
+    let request = question(entry, args, &own, judgement, &bound, changes, call);
     let (entry, args, limits, _) = checked.into_parts();
-    let mut response = ask(request.clone(), &entry, call).await?;
+    let mut response = match ask(request.clone(), call).await? {
+        Ok(response) => response,
+        Err(NoAnswer::Changed { files }) => {
+            changes.get_or_insert_default().note(files, bound, &entry)?;
+            return Ok(Clearance::Changed(again));
+        }
+        Err(none) => return Err(unanswered(&none, &entry, &request.reason)),
+    };
     let id = response
         .hold
         .id()
@@ -170,14 +200,15 @@ async fn clear_by_others(
         Pass::Approved {
             id,
             hold: response.hold,
+            bound,
             again,
         }
         .let_go()
         .await;
         return Err(off);
     }
-    let (entry, args, limits, own) = match response.modified_args {
-        None => (entry, args, limits, own),
+    let (entry, args, limits, own, bound) = match response.modified_args {
+        None => (entry, args, limits, own, bound),
         Some(edited) => {
             let whole = check_whole(&edited, &request.args)
                 .and_then(|()| check_masks(&edited, &request.args));
@@ -198,12 +229,13 @@ async fn clear_by_others(
         }
     };
     if let Some(wanted) = response.grant {
-        let made = make_grant(wanted, &request, &id, &trail.by, &entry, &args, call).await;
+        let files = bound.files.clone();
+        let made = make_grant(wanted, &request, &id, &trail.by, &entry, &args, files, call).await;
         trail.grant =
             Some(made.unwrap_or_else(|why| format!("not made: {}", text::shorten(&why, 400))));
         trace.approval(trail);
     }
-    Ok(Cleared {
+    Ok(Clearance::Cleared(Cleared {
         entry,
         args,
         limits,
@@ -211,9 +243,25 @@ async fn clear_by_others(
         pass: Pass::Approved {
             id,
             hold: response.hold,
+            bound,
             again,
         },
-    })
+    }))
+}
+
+/// The files that a call runs, looked at off the async threads.
+async fn bound_aside(
+    entry: &Arc<Entry>,
+    args: &JsonObject,
+    call: &Call<'_>,
+) -> Result<Bound, ToolError> {
+    let inner = Arc::clone(call.inner);
+    let (entry, args) = (Arc::clone(entry), args.clone());
+    let looking = tokio::task::spawn_blocking(move || {
+        Bound::look(&entry, &args, &inner).map(Bound::without_large_content)
+    });
+    let looked = looking.await;
+    looked.map_err(|error| ToolError::new(ErrorCode::Internal, error.to_string()))?
 }
 
 /// The names of what is not the same in both, or in one only.
@@ -230,26 +278,25 @@ async fn judge_edit(
     found: Found,
     call: &Call<'_>,
     trace: &mut Trace<'_>,
-) -> Result<(Arc<Entry>, JsonObject, Limits, Approval), ToolError> {
+) -> Result<(Arc<Entry>, JsonObject, Limits, Approval, Bound), ToolError> {
     let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
     // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
     let own = match looks_first(&entry) {
         false => ask_tool(&entry, &args, call.inner)?,
         true => ask_tool_aside(&entry, &args, call).await?,
     };
-    Ok((entry, args, limits, own))
+    let bound = bound_aside(&entry, &args, call).await?;
+    Ok((entry, args, limits, own, bound))
 }
 
-/// Puts the question to the approver.
+/// Puts the question to the approver. The outer error is that of a call that was cancelled.
 async fn ask(
     request: ApprovalRequest,
-    entry: &Entry,
     call: &Call<'_>,
-) -> Result<ApprovalResponse, ToolError> {
+) -> Result<Result<ApprovalResponse, NoAnswer>, ToolError> {
     let approver = call.approver();
-    let reason = request.reason.clone();
     if !approver.announces() {
-        tell(call, "pending", Some(reason.clone()), None);
+        tell(call, "pending", Some(request.reason.clone()), None);
     }
     // The calls around this one wait along; their time stands still.
     let _wait = call.waits.as_ref().map(Waits::begin);
@@ -258,14 +305,15 @@ async fn ask(
         let message = "the call was cancelled while it waited for approval";
         return Err(ToolError::new(ErrorCode::Cancelled, message));
     };
-    answer.map_err(|none| {
-        let (status, why) = match &none {
+    if let Err(none) = &answer {
+        let (status, why) = match none {
             NoAnswer::Expired => ("expired", None),
+            NoAnswer::Changed { .. } => ("changed", Some(none.to_string())),
             other => ("unavailable", Some(other.to_string())),
         };
         tell(call, status, why, None);
-        unanswered(&none, entry, &reason)
-    })
+    }
+    Ok(answer)
 }
 
 /// The refusal that the lack of an answer amounts to.
@@ -293,6 +341,9 @@ pub(super) fn unanswered(none: &NoAnswer, entry: &Entry, reason: &str) -> ToolEr
             ErrorCode::ApprovalUnavailable,
             format!("{needs}, but {none}"),
         ),
+        NoAnswer::Changed { .. } => {
+            ToolError::new(ErrorCode::Conflict, format!("{needs}, but {none}"))
+        }
         NoAnswer::Storage(why) => {
             ToolError::new(ErrorCode::StorageError, format!("{needs}, but {why}"))
         }
@@ -304,18 +355,21 @@ async fn covering(
     own: &Approval,
     entry: &Arc<Entry>,
     args: &JsonObject,
+    bound: &Bound,
     call: &Call<'_>,
 ) -> Option<Grant> {
     if own.every_time {
         return None;
     }
-    with_grants(entry, args, call, |grants, subject| {
+    let files = bound.files.clone();
+    with_grants(entry, args, files, call, |grants, subject| {
         grants.covering(subject).ok().flatten()
     })
     .await?
 }
 
 /// Makes the grant that came with an answer, and returns its id or why there is none.
+#[expect(clippy::too_many_arguments, reason = "all of one call")]
 async fn make_grant(
     wanted: GrantRequest,
     request: &ApprovalRequest,
@@ -323,13 +377,14 @@ async fn make_grant(
     by: &str,
     entry: &Arc<Entry>,
     args: &JsonObject,
+    files: Vec<BoundFile>,
     call: &Call<'_>,
 ) -> Result<String, String> {
     if request.offers.is_empty() {
         return Err("calls like this are asked about every time".to_owned());
     }
     let (question, by) = (question.to_owned(), by.to_owned());
-    let made = with_grants(entry, args, call, move |grants, subject| {
+    let made = with_grants(entry, args, files, call, move |grants, subject| {
         grants.make(&question, &wanted, subject, &by)
     });
     match made.await {
@@ -343,6 +398,7 @@ async fn make_grant(
 async fn with_grants<T: Send + 'static>(
     entry: &Arc<Entry>,
     args: &JsonObject,
+    files: Vec<BoundFile>,
     call: &Call<'_>,
     work: impl FnOnce(&Grants, &Subject<'_>) -> T + Send + 'static,
 ) -> Option<T> {
@@ -352,7 +408,10 @@ async fn with_grants<T: Send + 'static>(
     let (caller, root) = (call.caller.clone(), call.root.clone());
     let session = call.session().to_owned();
     let working = tokio::task::spawn_blocking(move || {
-        let subject = subject_of(&inner, &entry, &args, &caller, &session, &root);
+        let subject = Subject {
+            bound: &files,
+            ..subject_of(&inner, &entry, &args, &caller, &session, &root)
+        };
         work(&grants, &subject)
     });
     working.await.ok()

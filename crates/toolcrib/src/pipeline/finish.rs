@@ -47,7 +47,7 @@ pub(super) async fn finish(
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<ToolOutput, ToolError> {
-    let (entry, args, basis, limits, deadline, _permit) = permitted.into_parts();
+    let (entry, args, basis, limits, deadline, _permit, pinned) = permitted.into_parts();
     trace.execution_starts();
     call.events.push(EventKind::Started {
         tool: entry.spec().name.as_str().to_owned(),
@@ -65,6 +65,7 @@ pub(super) async fn finish(
         around: Arc::new(Surroundings::of(call)),
         depth: call.depth,
         basis,
+        pinned,
         partial: Mutex::default(),
         notes: Mutex::default(),
         endings: OnceLock::new(),

@@ -81,6 +81,8 @@ pub(super) fn mask_question(masker: &Masker, question: &mut ApprovalRequest) {
     masker.mask_text(&mut question.effect);
     masker.mask_text(&mut question.reason);
     mask_option(masker, &mut question.diff);
+    // A masked path would name another file.
+    question.bound.retain(|file| !masker.finds(&file.path));
     let offered = serde_json::to_value(&question.offers).unwrap_or_default();
     if masker.finds_in(&offered) {
         question.offers.clear();

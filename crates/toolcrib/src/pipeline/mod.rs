@@ -10,6 +10,7 @@
 //! Recording sits around all of it, so that no early return, panic or dropped future can skip it.
 
 mod admit;
+mod bind;
 mod check;
 mod clear;
 mod find;
@@ -28,6 +29,7 @@ use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use bind::Bound;
 pub(crate) use check::touched;
 pub(crate) use masking::mask_answer;
 pub use plan::Plan;
@@ -49,6 +51,7 @@ use crate::model::waits::Waits;
 use crate::record::replay::{Claim, Claimant};
 use crate::registry::{Counted, Inner};
 use admit::Admission;
+use clear::Clearance;
 use trace::Trace;
 
 /// How long a call waits for another with its id, if it does not say.
@@ -340,13 +343,21 @@ async fn stages(
 ) -> Result<ToolOutput, ToolError> {
     let found = find::find(call, request, trace)?;
     let mut checked = check::check(found, call, trace)?;
+    let mut changes = None;
     for _ in 0..MAX_ASKED {
-        let cleared = clear::clear(checked, call, trace).await?;
-        match admit::admit(cleared, call).await? {
+        let cleared = match clear::clear(checked, &mut changes, call, trace).await? {
+            Clearance::Cleared(cleared) => cleared,
+            // A file that it runs changed while the question waited: ask again.
+            Clearance::Changed(again) => {
+                checked = *again;
+                continue;
+            }
+        };
+        match admit::admit(cleared, &mut changes, call).await? {
             Admission::Permitted(permitted) => {
                 return finish::finish(permitted, call, trace).await;
             }
-            // What allowed this call was used by an identical one meanwhile: ask again.
+            // What allowed this call was used by an identical one meanwhile, or is no longer what was allowed: ask again.
             Admission::TooLate(again) => checked = *again,
         }
     }

@@ -6,11 +6,12 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::bind::Bound;
 use super::masking::{NO_GRANT, check_masks, mask_option};
 use super::question::subject_of;
 use super::trace::Trace;
 use super::{Begun, Call, check, clear, find, question};
-use crate::approval::grants::{GrantError, Offer, offers, place};
+use crate::approval::grants::{GrantError, Offer, Subject, offers, place};
 use crate::approval::{ApprovalRequest, ApprovalResponse};
 use crate::model::JsonObject;
 use crate::model::call::CallRequest;
@@ -88,14 +89,18 @@ fn plan_call(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError
     let mut verdict = own.verdict.max(judgement.verdict);
     let mut grant = None;
     if let (Verdict::Ask, false, Some(grants)) = (verdict, own.every_time, &inner.policy.grants) {
-        let subject = subject_of(
-            inner,
-            &entry,
-            &args,
-            &call.caller,
-            call.session(),
-            &call.root,
-        );
+        let bound = Bound::look(&entry, &args, inner)?;
+        let subject = Subject {
+            bound: &bound.files,
+            ..subject_of(
+                inner,
+                &entry,
+                &args,
+                &call.caller,
+                call.session(),
+                &call.root,
+            )
+        };
         grant = grants.covering(&subject)?.map(|grant| grant.id);
         if grant.is_some() {
             verdict = Verdict::Allow;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::Call;
+use super::bind::{Bound, Changed};
 use super::masking::mask_question;
 use crate::approval::grants::{Subject, offers, place};
 use crate::approval::{Announce, ApprovalRequest};
@@ -46,16 +47,27 @@ pub(super) fn question(
     args: &JsonObject,
     own: &Approval,
     judgement: &Judgement,
+    bound: &Bound,
+    changes: &Changed,
     call: &Call<'_>,
 ) -> ApprovalRequest {
     let spec = entry.spec();
     let workspace = call.inner.policy.workspace.as_deref().map(Workspace::root);
     let workspace = workspace.map(place);
-    let args_digest = Digester::default()
-        .text(entry.digest())
-        .object(args)
-        .finish();
-    let reason = reasons(own, judgement);
+    let mut args_digest = Digester::default().text(entry.digest()).object(args);
+    if !bound.is_empty() {
+        args_digest = args_digest.json(&bound.digested());
+    }
+    let args_digest = args_digest.finish();
+    let mut reason = reasons(own, judgement);
+    let mut diff = own.diff.clone();
+    if let Some(changes) = changes {
+        if let Some(changed) = changes.reason() {
+            reason = format!("{changed}; {reason}");
+        }
+        let parts: Vec<String> = changes.diff_to(bound).into_iter().chain(diff).collect();
+        diff = (!parts.is_empty()).then(|| parts.join("\n"));
+    }
     let effect = own
         .effect
         .clone()
@@ -67,7 +79,7 @@ pub(super) fn question(
         .text(workspace.as_deref().unwrap_or_default())
         .text(&reason)
         .text(&effect)
-        .text(own.diff.as_deref().unwrap_or_default())
+        .text(diff.as_deref().unwrap_or_default())
         .json(own.basis.as_ref().unwrap_or(&Value::Null))
         .finish();
     let (offers, no_grant) = if own.every_time {
@@ -92,7 +104,8 @@ pub(super) fn question(
         tool: spec.name.to_string(),
         args: shown(entry, args),
         effect,
-        diff: own.diff.clone(),
+        diff,
+        bound: bound.files.clone(),
         expires_at: None,
         args_digest,
         bundle: spec.bundle.to_string(),
@@ -185,6 +198,7 @@ pub(crate) fn subject_of<'a>(
         workspace: inner.policy.workspace.as_deref().map(Workspace::root),
         session,
         call: root,
+        bound: &[],
     }
 }
 

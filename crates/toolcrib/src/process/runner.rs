@@ -26,8 +26,9 @@ use crate::held::HeldRun;
 use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
-use crate::sandbox::{Cancel, Command, Limits, Prepared, Sandbox, Support};
-use crate::workspace::Workspace;
+use crate::model::text;
+use crate::sandbox::{Cancel, Command, Layer, Level, Limits, Prepared, Replaced, Sandbox, Support};
+use crate::workspace::{InUse, Runnable, Workspace};
 
 /// How long a sandbox is kept after its last call. Where absent names are refused, the workspace holds empty directories in their place
 /// meanwhile, so this is short.
@@ -190,11 +191,13 @@ impl Runner {
 
     /// What the sandbox of its commands can enforce here.
     pub(crate) fn support(&self) -> Result<Support, ToolError> {
-        let sandbox = match &self.options.sandbox {
-            Some(sandbox) => sandbox.clone(),
-            None => machine()?,
-        };
-        Ok(sandbox.support().clone())
+        Ok(self.sandbox()?.support().clone())
+    }
+
+    /// Whether commands at this level can be shown files as copies, which nothing can change.
+    pub(crate) fn can_replace_files(&self, level: Level) -> bool {
+        let has_mounts = |support: Support| support.check(Layer::MountNamespace).is_ok();
+        level > Level::None && self.support().is_ok_and(has_mounts)
     }
 
     /// The way out of programs that may reach hosts, if there is one.
@@ -224,7 +227,16 @@ impl Runner {
         };
         let wall = &key.wall;
         let workspace = cx.workspace()?;
-        let (prepared, is_repeated) = self.prepared(workspace, &key)?;
+        let mut in_use = None;
+        let (prepared, is_repeated) = match cx.pinned() {
+            [] => self.prepared(workspace, &key)?,
+            pinned => {
+                let copies = pinned.iter().filter(|file| file.content.is_some());
+                let places = copies.filter_map(|file| file.host.clone());
+                in_use = Some(InUse::of(places.collect()));
+                (self.prepared_with(workspace, &key, pinned)?, false)
+            }
+        };
         let held = self.options.held.as_ref();
         let held = held.map(|store| HeldRun::new(store, workspace, cx));
         if let Some(held) = &held {
@@ -241,8 +253,14 @@ impl Runner {
             Some(held) => held.end(&report.made),
             None => (Vec::new(), report.planted_paths()),
         };
-        cx.note_sandbox(sandbox_use(wall, &report, &left));
         cx.note_held(notes);
+        drop(in_use);
+        let mut used = sandbox_use(wall, &report, &left);
+        let copies = cx.pinned().iter().filter(|file| file.content.is_some());
+        let replaced = copies.filter(|file| file.was_replaced());
+        used.not_enforced
+            .extend(replaced.map(|file| format!("approved copy of `{}`", file.path)));
+        cx.note_sandbox(used);
         let captured = capture.finish();
         if is_repeated {
             // Best effort: the next call sets its sandbox up itself if this fails.
@@ -251,26 +269,71 @@ impl Runner {
         finished(cx, &report, captured, talk)
     }
 
+    /// A sandbox for one command that sees these files as copies. What cannot be shown as one is compared once more.
+    fn prepared_with(
+        &self,
+        workspace: &Workspace,
+        key: &Key,
+        pinned: &[Runnable],
+    ) -> Result<Arc<Prepared>, ToolError> {
+        let can_replace = self.can_replace_files(key.wall.level);
+        let mut replaced = Vec::new();
+        for file in pinned {
+            match (&file.host, &file.content) {
+                (Some(path), Some(content)) if can_replace => replaced.push(Replaced {
+                    path: path.clone(),
+                    content: Arc::clone(content),
+                    executable: file.is_executable,
+                }),
+                _ => {
+                    let now = workspace.runnable(&file.path);
+                    if !now.is_some_and(|now| now.is_same(file)) {
+                        return Err(changed(file));
+                    }
+                }
+            }
+        }
+        if replaced.is_empty() {
+            return Ok(self.prepared(workspace, key)?.0);
+        }
+        Ok(Arc::new(self.prepare(workspace, key, replaced)?))
+    }
+
+    fn prepare(
+        &self,
+        workspace: &Workspace,
+        key: &Key,
+        replaced: Vec<Replaced>,
+    ) -> Result<Prepared, ToolError> {
+        let (sandbox, options) = (self.sandbox()?, &self.options);
+        key.wall
+            .prepare(key.terminal, &sandbox, workspace, options, replaced)
+    }
+
+    fn sandbox(&self) -> Result<Sandbox, ToolError> {
+        match &self.options.sandbox {
+            Some(sandbox) => Ok(sandbox.clone()),
+            None => machine(),
+        }
+    }
+
     /// The sandbox for a wall, and whether it is in its second use.
     fn prepared(
         &self,
         workspace: &Workspace,
         key: &Key,
     ) -> Result<(Arc<Prepared>, bool), ToolError> {
+        if InUse::is_any() {
+            // Those that are kept know nothing of files that approved commands run now.
+            return Ok((Arc::new(self.prepare(workspace, key, Vec::new())?), false));
+        }
         let (place, is_repeated, old) = self.place(key);
         drop(old);
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(prepared) = &*place {
             return Ok((Arc::clone(prepared), is_repeated));
         }
-        let sandbox = match &self.options.sandbox {
-            Some(sandbox) => sandbox.clone(),
-            None => machine()?,
-        };
-        let prepared = key
-            .wall
-            .prepare(key.terminal, &sandbox, workspace, &self.options)?;
-        let prepared = Arc::new(prepared);
+        let prepared = Arc::new(self.prepare(workspace, key, Vec::new())?);
         *place = Some(Arc::clone(&prepared));
         Ok((prepared, false))
     }
@@ -378,6 +441,15 @@ async fn end_in_time(
         }
     }
     drop(cancel);
+}
+
+/// A file that the approval counted for is another one now.
+fn changed(file: &Runnable) -> ToolError {
+    let message = format!(
+        "{} changed after the call was approved, so nothing was run; call again",
+        text::and_list(&[&file.path])
+    );
+    ToolError::new(ErrorCode::Conflict, message).with_detail("changed", vec![file.path.clone()])
 }
 
 fn no_descriptor(error: std::io::Error) -> ToolError {

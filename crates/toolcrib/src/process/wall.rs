@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::{NetworkAccess, SandboxOptions};
 use crate::model::error::{ErrorCode, ToolError};
-use crate::sandbox::{Level, Network, Policy, Prepared, Sandbox, SandboxError, User};
+use crate::sandbox::{Level, Network, Policy, Prepared, Replaced, Sandbox, SandboxError, User};
 use crate::storage::DurableDir;
-use crate::workspace::Workspace;
+use crate::workspace::{InUse, Workspace};
 
 /// The wall around a command. Commands behind equal walls share what can be prepared for them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -80,13 +80,15 @@ impl Wall {
         }
     }
 
-    /// Makes the wall ready, for commands on a terminal if so wished. What cannot be enforced here is refused.
+    /// Makes the wall ready, for commands on a terminal if so wished, which see these files as they are here. What cannot be enforced
+    /// here is refused.
     pub(super) fn prepare(
         &self,
         terminal: bool,
         sandbox: &Sandbox,
         workspace: &Workspace,
         options: &SandboxOptions,
+        replaced: Vec<Replaced>,
     ) -> Result<Prepared, ToolError> {
         if self.reduced && self.level == Level::None {
             return Err(ToolError::new(
@@ -102,6 +104,7 @@ impl Wall {
         }
         let mut policy = self.policy(workspace, options);
         policy.terminal = terminal;
+        policy.replaced = replaced;
         match sandbox.prepare(&policy) {
             Err(SandboxError::Unavailable { .. }) if self.may_fall_back => {
                 policy.level = Level::Process;
@@ -122,6 +125,7 @@ impl Wall {
             policy.made = held.made_in(workspace.root());
         }
         leave_out_own_data(&mut policy, workspace);
+        policy.protected.extend(InUse::below(workspace.root()));
         policy.network = match (&self.network, self.level) {
             (Reachable::Nothing, _) => Network::None,
             (Reachable::EachOther, _) => Network::Loopback,
@@ -247,6 +251,14 @@ fn unusable(error: SandboxError) -> ToolError {
     let unavailable =
         |message: &str| ToolError::new(ErrorCode::SandboxUnavailable, message.to_owned());
     match &error {
+        SandboxError::Path {
+            role: "replaced file",
+            ..
+        } => ToolError::new(
+            ErrorCode::Conflict,
+            "a file that the call runs is gone since it was approved, so nothing was run; call again",
+        )
+        .caused_by(error),
         SandboxError::Path { .. } => unavailable(
             "the workspace, a path of the setting `readable`, or a path that the tool may read or write does not exist or cannot \
              be used for a sandbox; `toolcrib doctor` says more",

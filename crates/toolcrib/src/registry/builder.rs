@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Policy, Registry};
+use crate::approval::ApprovedFiles;
 use crate::approval::grants::Grants;
 use crate::approval::{Approver, DenyAll};
 use crate::limits::{DEFAULT_MAX_CONCURRENT, Gate};
@@ -23,6 +24,7 @@ pub struct RegistryBuilder {
     rules: Arc<dyn Rules>,
     approver: Arc<dyn Approver>,
     grants: Option<Grants>,
+    approved_files: Option<ApprovedFiles>,
     session: Option<String>,
     recorder: Arc<dyn Recorder>,
     replay: Replay,
@@ -39,6 +41,7 @@ impl Default for RegistryBuilder {
             rules: Arc::new(RuleSet::default()),
             approver: Arc::new(DenyAll::default()),
             grants: None,
+            approved_files: None,
             session: None,
             recorder: Arc::new(NoRecord),
             replay: Replay::in_memory(),
@@ -76,6 +79,13 @@ impl RegistryBuilder {
     #[must_use]
     pub fn grants(mut self, grants: Grants) -> Self {
         self.grants = Some(grants);
+        self
+    }
+
+    /// Remembers here which files were approved to run, so that questions can say whether one changed; the default remembers none.
+    #[must_use]
+    pub fn approved_files(mut self, files: ApprovedFiles) -> Self {
+        self.approved_files = Some(files);
         self
     }
 
@@ -143,6 +153,7 @@ impl RegistryBuilder {
             rules: self.rules,
             approver: self.approver,
             grants: self.grants,
+            approved_files: self.approved_files,
             session: self
                 .session
                 .unwrap_or_else(|| CallId::generate().to_string()),

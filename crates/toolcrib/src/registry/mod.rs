@@ -32,8 +32,8 @@ pub(crate) use made::MadeTool;
 use snapshot::Snapshot;
 pub use watch::{CallState, EventSubscription, RunningCall};
 
-use crate::approval::grants::{Grant, GrantRequest, Grants, Offer};
-use crate::approval::{ApprovalRequest, ApprovalResponse, Approver};
+use crate::approval::grants::{Grant, GrantRequest, Grants, Offer, Subject};
+use crate::approval::{ApprovalRequest, ApprovalResponse, ApprovedFiles, Approver};
 use crate::limits::Gate;
 use crate::model::JsonObject;
 use crate::model::call::{CallRequest, Caller};
@@ -161,6 +161,8 @@ pub(crate) struct Policy {
     pub(crate) rules: Arc<dyn Rules>,
     pub(crate) approver: Arc<dyn Approver>,
     pub(crate) grants: Option<Grants>,
+    /// Which files were approved to run.
+    pub(crate) approved_files: Option<ApprovedFiles>,
     /// Which session calls belong to, for grants.
     pub(crate) session: String,
     pub(crate) recorder: Arc<dyn Recorder>,
@@ -694,7 +696,11 @@ impl Registry {
             return Err(ToolError::new(ErrorCode::StorageError, message));
         };
         let (args, call) = (JsonObject::new(), CallId::generate());
-        let subject = pipeline::subject_of(&self.0, &entry, &args, caller, &policy.session, &call);
+        let bound = pipeline::Bound::look(&entry, &wanted.shape.example(), &self.0)?;
+        let subject = Subject {
+            bound: &bound.files,
+            ..pipeline::subject_of(&self.0, &entry, &args, caller, &policy.session, &call)
+        };
         let shape = serde_json::to_value(&wanted.shape).unwrap_or_default();
         if policy.masker().finds_in(&shape) {
             let message = "the shape has a secret in it, which a grant, being a file, cannot hold; write a `*` in its place";

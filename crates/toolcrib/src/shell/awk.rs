@@ -36,6 +36,9 @@ pub(super) fn run(
             "e" | "source" => programs.extend(option.value),
             "f" | "file" | "E" | "exec" => {
                 from_file = true;
+                if let Some(file) = &option.value {
+                    walker.note_script(file);
+                }
                 if option
                     .value
                     .as_ref()

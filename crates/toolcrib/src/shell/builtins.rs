@@ -104,6 +104,7 @@ fn change_directory(
     if elsewhere {
         return unknown;
     }
+    walker.note_visit(path);
     Outcome {
         ok: Some(before.join(path)),
         failed: if path == "/" { None } else { Some(before) },
@@ -162,6 +163,9 @@ fn source(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'
         .iter()
         .skip(1)
         .find(|word| word.as_static() != Some("--"));
+    if let Some(file) = file {
+        walker.note_script(file);
+    }
     // An unquoted variable may be nothing, and then the next word is the file.
     let moves_up = |file: &Word| file.splits && words.iter().any(Word::is_dynamic);
     let fine = file.is_some_and(|file| {

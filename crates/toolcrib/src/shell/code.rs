@@ -31,6 +31,13 @@ pub(super) enum Language {
     R,
 }
 
+/// What an interpreter runs of a directory or of a name without its ending: put after the name.
+const MAINS: &[(Language, &str)] = &[
+    (Language::Python, "/__main__.py"),
+    (Language::Node, ".js"),
+    (Language::Node, "/index.js"),
+];
+
 fn language(name: &str) -> Option<Language> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     Some(match stem {
@@ -94,6 +101,10 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                 }
             }
             has_script = start != "-" || !word.is_static();
+            if has_script {
+                let mains = MAINS.iter().filter(|(of, _)| *of == language);
+                walker.note_any(word, mains.map(|(_, main)| *main));
+            }
             break;
         }
         if !word.is_static() && word.splits {
@@ -106,6 +117,14 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
             Opt::Stop => return stays,
             Opt::Script => {
                 has_script = true;
+                match (language, words.get(at)) {
+                    (Language::Python, attached) => {
+                        let module = word.after("-m").filter(|rest| !rest.parts.is_empty());
+                        walker.note_module(module.as_ref().or(attached));
+                    }
+                    (_, Some(file)) => walker.note_script(file),
+                    (_, None) => {}
+                }
                 // Some modules are given code.
                 let module = words.get(at).and_then(Word::as_static);
                 if start.ends_with("timeit") || start.ends_with('m') && module == Some("timeit") {

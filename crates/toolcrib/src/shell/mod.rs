@@ -26,6 +26,7 @@ mod dollar;
 mod escapes;
 mod expand;
 mod facts;
+mod files;
 mod git;
 mod grammar;
 mod lex;
@@ -50,8 +51,11 @@ mod wrappers;
 
 pub(crate) use variables::is_acted_on;
 
+pub(crate) use files::{may_change, read_files};
 pub(crate) use lex::Dialect;
-pub use script::{Directory, Doubt, Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
+pub use script::{
+    Directory, Doubt, Part, Redirect, RedirectKind, RunFile, Script, SimpleCommand, Word,
+};
 pub(crate) use shells::is_shell;
 
 /// The longest text that is read. A longer one is a doubt as a whole.

@@ -43,10 +43,11 @@ pub(super) fn make(
             ),
             _ => None,
         });
-        if let Some(Some(file)) = file
-            && shells::is_unclear_input(&file)
-        {
-            walker.doubt("a makefile that cannot be told", &file.shown());
+        if let Some(Some(file)) = file {
+            walker.note_script(&file);
+            if shells::is_unclear_input(&file) {
+                walker.doubt("a makefile that cannot be told", &file.shown());
+            }
         }
         if let Some(end) = start.find('=').filter(|_| !start.starts_with('-')) {
             let variable = start[..end].trim_end_matches([':', '!', '+', '?']);

@@ -14,6 +14,23 @@ pub struct Script {
     pub doubts: Vec<Doubt>,
     /// Whether a function starts itself in a pipeline or in the background, over and over.
     pub fork_bomb: bool,
+    /// The files that the commands run, as far as fixed words name them; see [`RunFile`].
+    pub files: Vec<RunFile>,
+    /// Whether they run more files than are listed.
+    pub has_more_files: bool,
+}
+
+/// A file that a command runs: its program, if that is named by a path, or the script of a shell or interpreter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunFile {
+    /// Its path. Where the reader does not know which word is the script: the words it may be, of which the first that exists is.
+    pub names: Vec<String>,
+    /// Where relative paths start: one directory, or several if it depends on whether a `cd` succeeds.
+    pub directories: Vec<Directory>,
+    /// Which of the commands runs it; the last one, if several do.
+    pub command: usize,
+    /// Whether it is not certain that a word names a file: then one that is not there means nothing.
+    pub optional: bool,
 }
 
 /// A command with its words.
@@ -165,7 +182,7 @@ impl Word {
     }
 
     /// The rest of the word after some fixed text it begins with.
-    pub(super) fn after(&self, prefix: &str) -> Option<Word> {
+    pub(crate) fn after(&self, prefix: &str) -> Option<Word> {
         let rest = self.literal_prefix().strip_prefix(prefix)?;
         let mut word = Word {
             parts: Vec::with_capacity(self.parts.len()),

@@ -52,6 +52,9 @@ pub(super) fn run(
                 "e" | "expression" => scripts.extend(option.value),
                 "f" | "file" => {
                     from_file = true;
+                    if let Some(file) = &option.value {
+                        walker.note_script(file);
+                    }
                     if option.value.as_ref().is_none_or(is_unclear_input) {
                         walker.doubt("a script of `sed` that cannot be told", name);
                     }

@@ -50,6 +50,7 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
             if text_follows {
                 break;
             }
+            walker.note_script(word);
             return stays;
         };
         if option == "--" || option == "-" {
@@ -128,6 +129,7 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
     }
     match words.get(at) {
         Some(file) if !reads_input => {
+            walker.note_script(file);
             if is_unclear_file(file) {
                 walker.doubt(
                     format!("`{name}` runs commands from something that cannot be told"),

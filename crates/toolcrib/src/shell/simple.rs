@@ -132,6 +132,7 @@ impl Walker {
             self.list_command(command);
             return Outcome::stays(&self.directory);
         };
+        self.note_program(&command);
         let Some(name) = command.name() else {
             self.doubt(
                 "which command runs is known only when it runs",

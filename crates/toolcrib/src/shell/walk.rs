@@ -52,6 +52,8 @@ pub(super) struct Walker {
     /// Values of variables that were set in straight-line code.
     pub(super) known: HashMap<String, Word>,
     pub(super) directory: Directory,
+    /// The directories that a `cd` may have led to, besides the start.
+    pub(super) visited: Vec<Directory>,
     pub(super) functions: HashMap<String, Function>,
     /// Whether a failing command ends the text.
     pub(super) ends_on_error: bool,

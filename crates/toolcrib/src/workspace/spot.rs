@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fsync, mkdirat, openat, readl
 use rustix::io::Errno;
 
 use super::beneath::{Links, MAX_LINKS};
-use super::{OPEN_DIR, Reader, Workspace, WorkspacePath};
+use super::{InUse, OPEN_DIR, Reader, Workspace, WorkspacePath};
 use crate::model::error::{ErrorCode, ToolError};
 
 /// A name in an open directory of the workspace. There may be anything of that name, or nothing.
@@ -257,7 +257,14 @@ impl Workspace {
                 "Toolcrib keeps its own data there, which is no tool's to change".to_owned(),
             ));
         }
-        let found = toolcrib_sandbox::protected_name(&self.real_root()?, place);
+        let root = self.real_root()?;
+        if InUse::holds(&root.join(place)) {
+            let message = format!(
+                "cannot {verb} `{path}`: an approved command is running it; try again when that has ended"
+            );
+            return Err(ToolError::new(ErrorCode::Conflict, message));
+        }
+        let found = toolcrib_sandbox::protected_name(&root, place);
         match found {
             Ok(None) => Ok(()),
             Ok(Some(name)) => {

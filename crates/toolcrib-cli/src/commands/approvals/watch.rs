@@ -185,9 +185,12 @@ pub(in crate::commands) fn print_change(queued: &Queued, output: &Output) {
     }
     let words = match queued.status {
         Status::Pending => standing(queued),
-        Status::Approved | Status::Denied | Status::Used | Status::Expired | Status::Withdrawn => {
-            settled_in_words(queued)
-        }
+        Status::Approved
+        | Status::Denied
+        | Status::Used
+        | Status::Expired
+        | Status::Withdrawn
+        | Status::Replaced => settled_in_words(queued),
     };
     let line = format!(
         "{}  {}  ({words})",

@@ -134,6 +134,9 @@ fn message(question: &ApprovalRequest, problem: Option<&str>, arguments: &str) -
         text::shorten(&in_one_line(&question.reason), MAX_WORDS),
         in_one_line(arguments),
     ));
+    for file in &question.bound {
+        message.push_str(&format!("\nRuns {}", in_one_line(&file.in_words())));
+    }
     if let Some(diff) = &question.diff {
         message.push_str(&format!("\n\n{}", text::visible(diff)));
     }

@@ -162,7 +162,8 @@ pub(super) async fn answer(
                 answered.is_spent = true;
                 answered.ids.push(question.id.clone());
             }
-            Err(AnswerError::Withdrawn) => {}
+            // The call is asked about again.
+            Err(AnswerError::Withdrawn | AnswerError::Changed { .. }) => {}
             Err(AnswerError::Expired | AnswerError::NotFound { .. }) => {
                 return Err(refused(BadState::Expired));
             }

@@ -11,6 +11,7 @@ use super::{answer, answer_with, at, file, one_pending, pending};
 use crate::harness::Scene;
 
 const INVOKE: &str = "/tools/bundles/core/tools/delete-file/version/v1/invoke";
+const SHELL: &str = "/tools/bundles/core/tools/shell/version/v1/invoke";
 
 fn delete(name: &str) -> Value {
     json!({"args": {"path": name}})
@@ -395,4 +396,44 @@ async fn a_server_full_of_questions_still_runs_calls() {
         outcomes.iter().all(|(status, _)| *status == 403),
         "{outcomes:?}"
     );
+}
+
+#[tokio::test]
+async fn a_script_that_changed_since_the_question_gets_a_409_and_a_new_question() {
+    let scene = Scene::new();
+    let script = scene.work().join("deploy.sh");
+    std::fs::write(&script, "echo first\n").unwrap();
+    let caller = scene.as_client("agent");
+    // What is run after the script cannot be known, so a person is asked.
+    let call = json!({"args": {"command": "sh ./deploy.sh; eval \"$X\""}});
+    let operator = scene.as_operator();
+    let answering = async {
+        let first = one_pending(&scene).await;
+        assert_eq!(first["bound"][0]["path"], "deploy.sh", "{first}");
+        assert_eq!(first["bound"][0]["pinned"], true, "{first}");
+        // The same caller rewrites it by another call.
+        let rewrite = json!({"args": {"command": "echo 'echo second' > deploy.sh"}});
+        let (status, outcome) = caller.post(SHELL, rewrite).await;
+        assert_eq!((status.as_u16(), &outcome["ok"]), (200, &json!(true)));
+        let (status, refused) = operator.post(&at(&first), answer(&first, true)).await;
+        assert_eq!(status, 409, "{refused}");
+        assert_eq!(refused["error"]["code"], "CONFLICT", "{refused}");
+        assert_eq!(refused["error"]["details"]["changed"], json!(["deploy.sh"]));
+        let second = one_pending(&scene).await;
+        assert_ne!(second["id"], first["id"]);
+        assert_ne!(second["argsDigest"], first["argsDigest"]);
+        assert_ne!(second["bound"][0]["digest"], first["bound"][0]["digest"]);
+        let diff = second["diff"].as_str().unwrap();
+        assert!(diff.contains("+echo second"), "{diff}");
+        let (_, old) = operator.get(&at(&first)).await;
+        assert_eq!(old["status"], "replaced", "{old}");
+        let stale = json!({"approved": true, "argsDigest": first["argsDigest"]});
+        let (status, refused) = operator.post(&at(&second), stale).await;
+        assert_eq!(status, 409, "{refused}");
+        let (status, answered) = operator.post(&at(&second), answer(&second, true)).await;
+        assert_eq!(status, 200, "{answered}");
+    };
+    let ((status, outcome), ()) = tokio::join!(caller.post(SHELL, call), answering);
+    assert_eq!(status, 200, "{outcome}");
+    assert_eq!(outcome["value"]["stdout"], "second\n", "{outcome}");
 }

@@ -137,6 +137,16 @@ impl Argv {
                 })
     }
 
+    /// A command that it covers, its words quoted.
+    pub(super) fn example(&self) -> String {
+        let words = self.words.iter().filter_map(|word| match word {
+            ArgvWord::Literal(literal) => Some(format!("'{}'", literal.replace('\'', "'\\''"))),
+            ArgvWord::One => Some("_".to_owned()),
+            ArgvWord::Rest => None,
+        });
+        words.collect::<Vec<String>>().join(" ")
+    }
+
     /// The pattern as a person would read it, shortened.
     pub fn in_words(&self) -> String {
         let shown: Vec<String> = self
@@ -159,6 +169,8 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
         commands,
         doubts,
         fork_bomb,
+        files: _,
+        has_more_files: _,
     } = script;
     let ([command], [], false) = (commands.as_slice(), doubts.as_slice(), fork_bomb) else {
         return None;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::offer::Offer;
 use super::shape::Shape;
+use crate::approval::bound::BoundFile;
 use crate::approval::clock::Moment;
 use crate::model::JsonObject;
 use crate::model::call::Caller;
@@ -124,6 +125,9 @@ pub struct Grant {
     /// Who may call.
     #[schemars(with = "String")]
     pub caller: Caller,
+    /// The files of the workspace that its calls run. It covers no call that runs another one, or one that changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bound: Vec<BoundFile>,
     /// When it ends.
     #[schemars(with = "String")]
     pub expires_at: Timestamp,
@@ -167,6 +171,8 @@ pub struct Subject<'a> {
     pub session: &'a str,
     /// The outermost call.
     pub call: &'a CallId,
+    /// The files of the workspace that it runs.
+    pub bound: &'a [BoundFile],
 }
 
 /// A directory as text: another text for every other directory, also where a name is no UTF-8.
@@ -192,7 +198,14 @@ impl Grant {
             && self.tool == subject.spec.reference()
             && self.caller == *subject.caller
             && self.reaches(subject)
+            && self.counts_for(subject.bound)
             && self.shape.covers(subject.args, subject.workspace)
+    }
+
+    /// Whether all of these are files that it was made for, and as they were then.
+    fn counts_for(&self, files: &[BoundFile]) -> bool {
+        let is_known = |file: &BoundFile| self.bound.iter().any(|bound| bound.is_same(file));
+        files.iter().all(is_known)
     }
 
     fn reaches(&self, subject: &Subject<'_>) -> bool {

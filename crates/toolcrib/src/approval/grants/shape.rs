@@ -114,6 +114,20 @@ impl Shape {
         Ok(())
     }
 
+    /// Arguments of this shape, as far as they are fixed: what a call has in the place of the rest is not known.
+    pub(crate) fn example(&self) -> JsonObject {
+        let fixed = self.0.iter().filter_map(|(name, pattern)| {
+            let value = match pattern {
+                Pattern::Exact(value) => value.clone(),
+                Pattern::Argv(argv) => argv.example().into(),
+                Pattern::Path(path) => path.to_string().into(),
+                Pattern::Any | Pattern::Origin(_) => return None,
+            };
+            Some((name.clone(), value))
+        });
+        fixed.collect()
+    }
+
     /// The command of the shape, if it has one.
     pub(super) fn argv(&self) -> Option<&Argv> {
         self.0.values().find_map(|pattern| match pattern {

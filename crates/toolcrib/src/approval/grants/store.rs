@@ -201,6 +201,7 @@ impl Grants {
             }),
             call: (request.scope == Scope::Call).then(|| subject.call.clone()),
             caller: subject.caller.clone(),
+            bound: subject.bound.to_vec(),
             expires_at: wall.saturating_add(later).unwrap_or(Timestamp::MAX),
             ends: (duration <= SHORT).then(|| self.0.clock.now().after(duration)),
             max_uses: request.max_uses,

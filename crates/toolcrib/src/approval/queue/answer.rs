@@ -10,6 +10,7 @@ use super::files::{
 };
 use super::list::Queued;
 use crate::approval::approver::NoAnswer;
+use crate::approval::bound::changed_since;
 use crate::approval::request::{ApprovalRequest, ApprovalResponse};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
@@ -23,7 +24,8 @@ impl ApprovalQueue {
     ///
     /// The digest, where it is given, must be that of the question: an answer to something else than what was shown does
     /// nothing. `check` is called for an approval that has edited arguments or a grant, with the question and the answer;
-    /// its error is returned, and the question stays open. The first answer wins; every other one is told who decided what.
+    /// its error is returned, and the question stays open. The first answer wins; every other one is told who decided what. An
+    /// approval of a call that runs files which changed since the question is refused, and the call is asked about again.
     pub fn answer(
         &self,
         id: &str,
@@ -52,11 +54,17 @@ impl ApprovalQueue {
         if response.modified_args.is_some() || response.grant.is_some() {
             check(&stored.request, &response).map_err(AnswerError::BadEdit)?;
         }
+        let asked = &stored.request;
+        let changed = match response.approved && !asked.bound.is_empty() {
+            true => changed_since(&asked.bound, asked.workspace.as_deref()),
+            false => Vec::new(),
+        };
         let lock = dir.lock()?;
         self.check_open(&dir, id, &stored.ends)?;
         let now = self.now();
         let answer = StoredAnswer {
-            response: Some(response),
+            response: Some(response).filter(|_| changed.is_empty()),
+            changed: changed.clone(),
             at: Timestamp::now(),
             ends: now.after(self.0.options.expires),
             given: now,
@@ -79,6 +87,9 @@ impl ApprovalQueue {
         }
         drop(lock);
         self.0.changed.notify_waiters();
+        if !changed.is_empty() {
+            return Err(AnswerError::Changed { files: changed });
+        }
         self.show(&id.hyphenated().to_string())
     }
 
@@ -139,6 +150,9 @@ impl ApprovalQueue {
                 by: response.by,
                 approved: response.approved,
                 reason: response.reason,
+            },
+            Ok(Some(answer)) if !answer.changed.is_empty() => AnswerError::Changed {
+                files: answer.changed,
             },
             Ok(Some(_)) => AnswerError::Withdrawn,
             Ok(None) => AnswerError::Expired,

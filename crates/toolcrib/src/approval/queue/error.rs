@@ -45,6 +45,15 @@ pub enum AnswerError {
     /// The caller gave up.
     #[error("the call was cancelled before it was answered; there is nothing to decide any more")]
     Withdrawn,
+    /// A file that the call runs changed since the question was put.
+    #[error(
+        "{} changed since this was asked, so the call was not approved; a new request takes the place of this one if its caller still waits",
+        text::and_list(files)
+    )]
+    Changed {
+        /// The paths of the files.
+        files: Vec<String>,
+    },
     /// Nobody answered in time.
     #[error("the request has expired; the call has to be made again")]
     Expired,
@@ -83,7 +92,10 @@ impl AnswerError {
         match self {
             AnswerError::NotFound { .. } => 404,
             AnswerError::Ambiguous { .. } => 400,
-            AnswerError::Decided { .. } | AnswerError::Withdrawn | AnswerError::WrongDigest => 409,
+            AnswerError::Decided { .. }
+            | AnswerError::Withdrawn
+            | AnswerError::Changed { .. }
+            | AnswerError::WrongDigest => 409,
             AnswerError::Expired => 410,
             AnswerError::BadEdit(_) => 422,
             AnswerError::Damaged(_) | AnswerError::Storage(_) => 500,
@@ -95,9 +107,10 @@ impl From<AnswerError> for ToolError {
     fn from(error: AnswerError) -> Self {
         let code = match error {
             AnswerError::NotFound { .. } | AnswerError::Ambiguous { .. } => ErrorCode::Usage,
-            AnswerError::Decided { .. } | AnswerError::Withdrawn | AnswerError::WrongDigest => {
-                ErrorCode::Conflict
-            }
+            AnswerError::Decided { .. }
+            | AnswerError::Withdrawn
+            | AnswerError::Changed { .. }
+            | AnswerError::WrongDigest => ErrorCode::Conflict,
             AnswerError::Expired => ErrorCode::ApprovalExpired,
             AnswerError::BadEdit(error) => return error,
             AnswerError::Damaged(_) => ErrorCode::StorageError,

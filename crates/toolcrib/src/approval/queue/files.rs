@@ -46,6 +46,9 @@ pub(super) struct StoredAnswer {
     /// The answer; none if the question was withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) response: Option<ApprovalResponse>,
+    /// The files that changed since the question, if that is why there is no answer: another question takes its place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) changed: Vec<String>,
     /// When, for people.
     pub(super) at: Timestamp,
     /// When it was given.

@@ -36,7 +36,7 @@ impl Approver for OnlyGiven {
                 };
                 Ok(match ticket.look()? {
                     Look::Answered(response) => Some((response, ticket)),
-                    Look::Pending | Look::Gone => None,
+                    Look::Pending | Look::Changed(_) | Look::Gone => None,
                 })
             });
             match taken.await.map_err(NoAnswer::Storage)?? {

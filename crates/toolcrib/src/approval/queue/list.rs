@@ -36,17 +36,20 @@ pub enum Status {
     Expired,
     /// The caller gave up before there was an answer.
     Withdrawn,
+    /// A file that the call runs changed; the call was asked about again.
+    Replaced,
 }
 
 impl Status {
     /// Every status.
-    pub const ALL: [Status; 6] = [
+    pub const ALL: [Status; 7] = [
         Status::Pending,
         Status::Approved,
         Status::Denied,
         Status::Used,
         Status::Expired,
         Status::Withdrawn,
+        Status::Replaced,
     ];
 
     /// The word used in JSON and on the command line.
@@ -58,6 +61,7 @@ impl Status {
             Status::Used => "used",
             Status::Expired => "expired",
             Status::Withdrawn => "withdrawn",
+            Status::Replaced => "replaced",
         }
     }
 }
@@ -264,6 +268,7 @@ impl ApprovalQueue {
                 None => (Status::Expired, None),
             },
             Some(answer) => match &answer.response {
+                None if !answer.changed.is_empty() => (Status::Replaced, None),
                 None => (Status::Withdrawn, None),
                 Some(response) if !response.approved => (Status::Denied, None),
                 Some(_) if files.is_claimed => (Status::Used, None),

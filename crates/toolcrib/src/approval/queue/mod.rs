@@ -1,6 +1,6 @@
 //! [`ApprovalQueue`]: questions and answers as files, so that anybody with the same home can answer.
 //!
-//! A question is *pending* until it is answered, withdrawn (its caller gave up) or expired. An answer is a file made once:
+//! A question is *pending* until it is answered, withdrawn (its caller gave up), replaced (a file that the call runs changed) or expired. An answer is a file made once:
 //! whoever makes it has decided, and everybody else is told who did. An approval is *used* by a third file, made once right
 //! before the tool runs, so that whatever dies whenever, a call runs at most once for an approval. `wait.rs` knows who waits, `files.rs`
 //! what is where, `put.rs` how a question is put, `answer.rs` how it is answered and used, `list.rs` what there is, `given.rs`
@@ -232,6 +232,12 @@ impl ApprovalQueue {
                 ticket = back;
                 match look? {
                     Look::Answered(response) => break Some(response),
+                    Look::Changed(files) => {
+                        blocking(move || drop(ticket))
+                            .await
+                            .map_err(NoAnswer::Storage)?;
+                        return Err(NoAnswer::Changed { files });
+                    }
                     Look::Gone => break None,
                     Look::Pending => {}
                 }

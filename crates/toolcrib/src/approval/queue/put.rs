@@ -54,6 +54,8 @@ pub enum Look {
     Answered(Box<ApprovalResponse>),
     /// Nobody has answered yet.
     Pending,
+    /// It was not answered, because these files that the call runs changed since it was put.
+    Changed(Vec<String>),
     /// It has lapsed or was withdrawn.
     Gone,
 }
@@ -441,6 +443,7 @@ impl Ticket {
         let answer: Option<StoredAnswer> = load(dir, &answer_name(self.id))?;
         Ok(answer.map(|answer| match answer.response {
             Some(response) => Look::Answered(Box::new(response)),
+            None if !answer.changed.is_empty() => Look::Changed(answer.changed),
             None => Look::Gone,
         }))
     }

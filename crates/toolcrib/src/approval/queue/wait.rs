@@ -124,6 +124,7 @@ impl Drop for Waiting {
         if matches!(others, Ok(false)) && self.ends.remaining(&now).is_some() {
             let withdrawn = StoredAnswer {
                 response: None,
+                changed: Vec::new(),
                 at: Timestamp::now(),
                 ends: now.clone(),
                 given: now,

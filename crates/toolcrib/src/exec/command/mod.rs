@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::definition::{Body, Definition, LinkFault, Step};
+use crate::definition::{Action, Body, Definition, LinkFault, Step};
 use crate::model::JsonObject;
 use crate::model::context::CallContext;
 use crate::model::effects::Approval;
@@ -317,6 +317,18 @@ impl Tool for CommandTool {
             return Vec::new();
         }
         question::commands(&self.definition, args, workspace)
+    }
+
+    fn pins_files(&self) -> bool {
+        let level = reach::level(&self.definition);
+        // A tool that it uses may change a file that a later step runs.
+        let uses_tools = match &self.definition.body {
+            Body::Steps(steps) => steps
+                .iter()
+                .any(|step| matches!(step.action, Action::UseTool { .. })),
+            _ => self.alias.is_some(),
+        };
+        !uses_tools && self.settings.runner.can_replace_files(level)
     }
 
     fn sandbox_plan(

@@ -191,11 +191,15 @@ pub(super) fn commands(
     let values = judged_values(definition, args, workspace);
     let directory = judged_directory(definition, &values, workspace);
     let input = definition.input.as_ref().map(|input| input.render(&values));
+    let variables = &definition.environment.variables;
+    let path = variables.iter().find(|(name, _)| *name == "PATH");
+    let path = path.map(|(_, path)| path.render(&values));
     let text = |used: Used<'_>| {
         Some(ShellText {
             text: used.program.code.judged(&values)?,
             directory: directory.clone(),
             own: vec![TEMP_SHOWN.into()],
+            path: path.clone(),
             // What cleans up reads nothing.
             input: input.clone().filter(|_| used.role != Role::Cleanup),
         })

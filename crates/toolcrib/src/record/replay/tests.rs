@@ -22,6 +22,7 @@ fn outcome(id: &str, value: &str) -> Outcome {
         approval: None,
         sandbox: None,
         truncated: false,
+        held: Vec::new(),
     }
 }
 

@@ -128,6 +128,10 @@ impl Tool for StoredRun {
         self.tool.commands(args, workspace)
     }
 
+    fn pins_files(&self) -> bool {
+        self.tool.pins_files()
+    }
+
     fn sandbox_plan(
         &self,
         args: &JsonObject,

@@ -6,6 +6,7 @@ mod edits;
 mod flood;
 mod processes;
 mod questions;
+mod scripts;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

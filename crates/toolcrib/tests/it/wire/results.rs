@@ -32,6 +32,7 @@ fn outcome(result: Result<ToolOutput, ToolError>) -> Outcome {
         approval: None,
         sandbox: None,
         truncated: false,
+        held: Vec::new(),
     }
 }
 

@@ -202,6 +202,7 @@ impl Bench {
             around: Arc::new(Played(Arc::clone(&stage))),
             depth: 0,
             basis: None,
+            pinned: None,
             partial: Mutex::default(),
             notes: Mutex::default(),
             exchanges: OnceLock::new(),

@@ -1,0 +1,667 @@
+//! Approvals count for the files that a call runs: real scripts, a real sandbox, real bash.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tempfile::TempDir;
+use toolcrib::approval::grants::{GrantRequest, Scope};
+use toolcrib::approval::{
+    AnswerError, ApprovalRequest, ApprovalResponse, Approver, NoAnswer, Queued, Status,
+};
+use toolcrib::config::Surroundings;
+use toolcrib::{Approvals, CallHandle, CallRequest, Crib, CribOptions, ErrorCode, Outcome};
+
+use super::calls::pending;
+
+/// A home whose rules ask about every `shell` command that has `deploy` in it.
+struct Scene {
+    home: TempDir,
+    workspace: TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Scene {
+            home: TempDir::new().unwrap(),
+            workspace: TempDir::new().unwrap(),
+        };
+        scene.config("");
+        scene.script("deploy.sh", "echo first\n");
+        scene
+    }
+
+    fn config(&self, more: &str) {
+        let rule = "[[rules]]\nname = \"deploys\"\nverdict = \"ask\"\nreason = \"it deploys\"\n\
+                    tools = [\"shell\", \"say\", \"run_code\"]\nexpr = \"JSON.stringify(args).includes('deploy') || tool == 'say'\"\n";
+        fs::write(
+            self.home.path().join("config.toml"),
+            format!("{more}\n{rule}"),
+        )
+        .unwrap();
+    }
+
+    /// A YAML tool `say` of the user.
+    fn tool(&self, body: &str) {
+        let tools = self.home.path().join(".toolcrib/tools");
+        fs::create_dir_all(&tools).unwrap();
+        let yaml = format!("name: say\ndescription: Says something\ntags: [run]\n{body}\n");
+        fs::write(tools.join("say.yaml"), yaml).unwrap();
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.workspace.path().join(name)
+    }
+
+    fn script(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn open(&self, approvals: Approvals) -> Crib {
+        let home = self.home.path().to_str().unwrap();
+        CribOptions::default()
+            .surroundings(Surroundings::new(self.home.path(), [("HOME", home)]))
+            .home(self.home.path())
+            .workspace(self.workspace.path())
+            .approvals(approvals)
+            .open()
+            .unwrap()
+    }
+
+    fn queueing(&self) -> Crib {
+        self.open(Approvals::Queue {
+            wait: Some(Duration::from_secs(60)),
+        })
+    }
+}
+
+fn shell(command: &str) -> CallRequest {
+    CallRequest::new("shell").arg("command", command)
+}
+
+async fn asked(crib: &Crib) -> Queued {
+    pending(crib.approvals(), 1).await.remove(0)
+}
+
+fn approve(crib: &Crib, asked: &Queued) -> Result<Queued, AnswerError> {
+    let digest = Some(asked.request.args_digest.as_str());
+    crib.answer(&asked.request.id, digest, ApprovalResponse::approve("Ada"))
+}
+
+fn stdout(outcome: &Outcome) -> &str {
+    let value = outcome.value().unwrap_or_else(|| panic!("{outcome:#?}"));
+    value["stdout"].as_str().unwrap()
+}
+
+/// The call waits, something happens, and the person's yes is refused; returns the question that took the place of the first.
+async fn swapped(crib: &Crib, call: &CallHandle, swap: impl AsyncFnOnce()) -> Queued {
+    let first = asked(crib).await;
+    swap().await;
+    let error = approve(crib, &first).unwrap_err();
+    assert!(matches!(error, AnswerError::Changed { .. }), "{error}");
+    assert_eq!(error.http_status(), 409);
+    // A second answer gets the same error.
+    let again = approve(crib, &first).unwrap_err();
+    assert_eq!(again.to_string(), error.to_string());
+    let second = asked(crib).await;
+    assert_eq!(
+        crib.approvals().show(&first.request.id).unwrap().status,
+        Status::Replaced
+    );
+    assert_ne!(second.request.id, first.request.id);
+    assert_ne!(second.request.args_digest, first.request.args_digest);
+    assert_eq!(second.request.step_id, *call.id());
+    let stale = Some(first.request.args_digest.as_str());
+    let stale = crib.answer(&second.request.id, stale, ApprovalResponse::approve("Ada"));
+    assert!(matches!(stale, Err(AnswerError::WrongDigest)), "{stale:?}");
+    second
+}
+
+#[tokio::test]
+async fn a_script_swapped_while_the_question_waits_is_asked_about_again() {
+    for (tool, request) in [
+        ("run: sh ./deploy.sh", CallRequest::new("say")),
+        (
+            "bash: |\n  echo before >&2\n  ./deploy.sh",
+            CallRequest::new("say"),
+        ),
+        ("run: ls", shell("sh ./deploy.sh")),
+        ("run: ls", shell("cat deploy.sh | sh")),
+        (
+            "run: ls",
+            CallRequest::new("run_code")
+                .arg("language", "bash")
+                .arg("code", ". ./deploy.sh"),
+        ),
+        (
+            "run: ls",
+            CallRequest::new("run_code").arg("language", "python").arg(
+                "code",
+                "import subprocess\nsubprocess.run(['sh', './deploy.sh'])",
+            ),
+        ),
+    ] {
+        let scene = Scene::new();
+        scene.tool(tool);
+        let crib = scene.queueing();
+        let call = crib.registry().execute_async(request.clone());
+        let second = swapped(&crib, &call, async || {
+            let evil = "echo 'echo second' > d; cat d > depl*; rm d";
+            let outcome = crib
+                .registry()
+                .execute(shell(&evil.replace("depl*", "depl?y.sh")))
+                .await;
+            assert_eq!(stdout(&outcome), "", "{outcome:?}");
+        })
+        .await;
+        let shown = &second.request;
+        assert_eq!(shown.bound.len(), 1, "{shown:?}");
+        assert!(
+            shown.reason.contains("`deploy.sh` changed"),
+            "{}",
+            shown.reason
+        );
+        let diff = shown.diff.as_deref().unwrap();
+        assert!(
+            diff.contains("-echo first") && diff.contains("+echo second"),
+            "{diff}"
+        );
+        approve(&crib, &second).unwrap();
+        assert_eq!(
+            stdout(&call.outcome().await),
+            "second\n",
+            "{tool} {request:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_script_does_not_change_is_asked_about_once() {
+    let scene = Scene::new();
+    let crib = scene.queueing();
+    let call = crib.registry().execute_async(shell("sh ./deploy.sh"));
+    let question = asked(&crib).await;
+    let [file] = &question.request.bound[..] else {
+        panic!("{question:?}");
+    };
+    assert_eq!((file.path.as_str(), file.pinned), ("deploy.sh", true));
+    assert_eq!(file.digest.as_ref().unwrap().len(), 64);
+    approve(&crib, &question).unwrap();
+    assert_eq!(stdout(&call.outcome().await), "first\n");
+}
+
+#[tokio::test]
+async fn after_three_changes_the_call_ends() {
+    let scene = Scene::new();
+    let crib = scene.queueing();
+    let call = crib.registry().execute_async(shell("sh ./deploy.sh"));
+    for change in 1..=3 {
+        let question = asked(&crib).await;
+        scene.script("deploy.sh", &format!("echo {change}\n"));
+        let error = approve(&crib, &question).unwrap_err();
+        assert_eq!(error.http_status(), 409);
+    }
+    let outcome = call.outcome().await;
+    let error = outcome.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::Conflict, "{error}");
+    assert!(
+        error.message().contains("`deploy.sh` changed 3 times"),
+        "{error}"
+    );
+    assert_eq!(
+        crib.approvals()
+            .list(Some(Status::Pending))
+            .unwrap()
+            .requests,
+        []
+    );
+}
+
+#[tokio::test]
+async fn a_denial_needs_no_second_look() {
+    let scene = Scene::new();
+    let crib = scene.queueing();
+    let call = crib.registry().execute_async(shell("sh ./deploy.sh"));
+    let question = asked(&crib).await;
+    scene.script("deploy.sh", "echo second\n");
+    let no = ApprovalResponse::deny("Ada", "no");
+    crib.answer(&question.request.id, None, no).unwrap();
+    let outcome = call.outcome().await;
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::ApprovalDenied);
+}
+
+type Swap = Box<dyn Fn(usize) + Send + Sync>;
+
+/// Says yes to everything, and does something before the answer or right before its use.
+struct Swapping {
+    asked: Arc<Mutex<Vec<ApprovalRequest>>>,
+    answering: Swap,
+    claiming: Swap,
+}
+
+impl Approver for Swapping {
+    fn decide(
+        &self,
+        request: ApprovalRequest,
+    ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+        let count = {
+            let mut asked = self.asked.lock().unwrap();
+            asked.push(request);
+            asked.len()
+        };
+        (self.answering)(count);
+        Box::pin(std::future::ready(Ok(ApprovalResponse::approve("test"))))
+    }
+
+    fn claim(&self, _id: &str) -> BoxFuture<'_, Result<(), NoAnswer>> {
+        (self.claiming)(self.asked.lock().unwrap().len());
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// Runs a call with an approver that swaps; what came of it, and what was asked.
+async fn with_swaps(
+    scene: &Scene,
+    request: CallRequest,
+    answering: impl Fn(usize) + Send + Sync + 'static,
+    claiming: impl Fn(usize) + Send + Sync + 'static,
+) -> (Outcome, Vec<ApprovalRequest>) {
+    let asked = Arc::default();
+    let approver = Swapping {
+        asked: Arc::clone(&asked),
+        answering: Box::new(answering),
+        claiming: Box::new(claiming),
+    };
+    let crib = scene.open(Approvals::Ask(Arc::new(approver)));
+    let outcome = crib.registry().execute(request).await;
+    let asked = std::mem::take(&mut *asked.lock().unwrap());
+    (outcome, asked)
+}
+
+#[tokio::test]
+async fn a_change_between_answer_and_start_is_asked_about_again() {
+    let scene = Scene::new();
+    let script = scene.path("deploy.sh");
+    let swap = move |count| {
+        if count < 3 {
+            fs::write(&script, format!("echo swapped {count}\n")).unwrap();
+        }
+    };
+    let (outcome, asked) = with_swaps(&scene, shell("sh ./deploy.sh"), swap, |_| {}).await;
+    // Asked three times: two changes are allowed.
+    assert_eq!(stdout(&outcome), "swapped 2\n");
+    assert_eq!(asked.len(), 3);
+    assert_eq!(asked[0].diff, None);
+    let diff = asked[1].diff.as_deref().unwrap();
+    assert!(
+        diff.contains("-echo first") && diff.contains("+echo swapped 1"),
+        "{diff}"
+    );
+
+    let script = scene.path("deploy.sh");
+    let swap = move |count| fs::write(&script, format!("echo {count}\n")).unwrap();
+    let (outcome, asked) = with_swaps(&scene, shell("sh ./deploy.sh"), swap, |_| {}).await;
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::Conflict);
+    assert_eq!(asked.len(), 3);
+}
+
+#[tokio::test]
+async fn a_change_after_the_last_look_does_not_run_in_the_sandbox() {
+    let scene = Scene::new();
+    let script = scene.path("deploy.sh");
+    let swap = move |_| fs::write(&script, "echo second\n").unwrap();
+    let (outcome, asked) =
+        with_swaps(&scene, shell("sh ./deploy.sh; cat deploy.sh"), |_| {}, swap).await;
+    assert_eq!(stdout(&outcome), "first\necho first\n");
+    assert_eq!(asked.len(), 1);
+    assert_eq!(
+        fs::read_to_string(scene.path("deploy.sh")).unwrap(),
+        "echo second\n"
+    );
+}
+
+#[tokio::test]
+async fn without_a_sandbox_the_file_is_compared_right_before_the_start() {
+    let scene = Scene::new();
+    scene.config("[sandbox]\nshell = \"none\"\n");
+    let script = scene.path("deploy.sh");
+    let swap = move |_| fs::write(&script, "echo second\n").unwrap();
+    let (outcome, asked) = with_swaps(&scene, shell("sh ./deploy.sh"), |_| {}, swap).await;
+    let error = outcome.error().unwrap_or_else(|| panic!("{outcome:?}"));
+    assert_eq!(error.code(), ErrorCode::Conflict, "{error}");
+    assert!(
+        error.message().contains("`deploy.sh` changed after"),
+        "{error}"
+    );
+    assert!(!asked[0].bound[0].pinned);
+}
+
+#[tokio::test]
+async fn without_a_sandbox_a_question_says_whether_the_file_changed_since_it_was_approved() {
+    let scene = Scene::new();
+    scene.config("[sandbox]\nshell = \"none\"\n");
+    let mut seen = Vec::new();
+    for text in ["echo first\n", "echo first\n", "echo second\n"] {
+        scene.script("deploy.sh", text);
+        let request = shell("sh ./deploy.sh");
+        let (outcome, asked) = with_swaps(&scene, request, |_| {}, |_| {}).await;
+        assert_eq!(format!("echo {}", stdout(&outcome)), text);
+        let [file] = &asked[0].bound[..] else {
+            panic!("{asked:?}");
+        };
+        seen.push((file.digest.clone().unwrap(), file.changed));
+    }
+    assert_eq!(seen[0].1, None);
+    assert_eq!(seen[1], (seen[0].0.clone(), Some(false)));
+    assert_eq!(seen[2].1, Some(true));
+    assert_ne!(seen[2].0, seen[0].0);
+}
+
+#[tokio::test]
+async fn a_script_that_is_rewritten_while_it_runs_runs_as_it_was_approved() {
+    let scene = Scene::new();
+    scene.script("deploy.sh", "read line < fifo\necho approved\n");
+    let fifo = scene.path("fifo");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let script = scene.path("deploy.sh");
+    let writer = std::thread::spawn(move || {
+        // Opens when the script waits for its line.
+        let mut line = fs::File::options().write(true).open(fifo).unwrap();
+        fs::write(script, "#\n#\n#\n#\necho evil\necho evil\n").unwrap();
+        line.write_all(b"go\n").unwrap();
+    });
+    let request = shell("bash ./deploy.sh");
+    let (outcome, _) = with_swaps(&scene, request, |_| {}, |_| {}).await;
+    assert_eq!(stdout(&outcome), "approved\n");
+    writer.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_grant_counts_for_the_script_as_it_was() {
+    let scene = Scene::new();
+    let crib = scene.queueing();
+    let request = || shell("sh ./deploy.sh");
+    let call = crib.registry().execute_async(request());
+    let question = asked(&crib).await;
+    let grant = GrantRequest::of(&question.request.offers[0], Scope::Project);
+    let yes = ApprovalResponse::approve("Ada").with_grant(grant);
+    crib.answer(&question.request.id, None, yes).unwrap();
+    assert_eq!(stdout(&call.outcome().await), "first\n");
+    let [grant] = &crib.grants().list().unwrap().grants[..] else {
+        panic!("one grant");
+    };
+    assert_eq!(grant.bound.len(), 1);
+    assert_eq!(stdout(&crib.registry().execute(request()).await), "first\n");
+    assert!(crib.registry().plan(request()).unwrap().grant.is_some());
+
+    scene.script("deploy.sh", "echo second\n");
+    assert_eq!(crib.registry().plan(request()).unwrap().grant, None);
+    let call = crib.registry().execute_async(request());
+    let question = asked(&crib).await;
+    assert_eq!(question.request.bound[0].changed, Some(true));
+    approve(&crib, &question).unwrap();
+    assert_eq!(stdout(&call.outcome().await), "second\n");
+
+    // As it was, it is covered again.
+    scene.script("deploy.sh", "echo first\n");
+    assert_eq!(stdout(&crib.registry().execute(request()).await), "first\n");
+}
+
+#[tokio::test]
+async fn a_grant_that_was_made_ahead_counts_for_the_script_as_it_was() {
+    let scene = Scene::new();
+    let crib = scene.queueing();
+    let plan = |crib: &Crib| {
+        crib.registry()
+            .plan(shell("./deploy.sh prod"))
+            .unwrap()
+            .grant
+    };
+    let shape = serde_json::json!({"command": {"argv": ["./deploy.sh", "*"]}});
+    let wanted = GrantRequest::new(serde_json::from_value(shape).unwrap(), Scope::Project);
+    crib.grant("shell", &wanted, &Default::default(), "Ada")
+        .unwrap();
+    assert!(plan(&crib).is_some());
+    scene.script("deploy.sh", "echo second\n");
+    assert_eq!(plan(&crib), None);
+}
+
+#[tokio::test]
+async fn a_script_that_is_not_there_yet_is_bound_as_absent() {
+    let scene = Scene::new();
+    let crib = scene.queueing();
+    let call = crib.registry().execute_async(shell("sh sub/deploy2.sh"));
+    let second = swapped(&crib, &call, async || {
+        scene.script("sub/deploy2.sh", "echo here\n")
+    })
+    .await;
+    let diff = second.request.diff.as_deref().unwrap();
+    assert!(diff.contains("+echo here"), "{diff}");
+    approve(&crib, &second).unwrap();
+    assert_eq!(stdout(&call.outcome().await), "here\n");
+}
+
+#[tokio::test]
+async fn a_link_is_bound_to_where_it_leads_and_to_what_is_there() {
+    for absolute in [false, true] {
+        let scene = Scene::new();
+        scene.script("a/real.sh", "echo first\n");
+        scene.script("b/real.sh", "echo first\n");
+        let target = |name: &str| match absolute {
+            true => scene.workspace.path().canonicalize().unwrap().join(name),
+            false => Path::new(name).to_owned(),
+        };
+        let link = scene.path("deploy");
+        symlink(target("a/real.sh"), &link).unwrap();
+        let crib = scene.queueing();
+        let call = crib.registry().execute_async(shell("./deploy"));
+        let second = swapped(&crib, &call, async || {
+            fs::remove_file(&link).unwrap();
+            symlink(target("b/real.sh"), &link).unwrap();
+        })
+        .await;
+        let leads_to = second.request.bound[0].leads_to.as_deref();
+        assert_eq!(leads_to, Some("b/real.sh"));
+        scene.script("b/real.sh", "echo second\n");
+        assert!(approve(&crib, &second).is_err());
+        let third = asked(&crib).await;
+        approve(&crib, &third).unwrap();
+        assert_eq!(stdout(&call.outcome().await), "second\n");
+    }
+}
+
+#[tokio::test]
+async fn a_link_out_of_the_workspace_is_bound_to_where_it_leads() {
+    let scene = Scene::new();
+    symlink("/bin/true", scene.path("deploy")).unwrap();
+    let crib = scene.queueing();
+    let call = crib.registry().execute_async(shell("./deploy"));
+    let second = swapped(&crib, &call, async || {
+        fs::remove_file(scene.path("deploy")).unwrap();
+        symlink("deploy.sh", scene.path("deploy")).unwrap();
+    })
+    .await;
+    assert!(second.request.bound[0].digest.is_some());
+    approve(&crib, &second).unwrap();
+    call.outcome().await;
+}
+
+#[tokio::test]
+async fn a_script_is_found_where_the_command_goes() {
+    for (command, cwd) in [
+        ("cd sub && ./deploy.sh", None),
+        ("cd sub; ./deploy.sh", None),
+        ("./deploy.sh", Some("sub")),
+        ("cd .. && cd sub && sh -c 'sh ./deploy.sh'", Some("sub")),
+        ("PATH=./sub:$PATH deploy.sh", None),
+    ] {
+        let scene = Scene::new();
+        scene.script("sub/deploy.sh", "#!/bin/sh\necho first\n");
+        let crib = scene.queueing();
+        let mut request = shell(command);
+        if let Some(cwd) = cwd {
+            request = request.arg("cwd", cwd);
+        }
+        let call = crib.registry().execute_async(request);
+        let swap = async || scene.script("sub/deploy.sh", "#!/bin/sh\necho second\n");
+        let second = swapped(&crib, &call, swap).await;
+        approve(&crib, &second).unwrap();
+        assert_eq!(stdout(&call.outcome().await), "second\n", "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_may_make_the_script_that_it_runs() {
+    let scene = Scene::new();
+    scene.script("new.sh", "echo new\n");
+    let request = shell("cp new.sh deploy.sh && sh deploy.sh");
+    let (outcome, asked) = with_swaps(&scene, request, |_| {}, |_| {}).await;
+    assert_eq!(stdout(&outcome), "new\n");
+    assert!(!asked[0].bound[0].pinned);
+    let request = shell("echo 'echo newer' > deploy.sh; sh deploy.sh");
+    let (outcome, _) = with_swaps(&scene, request, |_| {}, |_| {}).await;
+    assert_eq!(stdout(&outcome), "newer\n");
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_to_read_is_bound_by_its_times() {
+    let scene = Scene::new();
+    let large = format!("echo first; exit\n{}", "#".repeat(17 << 20));
+    scene.script("deploy.sh", &large);
+    let crib = scene.queueing();
+    let call = crib.registry().execute_async(shell("sh ./deploy.sh"));
+    let second = swapped(&crib, &call, async || {
+        scene.script("deploy.sh", &large.replace("first", "other"));
+    })
+    .await;
+    assert!(!second.request.bound[0].pinned);
+    approve(&crib, &second).unwrap();
+    assert_eq!(stdout(&call.outcome().await), "other\n");
+}
+
+#[tokio::test]
+async fn a_call_that_needs_no_approval_is_bound_to_nothing() {
+    let scene = Scene::new();
+    scene.script("free.sh", "echo free; echo 'echo changed' > free.sh\n");
+    let crib = scene.queueing();
+    // Not pinned, it can change its own script.
+    let outcome = crib
+        .registry()
+        .execute(shell("sh ./free.sh; sh ./free.sh"))
+        .await;
+    assert_eq!(stdout(&outcome), "free\nchanged\n");
+}
+
+/// Starts an approved command that waits for a line in `fifo` and then runs the script.
+fn waiting(scene: &Scene) -> (Crib, CallHandle) {
+    let fifo = scene.path("fifo");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let yes = toolcrib::approval::AllowAll::by("test");
+    let crib = scene.open(Approvals::Ask(Arc::new(yes)));
+    let command = "read line < fifo; bash ./deploy.sh";
+    let call = crib.registry().execute_async(shell(command));
+    (crib, call)
+}
+
+/// Opens the pipe as soon as the command reads from it.
+async fn until_read(scene: &Scene) -> fs::File {
+    let fifo = scene.path("fifo");
+    let open = move || fs::File::options().write(true).open(fifo).unwrap();
+    tokio::task::spawn_blocking(open).await.unwrap()
+}
+
+#[tokio::test]
+async fn tools_cannot_give_the_name_of_a_running_script_to_another_file() {
+    let scene = Scene::new();
+    scene.script("sub/deploy.sh", "echo first\n");
+    scene.script("evil.sh", "echo evil\n");
+    let (crib, call) = waiting(&scene);
+    let mut line = until_read(&scene).await;
+    let other = crib.registry();
+    let write = CallRequest::new("write_file")
+        .arg("path", "deploy.sh")
+        .arg("content", "echo evil\n");
+    let outcome = other.execute(write).await;
+    assert_eq!(
+        outcome.error().unwrap().code(),
+        ErrorCode::Conflict,
+        "{outcome:?}"
+    );
+    let delete = CallRequest::new("delete_file").arg("path", "deploy.sh");
+    let outcome = other.execute(delete).await;
+    assert_eq!(
+        outcome.error().unwrap().code(),
+        ErrorCode::Conflict,
+        "{outcome:?}"
+    );
+    for command in [
+        "mv -f evil.sh deploy.sh",
+        "ln -f evil.sh deploy.sh",
+        "rm -f deploy.sh",
+        "cp --remove-destination evil.sh deploy.sh",
+        "echo 'echo evil' > deploy.sh",
+    ] {
+        let outcome = other.execute(shell(command)).await;
+        assert_ne!(
+            outcome.value().unwrap()["exitCode"],
+            0,
+            "{command}: {outcome:?}"
+        );
+    }
+    line.write_all(b"go\n").unwrap();
+    let outcome = call.outcome().await;
+    assert_eq!(stdout(&outcome), "first\n");
+    assert_eq!(outcome.sandbox.unwrap().not_enforced, [""; 0]);
+    // It is over: the file can be changed again.
+    let outcome = other.execute(shell("mv -f evil.sh deploy.sh")).await;
+    assert_eq!(outcome.value().unwrap()["exitCode"], 0, "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_script_that_another_program_replaces_while_it_runs_is_reported() {
+    let scene = Scene::new();
+    scene.script("new.sh", "echo new\n");
+    let (_crib, call) = waiting(&scene);
+    let mut line = until_read(&scene).await;
+    fs::rename(scene.path("new.sh"), scene.path("deploy.sh")).unwrap();
+    line.write_all(b"go\n").unwrap();
+    let outcome = call.outcome().await;
+    assert_eq!(
+        outcome.sandbox.unwrap().not_enforced,
+        ["approved copy of `deploy.sh`"]
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_runs_too_many_files_is_refused() {
+    let scene = Scene::new();
+    for count in 0..65 {
+        scene.script(&format!("deploy{count}.sh"), "true\n");
+    }
+    let crib = scene.queueing();
+    let many: Vec<String> = (0..65).map(|count| format!("./deploy{count}.sh")).collect();
+    let outcome = crib.registry().execute(shell(&many.join(";"))).await;
+    let error = outcome.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::InvalidArguments, "{error}");
+    assert!(error.message().contains("run fewer at once"), "{error}");
+}
