@@ -266,7 +266,7 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
         let own_error = |problem: &Problem| problem.severity == Severity::Error;
         match &file.standing {
             Standing::Broken { reason } | Standing::Refused { reason }
-                if !checked.problems.iter().any(own_error) =>
+                if !checked.problems.iter().any(own_error) && file.link_faults.is_empty() =>
             {
                 let problem = whole("not-loaded", Severity::Error, reason.clone(), None);
                 checked.problems.insert(0, problem);
@@ -464,12 +464,7 @@ fn fix(file: &mut Checked) -> Result<(), CliError> {
 
 /// Adds what is wrong between files: only those where tools are looked for are beside others.
 fn add_links(files: &mut [Checked], global: &Global) {
-    let uses = |file: &Checked| {
-        let definition = file.definition.as_ref();
-        definition
-            .is_some_and(|definition| !definition.uses().is_empty() || definition.http().is_some())
-    };
-    if !files.iter().any(uses) {
+    if files.iter().all(|file| file.definition.is_none()) {
         return;
     }
     // After a fix the files say something else. Without a crib nothing is beside them.
@@ -478,12 +473,11 @@ fn add_links(files: &mut [Checked], global: &Global) {
     };
     let report = crib.tool_files();
     let secrets = crib.secrets().list().unwrap_or_default();
-    for file in files.iter_mut().filter(|file| uses(file)) {
+    for file in files.iter_mut().filter(|file| file.definition.is_some()) {
         if let Some(FileDefinition::Http(definition)) = &file.definition {
             let faults = source::named_like_secrets(definition, &secrets);
             let problems = faults.iter().map(|fault| fault.problem(&file.bytes));
             file.problems.extend(problems);
-            continue;
         }
         let Some(path) = file.path.as_ref().and_then(|path| path.canonicalize().ok()) else {
             continue;
@@ -495,9 +489,15 @@ fn add_links(files: &mut [Checked], global: &Global) {
         let Some(known) = report.files.iter().find(same) else {
             continue;
         };
-        let faults = known.link_faults.iter();
-        file.problems
-            .extend(faults.map(|fault| fault.problem(&file.bytes)));
+        for problem in known
+            .link_faults
+            .iter()
+            .map(|fault| fault.problem(&file.bytes))
+        {
+            if !file.problems.contains(&problem) {
+                file.problems.push(problem);
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ mod found;
 mod records;
 mod undo;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ pub(super) fn connect(args: &ConnectArgs, global: &Global, output: &Output) -> D
         return undo::undo(client, args, global, &crib, &place, output);
     }
     let entry = entry::entry(client, args, global, &crib, output)?;
-    let file = ClientFile::read(&place).map_err(refused)?;
+    let file = file(args, &crib, &place)?;
     let document = document(client, &file);
     let servers = document.servers().map_err(|why| damaged(&place, &why))?;
     let known = servers.get(&args.name);
@@ -72,7 +72,7 @@ pub(super) fn connect(args: &ConnectArgs, global: &Global, output: &Output) -> D
     file.replace(&text).map_err(|problem| {
         // What it says is what there is: the copy would be of something else.
         if let Some(backup) = &backup {
-            let _ = std::fs::remove_file(backup);
+            file.discard(backup);
         }
         refused(problem)
     })?;
@@ -145,6 +145,15 @@ fn place(client: OtherClient, args: &ConnectArgs, crib: &Crib) -> Result<PathBuf
     })
 }
 
+/// The file as it is. A project may have brought links that lead out of it; the user's own are followed.
+fn file(args: &ConnectArgs, crib: &Crib, place: &Path) -> Result<ClientFile, CliError> {
+    let read = match (args.project, crib.workspace_path()) {
+        (true, Some(project)) => ClientFile::read_in_project(project, place),
+        _ => ClientFile::read(place),
+    };
+    read.map_err(refused)
+}
+
 fn document<'a>(client: OtherClient, file: &'a ClientFile) -> Document<'a> {
     Document {
         text: file.text(),
@@ -158,7 +167,7 @@ fn print(
     args: &ConnectArgs,
     global: &Global,
     crib: &Crib,
-    place: &std::path::Path,
+    place: &Path,
     output: &Output,
 ) -> Done {
     let entry = entry::entry(client, args, global, crib, output)?;
@@ -181,8 +190,8 @@ fn print(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is written is what a link leads to; a project may have brought one.
-fn say_link(place: &std::path::Path, file: &ClientFile, output: &Output) {
+/// What is written is what a link leads to.
+fn say_link(place: &Path, file: &ClientFile, output: &Output) {
     let is_link = place
         .symlink_metadata()
         .is_ok_and(|known| known.is_symlink());
@@ -197,7 +206,7 @@ fn say_link(place: &std::path::Path, file: &ClientFile, output: &Output) {
 }
 
 /// Shows what would change; returns it.
-fn show(place: &std::path::Path, old: &str, new: &str, output: &Output) -> String {
+fn show(place: &Path, old: &str, new: &str, output: &Output) -> String {
     let diff = toolcrib::trial::diff(&place.display().to_string(), old, new);
     for line in diff.lines() {
         let shown = visible(line.trim_end_matches('\r'));
@@ -222,7 +231,7 @@ fn refused(problem: FileProblem) -> CliError {
     CliError::from(ToolError::new(code, problem.message)).with_hint(hint)
 }
 
-fn damaged(place: &std::path::Path, why: &str) -> CliError {
+fn damaged(place: &Path, why: &str) -> CliError {
     let message = format!("cannot change `{}`: {why}", place.display());
     CliError::from(ToolError::new(ErrorCode::StorageError, message))
         .with_hint("mend the file first; nothing was written")

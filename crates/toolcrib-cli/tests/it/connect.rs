@@ -406,6 +406,52 @@ fn project_files_are_beside_the_project() {
 }
 
 #[test]
+fn a_projects_file_is_never_written_through_a_link() {
+    let ours = "{\"mcpServers\": {\"toolcrib\": {\"command\": \"theirs\"}}}";
+    for (client, path) in [
+        ("claude-code", ".mcp.json"),
+        ("cursor", ".cursor/mcp.json"),
+        ("vscode", ".vscode/mcp.json"),
+        ("codex", ".codex/config.toml"),
+        ("gemini", ".gemini/settings.json"),
+    ] {
+        let levels = path.match_indices('/').map(|(end, _)| &path[..end]);
+        for level in levels.chain([path]) {
+            for is_dangling in [false, true] {
+                let test = Test::new();
+                let outside = user(&test).join("outside");
+                let target = match level == path {
+                    true => outside.join("settings"),
+                    false => outside.clone(),
+                };
+                if !is_dangling {
+                    fs::create_dir(&outside).unwrap();
+                    let name = Path::new(path).file_name().unwrap();
+                    fs::write(outside.join(name), ours).unwrap();
+                    fs::write(outside.join("settings"), ours).unwrap();
+                }
+                let link = test.workspace().join(level);
+                fs::create_dir_all(link.parent().unwrap()).unwrap();
+                std::os::unix::fs::symlink(&target, &link).unwrap();
+                for more in [None, Some("--undo")] {
+                    let words = ["connect", client, "--project", "--yes"];
+                    let words: Vec<&str> = words.into_iter().chain(more).collect();
+                    let ran = test.run(&words).exits(9).says("is a link to");
+                    let named = format!("{level}`: it is a link to `{}`", target.display());
+                    assert!(ran.stderr.contains(&named), "{ran:?}");
+                    assert!(ran.stderr.contains("nothing was written"), "{ran:?}");
+                }
+                assert_eq!(outside.exists(), !is_dangling);
+                if !is_dangling {
+                    assert_eq!(fs::read_dir(&outside).unwrap().count(), 2);
+                    assert_eq!(read(&outside.join("settings")), ours);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn files_that_cannot_be_changed_are_left_alone_with_a_reason() {
     let test = Test::new();
     for (text, why) in [

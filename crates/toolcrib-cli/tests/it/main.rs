@@ -22,6 +22,7 @@ mod grants;
 mod harness;
 mod held;
 mod help;
+mod hidden;
 mod http_authoring;
 mod http_files;
 mod http_tools;

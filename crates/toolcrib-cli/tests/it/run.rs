@@ -302,6 +302,41 @@ fn the_workspace_is_named_found_or_refused() {
 }
 
 #[test]
+fn a_directory_above_the_home_directory_is_a_workspace_only_when_named() {
+    let test = Test::new().file("b.txt", "B").file("people/me/.keep", "");
+    // A project above it counts as little.
+    std::fs::create_dir(test.workspace().join(".git")).unwrap();
+    let home = test.workspace().join("people/me");
+    let run = |words: &[&str]| {
+        let ran = test.command().env("HOME", &home).args(words).output();
+        let ran = ran.unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        (ran.status.code(), said)
+    };
+    let (code, said) = run(&["run", "read_file", "path=b.txt"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(
+        said.contains("contains your home directory") && said.contains("--workspace ."),
+        "{said}"
+    );
+    let (code, said) = run(&["init"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--workspace DIR"), "{said}");
+    assert!(!test.workspace().join(".toolcrib").exists());
+    assert_eq!(
+        run(&["--workspace", ".", "run", "read_file", "path=b.txt"]).0,
+        Some(0)
+    );
+    let named = test
+        .command()
+        .env("HOME", &home)
+        .env("TOOLCRIB_WORKSPACE", ".")
+        .args(["run", "read_file", "path=b.txt"])
+        .output();
+    assert_eq!(named.unwrap().status.code(), Some(0));
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_error_and_a_full_disk_is_one() {
     let test = Test::new().file("a.txt", "x".repeat(1_000_000));
     let mut child = test

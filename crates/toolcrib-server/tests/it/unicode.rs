@@ -115,6 +115,9 @@ async fn other_characters_are_named_and_nothing_is_written() {
         ("a\u{e0041}", "U+E0041"),
         ("Ⅷ", "U+2167"),
         ("\u{1100}\u{1161}", "U+1161"),
+        ("a\u{3164}", "U+3164"),
+        ("\u{115f}b", "U+115F"),
+        ("a\u{ffa0}b", "U+FFA0"),
     ] {
         let path = version(&bundle, slug, "v1");
         let (status, body) = operator.put(&path, weather()).await;
@@ -261,4 +264,106 @@ async fn odd_paths_lead_nowhere() {
     assert_eq!(operator.get(&version(&bundle, "x", "v1")).await.0, 200);
     let (status, _) = scene.as_nobody().get("/tools//bundles/./x/../").await;
     assert!(status.is_client_error(), "{status}");
+}
+
+#[tokio::test]
+async fn models_get_stored_tools_without_hidden_characters() {
+    let scene = Scene::new();
+    let bundle = made(&scene, "acme").await;
+    let operator = scene.as_operator();
+    let sly = "Weather\u{e0041}\u{202e} now\u{200b}";
+    let mut tool = weather();
+    tool["description"] = json!(sly);
+    tool["displayName"] = json!(sly);
+    tool["argSchema"]["properties"]["city"]["description"] = json!(sly);
+    let (status, stored) = operator.put(&version(&bundle, "sly", "v1"), tool).await;
+    assert_eq!(status, 201, "{stored}");
+    // Data stays what it is.
+    let (_, stored) = operator.get(&version(&bundle, "sly", "v1")).await;
+    assert_eq!(stored["description"], sly);
+    assert!(stored["warnings"][0].as_str().unwrap().contains("hidden"));
+    for provider in ["openai", "anthropic", "gemini", "ollama", "mcp"] {
+        let path = format!("/api/definitions/{provider}?tools=sly");
+        let text = operator.get(&path).await.1["tools"].to_string();
+        assert!(!text.contains(toolcrib::model::text::is_hidden), "{text}");
+        assert_eq!(
+            text.matches("Weather now").count(),
+            if provider == "mcp" { 4 } else { 2 },
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn names_and_values_with_hidden_characters_are_refused() {
+    let scene = Scene::new();
+    let bundle = made(&scene, "acme").await;
+    let operator = scene.as_operator();
+    for (property, named) in [
+        (
+            json!({"city": {"type": "string"}, "to\u{200b}wn": {"type": "string"}}),
+            "U+200B",
+        ),
+        (
+            json!({"city": {"type": "string", "enum": ["a", "a\u{2066}"]}}),
+            "U+2066",
+        ),
+        (
+            json!({"city": {"type": "string", "default": "\u{e0041}"}}),
+            "U+E0041",
+        ),
+    ] {
+        let mut tool = weather();
+        tool["argSchema"]["properties"] = property;
+        let path = version(&bundle, "sly", "v1");
+        let (status, body) = operator.put(&path, tool).await;
+        assert_eq!(status, 400, "{body}");
+        assert!(message(&body).contains(named), "{body}");
+        let problem = &body["error"]["details"]["problems"][0];
+        assert_eq!(problem["code"], "hidden-text", "{body}");
+        assert_eq!(operator.get(&path).await.0, 404);
+    }
+}
+
+#[tokio::test]
+async fn a_look_alike_of_another_bundles_tool_is_refused() {
+    let scene = Scene::new();
+    let (acme, other) = (made(&scene, "acme").await, made(&scene, "other").await);
+    let operator = scene.as_operator();
+    operator
+        .put(&version(&acme, "apple", "v1"), weather())
+        .await;
+    for slug in [
+        "аpple",
+        "ａｐｐｌｅ",
+        "app1e",
+        "reаd-file",
+        "ｒｅａｄ-ｆｉｌｅ",
+        "read-fiIe",
+    ] {
+        let path = version(&other, slug, "v1");
+        let (status, body) = operator.put(&path, weather()).await;
+        assert_eq!(status, 400, "{slug}: {body}");
+        assert_eq!(
+            body["error"]["details"]["problems"][0]["code"], "look-alike",
+            "{body}"
+        );
+        let said = body["error"]["details"]["problems"][0]["message"]
+            .as_str()
+            .unwrap();
+        assert!(said.is_ascii(), "what differs is shown: {body}");
+        assert_eq!(operator.get(&path).await.0, 404);
+    }
+    // The same name, and what looks like nothing here.
+    for slug in ["apple", "яблоко", "Apple", "ａｐｒｉｃｏｔ"] {
+        let (status, body) = operator.put(&version(&other, slug, "v1"), weather()).await;
+        assert_eq!(status, 201, "{slug}: {body}");
+    }
+    // A look-alike that its own bundle has is flagged, and has versions like others.
+    for label in ["v1", "v2"] {
+        let (status, body) = operator
+            .put(&version(&acme, "аpple", label), weather())
+            .await;
+        assert_eq!(status, 201, "{body}");
+    }
 }

@@ -12,7 +12,15 @@ use super::Config;
 pub struct Surroundings {
     directory: Option<PathBuf>,
     variables: HashMap<String, OsString>,
+    /// Home directories of the machine's users, as its list of users has them.
+    homes: Vec<PathBuf>,
 }
+
+/// Where people's home directories are, also where the list of users does not say so.
+const HOMES: [&str; 2] = ["/home", "/Users"];
+
+/// How much of the list of users is read, in bytes.
+const MAX_USERS: u64 = 1024 * 1024;
 
 /// There is no directory that could be the home.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +57,7 @@ impl Surroundings {
         Surroundings {
             directory: std::env::current_dir().ok(),
             variables: variables.collect(),
+            homes: homes_of(Path::new("/etc/passwd")),
         }
     }
 
@@ -64,6 +73,7 @@ impl Surroundings {
         Surroundings {
             directory: Some(directory.to_owned()),
             variables,
+            homes: Vec::new(),
         }
     }
 
@@ -120,33 +130,75 @@ impl Surroundings {
         named.map_or_else(|| self.workspace(), |path| Ok(self.resolve(&path)))
     }
 
-    /// The workspace nobody named: the nearest parent with `.toolcrib` or `.git`, else the current
-    /// directory. Never `/` and never the user's home directory (whose `.toolcrib` is the user's
-    /// own tools, and no project).
+    /// The workspace if none is named: the nearest parent with `.toolcrib` or `.git`, else the current directory. It is
+    /// never the user's home directory (its `.toolcrib` holds the user's own tools) nor a directory that contains home
+    /// directories, as `/` and `/home` do: tools would reach files of all projects and people.
     pub fn workspace(&self) -> Result<PathBuf, NoWorkspace> {
         let directory = self.directory.as_deref().ok_or(NoWorkspace::NoDirectory)?;
-        // Compared without links: the current directory is always given so.
-        let home = self
-            .path("HOME")
-            .map(|home| home.canonicalize().unwrap_or(home));
-        let too_wide = |path: &Path| path.parent().is_none() || home.as_deref() == Some(path);
+        let home = self.path("HOME").map(|home| without_links(&home));
         let project = directory
             .ancestors()
-            .filter(|path| !too_wide(path))
+            .filter(|path| self.too_wide(path, home.as_deref()).is_none())
             .find(|path| path.join(".toolcrib").is_dir() || path.join(".git").exists());
-        match project {
-            Some(project) => Ok(project.to_owned()),
-            None if directory.parent().is_none() => Err(NoWorkspace::TooWide {
-                what: "the root of the file system",
-                example: "/",
-            }),
-            None if too_wide(directory) => Err(NoWorkspace::TooWide {
-                what: "your home directory",
-                example: "~",
-            }),
-            None => Ok(directory.to_owned()),
+        match (project, self.too_wide(directory, home.as_deref())) {
+            (Some(project), _) => Ok(project.to_owned()),
+            (None, Some(reason)) => Err(reason),
+            (None, None) => Ok(directory.to_owned()),
         }
     }
+
+    /// Why a directory is a workspace only when named. `directory` and `home` have no links in them.
+    fn too_wide(&self, directory: &Path, home: Option<&Path>) -> Option<NoWorkspace> {
+        let (what, example) = if directory.parent().is_none() {
+            ("the root of the file system", "/")
+        } else if home == Some(directory) {
+            ("your home directory", "~")
+        } else if home.is_some_and(|home| home.starts_with(directory)) {
+            ("a directory that contains your home directory", ".")
+        } else if self.contains_homes(directory) {
+            ("a directory that contains home directories", ".")
+        } else {
+            return None;
+        };
+        Some(NoWorkspace::TooWide { what, example })
+    }
+
+    fn contains_homes(&self, directory: &Path) -> bool {
+        // Many homes have few parents, and finding out where links lead takes time.
+        let mut parents = HashMap::new();
+        HOMES.iter().any(|homes| Path::new(homes) == directory)
+            || self.homes.iter().any(|home| {
+                let Some(parent) = home.parent() else {
+                    return false;
+                };
+                let is_below = *parents
+                    .entry(parent)
+                    .or_insert_with(|| without_links(parent).starts_with(directory));
+                is_below && home.is_dir()
+            })
+    }
+}
+
+/// A path as the current directory is given: without links, where that can be known.
+fn without_links(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// The home directories in a list of users (`/etc/passwd`); none if it cannot be read.
+fn homes_of(users: &Path) -> Vec<PathBuf> {
+    use std::io::Read as _;
+    let mut list = Vec::new();
+    let read =
+        std::fs::File::open(users).and_then(|file| file.take(MAX_USERS).read_to_end(&mut list));
+    if read.is_err() {
+        return Vec::new();
+    }
+    let list = String::from_utf8_lossy(&list);
+    let homes = list.lines().filter_map(|line| line.split(':').nth(5));
+    homes
+        .filter(|home| home.starts_with('/'))
+        .map(PathBuf::from)
+        .collect()
 }
 
 #[cfg(test)]
@@ -194,5 +246,78 @@ mod tests {
             Surroundings::new(Path::new("/"), []).workspace(),
             Err(NoWorkspace::TooWide { .. })
         ));
+    }
+
+    #[test]
+    fn a_directory_with_home_directories_in_it_is_no_workspace() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for made in [
+            "people/ann/work",
+            "people/bob",
+            "people/.git",
+            "mine/me",
+            ".git",
+        ] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("people"), root.join("linked")).unwrap();
+        let users = root.join("passwd");
+        let line = |name: &str, home: &str| {
+            format!(
+                "{name}:x:1000:1000::{}:/bin/sh\n",
+                root.join(home).display()
+            )
+        };
+        let list = line("ann", "linked/ann") + &line("gone", "empty/gone") + "odd\n";
+        std::fs::write(&users, list).unwrap();
+        std::fs::create_dir_all(root.join("empty")).unwrap();
+        let home = root.join("mine/me");
+        let found = |at: &str| {
+            let mut here = Surroundings::new(&root.join(at), [("HOME", home.to_str().unwrap())]);
+            here.homes = homes_of(&users);
+            here.workspace().map_err(|error| error.to_string())
+        };
+        // Neither the parent nor an ancestor of a home directory, not even as a project that a directory below belongs to.
+        for (at, what) in [
+            ("mine", "contains your home directory"),
+            ("", "contains your home directory"),
+            ("people", "contains home directories"),
+        ] {
+            let error = found(at).unwrap_err();
+            assert!(
+                error.contains(what) && error.contains("`--workspace .`"),
+                "{at}: {error}"
+            );
+        }
+        assert_eq!(found("people/ann/work"), Ok(root.join("people/ann/work")));
+        assert_eq!(found("people/bob"), Ok(root.join("people/bob")));
+        // No home directory is there.
+        assert_eq!(found("empty"), Ok(root.join("empty")));
+    }
+
+    #[test]
+    fn usual_places_of_home_directories_are_known_without_a_list_of_users() {
+        for at in ["/home", "/Users"] {
+            let found = Surroundings::new(Path::new(at), [("HOME", "/root")]).workspace();
+            assert!(matches!(found, Err(NoWorkspace::TooWide { .. })), "{at}");
+        }
+        assert_eq!(
+            homes_of(Path::new("/nowhere/passwd")),
+            Vec::<PathBuf>::new()
+        );
+    }
+
+    #[test]
+    fn a_directory_with_homes_is_a_workspace_when_named() {
+        let here = Surroundings::new(Path::new("/home"), [("HOME", "/root")]);
+        assert_eq!(
+            here.find_workspace(Some(Path::new("/home")), None),
+            Ok("/home".into())
+        );
+        assert_eq!(
+            here.find_workspace(Some(Path::new(".")), None),
+            Ok("/home/.".into())
+        );
     }
 }

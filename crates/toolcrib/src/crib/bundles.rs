@@ -290,7 +290,9 @@ impl Crib {
             let entry = self.registry.find(reference).ok()?;
             Some(Arc::clone(entry.spec()))
         };
-        check_record(manifest, &secrets, &lookup)
+        let alike = self.registry.look_alike(&manifest.slug, manifest.bundle_id);
+        let alike = alike.map(|entry| entry.spec().slug.clone());
+        check_record(manifest, &secrets, &lookup, alike.as_ref())
     }
 
     /// A bundle of Toolcrib's own.

@@ -63,6 +63,20 @@ pub static CODES: &[ProblemCode] = &[
         example: Some("description: Says hello\ntags: [read]\nbash: echo he\u{202e}llo\n"),
     },
     ProblemCode {
+        name: "hidden-text",
+        severity: Error,
+        meaning: "A description, parameter, schema or tag has a character that its readers do not see (zero width, tags, bidirectional controls, control characters …), also if the file writes it as an escape. A model would read what no person sees.",
+        remedy: "Remove it; `check --fix` does where the character itself is in a text. Joiners and selectors that a script or an emoji needs may stay.",
+        example: Some("description: \"Says hello\\u200b\"\ntags: [read]\nbash: echo hello\n"),
+    },
+    ProblemCode {
+        name: "look-alike",
+        severity: Error,
+        meaning: "The tool's name is not that of another tool but looks like it: the two have the same skeleton by Unicode's table of confusables (UTS 39), as `Iist-files` and `list-files` have, or `аpple` with a Cyrillic letter and `apple`. The same name in another scope is not a look-alike; it takes the other's place as always.",
+        remedy: "Give the tool another name.",
+        example: None,
+    },
+    ProblemCode {
         name: "several-documents",
         severity: Error,
         meaning: "The file holds more than one YAML document.",

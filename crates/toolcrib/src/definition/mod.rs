@@ -7,6 +7,7 @@ mod codes;
 pub mod explain;
 pub mod fields;
 mod fix;
+pub(crate) mod hidden;
 mod parameter;
 pub(crate) mod problem;
 mod programs;
@@ -439,6 +440,15 @@ impl Reading {
 /// assert_eq!(reading.problems[0].help.as_deref(), Some("did you mean `bash`?"));
 /// ```
 pub fn read(bytes: &[u8], stem: &str) -> Reading {
+    look(bytes, stem, false)
+}
+
+/// Reads what a record of the store says, as a file: its texts may have hidden characters, which nobody gets to read.
+pub(crate) fn read_record(bytes: &[u8], stem: &str) -> Reading {
+    look(bytes, stem, true)
+}
+
+fn look(bytes: &[u8], stem: &str, is_record: bool) -> Reading {
     let decoded = match yaml::decode(bytes) {
         Ok(decoded) => decoded,
         Err(found) => {
@@ -450,6 +460,7 @@ pub fn read(bytes: &[u8], stem: &str) -> Reading {
         }
     };
     let mut found = Findings::new(decoded.text);
+    found.is_record = is_record;
     let mut definition = read_text(bytes, stem, &mut found, MAX_REPAIRS);
     for at in definition.iter_mut().flat_map(|read| &mut read.uses_at) {
         for span in [&mut at.tool, &mut at.arguments] {
@@ -538,6 +549,7 @@ fn read_text(
         return None;
     };
     shape::check(&root, &fields::FORMAT, "", found);
+    hidden::check(&root, found);
     if !parsed.whole || root.map().is_none() {
         return None;
     }

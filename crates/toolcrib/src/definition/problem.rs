@@ -153,6 +153,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) text: &'a str,
     /// What kind of file it is.
     pub(crate) dialect: &'static Dialect,
+    /// Whether it is a record of the store, not a file that its author has at hand.
+    pub(crate) is_record: bool,
     list: Vec<Found>,
     errors: usize,
 }
@@ -167,6 +169,7 @@ impl<'a> Findings<'a> {
         Findings {
             text,
             dialect,
+            is_record: false,
             list: Vec::new(),
             errors: 0,
         }
@@ -182,6 +185,12 @@ impl<'a> Findings<'a> {
         if self.list.len() < MAX_PROBLEMS {
             self.list.push(found);
         }
+    }
+
+    /// Takes warnings back that something else was said about.
+    pub(crate) fn forget(&mut self, code: &str, span: &Range<usize>) {
+        self.list
+            .retain(|one| one.code != code || !span.contains(&one.span.start));
     }
 
     /// Whether a misspelt field was found that probably means this one.

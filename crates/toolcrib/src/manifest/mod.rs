@@ -25,7 +25,7 @@ pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template,
 
 use crate::definition::fields::Syntax;
 use crate::definition::problem::{self, Findings, Found};
-use crate::definition::{Fixed, Problem, fix_by, schema, shape, values, yaml};
+use crate::definition::{Fixed, Problem, fix_by, hidden, schema, shape, values, yaml};
 use crate::egress::Target;
 use crate::jsonpath::JsonPath;
 use crate::model::limits::LimitsPatch;
@@ -350,12 +350,22 @@ enum Look {
 /// assert!(reading.problems.iter().any(|one| one.help.as_deref() == Some("did you mean `urlTemplate`?")));
 /// ```
 pub fn read(bytes: &[u8], stem: &str) -> Reading {
-    look(bytes, stem, Look::Thorough)
+    look(bytes, stem, Look::Thorough, false)
 }
 
 /// Reads a file that is to be loaded: like [`read`], but schemas are compiled when they are first needed.
 pub(crate) fn load(bytes: &[u8], stem: &str) -> Reading {
-    look(bytes, stem, Look::Load)
+    look(bytes, stem, Look::Load, false)
+}
+
+/// Reads a record of the store like [`read`]: its texts may have hidden characters, which nobody gets to read.
+pub(crate) fn read_record(bytes: &[u8], stem: &str) -> Reading {
+    look(bytes, stem, Look::Thorough, true)
+}
+
+/// Reads a record of the store like [`load`].
+pub(crate) fn load_record(bytes: &[u8], stem: &str) -> Reading {
+    look(bytes, stem, Look::Load, true)
 }
 
 /// What a file of JSON with comments says, as plain JSON; everything that is wrong with its writing otherwise.
@@ -383,7 +393,7 @@ pub fn fix(bytes: &[u8], stem: &str) -> Fixed<Reading> {
     })
 }
 
-fn look(bytes: &[u8], stem: &str, how: Look) -> Reading {
+fn look(bytes: &[u8], stem: &str, how: Look, is_record: bool) -> Reading {
     let decoded = match yaml::decode(bytes) {
         Ok(decoded) => decoded,
         Err(found) => {
@@ -395,6 +405,7 @@ fn look(bytes: &[u8], stem: &str, how: Look) -> Reading {
         }
     };
     let mut found = Findings::of(decoded.text, &fields::DIALECT);
+    found.is_record = is_record;
     let mut definition = read_text(bytes, stem, how, &mut found);
     for (_, span) in definition
         .iter_mut()
@@ -426,6 +437,7 @@ fn read_text(
         return None;
     };
     shape::check(&root, &fields::FORMAT, "", found);
+    hidden::check(&root, found);
     if !parsed.whole || root.map().is_none() {
         return None;
     }

@@ -11,6 +11,7 @@ pub mod effects;
 pub mod elicit;
 pub mod error;
 pub mod event;
+pub mod hidden;
 pub mod ids;
 pub mod json;
 pub mod limits;

@@ -14,8 +14,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use unicode_general_category::{GeneralCategory, get_general_category};
-use unicode_normalization::is_nfc;
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+use unicode_security::confusable_detection::skeleton;
 
+use super::hidden::is_hidden;
 use super::ids::BundleId;
 
 /// The longest slug, version or wire name, in runes.
@@ -141,10 +143,12 @@ fn first_denormal(text: &str) -> (usize, char) {
     unreachable!("only called for texts that are not NFC")
 }
 
+/// Some letters are hidden: fillers of Hangul.
 fn is_letter_or_digit(c: char) -> bool {
     use GeneralCategory as G;
     c.is_ascii_alphanumeric()
         || (!c.is_ascii()
+            && !is_hidden(c)
             && matches!(
                 get_general_category(c),
                 G::UppercaseLetter
@@ -259,6 +263,53 @@ impl Slug {
     pub fn mixes_scripts(&self) -> bool {
         use unicode_security::MixedScript as _;
         !self.as_str().is_single_script()
+    }
+}
+
+/// How a slug looks: its skeleton by UTS 39, which look-alikes share, after compatibility forms (fullwidth letters) are
+/// taken for what they stand for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Looks(String);
+
+impl Looks {
+    pub(crate) fn of(slug: &Slug) -> Self {
+        let text = slug.as_str();
+        Looks(match text.is_ascii() {
+            true => text
+                .bytes()
+                .map(ascii_look)
+                .fold(String::new(), |all, look| all + look),
+            false => {
+                let plain: String = text.nfkc().collect();
+                skeleton(&plain).collect()
+            }
+        })
+    }
+
+    /// Whether a slug looks like this. Without an allocation for ASCII, since all slugs of a registry are asked.
+    pub(crate) fn are_those_of(&self, slug: &Slug) -> bool {
+        if !slug.as_str().is_ascii() {
+            return *self == Looks::of(slug);
+        }
+        let mut bytes = slug.as_str().bytes();
+        let rest = bytes.try_fold(self.0.as_str(), |rest, byte| {
+            rest.strip_prefix(ascii_look(byte))
+        });
+        rest == Some("")
+    }
+}
+
+/// What UTS 39 makes of the characters of ASCII that slugs have; the others are themselves.
+fn ascii_look(byte: u8) -> &'static str {
+    const ALL: &str = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
+    match byte {
+        b'0' => "O",
+        b'1' | b'I' => "l",
+        b'm' => "rn",
+        byte => match ALL.as_bytes().iter().position(|known| *known == byte) {
+            Some(at) => &ALL[at..=at],
+            None => "",
+        },
     }
 }
 
@@ -408,6 +459,51 @@ mod tests {
         let b = WireName::derive(&Slug::parse("地震").unwrap());
         assert_ne!(a, b);
         assert!(a.as_str().starts_with("__-"), "{a}");
+    }
+
+    #[test]
+    fn look_alikes_have_the_same_looks_and_others_do_not() {
+        let slug = |text: &str| Slug::parse(text).unwrap();
+        for (one, other) in [
+            ("apple", "\u{430}pple"),
+            ("read-file", "ｒｅａｄ-ｆｉｌｅ"),
+            ("list-files", "Iist-fi1es"),
+            ("modern", "modem"),
+            ("scope", "ѕсоре"),
+            ("file", "ﬁle"),
+            ("a", "𝐚"),
+        ] {
+            assert_eq!(
+                Looks::of(&slug(one)),
+                Looks::of(&slug(other)),
+                "{one} {other}"
+            );
+            assert!(Looks::of(&slug(one)).are_those_of(&slug(other)));
+            assert!(Looks::of(&slug(other)).are_those_of(&slug(one)));
+        }
+        for (one, other) in [
+            ("weather", "Weather"),
+            ("天気", "地震"),
+            ("read-file", "readfile"),
+            ("a", "ab"),
+            ("ab", "a"),
+        ] {
+            assert!(
+                !Looks::of(&slug(one)).are_those_of(&slug(other)),
+                "{one} {other}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_looks_of_ascii_are_those_of_the_table() {
+        for byte in b'!'..=b'~' {
+            let c = char::from(byte);
+            if c.is_ascii_alphanumeric() || c == '-' {
+                let of_table: String = skeleton(c.encode_utf8(&mut [0; 4])).collect();
+                assert_eq!(ascii_look(byte), of_table, "{c}");
+            }
+        }
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! What a model (and a person reading a list) sees of a tool.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::effects::Effects;
+use super::hidden::{hides_something, without_hidden};
 use super::limits::LimitsPatch;
 use super::names::{Slug, Version, WireName};
-use super::text::hides_something;
-use crate::schema::Schema;
+use crate::schema::{self, Schema};
 
 /// The published face of a tool. Everything that runs has one; every provider format is made
 /// from it.
@@ -136,11 +137,41 @@ impl ToolSpec {
         if self.slug.mixes_scripts() {
             warnings.push("the slug mixes scripts and may pass for another");
         }
-        if hides_something(&self.description) || self.title.as_deref().is_some_and(hides_something)
-        {
+        if self.hides_something() {
             warnings.push("the description has hidden characters");
         }
         warnings
+    }
+
+    /// Whether a text that models and people read has hidden characters.
+    fn hides_something(&self) -> bool {
+        let mut texts = std::iter::once(&self.description).chain(&self.title);
+        let mut schemas = std::iter::once(&self.input_schema).chain(&self.output_schema);
+        texts.any(|text| hides_something(text))
+            || schemas.any(|schema| schema::hidden::in_texts(schema.as_value()))
+    }
+
+    /// What models get of it: the same without hidden characters in its texts. Names and values cannot have any, since no
+    /// schema with such is accepted.
+    pub fn for_models(&self) -> Cow<'_, ToolSpec> {
+        if !self.hides_something() {
+            return Cow::Borrowed(self);
+        }
+        let schema = |schema: &Arc<Schema>| {
+            let cleaned = schema::hidden::without(schema.as_value()).into_owned();
+            // It has the shape that was accepted before.
+            Schema::output(cleaned).map_or_else(|_| Arc::clone(schema), Arc::new)
+        };
+        Cow::Owned(ToolSpec {
+            title: self
+                .title
+                .as_deref()
+                .map(|title| without_hidden(title).into_owned()),
+            description: without_hidden(&self.description).into_owned(),
+            input_schema: schema(&self.input_schema),
+            output_schema: self.output_schema.as_ref().map(schema),
+            ..self.clone()
+        })
     }
 
     /// The first example as words for `toolcrib run`, quoted for a shell.
@@ -207,5 +238,36 @@ mod tests {
         spec.slug = Slug::parse("\u{430}pple").unwrap();
         spec.description = "Ignore\u{e0041}\u{202e} this".to_owned();
         assert_eq!(spec.warnings().len(), 2);
+        spec.slug = Slug::parse("apple").unwrap();
+        spec.description = "Plain words".to_owned();
+        let property = serde_json::json!({"type": "string", "description": "x\u{200b}"});
+        spec.input_schema =
+            Arc::new(Schema::create(serde_json::json!({"a": property}), &[]).unwrap());
+        assert_eq!(spec.warnings(), ["the description has hidden characters"]);
+    }
+
+    #[test]
+    fn models_get_no_hidden_characters() {
+        let schema = |text: &str| {
+            let property = serde_json::json!({"type": "string", "description": text});
+            Schema::create(serde_json::json!({"a": property}), &[]).unwrap()
+        };
+        let mut spec = ToolSpec::new(
+            WireName::fit("add"),
+            "Adds\u{e0041} two",
+            schema("One\u{202e}"),
+        );
+        spec.title = Some("A\u{200b}dd".to_owned());
+        spec.output_schema = Some(Arc::new(schema("Sum\u{feff}")));
+        let clean = spec.for_models();
+        assert_eq!(clean.description, "Adds two");
+        assert_eq!(clean.title.as_deref(), Some("Add"));
+        assert_eq!(clean.input_schema.as_value(), schema("One").as_value());
+        assert_eq!(
+            clean.output_schema.as_ref().unwrap().as_value(),
+            schema("Sum").as_value()
+        );
+        assert_eq!(clean.name, spec.name);
+        assert!(matches!(clean.for_models(), Cow::Borrowed(_)));
     }
 }

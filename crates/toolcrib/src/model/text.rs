@@ -2,20 +2,22 @@
 
 use std::fmt::Write as _;
 
-/// Escapes what could deceive or attack a terminal: control characters (but tab and line feed),
-/// bidirectional overrides, invisible and tag characters. Everything else stays as it is.
+pub use super::hidden::{hides_something, is_hidden};
+
+/// Escapes what a reader would not see or what could attack a terminal: the [hidden](super::hidden::hidden) characters of a
+/// text. Everything else stays as it is.
 pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
-    if !hides_something(text) {
+    let mut out = String::new();
+    let mut end = 0;
+    for (at, c) in super::hidden::hidden(text) {
+        out.push_str(&text[end..at]);
+        let _ = write!(out, "\\u{{{:04x}}}", u32::from(c));
+        end = at + c.len_utf8();
+    }
+    if end == 0 {
         return text.into();
     }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if deceives(c) {
-            let _ = write!(out, "\\u{{{:04x}}}", u32::from(c));
-        } else {
-            out.push(c);
-        }
-    }
+    out.push_str(&text[end..]);
     out.into()
 }
 
@@ -25,28 +27,6 @@ pub fn visible_line(text: &str) -> std::borrow::Cow<'_, str> {
     match visible.contains(['\n', '\t']) {
         true => visible.replace('\n', "\\n").replace('\t', "\\t").into(),
         false => visible,
-    }
-}
-
-/// Whether a text has characters that [`visible`] would escape: hidden, or made to deceive.
-pub fn hides_something(text: &str) -> bool {
-    text.chars().any(deceives)
-}
-
-fn deceives(c: char) -> bool {
-    match c {
-        '\t' | '\n' => false,
-        c if c.is_control() => true,
-        // Soft hyphen, Arabic letter mark, Mongolian vowel separator, zero-width and directional
-        // marks and overrides, isolates, byte order mark, interlinear marks, tag characters.
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => {
-            true
-        }
-        '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}' => true,
-        _ => false,
     }
 }
 
@@ -183,6 +163,8 @@ mod tests {
         assert_eq!(visible("invoice\u{202e}fdp.exe"), "invoice\\u{202e}fdp.exe");
         assert_eq!(visible("\u{1b}]52;c;x\u{7}"), "\\u{001b}]52;c;x\\u{0007}");
         assert_eq!(visible("a\u{e0041}b"), "a\\u{e0041}b");
+        assert_eq!(visible("pay\u{200d}load"), "pay\\u{200d}load");
+        assert_eq!(visible("👩\u{200d}🚀"), "👩\u{200d}🚀");
         assert_eq!(visible("天気 ünïcode\tline\n"), "天気 ünïcode\tline\n");
     }
 

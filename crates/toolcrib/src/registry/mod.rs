@@ -15,7 +15,7 @@ mod snapshot;
 mod tests;
 mod watch;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,6 +41,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::event::{EventLog, EventReader};
 use crate::model::ids::{BundleId, CallId, ToolId};
 use crate::model::limits::LimitsPatch;
+use crate::model::names::{Looks, Slug};
 use crate::model::outcome::Outcome;
 use crate::model::reference::ToolRef;
 use crate::model::sandbox_plan::SandboxPlan;
@@ -139,6 +140,13 @@ impl Lookup {
     pub(crate) fn of_neither(&self) -> Vec<Arc<Entry>> {
         self.tools
             .of_sources(&[Source::BuiltIn, Source::App, Source::Upstream])
+    }
+
+    /// The slugs of the tools of some sources, by their looks.
+    pub(crate) fn looks(&self, sources: &[Source]) -> HashMap<Looks, Slug> {
+        let entries = self.tools.of_sources(sources).into_iter();
+        let slugs = entries.map(|entry| entry.head().slug.clone());
+        slugs.map(|slug| (Looks::of(&slug), slug)).collect()
     }
 
     /// Whether some tool has a name, as its own or as another that finds it.
@@ -491,6 +499,27 @@ impl Registry {
             .is_shadowed(entry)
             .then(|| tools.shadower(entry))
             .flatten()
+    }
+
+    /// The tool of another bundle that a slug of this bundle only looks like. A bundle may have look-alikes among its own tools,
+    /// which are flagged, and a slug that it has already stays.
+    pub(crate) fn look_alike(&self, slug: &Slug, bundle: BundleId) -> Option<Arc<Entry>> {
+        let looks = Looks::of(slug);
+        let tools = self.0.tools.load();
+        let slugs = tools.by_slug.iter();
+        let alike = slugs.filter(|(other, _)| looks.are_those_of(other));
+        let mut found = None;
+        for (other, group) in alike {
+            for entry in group.iter() {
+                if entry.bundle_id() == Some(bundle) {
+                    return None;
+                }
+                if other != slug {
+                    found = found.or_else(|| Some(Arc::clone(entry)));
+                }
+            }
+        }
+        found
     }
 
     /// Who has a name, as its own or as another that finds it. Makes nothing.

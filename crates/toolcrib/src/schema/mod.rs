@@ -8,6 +8,7 @@
 mod builder;
 mod depth;
 mod faults;
+pub(crate) mod hidden;
 mod limits;
 mod shape;
 mod typed;
@@ -214,9 +215,10 @@ impl Schema {
         }
     }
 
-    /// Accepts what describes an output: any bounded schema.
+    /// Accepts what describes an output: any bounded schema without hidden characters in names and values.
     pub fn output(value: Value) -> Result<Schema, SchemaError> {
         limits::check(&value)?;
+        hidden::check(&value)?;
         Ok(Schema {
             value,
             compiled: OnceLock::new(),

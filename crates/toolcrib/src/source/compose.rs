@@ -10,6 +10,7 @@ use super::content::Content;
 use super::definition::{FileDefinition, named_like_secrets};
 use super::flags::Flags;
 use super::link::{self, Links, Node, Target, Whose};
+use super::look_alike;
 use super::pins::Pins;
 use super::report::{Report, Standing, ToolFile, Trust};
 use super::scope::{FILE_SOURCES, Place, Scope};
@@ -20,7 +21,7 @@ use crate::exec::http::{self, HttpSettings};
 use crate::model::digest::Digester;
 use crate::model::error::ToolError;
 use crate::model::ids::BundleId;
-use crate::model::names::WireName;
+use crate::model::names::{Looks, Slug, WireName};
 use crate::registry::{Entry, Lookup, Registration, Registry, Source, Switch};
 use crate::secret::SecretEntry;
 use crate::tool::Tool;
@@ -67,6 +68,8 @@ struct Draft<'a> {
     /// The definition's number among those that are linked.
     node: Option<usize>,
     refused: Option<String>,
+    /// Which other tool it looks like, in words.
+    look_alike: Option<String>,
 }
 
 /// Makes the tools of all files and puts them in the place of those that were there.
@@ -153,10 +156,35 @@ fn drafts<'a>(materials: &Materials<'a>, firm: &Lookup) -> Vec<Draft<'a>> {
                 content,
                 node: None,
                 refused,
+                look_alike: None,
             });
         }
     }
+    refuse_look_alikes(&mut drafts, firm);
     drafts
+}
+
+/// Refuses files whose slug only looks like that of another tool: one that is compiled in or the program's own, or one of a
+/// file. Of two files, that of the machine stays, then that of the user: a workspace may come from anywhere.
+fn refuse_look_alikes(drafts: &mut [Draft<'_>], firm: &Lookup) {
+    let mut looks = firm.looks(&[Source::BuiltIn, Source::App]);
+    for scope in Scope::ALL.into_iter().rev() {
+        let of_scope = drafts.iter_mut().filter(|draft| draft.place.scope == scope);
+        for draft in of_scope.filter(|draft| draft.refused.is_none()) {
+            let slug = match draft.content.definition() {
+                Some(definition) => definition.slug().clone(),
+                None => Slug::from_wire(&draft.name),
+            };
+            let other = looks
+                .entry(Looks::of(&slug))
+                .or_insert_with(|| slug.clone());
+            if *other != slug {
+                let alike = look_alike(&slug, other);
+                draft.refused = Some(format!("`{}` is not loaded: {alike}", draft.shown));
+                draft.look_alike = Some(alike);
+            }
+        }
+    }
 }
 
 fn trust_of(place: &Place, dir: &KnownDir, known: &KnownFile, shown: &str, pins: &Pins) -> Trust {
@@ -266,6 +294,13 @@ fn link_faults(
         }
     }
     let of = |draft: &Draft<'_>| {
+        if let Some(message) = &draft.look_alike {
+            return Some(vec![LinkFault {
+                code: "look-alike",
+                span: 0..0,
+                message: message.clone(),
+            }]);
+        }
         let (node, definition) = (draft.node?, draft.content.definition()?);
         if let Some(fault) = &links.faults[node] {
             return Some(vec![fault.clone()]);

@@ -33,10 +33,22 @@ pub struct Draft {
 /// assert_eq!(tool.implementation["bash"], "echo hello {WHO}");
 /// ```
 pub fn draft(kind: FileKind, bytes: &[u8], stem: &str, bundle: BundleId) -> Draft {
-    let (fields, problems) = match kind {
-        FileKind::Yaml => of_yaml(bytes, stem),
-        FileKind::Json => of_json(bytes, stem),
-    };
+    drafted(
+        match kind {
+            FileKind::Yaml => of_yaml(bytes, stem),
+            FileKind::Json => of_json(bytes, stem, manifest::read),
+        },
+        bundle,
+    )
+}
+
+/// Reads a definition that a program sends as JSON, like [`draft`]. Hidden characters in its texts are a warning: it is stored
+/// as it was sent, people see them escaped, and models do not get them.
+pub fn draft_as_sent(bytes: &[u8], stem: &str, bundle: BundleId) -> Draft {
+    drafted(of_json(bytes, stem, manifest::read_record), bundle)
+}
+
+fn drafted((fields, problems): (Option<Fields>, Vec<Problem>), bundle: BundleId) -> Draft {
     let Some(mut fields) = fields else {
         return Draft {
             manifest: None,
@@ -104,10 +116,14 @@ pub fn without_computed(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-fn of_json(bytes: &[u8], stem: &str) -> (Option<Fields>, Vec<Problem>) {
+fn of_json(
+    bytes: &[u8],
+    stem: &str,
+    read: fn(&[u8], &str) -> manifest::Reading,
+) -> (Option<Fields>, Vec<Problem>) {
     let Ok(Value::Object(mut fields)) = manifest::as_json(bytes) else {
         // The reader of HTTP tools says it best.
-        return (None, manifest::read(bytes, stem).problems);
+        return (None, read(bytes, stem).problems);
     };
     let is_http = match fields.get("type") {
         Some(kind) => kind == "http",
@@ -119,7 +135,7 @@ fn of_json(bytes: &[u8], stem: &str) -> (Option<Fields>, Vec<Problem>) {
     }
     let mut problems = Vec::new();
     if is_http {
-        let reading = manifest::read(bytes, stem);
+        let reading = read(bytes, stem);
         problems = reading.problems;
         let Some(definition) = reading.definition else {
             return (None, problems);

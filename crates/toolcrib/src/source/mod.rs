@@ -46,7 +46,7 @@ use std::time::{Duration, Instant, SystemTime};
 use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
-pub use draft::{Draft, draft, without_computed};
+pub use draft::{Draft, draft, draft_as_sent, without_computed};
 pub use files::read_file;
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
@@ -61,6 +61,7 @@ pub(crate) use upstream::UpstreamTools;
 use crate::exec::command::CommandSettings;
 use crate::exec::http::HttpSettings;
 use crate::model::error::ToolError;
+use crate::model::names::Slug;
 use crate::model::reference::ToolRef;
 use crate::model::spec::ToolSpec;
 use crate::registry::{Follow, Registry};
@@ -75,6 +76,22 @@ use glance::Glance;
 use pins::{PinStore, Pins};
 use scope::Place;
 use survey::{KnownDir, Surveyed};
+
+/// That a slug only looks like another, in words that show the difference.
+pub(crate) fn look_alike(slug: &Slug, other: &Slug) -> String {
+    let escaped = |slug: &Slug| -> String {
+        let c = |c: char| match c.is_ascii() {
+            true => c.to_string(),
+            false => c.escape_unicode().to_string(),
+        };
+        slug.as_str().chars().map(c).collect()
+    };
+    format!(
+        "`{}` looks like the tool `{}` but is another name; give it one that cannot be mistaken",
+        escaped(slug),
+        escaped(other)
+    )
+}
 
 /// Looking at more files than this, or for longer, is not done for every call: then nobody looks for a while.
 const FEW: usize = 300;

@@ -18,7 +18,7 @@ use crate::model::context::CallContext;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::{BundleId, ToolId};
-use crate::model::names::{Slug, Version, WireName};
+use crate::model::names::{Looks, Slug, Version, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::spec::ToolSpec;
@@ -186,7 +186,20 @@ impl UpstreamTools {
             read.extend(pinned.map(|pinned| (number, upstream, Offer::of(pinned))));
         }
         let offers = read.iter().map(|(_, upstream, offer)| (*upstream, offer));
-        let mut named = named(offers, |name| firm.has_name(name.as_str()));
+        // A look-alike is given another name like one whose name is taken.
+        let sources = [
+            Source::BuiltIn,
+            Source::App,
+            Source::Local,
+            Source::User,
+            Source::Global,
+        ];
+        let looks = firm.looks(&sources);
+        let mut named = named(offers, |name| {
+            let slug = Slug::from_wire(name);
+            let alike = looks.get(&Looks::of(&slug));
+            firm.has_name(name.as_str()) || alike.is_some_and(|other| *other != slug)
+        });
         for (number, upstream, offer) in &read {
             let named = named.remove(upstream.name()).unwrap_or_default();
             for draft in drafts(upstream, offer, named) {

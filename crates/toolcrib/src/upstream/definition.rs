@@ -10,7 +10,7 @@ use crate::model::JsonObject;
 use crate::model::diff;
 use crate::model::digest::Digester;
 use crate::model::text;
-use crate::schema::Schema;
+use crate::schema::{Schema, hidden};
 
 /// The fields that are kept.
 const FIELDS: &[&str] = &[
@@ -80,20 +80,20 @@ impl Definition {
             let shown = text::shorten(&text::visible_line(&self.name), 80);
             warnings.push(format!("its name `{shown}` is not one that models can be given; it is called something like it"));
         }
-        let mut hidden: Vec<&str> = Vec::new();
+        let mut hiding: Vec<&str> = Vec::new();
         for (field, value) in &self.fields {
-            if hides_somewhere(value, is_text(field)) {
-                hidden.push(field);
+            if hides_somewhere(value, hidden::explains(field)) {
+                hiding.push(field);
             }
         }
-        if !hidden.is_empty() || text::hides_something(&self.name) {
-            let hidden = hidden.iter().map(|field| format!("`{field}`"));
-            let hidden: Vec<String> = hidden.collect();
+        if !hiding.is_empty() || self.name.contains(text::is_hidden) {
+            let hiding = hiding.iter().map(|field| format!("`{field}`"));
+            let hiding: Vec<String> = hiding.collect();
             warnings.push(format!(
                 "there are hidden characters in it: {}",
-                match hidden.is_empty() {
+                match hiding.is_empty() {
                     true => "in its name".to_owned(),
-                    false => hidden.join(", "),
+                    false => hiding.join(", "),
                 }
             ));
         }
@@ -123,8 +123,6 @@ impl Definition {
     pub(super) fn input_schema(&self) -> Result<Schema, String> {
         let schema = self.fields.get("inputSchema").cloned();
         let schema = schema.unwrap_or_else(|| serde_json::json!({"type": "object"}));
-        let schema = shown_schema(schema)
-            .ok_or("there are hidden characters in the names or values of its input schema")?;
         Schema::stored(schema).map_err(|error| format!("its input schema cannot be used: {error}"))
     }
 
@@ -133,8 +131,6 @@ impl Definition {
         let Some(schema) = self.fields.get("outputSchema").cloned() else {
             return Ok(None);
         };
-        let schema = shown_schema(schema)
-            .ok_or("there are hidden characters in the names or values of its output schema")?;
         let schema = Schema::output(schema);
         let schema =
             schema.map_err(|error| format!("its output schema cannot be used: {error}"))?;
@@ -182,50 +178,15 @@ impl Definition {
     }
 }
 
-/// A schema whose texts show what they hide, as a person saw them who accepted it; `None` if something hides where it cannot be shown without
-/// being something else: in a name or a value.
-fn shown_schema(mut schema: Value) -> Option<Value> {
-    if hides_somewhere(&schema, false) {
-        show_texts(&mut schema);
-    }
-    (!hides_somewhere(&schema, false)).then_some(schema)
-}
-
-fn show_texts(schema: &mut Value) {
-    match schema {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                match value {
-                    Value::String(text) if is_text(key) => {
-                        *text = text::visible(text).into_owned();
-                    }
-                    value => show_texts(value),
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(show_texts),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// What is read as text, by models and by people; everything else is data.
-fn is_text(key: &str) -> bool {
-    matches!(key, "title" | "description" | "$comment")
-}
-
-/// Whether something hides in a value. Data is always shown as JSON, in which control characters are escapes: a carriage return in an
-/// `enum` hides from nobody.
+/// Whether something hides in a value.
 fn hides_somewhere(value: &Value, is_a_text: bool) -> bool {
     match value {
         Value::String(text) if is_a_text => text::hides_something(text),
-        Value::String(data) => {
-            let escaped = |c: char| c < ' ';
-            data.split(escaped).any(text::hides_something)
-        }
+        Value::String(data) => hidden::in_data(data).is_some(),
         Value::Array(items) => items.iter().any(|item| hides_somewhere(item, false)),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(key, value)| text::hides_something(key) || hides_somewhere(value, is_text(key))),
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            hidden::in_name(name).is_some() || hides_somewhere(value, hidden::explains(name))
+        }),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -234,7 +195,7 @@ fn hides_somewhere(value: &Value, is_a_text: bool) -> bool {
 fn with_line_feeds(fields: &mut JsonObject) {
     for (key, value) in fields {
         match value {
-            Value::String(text) if is_text(key) && text.contains('\r') => {
+            Value::String(text) if hidden::explains(key) && text.contains('\r') => {
                 *text = text.replace("\r\n", "\n");
             }
             Value::Object(fields) => with_line_feeds(fields),
@@ -290,17 +251,15 @@ mod tests {
     }
 
     #[test]
-    fn models_read_what_people_saw_and_names_that_hide_something_make_it_unusable() {
+    fn names_that_hide_something_make_it_unusable_and_texts_do_not() {
         let schema = |name: &str, text: &str| {
             definition(
                 json!({"inputSchema": {"type": "object", "properties": {name: {"type": "string", "description": text}}}}),
             )
         };
-        let shown = schema("a", "x\u{e0041}").input_schema().unwrap();
-        let text = shown.as_value()["properties"]["a"]["description"]
-            .as_str()
-            .unwrap();
-        assert_eq!(text, "x\\u{e0041}");
+        let sly = schema("a", "x\u{e0041}");
+        assert!(sly.input_schema().is_ok());
+        assert!(sly.warnings()[0].contains("hidden"), "{:?}", sly.warnings());
         let hidden = schema("a\u{200b}", "x");
         assert!(hidden.input_schema().unwrap_err().contains("hidden"));
         assert!(

@@ -39,20 +39,18 @@ pub(crate) fn spec(
 ) -> Result<ToolSpec, String> {
     let settings = upstream.settings();
     let input = pinned.input_schema()?;
-    // Models read what the person saw who accepted it, with nothing hidden in it.
     let description = match pinned.description().trim() {
         "" => format!(
             "The tool `{}` of the MCP server `{}`.",
             text::visible_line(&pinned.name),
             upstream.name()
         ),
-        description => text::visible(description).into_owned(),
+        description => description.to_owned(),
     };
     let mut spec = ToolSpec::new(name, description, input);
     spec.slug = slug;
     spec.bundle = upstream.name().clone();
-    let title = pinned.title().map(text::visible_line);
-    spec.title = title.map(std::borrow::Cow::into_owned);
+    spec.title = pinned.title().map(|title| title.replace(['\n', '\t'], " "));
     // What its server says about its effects is a hint, and decides nothing.
     spec.effects = Effects::UNKNOWN;
     spec.output_schema = pinned.output_schema()?.map(Arc::new);

@@ -180,6 +180,7 @@ pub fn definition(
     provider: Provider,
     options: &DefinitionOptions,
 ) -> Result<Definition, NotExpressible> {
+    let spec = &*spec.for_models();
     let strict = options.strict && provider.has_strict_mode();
     let dialect = match provider {
         Provider::OpenAi | Provider::OpenAiResponses if strict => Dialect::OpenAiStrict,

@@ -22,6 +22,7 @@ pub struct McpTool {
 
 /// Writes a tool for the MCP wire; with another description if one is given.
 pub fn mcp_tool(spec: &ToolSpec, description: Option<&str>) -> Result<McpTool, NotExpressible> {
+    let spec = &*spec.for_models();
     let description = description.unwrap_or(&spec.description);
     let mut json = Vec::with_capacity(512);
     let mut counted = Counter::default();

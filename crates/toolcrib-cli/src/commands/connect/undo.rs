@@ -12,9 +12,9 @@ use toolcrib::Crib;
 use super::super::Done;
 use super::super::confirm::{confirmed, declined};
 use super::records::{Record, Records};
-use super::{damaged, document, refused, say_link, show};
+use super::{damaged, document, file, refused, say_link, show};
 use crate::args::{ConnectArgs, Global};
-use crate::clients_of_others::{ClientFile, Document, OtherClient};
+use crate::clients_of_others::{Document, OtherClient};
 use crate::output::Output;
 
 /// What the file becomes.
@@ -33,7 +33,7 @@ pub(super) fn undo(
     place: &Path,
     output: &Output,
 ) -> Done {
-    let file = ClientFile::read(place).map_err(refused)?;
+    let file = file(args, crib, place)?;
     let records = Records::of_home(crib.home());
     let now = document(client, &file);
     let servers = now.servers().map_err(|why| damaged(place, &why))?;

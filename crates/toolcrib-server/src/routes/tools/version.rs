@@ -10,7 +10,7 @@ use toolcrib::definition::{Problem, Severity};
 use toolcrib::model::manifest::ToolKind;
 use toolcrib::model::text;
 use toolcrib::registry::{Availability, Entry, Source};
-use toolcrib::source::{self, FileKind};
+use toolcrib::source;
 use toolcrib::{BundleId, Crib, ErrorCode, NameError, Slug, ToolError, Version};
 
 use crate::api::{Answer, Asked, Refusal, Route, Who, located, no_content};
@@ -238,7 +238,7 @@ fn put(crib: &Crib, asked: &Asked) -> Answer {
     let fields = definition(asked.object()?, &named)?;
     let text = serde_json::to_vec_pretty(&fields).unwrap_or_default();
     let text = source::without_computed(&text).unwrap_or(text);
-    let draft = source::draft(FileKind::Json, &text, named.slug.as_str(), named.bundle);
+    let draft = source::draft_as_sent(&text, named.slug.as_str(), named.bundle);
     let name = format!("{}/{}@{}", view.bundle.slug, named.slug, named.version);
     if let Some(refusal) = faulty(&name, &text, &draft.problems) {
         return Err(refused(crib, refusal));

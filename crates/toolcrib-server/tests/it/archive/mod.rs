@@ -287,3 +287,29 @@ async fn a_slug_that_several_in_the_bin_have_restores_none_of_them() {
         2
     );
 }
+
+#[tokio::test]
+async fn hidden_characters_of_an_archive_are_noted_and_look_alikes_refused() {
+    let scene = Scene::new();
+    let operator = scene.as_operator();
+    let mut sly: Value = serde_json::from_str(&tool("sly")).unwrap();
+    sly["description"] = json!("Weather\u{e0041}");
+    let zip = Zip::with([Entry::packed("tools/a.json", sly.to_string())]);
+    let (status, body) = send(&operator, "/api/bundles/import", archive(&zip)).await;
+    assert_eq!(status, 201, "{body}");
+    let notes = body["notes"].to_string();
+    assert!(notes.contains("hidden characters"), "{body}");
+    for slug in ["reаd-file", "ｒｅａｄ-ｆｉｌｅ", "1ist-directory"] {
+        let zip = Zip::with([
+            Entry::packed("tools/a.json", tool("weather")),
+            Entry::packed("tools/b.json", tool(slug)),
+        ]);
+        let path = "/api/bundles/import?slug=another";
+        let (status, body) = send(&operator, path, archive(&zip)).await;
+        assert_eq!(status, 400, "{slug}: {body}");
+        let message = body["error"]["message"].as_str().unwrap();
+        assert!(message.contains("looks like the tool"), "{message}");
+    }
+    let (_, bundles) = operator.get("/tools/bundles").await;
+    assert!(!bundles.to_string().contains("another"), "{bundles}");
+}

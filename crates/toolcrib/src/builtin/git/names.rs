@@ -13,7 +13,7 @@ pub(super) fn check_branch(tool: &str, pointer: &str, name: &str) -> Result<(), 
     let wrong = |why: &str| Err(invalid(tool, pointer, why));
     check_start(tool, pointer, name)?;
     if name.contains(|c: char| c.is_control() || " ~^:?*[\\".contains(c))
-        || text::hides_something(name)
+        || name.contains(text::is_hidden)
     {
         return wrong("has a character that no name of a branch can have");
     }
@@ -43,7 +43,7 @@ pub(super) fn check_revision(tool: &str, pointer: &str, name: &str) -> Result<()
     }
     if name.starts_with('^')
         || name.contains(|c: char| c.is_control() || c.is_whitespace() || ":?*[\\".contains(c))
-        || text::hides_something(name)
+        || name.contains(text::is_hidden)
     {
         return wrong(
             "is not the name of one commit, such as `main`, `v1.2`, `HEAD~3` or `a1b2c3d`",

@@ -235,14 +235,14 @@ fn output(found: &[Arc<Entry>], note: Option<String>) -> ToolOutput {
 }
 
 fn shown(entry: &Entry) -> Value {
-    let spec = entry.spec();
+    let spec = entry.spec().for_models();
     let mut tool = json!({
         "name": spec.name,
         "description": spec.description,
         "bundle": spec.bundle,
         "inputSchema": spec.input_schema.as_value(),
         "effects": spec.effects.tags(),
-        "callWith": super::called_with(spec),
+        "callWith": super::called_with(&spec),
     });
     if let Some(title) = &spec.title {
         tool["title"] = title.as_str().into();

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::comparison::{ComparisonShown, NameContest};
 use crate::crib::{Candidate, Contest, Crib};
-use crate::model::error::ToolError;
+use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
+use crate::source::look_alike;
 use crate::store::archive::{Archive, Comparison, Contents, compare, contents};
 use crate::store::{Install, StoreError, StoredBundle};
 
@@ -58,6 +59,14 @@ impl Crib {
         }
         if let (true, Some((_, old))) = (update, &old) {
             archive = archive.with_switches_of(old);
+        }
+        let bundle = archive.contents.bundle.bundle_id;
+        for tool in &archive.contents.tools {
+            if let Some(other) = self.registry.look_alike(&tool.slug, bundle) {
+                let alike = look_alike(&tool.slug, &other.spec().slug);
+                let message = format!("the bundle is not taken in: {alike}");
+                return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+            }
         }
         // What is replaced is what is compared here.
         let how = match (&old, update) {

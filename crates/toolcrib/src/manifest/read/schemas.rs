@@ -13,7 +13,7 @@ use crate::definition::yaml::{Content, Node};
 use crate::manifest::BuiltIn;
 use crate::manifest::template::PREVIOUS;
 use crate::model::text::shorten;
-use crate::schema::{Schema, SchemaError};
+use crate::schema::{Schema, SchemaError, hidden};
 
 impl Reader<'_, '_> {
     /// Reads `argSchema`; its properties are known afterwards, whatever else is wrong with it.
@@ -85,6 +85,19 @@ impl Reader<'_, '_> {
         at: At<'_, '_>,
         field: &str,
     ) -> Option<Arc<Schema>> {
+        if let Err(error) = hidden::check(&values::json(at.node)) {
+            for problem in error.problems {
+                let message = format!(
+                    "in `{field}`, {}: callers would not see what to send",
+                    problem.message
+                );
+                let span = spot(at.node, &problem.pointer);
+                let problem = Found::error("hidden-text", span, message);
+                let help = "remove it; in a `pattern`, write the escape of the regular expression, as in `\\\\u200b`";
+                self.found.push(problem.help(help));
+            }
+            return None;
+        }
         // A pattern may be too large, or none that runs in linear time; the rest is left to the first call.
         let checked =
             schema.and_then(

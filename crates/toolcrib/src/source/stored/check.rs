@@ -10,9 +10,11 @@ use crate::exec::command::CommandTool;
 use crate::exec::spec_of;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::manifest::{ToolKind, ToolManifest};
+use crate::model::names::Slug;
 use crate::model::text::shorten;
 use crate::secret::SecretEntry;
 use crate::source::definition::named_like_secrets;
+use crate::source::look_alike;
 
 /// A definition that was looked at.
 pub(crate) struct Checked {
@@ -22,11 +24,13 @@ pub(crate) struct Checked {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Looks at a definition as thoroughly as `toolcrib check` does. `lookup` knows the tools that are there.
+/// Looks at a definition as thoroughly as `toolcrib check` does. `lookup` knows the tools that are there; `alike` is the slug
+/// of another bundle's tool that this one's looks like.
 pub(crate) fn check(
     manifest: &ToolManifest,
     secrets: &[SecretEntry],
     lookup: Lookup<'_>,
+    alike: Option<&Slug>,
 ) -> Checked {
     let mut manifest = manifest.clone();
     let reading = reading::read(&manifest, How::Check);
@@ -38,6 +42,14 @@ pub(crate) fn check(
             Found::error("unknown-value", reading.text.field("isBuiltIn"), message)
                 .help("write `\"isBuiltIn\": false`, or remove it"),
         );
+    }
+    if let Some(other) = alike {
+        let message = look_alike(&manifest.slug, other);
+        found.push(Found::error(
+            "look-alike",
+            reading.text.field("slug"),
+            message,
+        ));
     }
     match &reading.implementation {
         Some(Implementation::Http(definition)) => {

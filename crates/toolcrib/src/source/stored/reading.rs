@@ -119,8 +119,8 @@ fn http(
 ) -> (Option<Implementation>, Vec<Problem>) {
     let bytes = text.0.as_bytes();
     let reading = match how {
-        How::Load => manifest::load(bytes, manifest.slug.as_str()),
-        How::Check => manifest::read(bytes, manifest.slug.as_str()),
+        How::Load => manifest::load_record(bytes, manifest.slug.as_str()),
+        How::Check => manifest::read_record(bytes, manifest.slug.as_str()),
     };
     let definition = reading.definition.map(|mut definition| {
         // Who only checks has no grants to compare it with.
@@ -185,7 +185,7 @@ fn command(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation
     }
     said.retain(|(key, _, _)| !implementation.contains_key(*key));
     let command = text.command(&said);
-    let reading = definition::read(command.text.as_bytes(), manifest.slug.as_str());
+    let reading = definition::read_record(command.text.as_bytes(), manifest.slug.as_str());
     let definition = reading.definition.map(|mut definition| {
         definition.slug = manifest.slug.clone();
         definition.digest = content_digest(manifest);

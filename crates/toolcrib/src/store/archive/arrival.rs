@@ -15,6 +15,7 @@ use crate::model::ids::{BundleId, ToolId};
 use crate::model::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 use crate::model::names::Slug;
 use crate::model::text;
+use crate::schema::hidden;
 use crate::store::install::keep_switches;
 use crate::store::{Install, Store, StoreError, StoredBundle};
 
@@ -156,6 +157,13 @@ impl Archive {
     }
 }
 
+/// Whether a text of a tool that is read has hidden characters.
+fn hides_something(tool: &ToolManifest) -> bool {
+    let mut texts = [&tool.description, &tool.display_name].into_iter();
+    let mut schemas = std::iter::once(&tool.arg_schema).chain(&tool.output_schema);
+    texts.any(|text| text::hides_something(text)) || schemas.any(hidden::in_texts)
+}
+
 /// The first notes, and how many more there are.
 fn bounded(mut notes: Vec<String>) -> Vec<String> {
     if let Some(more) = notes.len().checked_sub(MAX_NOTES).filter(|more| *more > 0) {
@@ -238,6 +246,11 @@ impl Reader {
             self.notes.push(format!(
                 "the slug `{}` mixes scripts: it may look like another one",
                 tool.slug
+            ));
+        }
+        if hides_something(&tool) {
+            self.note(&format!(
+                "`{entry}` has hidden characters in its texts: people see them escaped, models do not get them"
             ));
         }
         // A bundle's business; here it would be a field that nobody knows.

@@ -82,7 +82,7 @@ fn http(tool: &ToolManifest) -> Reach {
     known
         .extra
         .retain(|name, _| HTTP_FIELDS.iter().any(|field| field.path == name));
-    let reading = manifest::read(&super::export::json(&known), tool.slug.as_str());
+    let reading = manifest::read_record(&super::export::json(&known), tool.slug.as_str());
     let mut reach = Reach::default();
     match &reading.definition {
         Some(definition) => reach.sends(definition),
@@ -107,7 +107,7 @@ fn command(tool: &ToolManifest) -> Reach {
     }
     file.extend(tool.implementation.as_object().cloned().unwrap_or_default());
     // JSON is YAML.
-    let reading = definition::read(&super::export::json(&file), name.as_str());
+    let reading = definition::read_record(&super::export::json(&file), name.as_str());
     let mut reach = Reach::default();
     match &reading.definition {
         Some(definition) => reach.programs(definition, &tool.implementation),

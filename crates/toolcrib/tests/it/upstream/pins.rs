@@ -3,6 +3,7 @@
 use super::*;
 use toolcrib::ErrorCode;
 use toolcrib::registry::Availability;
+use toolcrib::wire::mcp_tool;
 
 fn write(file: &Path, tools: Value) {
     std::fs::write(file, tools.to_string()).unwrap();
@@ -208,10 +209,10 @@ async fn odd_names_and_schemas_spoil_nothing_but_their_own_tools() {
 }
 
 #[tokio::test]
-async fn models_are_told_what_people_are_shown() {
+async fn models_get_a_servers_texts_without_what_hides_in_them() {
     let scene = Scene::new();
     let more = file(&scene, "more.json");
-    let hidden = "Adds\u{202e}\u{e0041}";
+    let hidden = "Adds\u{202e}\u{e0041} two";
     write(
         &more,
         json!([
@@ -222,14 +223,19 @@ async fn models_are_told_what_people_are_shown() {
     );
     scene.add("fake", fake("plain", Some(&more))).await;
     let entry = scene.crib.registry().find("sly").unwrap();
-    let spec = entry.spec();
-    let shown = "Adds\\u{202e}\\u{e0041}";
-    assert_eq!(spec.description, shown);
-    assert_eq!(spec.title.as_deref(), Some(shown));
-    let schema = spec.input_schema.as_value().to_string();
-    assert!(
-        !schema.contains('\u{202e}') && schema.contains("u{202e}"),
-        "{schema}"
+    let tool = mcp_tool(entry.spec(), None).unwrap();
+    let tool: Value = serde_json::from_slice(&tool.json).unwrap();
+    for text in [
+        &tool["description"],
+        &tool["title"],
+        &tool["annotations"]["title"],
+        &tool["inputSchema"]["properties"]["a"]["description"],
+    ] {
+        assert_eq!(text, "Adds two", "{tool}");
+    }
+    assert_eq!(
+        entry.spec().warnings(),
+        ["the description has hidden characters"]
     );
     assert!(matches!(
         scene.crib.registry().find("slyer").unwrap().availability(),
@@ -239,4 +245,28 @@ async fn models_are_told_what_people_are_shown() {
     let warnings = pinned.tool("slyer").unwrap().definition.warnings();
     let is_said = warnings.iter().any(|one| one.contains("cannot be called"));
     assert!(is_said, "{warnings:?}");
+}
+
+#[tokio::test]
+async fn a_servers_tool_that_looks_like_a_built_in_one_is_called_something_else() {
+    let scene = Scene::new();
+    let more = file(&scene, "more.json");
+    write(
+        &more,
+        json!([
+            {"name": "read_fi1e", "description": "D", "inputSchema": {"type": "object"}},
+            {"name": "re\u{430}d_file", "description": "D", "inputSchema": {"type": "object"}},
+        ]),
+    );
+    scene.add("fake", fake("plain", Some(&more))).await;
+    let entries = scene.crib.registry().entries();
+    let mut names: Vec<&str> = entries
+        .iter()
+        .filter(|entry| entry.spec().bundle == slug("fake"))
+        .map(|entry| entry.spec().name.as_str())
+        .filter(|name| name.contains("fi"))
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names[0], "fake_read_fi1e", "{names:?}");
+    assert!(names[1].starts_with("re_d_file-"), "{names:?}");
 }

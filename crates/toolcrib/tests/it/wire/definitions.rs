@@ -1,7 +1,8 @@
 //! Provider definitions.
 
 use serde_json::{Value, json};
-use toolcrib::wire::{Definitions, Provider, definition, definitions};
+use toolcrib::model::hidden::{hides_something, is_hidden};
+use toolcrib::wire::{Definitions, Provider, definition, definitions, mcp_tool};
 use toolcrib::{Effects, Schema, ToolSpec, WireName};
 
 use super::{LOOSE, STRICT, dropped, execute_bash, losses, lowered, search, strict_rules, tool};
@@ -396,4 +397,39 @@ fn the_batch_serializes_for_rest() {
         json!(made),
         json!({"tools": [], "losses": [], "dropped": []})
     );
+}
+
+#[test]
+fn no_definition_has_hidden_characters() {
+    let sly = "Adds\u{e0041}\u{202e} two\u{200b} 👩\u{200d}🚀\u{1b}";
+    let schema = json!({"type": "object", "title": sly, "properties": {
+        "a": {"type": "string", "description": sly, "enum": ["x", "\r\n"]},
+        "b": {"type": "object", "description": sly, "properties": {"c": {"type": "string", "description": sly}}},
+    }, "required": ["a", "b"]});
+    let mut spec = ToolSpec::new(
+        WireName::fit("add"),
+        sly,
+        Schema::stored(schema.clone()).unwrap(),
+    );
+    spec.title = Some(sly.to_owned());
+    spec.output_schema = Some(Schema::stored(schema).unwrap().into());
+    let mut texts = Vec::new();
+    for provider in Provider::ALL {
+        for options in [&LOOSE, &STRICT] {
+            texts.push(
+                definition(&spec, provider, options)
+                    .unwrap()
+                    .tool
+                    .to_string(),
+            );
+        }
+    }
+    texts.push(String::from_utf8(mcp_tool(&spec, None).unwrap().json).unwrap());
+    for text in texts {
+        assert!(!hides_something(&text), "{text}");
+        assert!(!text.contains("u001b"), "{text}");
+        assert!(text.contains("Adds two 👩\u{200d}🚀"), "{text}");
+    }
+    // What is said of it otherwise stays what it is.
+    assert!(spec.description.contains(is_hidden));
 }

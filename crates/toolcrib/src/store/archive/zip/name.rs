@@ -28,7 +28,7 @@ impl EntryName {
         if !is_utf8 && !name.is_ascii() {
             return Err(NameFault::NotUtf8);
         }
-        if name.contains(['\t', '\n']) || text::hides_something(name) {
+        if name.contains(['\t', '\n']) || name.contains(text::is_hidden) {
             return Err(NameFault::Control);
         }
         if name.contains('\\') {
