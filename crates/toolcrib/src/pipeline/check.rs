@@ -146,6 +146,7 @@ pub(super) fn judge(
         workspace: workspace.map(Workspace::root),
         commands: &commands,
         touched: &touched(entry, args, workspace)?,
+        follows_links: true,
     };
     Ok(inner.policy.rules.judge(entry.spec(), args, &cx))
 }

@@ -2,7 +2,7 @@
 
 use super::invocation::{Flag, Invocation, Words};
 use super::name_glob::NameGlob;
-use crate::shell::Part;
+use crate::shell::{Part, Word};
 
 /// A condition on one command of a shell text; all parts that are given must hold.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -19,6 +19,14 @@ pub(super) struct CommandCondition {
     pub(super) words: Vec<NameGlob>,
     /// One of these is a variable that is set for the command.
     pub(super) sets: Vec<Words>,
+    /// One of these runs it.
+    pub(super) via: Vec<Words>,
+    /// It is given code in one of these languages.
+    pub(super) languages: Vec<String>,
+    /// One of these fits the code that it is given. Code that cannot be read fits.
+    pub(super) code: Vec<NameGlob>,
+    /// Whether one of its operands must mean all there is where it works.
+    pub(super) everything: bool,
 }
 
 /// A pattern for operands.
@@ -82,7 +90,7 @@ impl CommandCondition {
             || (!command.name.is_empty()
                 && self.names.iter().any(|name| name.matches(command.name))))
             && self.flags.iter().all(|flag| command.has_flag(flag))
-            && !self.without.iter().any(|flag| command.has_flag(flag))
+            && !self.without.iter().any(|flag| command.has_certainly(flag))
             && self.args.as_ref().is_none_or(|args| {
                 let operands: Vec<&str> = command
                     .operands()
@@ -97,6 +105,33 @@ impl CommandCondition {
                     .any(|arg| self.words.iter().any(|word| word.matches(&arg.text))))
             && (self.sets.is_empty()
                 || variables(command).any(|name| self.sets.iter().any(|set| set.matches(name))))
+            && (self.via.is_empty()
+                || command
+                    .command
+                    .via
+                    .iter()
+                    .any(|wrapper| self.via.iter().any(|via| via.matches(wrapper))))
+            && (self.languages.is_empty() && self.code.is_empty() || self.fits_code(command))
+            && (!self.everything
+                || command
+                    .operands()
+                    .any(|operand| command.is_everything(operand)))
+    }
+
+    fn fits_code(&self, command: &Invocation<'_>) -> bool {
+        let Some(code) = &command.command.code else {
+            return false;
+        };
+        let fits = |word: &Word| match word.as_static() {
+            Some(text) => self.code.iter().any(|pattern| pattern.matches(text)),
+            None => true,
+        };
+        (self.languages.is_empty()
+            || self
+                .languages
+                .iter()
+                .any(|language| language == code.language))
+            && (self.code.is_empty() || code.texts.iter().any(fits))
     }
 }
 

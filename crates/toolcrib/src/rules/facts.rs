@@ -31,6 +31,7 @@ pub(super) struct Texts<'a> {
     workspace: Option<&'a Path>,
     directory: Option<&'a str>,
     touched: &'a [Touched],
+    follows_links: bool,
     /// Where the workspace is; made when somebody asks, unless there is shell text.
     place: OnceCell<Where>,
 }
@@ -122,6 +123,7 @@ impl<'a> Texts<'a> {
             workspace: cx.workspace,
             directory,
             touched: cx.touched,
+            follows_links: cx.follows_links,
             place: known,
         }
     }
@@ -139,7 +141,10 @@ impl<'a> Facts<'a> {
             .iter()
             .flat_map(|shell| {
                 let commands = shell.script.commands.iter();
-                commands.map(|command| Invocation::new(command, &shell.place, shell.is_authored()))
+                commands.map(|command| {
+                    let authored = shell.is_authored();
+                    Invocation::new(command, &shell.place, authored, texts.follows_links)
+                })
             })
             .collect();
         Facts {

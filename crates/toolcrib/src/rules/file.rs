@@ -16,6 +16,7 @@ use super::rule::{Condition, PathCondition, Rule, RuleOrigin, Stated};
 use crate::expr::Expression;
 use crate::model::effects::Verdict;
 use crate::model::text;
+use crate::shell::LANGUAGES;
 
 /// The keys of a rule.
 const KEYS: &[&str] = &[
@@ -34,7 +35,18 @@ const KEYS: &[&str] = &[
 ];
 
 /// The keys of a condition on commands.
-const COMMAND_KEYS: &[&str] = &["name", "args", "flags", "without", "words", "sets"];
+const COMMAND_KEYS: &[&str] = &[
+    "name",
+    "args",
+    "flags",
+    "without",
+    "words",
+    "sets",
+    "via",
+    "language",
+    "code",
+    "everything",
+];
 
 /// What an expression may use.
 const VARIABLES: &[&str] = &["tool", "args", "commands", "paths"];
@@ -397,9 +409,30 @@ impl Reader {
             }
         };
         self.unknown_keys(table, COMMAND_KEYS, "`command`");
-        if !table.contains_key("name") && !table.contains_key("sets") {
+        if !["name", "sets", "via", "language", "code"]
+            .iter()
+            .any(|key| table.contains_key(*key))
+        {
             self.problem("`command` names no program; give `name`");
         }
+        let languages = self.texts(table, "language");
+        for language in &languages {
+            if !LANGUAGES.contains(&language.as_str()) {
+                self.problem(format!(
+                    "`language`: unknown language `{}`; write {}",
+                    text::shorten(language, 80),
+                    text::or_list(LANGUAGES)
+                ));
+            }
+        }
+        let everything = match table.get("everything") {
+            None => false,
+            Some(Value::Boolean(everything)) => *everything,
+            Some(_) => {
+                self.problem("`everything` must be `true` or `false`");
+                false
+            }
+        };
         let words = |texts: Vec<String>| texts.iter().map(|text| Words::parse(text)).collect();
         let args = self.texts(table, "args");
         let condition = CommandCondition {
@@ -409,14 +442,19 @@ impl Reader {
                 .then(|| args.iter().map(|text| Operand::parse(text)).collect()),
             flags: self.flags(table, "flags"),
             without: self.flags(table, "without"),
-            words: self
-                .texts(table, "words")
-                .iter()
-                .map(|text| NameGlob::parse(text))
-                .collect(),
+            words: self.patterns(table, "words"),
             sets: words(self.texts(table, "sets")),
+            via: words(self.texts(table, "via")),
+            languages,
+            code: self.patterns(table, "code"),
+            everything,
         };
         Some(condition)
+    }
+
+    fn patterns(&mut self, table: &Table, key: &str) -> Vec<NameGlob> {
+        let texts = self.texts(table, key);
+        texts.iter().map(|text| NameGlob::parse(text)).collect()
     }
 
     fn flags(&mut self, table: &Table, key: &str) -> Vec<Flag> {

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use super::name_glob::NameGlob;
 use super::paths::{self, PathWord};
-use super::place::{Located, Where};
+use super::place::{Located, Root, Where};
 use crate::model::text;
 use crate::shell::{Part, SimpleCommand, Word};
 
@@ -13,6 +13,8 @@ use crate::shell::{Part, SimpleCommand, Word};
 pub(super) struct Invocation<'s> {
     pub(super) command: &'s SimpleCommand,
     pub(super) place: &'s Where,
+    /// Whether links may be looked up.
+    pub(super) follows_links: bool,
     /// Whether a tool's author wrote it: see [`RuleContext::commands`](super::RuleContext::commands).
     pub(super) is_authored: bool,
     /// The program without its directory; empty when there is none, or nobody can tell.
@@ -39,7 +41,12 @@ impl Arg<'_> {
 }
 
 impl<'s> Invocation<'s> {
-    pub(super) fn new(command: &'s SimpleCommand, place: &'s Where, is_authored: bool) -> Self {
+    pub(super) fn new(
+        command: &'s SimpleCommand,
+        place: &'s Where,
+        is_authored: bool,
+        follows_links: bool,
+    ) -> Self {
         let name = command.name().unwrap_or_default();
         let mut after_dashes = false;
         let args = command
@@ -62,6 +69,7 @@ impl<'s> Invocation<'s> {
         Invocation {
             command,
             place,
+            follows_links,
             is_authored,
             name,
             args,
@@ -100,7 +108,16 @@ impl<'s> Invocation<'s> {
 
     /// Whether an option is given, in any of its spellings.
     pub(super) fn has_flag(&self, flag: &Flag) -> bool {
-        flag.0.iter().any(|spelling| self.has_spelling(spelling))
+        flag.0
+            .iter()
+            .any(|spelling| self.has_spelling(spelling, Certainty::Perhaps))
+    }
+
+    /// Whether an option is given for sure, and not as another option's value: `git push -o --dry-run` is no dry run.
+    pub(super) fn has_certainly(&self, flag: &Flag) -> bool {
+        flag.0
+            .iter()
+            .any(|spelling| self.has_spelling(spelling, Certainty::Certain))
     }
 
     /// Whether an option is given: `-r`, `--recursive`, alternatives separated by `|`.
@@ -108,12 +125,32 @@ impl<'s> Invocation<'s> {
         self.has_flag(&Flag::parse(flag))
     }
 
-    fn has_spelling(&self, spelling: &str) -> bool {
+    fn has_spelling(&self, spelling: &str, certainty: Certainty) -> bool {
+        let (letters, names) = options_with_value(self.name);
+        let letters = match certainty {
+            Certainty::Certain => letters,
+            Certainty::Perhaps => "",
+        };
         let options = || {
-            self.args
-                .iter()
-                .filter(|arg| arg.is_option())
-                .map(|arg| arg.text.as_ref())
+            let mut is_value = false;
+            self.args.iter().filter_map(move |arg| {
+                if std::mem::take(&mut is_value) || !arg.is_option() {
+                    return None;
+                }
+                let text = arg.text.as_ref();
+                if text.starts_with("--") {
+                    is_value = names.contains(&text);
+                    return Some(text);
+                }
+                // What comes after a letter with a value is that value.
+                match text.find(|c| letters.contains(c)) {
+                    Some(at) => {
+                        is_value = at + 1 == text.len();
+                        Some(&text[..=at])
+                    }
+                    None => Some(text),
+                }
+            })
         };
         if let Some(long) = spelling.strip_prefix("--") {
             return options().any(|option| {
@@ -138,6 +175,39 @@ impl<'s> Invocation<'s> {
                     || long_of(self.name, letter).is_some_and(|long| is_long(option, long))
             })
         })
+    }
+
+    /// Whether an operand means all there is where the command works: `.`, `..`, `*`, `$PWD`, the workspace by its name, `:/` and
+    /// other pathspecs of git that leave nothing out.
+    pub(super) fn is_everything(&self, operand: &Arg<'_>) -> bool {
+        let mut text = operand.text.as_ref();
+        if self.name == "git"
+            && let Some(magic) = text.strip_prefix(':')
+        {
+            let (magic, rest) = match magic.strip_prefix('(') {
+                Some(long) => long.split_once(')').unwrap_or((long, "")),
+                None => {
+                    let end = magic.find(|c| !"/!^:".contains(c));
+                    magic.split_at(end.unwrap_or(magic.len()))
+                }
+            };
+            if magic.contains(['!', '^']) || magic.contains("exclude") || rest.is_empty() {
+                return true;
+            }
+            text = rest;
+        }
+        for here in [
+            "$PWD",
+            "${PWD}",
+            "$(pwd)",
+            "`pwd`",
+            "$(git rev-parse --show-toplevel)",
+        ] {
+            text = text.strip_prefix(here).unwrap_or(text);
+        }
+        let located = self.locate(operand.word);
+        text.chars().all(|c| "./*".contains(c))
+            || located.root == Root::Workspace && located.names.is_empty()
     }
 
     /// The paths that its words and redirections name.
@@ -225,6 +295,8 @@ fn options_before_a_subcommand(name: &str) -> &'static [&'static str] {
             "--work-tree",
             "--namespace",
             "--config-env",
+            "--attr-source",
+            "--super-prefix",
         ],
         "docker" | "podman" => &[
             "-H",
@@ -261,6 +333,38 @@ fn options_before_a_subcommand(name: &str) -> &'static [&'static str] {
         "systemctl" => &["-H", "--host", "-M", "--machine"],
         _ => &[],
     }
+}
+
+/// Options of a program, or of its subcommands, that take a value: letters, and names that take the next word as theirs.
+fn options_with_value(name: &str) -> (&'static str, &'static [&'static str]) {
+    match name {
+        "git" => (
+            "Ccemos",
+            &[
+                "--git-dir",
+                "--work-tree",
+                "--namespace",
+                "--sort",
+                "--format",
+                "--source",
+                "--exclude",
+                "--expire",
+                "--expire-unreachable",
+                "--push-option",
+                "--receive-pack",
+                "--repo",
+                "--message",
+            ],
+        ),
+        _ => ("", &[]),
+    }
+}
+
+/// Whether letters and words that may be an option's value count as options.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Certainty {
+    Perhaps,
+    Certain,
 }
 
 /// An option in all the spellings that mean it.

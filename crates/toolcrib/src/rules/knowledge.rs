@@ -1,5 +1,6 @@
 //! What the default set knows beyond patterns: where the targets of a command are.
 
+mod every_file;
 mod outside;
 mod permissions;
 mod removal;
@@ -27,6 +28,8 @@ pub(super) enum Knowledge {
     ForkBomb,
     /// `rm -r` and its relatives.
     RecursiveRemoval,
+    /// `find . -type f | xargs rm` and its relatives.
+    EveryFile,
     /// `chmod -R` and its relatives.
     RecursivePermissions,
     /// Writing outside the workspace.
@@ -34,10 +37,11 @@ pub(super) enum Knowledge {
 }
 
 impl Knowledge {
-    pub(super) const ALL: [Knowledge; 5] = [
+    pub(super) const ALL: [Knowledge; 6] = [
         Knowledge::NotUnderstood,
         Knowledge::ForkBomb,
         Knowledge::RecursiveRemoval,
+        Knowledge::EveryFile,
         Knowledge::RecursivePermissions,
         Knowledge::OutsideWorkspace,
     ];
@@ -47,6 +51,7 @@ impl Knowledge {
             Knowledge::NotUnderstood => "not-understood",
             Knowledge::ForkBomb => "fork-bomb",
             Knowledge::RecursiveRemoval => "recursive-removal",
+            Knowledge::EveryFile => "every-file",
             Knowledge::RecursivePermissions => "recursive-permissions",
             Knowledge::OutsideWorkspace => "outside-the-workspace",
         }
@@ -66,6 +71,10 @@ impl Knowledge {
             Knowledge::RecursiveRemoval => (
                 Verdict::Deny,
                 "a recursive removal must name its targets, each strictly inside the workspace or the call's temporary directory",
+            ),
+            Knowledge::EveryFile => (
+                Verdict::Ask,
+                "every file of the workspace would be removed, emptied or overwritten",
             ),
             Knowledge::RecursivePermissions => (
                 Verdict::Deny,
@@ -122,6 +131,7 @@ impl Knowledge {
                 }
             }
             Knowledge::RecursiveRemoval => removal::judge(facts, &mut find),
+            Knowledge::EveryFile => every_file::judge(facts, &mut find),
             Knowledge::RecursivePermissions => permissions::judge(facts, &mut find),
             Knowledge::OutsideWorkspace => outside::judge(facts, &mut find),
         }

@@ -5,7 +5,7 @@
 //! searched but read ([`crate::shell`]): `echo sudo` runs no `sudo`. What cannot be understood is asked about.
 //!
 //! ```text
-//! facts        what a call is about, read once: invocation, paths (habits), place, host
+//! facts        what a call is about, read once: invocation, paths (habits, links), place, host
 //! rule         one condition on it: patterns, command, glob (name_glob), knowledge
 //! set          all rules, behind the trait Rules
 //! file         rules as TOML, checked with their examples when they are loaded
@@ -20,6 +20,7 @@ mod habits;
 mod host;
 mod invocation;
 mod knowledge;
+mod links;
 mod name_glob;
 mod paths;
 mod patterns;
@@ -58,6 +59,8 @@ pub struct RuleContext<'a> {
     /// Paths that the call touches besides those that its parameters name: what [`Tool::writes`](crate::Tool::writes) says, and where
     /// links lead to.
     pub touched: &'a [Touched],
+    /// Whether links in the workspace are looked up, so that `cat notes.txt` is judged by where `notes.txt` leads.
+    pub follows_links: bool,
 }
 
 /// What the rules say about a call.

@@ -3,8 +3,12 @@
 //! [`habits`](super::habits) knows the programs that everybody uses. For any other program, what can be a path is one, and is
 //! read.
 
+use std::path::PathBuf;
+
 use super::habits::{Habits, Operands, TEXT_OPTIONS, habits};
 use super::invocation::{Arg, Invocation, word_text};
+use super::links;
+use super::name_glob::NameGlob;
 use super::place::Located;
 use crate::shell::{Directory, Part, RedirectKind, Word};
 
@@ -225,6 +229,48 @@ impl Found<'_, '_> {
             text: text.into_owned(),
             access,
         });
+        if self.command.follows_links {
+            self.follow(word, directory, access);
+        }
+    }
+
+    /// Adds where a path leads by a link: a fixed one, and one whose last name is a pattern.
+    fn follow(&mut self, word: &Word, directory: &Directory, access: Access) {
+        let place = self.command.place;
+        let led: Vec<PathBuf> = match word.parts.as_slice() {
+            [Part::Text(path)] => {
+                let path = place.real_path(path, directory);
+                path.and_then(|path| links::leads(&path))
+                    .into_iter()
+                    .collect()
+            }
+            [Part::Glob(pattern)] | [Part::Text(_), Part::Glob(pattern)]
+                if !pattern.contains('/') =>
+            {
+                let within = match word.parts.as_slice() {
+                    [Part::Text(within), _] => within,
+                    _ => ".",
+                };
+                let path = place.real_path(within, directory);
+                let path = path.map(|path| links::leads(&path).unwrap_or(path));
+                let pattern = NameGlob::parse(pattern);
+                let fitting = path.map(|path| links::fitting(&path, &pattern));
+                let fitting = fitting.unwrap_or_default();
+                fitting
+                    .iter()
+                    .filter_map(|link| links::leads(link))
+                    .collect()
+            }
+            _ => return,
+        };
+        for path in led {
+            let located = place.locate_text(&path.to_string_lossy());
+            self.paths.push(PathWord {
+                text: located.text(),
+                located,
+                access,
+            });
+        }
     }
 }
 

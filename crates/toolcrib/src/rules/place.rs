@@ -1,7 +1,7 @@
 //! Where a word of a command leads: in the workspace, in the call's temporary directory, elsewhere, or nobody can tell.
 //!
-//! Everything here is reading: no file is looked at, so links are not followed. The sandbox is what holds when a link leads
-//! out.
+//! Everything here is reading: no file is looked at, so links are not followed ([`links`](super::links) does that for fixed paths).
+//! The sandbox is what holds when a link leads out.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -163,6 +163,29 @@ impl Where {
         if count("PWD") != count("$PWD") + count("${PWD}") {
             self.pwd_is_directory = false;
         }
+    }
+
+    /// The path on this machine that a word means for a command that runs in `directory`, `..` left in it; `None` unless it is fixed
+    /// and starts from the workspace.
+    pub(super) fn real_path(&self, text: &str, directory: &Directory) -> Option<PathBuf> {
+        let base = match text.starts_with('/') {
+            true => self.locate_text(text),
+            false => self.directory(directory),
+        };
+        let fixed = |name: &Name| name.is_known() && name.glob.is_none();
+        if base.root != Root::Workspace
+            || self.workspace.is_empty()
+            || !base.names.iter().all(fixed)
+        {
+            return None;
+        }
+        let mut path = PathBuf::from("/");
+        if !text.starts_with('/') {
+            let names = self.workspace.iter().chain(&base.names);
+            path.extend(names.map(|name| name.text.as_str()));
+        }
+        path.push(text);
+        Some(path)
     }
 
     /// The names that lead to the workspace; none when it is not known.

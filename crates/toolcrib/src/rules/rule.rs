@@ -200,10 +200,43 @@ impl Rule {
             Condition::Known(knowledge) => knowledge.judge(facts, findings),
             Condition::Stated(stated) => {
                 let found = stated.find(facts, self.trusts_authors())?;
+                if let (None, Some(path)) = (&found, self.uncertain(stated, facts)) {
+                    findings.push(Finding {
+                        rule: self.name.clone(),
+                        verdict: Verdict::Ask,
+                        reason: "which file this is will be known only when the command runs, so the rule cannot be applied"
+                            .to_owned(),
+                        about: Some(text::shorten(path, 200)),
+                    });
+                }
                 findings.extend(found.map(|found| self.finding(found)));
             }
         }
         Ok(())
+    }
+
+    /// A path of a command that is known only when it runs, if this rule refuses to have files read. The default set leaves that to
+    /// the sandbox: it keeps those files out of reach.
+    fn uncertain<'f>(&self, stated: &Stated, facts: &'f Facts<'_>) -> Option<&'f str> {
+        let paths = stated.paths.as_ref()?;
+        if self.verdict != Verdict::Deny
+            || self.origin == RuleOrigin::Default
+            || paths.access == Some(Access::Write)
+            || !stated.patterns.is_empty()
+            || !stated.hosts.is_empty()
+            || stated.expr.is_some()
+        {
+            return None;
+        }
+        let commands = facts.commands().filter(|command| {
+            let concerned = |condition: &CommandCondition| condition.matches(command);
+            !command.is_authored
+                && (stated.commands.is_empty() || stated.commands.iter().any(concerned))
+        });
+        let mut named = commands.flat_map(Invocation::paths);
+        named
+            .find(|path| path.access == Access::Read && !path.located.is_known())
+            .map(|path| path.text.as_str())
     }
 
     /// Whether it has nothing to say about text that a tool's author wrote: code on a command line is asked about because

@@ -181,15 +181,23 @@ fn cmake(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>)
         return stays(walker);
     }
     for (index, word) in words.iter().enumerate().skip(1) {
-        let definition = match word.literal_prefix() {
-            "-D" => words.get(index + 1).cloned(),
+        let definition = match word.as_static() {
+            Some("-D") => words.get(index + 1).cloned(),
             _ => word.after("-D"),
         };
         let Some(definition) = definition else {
             continue;
         };
         let start = definition.literal_prefix();
-        let Some(end) = start.find('=') else { continue };
+        let Some(end) = start.find('=') else {
+            if definition.is_dynamic() {
+                walker.doubt(
+                    "a definition for `cmake` that may name a program to run",
+                    &definition.shown(),
+                );
+            }
+            continue;
+        };
         let key = start[..end].split(':').next().unwrap_or_default();
         let program = ["LAUNCHER", "_COMPILER", "_LINKER", "EMULATOR", "_PROGRAM"];
         if program.iter().any(|last| key.ends_with(last)) {

@@ -1,12 +1,12 @@
-//! Interpreters' inline code: `python3 -c`, `perl -e`, `node -e` and their kin.
+//! Interpreters' inline code: `python3 -c`, `perl -e`, `node -e` and their kin, and the same code on their input.
 //!
 //! Text in code is no danger by itself. What counts are the calls that start programs: a fixed text given to one is read as
 //! commands, anything else is a doubt. Deleting or writing files by the language's own means is the sandbox's business.
 
 use super::lex::Dialect;
 use super::runners::Runner;
-use super::script::Word;
-use super::shells::is_unclear_file;
+use super::script::{Code, Word};
+use super::shells::{is_unclear_file, is_unclear_input};
 use super::walk::{Context, Input, Outcome, Walker};
 use super::{calls, python};
 
@@ -38,25 +38,40 @@ const MAINS: &[(Language, &str)] = &[
     (Language::Node, "/index.js"),
 ];
 
+impl Language {
+    /// Its name in rules.
+    fn name(self) -> &'static str {
+        match self {
+            Language::Python => "python",
+            Language::Node => "node",
+            Language::Perl => "perl",
+            Language::Ruby => "ruby",
+            Language::Php => "php",
+            Language::Lua => "lua",
+            Language::R => "r",
+        }
+    }
+}
+
+/// The names of languages that rules may use.
+pub(crate) const LANGUAGES: &[&str] = &["python", "node", "perl", "ruby", "php", "lua", "r"];
+
 fn language(name: &str) -> Option<Language> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     Some(match stem {
-        "python" | "pypy" | "ipython" => Language::Python,
+        "python" | "pypy" | "ipython" | "bpython" | "ptpython" | "jython" | "micropython"
+        | "graalpy" => Language::Python,
         "node" | "nodejs" | "bun" | "deno" => Language::Node,
         "perl" => Language::Perl,
-        "ruby" | "jruby" => Language::Ruby,
+        "ruby" | "jruby" | "mruby" | "truffleruby" => Language::Ruby,
         "php" => Language::Php,
-        "lua" | "luajit" => Language::Lua,
+        "lua" | "luajit" | "texlua" => Language::Lua,
         "Rscript" | "R" | "littler" => Language::R,
         _ => return None,
     })
 }
 
 pub(super) fn find(name: &str) -> Option<Runner> {
-    // Most names are decided by their first letter.
-    if !name.starts_with(['p', 'n', 'b', 'd', 'r', 'l', 'R', 'i', 'j']) {
-        return None;
-    }
     language(name).map(|_| run as Runner)
 }
 
@@ -66,7 +81,67 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
         return stays;
     };
     let inner = context.inside(name);
+    let codes = codes(walker, language, name, words, context);
+    // It was listed just now.
+    if let Some(command) = walker.script.commands.last_mut()
+        && !codes.is_empty()
+    {
+        command.code = Some(Code {
+            language: language.name(),
+            texts: codes.clone(),
+        });
+    }
+    if name == "bun" && codes.is_empty() {
+        return super::text_wrappers::run_in_project(walker, name, words, context);
+    }
+    for code in codes {
+        let Some(text) = code.as_static() else {
+            if code != unread() {
+                walker.doubt(
+                    format!("code for `{name}` that cannot be told"),
+                    &code.shown(),
+                );
+            }
+            continue;
+        };
+        if name.starts_with("ipython") && text.contains(['!', '%']) {
+            walker.doubt(format!("`{name}` runs what comes after `!` or `%`"), text);
+        }
+        let calls = match language {
+            Language::Python => python::calls(text),
+            language => calls::calls(language, text),
+        };
+        for call in calls {
+            match call {
+                Call::Text(text) => walker.child_text(&text, Dialect::Sh, &inner),
+                Call::Words(words) => {
+                    walker.run_words(words.into_iter().map(Word::text).collect(), &inner);
+                }
+                Call::Unclear(what) => walker.doubt(
+                    format!("`{what}` in code for `{name}` may run something that cannot be told"),
+                    text,
+                ),
+            }
+        }
+    }
+    stays
+}
+
+/// Stands for code that comes from a pipe or a file; there is a doubt about it already.
+fn unread() -> Word {
+    Word::dynamic("<")
+}
+
+/// The code that an interpreter is given in its words or on its input.
+fn codes(
+    walker: &mut Walker,
+    language: Language,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Vec<Word> {
     let mut codes: Vec<Word> = Vec::new();
+    let mut separators: Vec<Word> = Vec::new();
     let mut at = 1;
     let mut has_script = false;
     if matches!(name, "deno" | "bun") {
@@ -81,10 +156,17 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                 has_script = true;
             }
             Some("-e" | "--eval" | "-p" | "--print") => {}
-            _ if name == "bun" => {
-                return super::text_wrappers::run_in_project(walker, name, words, context);
+            // `deno run -` and `bun run -` run their input.
+            _ => {
+                let script = words[1..].iter().find(|word| {
+                    let start = word.literal_prefix();
+                    (!start.starts_with('-') || start == "-") && word.as_static() != Some("run")
+                });
+                if !script.is_some_and(is_unclear_input) {
+                    return codes;
+                }
+                at = words.len();
             }
-            _ => return stays,
         }
     }
     while !has_script && let Some(word) = words.get(at) {
@@ -96,9 +178,10 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
             if !script || is_unclear_file(word) {
                 walker.doubt(format!("what `{name}` runs cannot be told"), &word.shown());
                 // What it may be is its input, as `/dev/stdin`.
-                if let Input::Text(text) = walker.input(context) {
-                    codes.push(text);
-                }
+                codes.push(match walker.input(context) {
+                    Input::Text(text) => text,
+                    _ => unread(),
+                });
             }
             has_script = start != "-" || !word.is_static();
             if has_script {
@@ -109,12 +192,20 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
         }
         if !word.is_static() && word.splits {
             walker.doubt(format!("what `{name}` runs cannot be told"), &word.shown());
-            return stays;
+            codes.push(unread());
+            return codes;
+        }
+        // Perl makes code of what `-F` splits lines at.
+        if language == Language::Perl
+            && let Some(letter) = start.find(['F', 'e', 'E', 'M', 'm', 'I', 'i'])
+            && start[letter..].starts_with('F')
+        {
+            separators.extend(word.after(&start[..=letter]));
         }
         match option(language, start) {
             Opt::Flag => {}
             Opt::Value => at += 1,
-            Opt::Stop => return stays,
+            Opt::Stop => return Vec::new(),
             Opt::Script => {
                 has_script = true;
                 match (language, words.get(at)) {
@@ -130,7 +221,7 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                 if start.ends_with("timeit") || start.ends_with('m') && module == Some("timeit") {
                     codes.extend(words[at..].iter().cloned());
                 }
-                let talks = ["pdb", "code", "IPython"];
+                let talks = ["pdb", "code", "IPython", "asyncio", "ptpython", "bpython"];
                 if start.ends_with('m') && module.is_some_and(|module| talks.contains(&module))
                     || talks
                         .iter()
@@ -184,38 +275,12 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                     format!("`{name}` runs its input, which cannot be told"),
                     name,
                 );
+                codes.push(unread());
             }
         }
     }
-    for code in codes {
-        let Some(text) = code.as_static() else {
-            walker.doubt(
-                format!("code for `{name}` that cannot be told"),
-                &code.shown(),
-            );
-            continue;
-        };
-        if name.starts_with("ipython") && text.contains(['!', '%']) {
-            walker.doubt(format!("`{name}` runs what comes after `!` or `%`"), text);
-        }
-        let calls = match language {
-            Language::Python => python::calls(text),
-            language => calls::calls(language, text),
-        };
-        for call in calls {
-            match call {
-                Call::Text(text) => walker.child_text(&text, Dialect::Sh, &inner),
-                Call::Words(words) => {
-                    walker.run_words(words.into_iter().map(Word::text).collect(), &inner);
-                }
-                Call::Unclear(what) => walker.doubt(
-                    format!("`{what}` in code for `{name}` may run something that cannot be told"),
-                    text,
-                ),
-            }
-        }
-    }
-    stays
+    codes.extend(separators);
+    codes
 }
 
 /// What an option means for where the code is.
@@ -324,7 +389,8 @@ fn option(language: Language, option: &str) -> Opt {
             (Language::Perl | Language::Ruby, 'I') | (Language::Ruby, 'r' | 'C' | 'E') => {
                 return value;
             }
-            (Language::Perl, 'v' | 'V' | 'h' | 'c') | (Language::Ruby, 'h') => return Opt::Stop,
+            // `perl -c` runs what is in `BEGIN` blocks.
+            (Language::Perl, 'v' | 'V' | 'h') | (Language::Ruby, 'h') => return Opt::Stop,
             (Language::Perl, 'd' | 'S' | 's') => return Opt::Unclear,
             (Language::Php, 'r' | 'B' | 'R' | 'E') => return code,
             (Language::Php, 'f' | 'F' | 'S' | 't') => return Opt::Script,

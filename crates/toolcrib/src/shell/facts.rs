@@ -10,6 +10,8 @@ pub(super) struct Facts {
     variables: HashMap<String, Fact>,
     /// Whether something may set variables whose names cannot be told: `eval`, `source`, `read "$x"`.
     pub(super) anything: bool,
+    /// Whether something sets `$1` and the like: `set -- x`.
+    positions: bool,
     /// Functions that may change the directory.
     pub(super) moving: HashSet<String>,
     /// Variables that may be lists.
@@ -49,6 +51,11 @@ impl Facts {
         !bash_sets_text(name) && self.variables.get(name).is_none_or(|fact| fact.numeric)
     }
 
+    /// Whether the text may set `$1` and the like.
+    pub(super) fn sets_positions(&self) -> bool {
+        self.anything || self.positions
+    }
+
     /// Whether a variable may be a list.
     pub(super) fn is_list(&self, name: &str) -> bool {
         self.lists.contains(name)
@@ -57,6 +64,7 @@ impl Facts {
     /// Adds what another text does that runs in the same shell.
     pub(super) fn merge(&mut self, other: &Facts) {
         self.anything |= other.anything;
+        self.positions |= other.positions;
         self.moving.extend(other.moving.iter().cloned());
         self.lists.extend(other.lists.iter().cloned());
         for (name, fact) in &other.variables {
@@ -147,6 +155,12 @@ impl Facts {
             }
             "eval" | "." | "source" | "command" | "builtin" | "enable" | "coproc" => {
                 self.anything = true;
+            }
+            "set" => {
+                self.positions |= words[1..].iter().any(|word| {
+                    word.literal()
+                        .is_none_or(|text| text == "--" || !text.starts_with(['-', '+']))
+                });
             }
             "trap" => {
                 self.anything |= words

@@ -49,12 +49,13 @@ mod walk;
 mod wrapper_table;
 mod wrappers;
 
+pub(crate) use code::LANGUAGES;
 pub(crate) use variables::is_acted_on;
 
 pub(crate) use files::{may_change, read_files};
 pub(crate) use lex::Dialect;
 pub use script::{
-    Directory, Doubt, Part, Redirect, RedirectKind, RunFile, Script, SimpleCommand, Word,
+    Code, Directory, Doubt, Part, Redirect, RedirectKind, RunFile, Script, SimpleCommand, Word,
 };
 pub(crate) use shells::is_shell;
 

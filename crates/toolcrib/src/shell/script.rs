@@ -48,6 +48,8 @@ pub struct SimpleCommand {
     pub directory: Directory,
     /// Whether its input comes from another command.
     pub piped: bool,
+    /// The code that it is given to run, if it is an interpreter of a language other than a shell's.
+    pub code: Option<Code>,
     /// Where it stands in the text, in bytes. What a wrapper runs stands where the wrapper does.
     pub span: Range<usize>,
 }
@@ -69,6 +71,15 @@ impl SimpleCommand {
     pub fn argv(&self) -> Option<Vec<&str>> {
         self.words.iter().map(Word::as_static).collect()
     }
+}
+
+/// Code that a command line hands to an interpreter: in a word (`-c`, `-e`), in a here-document or here-string, through a pipe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Code {
+    /// The language: `python`, `node`, `perl`, `ruby`, `php`, `lua` or `r`.
+    pub language: &'static str,
+    /// Its texts. A text that is not fixed cannot be read before it runs.
+    pub texts: Vec<Word>,
 }
 
 /// A program's name without its directory.

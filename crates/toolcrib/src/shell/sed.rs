@@ -1,8 +1,8 @@
-//! sed: the `e` command and the `e` flag of `s` run commands.
+//! sed: the `e` command and the `e` flag of `s` run commands, `r` and `w` open files.
 
 use super::lex::Dialect;
 use super::options::{self, Spec};
-use super::script::{Part, Word};
+use super::script::{Part, RedirectKind, Word};
 use super::shells::is_unclear_input;
 use super::walk::{Context, Outcome, Walker};
 
@@ -97,41 +97,75 @@ pub(super) fn run(
                 }
             }
         }
-        match commands(&text) {
-            Some(found) => {
-                let inner = context.inside(name);
-                for command in found {
-                    match command {
-                        Runs::Text(text) if !text.contains(FROM_OUTSIDE) => {
-                            walker.child_text(&text, Dialect::Sh, &inner);
-                        }
-                        Runs::Text(_) => {
-                            walker.doubt("`sed` runs something that cannot be told", &text);
-                        }
-                        Runs::Input => walker.doubt("`sed` runs its input as commands", &text),
-                    }
+        let Some(found) = commands(&text) else {
+            walker.doubt("a script of `sed` that is not understood", &text);
+            continue;
+        };
+        // Files first: they belong to the command that was listed last.
+        for command in &found {
+            match command {
+                Does::Opens(kind, file) if !file.contains(FROM_OUTSIDE) => {
+                    walker.opens_file(*kind, Word::text(file));
                 }
+                Does::Opens(RedirectKind::Read, file) => {
+                    walker.opens_file(RedirectKind::Read, Word::dynamic(file));
+                }
+                Does::Opens(RedirectKind::Write, _) => walker.doubt(
+                    "a sed script writes to a file whose name is known only when it runs",
+                    &text,
+                ),
+                Does::Runs(_) | Does::RunsInput => {}
             }
-            None => walker.doubt("a script of `sed` that is not understood", &text),
+        }
+        let inner = context.inside(name);
+        for command in found {
+            match command {
+                Does::Runs(text) if !text.contains(FROM_OUTSIDE) => {
+                    walker.child_text(&text, Dialect::Sh, &inner);
+                }
+                Does::Runs(_) => walker.doubt("`sed` runs something that cannot be told", &text),
+                Does::RunsInput => walker.doubt("`sed` runs its input as commands", &text),
+                Does::Opens(..) => {}
+            }
         }
     }
     stays
 }
 
-#[derive(Debug, PartialEq)]
-enum Runs {
-    Text(String),
-    /// The lines it reads.
-    Input,
+/// Something that a script does besides editing.
+#[derive(Debug, Clone, PartialEq)]
+enum Does {
+    Runs(String),
+    /// Runs the lines it reads.
+    RunsInput,
+    Opens(RedirectKind, String),
 }
 
-/// What a script runs; `None` when it is not understood.
-fn commands(script: &str) -> Option<Vec<Runs>> {
+/// Whether a delimiter between brackets ends a pattern. Programs called sed differ in that.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Brackets {
+    Hold,
+    Ignored,
+}
+
+/// What a script does; `None` when it is not understood.
+fn commands(script: &str) -> Option<Vec<Does>> {
+    let mut found = read(script, Brackets::Hold)?;
+    // A reading that is not a script is none that runs.
+    for other in read(script, Brackets::Ignored).unwrap_or_default() {
+        if !found.contains(&other) {
+            found.push(other);
+        }
+    }
+    Some(found)
+}
+
+fn read(script: &str, brackets: Brackets) -> Option<Vec<Does>> {
     let mut found = Vec::new();
     let mut rest = script.trim_start_matches([' ', '\t', '\n', ';']);
     // `#n` and comments end with their line.
     while !rest.is_empty() {
-        rest = addresses(rest)?;
+        rest = addresses(rest, brackets)?;
         let command = rest.chars().next()?;
         rest = &rest[command.len_utf8()..];
         let line_end = || rest.find('\n').unwrap_or(rest.len());
@@ -155,7 +189,15 @@ fn commands(script: &str) -> Option<Vec<Runs>> {
             }
             '#' => rest = &rest[line_end()..],
             // Texts and names of files go to the end of the line; a text goes on after a backslash.
-            'r' | 'R' | 'w' | 'W' => rest = &rest[line_end()..],
+            'r' | 'R' | 'w' | 'W' => {
+                let kind = match command {
+                    'r' | 'R' => RedirectKind::Read,
+                    _ => RedirectKind::Write,
+                };
+                let line_end = line_end();
+                found.push(Does::Opens(kind, rest[..line_end].trim().to_owned()));
+                rest = &rest[line_end..];
+            }
             'a' | 'i' | 'c' => {
                 let mut end = line_end();
                 while rest[..end].ends_with('\\') && end < rest.len() {
@@ -173,16 +215,20 @@ fn commands(script: &str) -> Option<Vec<Runs>> {
                 let line_end = line_end();
                 let text = rest[..line_end].trim();
                 found.push(if text.is_empty() {
-                    Runs::Input
+                    Does::RunsInput
                 } else {
-                    Runs::Text(text.to_owned())
+                    Does::Runs(text.to_owned())
                 });
                 rest = &rest[line_end..];
             }
             's' | 'y' => {
                 let delimiter = rest.chars().next().filter(|c| !matches!(c, '\n' | '\\'))?;
-                rest = delimited(&rest[delimiter.len_utf8()..], delimiter, command == 's')?;
-                rest = delimited(rest, delimiter, false)?;
+                let pattern = match command {
+                    's' => brackets,
+                    _ => Brackets::Ignored,
+                };
+                rest = delimited(&rest[delimiter.len_utf8()..], delimiter, pattern)?;
+                rest = delimited(rest, delimiter, Brackets::Ignored)?;
                 if command == 's' {
                     let end = rest
                         .find(|c: char| {
@@ -191,11 +237,14 @@ fn commands(script: &str) -> Option<Vec<Runs>> {
                         })
                         .unwrap_or(rest.len());
                     if rest[..end].contains('e') {
-                        found.push(Runs::Input);
+                        found.push(Does::RunsInput);
                     }
                     rest = &rest[end..];
-                    if rest.starts_with('w') {
-                        rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+                    if let Some(file) = rest.strip_prefix('w') {
+                        let end = file.find('\n').unwrap_or(file.len());
+                        let name = file[..end].trim().to_owned();
+                        found.push(Does::Opens(RedirectKind::Write, name));
+                        rest = &file[end..];
                     }
                 }
                 rest = rest.trim_start_matches([' ', '\t']);
@@ -210,8 +259,8 @@ fn commands(script: &str) -> Option<Vec<Runs>> {
     Some(found)
 }
 
-/// Skips up to and including an unescaped delimiter. In a pattern, brackets hold any sign.
-fn delimited(text: &str, delimiter: char, pattern: bool) -> Option<&str> {
+/// Skips up to and including an unescaped delimiter.
+fn delimited(text: &str, delimiter: char, brackets: Brackets) -> Option<&str> {
     let mut chars = text.char_indices().peekable();
     let mut in_brackets = false;
     while let Some((at, c)) = chars.next() {
@@ -219,10 +268,8 @@ fn delimited(text: &str, delimiter: char, pattern: bool) -> Option<&str> {
             '\\' if !in_brackets => {
                 chars.next();
             }
-            // Whether the delimiter ends a bracket differs between programs: not understood.
-            c if c == delimiter && in_brackets => return None,
-            c if c == delimiter => return Some(&text[at + c.len_utf8()..]),
-            '[' if pattern && !in_brackets => {
+            c if c == delimiter && !in_brackets => return Some(&text[at + c.len_utf8()..]),
+            '[' if brackets == Brackets::Hold && !in_brackets => {
                 in_brackets = true;
                 if chars.peek().is_some_and(|(_, c)| *c == '^') {
                     chars.next();
@@ -250,16 +297,16 @@ fn delimited(text: &str, delimiter: char, pattern: bool) -> Option<&str> {
 }
 
 /// Skips the addresses before a command.
-fn addresses(mut text: &str) -> Option<&str> {
+fn addresses(mut text: &str, brackets: Brackets) -> Option<&str> {
     loop {
         text = text.trim_start_matches([' ', '\t']);
         let first = text.chars().next()?;
         match first {
             '0'..='9' | '$' | '~' | '+' | ',' | '!' => text = &text[1..],
-            '/' => text = delimited(&text[1..], '/', true)?.trim_start_matches(['I', 'M']),
+            '/' => text = delimited(&text[1..], '/', brackets)?.trim_start_matches(['I', 'M']),
             '\\' => {
                 let delimiter = text[1..].chars().next()?;
-                text = delimited(&text[1 + delimiter.len_utf8()..], delimiter, true)?
+                text = delimited(&text[1 + delimiter.len_utf8()..], delimiter, brackets)?
                     .trim_start_matches(['I', 'M']);
             }
             _ => return Some(text),
@@ -269,7 +316,7 @@ fn addresses(mut text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Runs, commands};
+    use super::{Does, RedirectKind, commands};
 
     #[test]
     fn only_what_runs_is_found() {
@@ -279,24 +326,40 @@ mod tests {
             "/foo/d",
             "1,5p",
             "$!N;s/\\n/ /",
-            "s/[/]/x/".trim_end(),
+            "s/[/]/x/",
             "/^#/!s/e/e/",
             "a e rm",
             "y/abc/def/",
             "/x/{s/a/b/;p}",
             ":a;N;$!ba",
+            "s/[^/]*$//",
+            "/[/]/d",
         ] {
-            let found = commands(harmless);
-            assert!(found.is_none_or(|found| found.is_empty()), "{harmless}");
+            assert_eq!(commands(harmless), Some(vec![]), "{harmless}");
         }
-        assert_eq!(commands("s/a/b/g"), Some(vec![]));
         assert_eq!(
             commands("1e rm -rf x"),
-            Some(vec![Runs::Text("rm -rf x".into())])
+            Some(vec![Does::Runs("rm -rf x".into())])
         );
-        assert_eq!(commands("s/a/b/ge"), Some(vec![Runs::Input]));
-        assert_eq!(commands("/x/e"), Some(vec![Runs::Input]));
-        assert_eq!(commands("p;e"), Some(vec![Runs::Input]));
-        assert_eq!(commands("{p\ne ls\n}"), Some(vec![Runs::Text("ls".into())]));
+        assert_eq!(commands("s/a/b/ge"), Some(vec![Does::RunsInput]));
+        assert_eq!(commands("/x/e"), Some(vec![Does::RunsInput]));
+        assert_eq!(commands("p;e"), Some(vec![Does::RunsInput]));
+        assert_eq!(commands("{p\ne ls\n}"), Some(vec![Does::Runs("ls".into())]));
+        // An older sed ends the pattern at the slash between the brackets.
+        assert_eq!(commands("s/[/x/e;s/]/y/"), Some(vec![Does::RunsInput]));
+        assert_eq!(
+            commands("s/a[/]b/c/;1e ls"),
+            Some(vec![Does::Runs("ls".into())])
+        );
+    }
+
+    #[test]
+    fn files_that_scripts_open_are_found() {
+        let opens = |kind, file: &str| Some(vec![Does::Opens(kind, file.to_owned())]);
+        assert_eq!(commands("w out"), opens(RedirectKind::Write, "out"));
+        assert_eq!(commands("/x/w out"), opens(RedirectKind::Write, "out"));
+        assert_eq!(commands("s/a/b/w out"), opens(RedirectKind::Write, "out"));
+        assert_eq!(commands("s/a/b/gpw out"), opens(RedirectKind::Write, "out"));
+        assert_eq!(commands("$r in"), opens(RedirectKind::Read, "in"));
     }
 }

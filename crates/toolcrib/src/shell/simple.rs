@@ -88,6 +88,7 @@ impl Walker {
             via: context.via.clone(),
             directory: self.directory.clone(),
             piped: context.piped,
+            code: None,
             span,
         };
         let context = Context {
@@ -182,6 +183,7 @@ impl Walker {
             via: context.via.clone(),
             directory: self.directory.clone(),
             piped: context.piped,
+            code: None,
             span: context.span.clone().unwrap_or_default(),
         };
         let facts_anything = self.facts.anything;
@@ -197,6 +199,18 @@ impl Walker {
             return;
         }
         self.script.commands.push(command);
+    }
+
+    /// Notes a file that the command listed last opens by itself, by what its program says: `print > "out"` of awk.
+    pub(super) fn opens_file(&mut self, kind: RedirectKind, target: Word) {
+        let directory = self.directory.clone();
+        if let Some(command) = self.script.commands.last_mut() {
+            command.redirects.push(Redirect {
+                kind,
+                target,
+                directory,
+            });
+        }
     }
 
     pub(super) fn assignment(

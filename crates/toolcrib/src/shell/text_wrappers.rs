@@ -398,6 +398,11 @@ fn run_command(walker: &mut Walker, name: &str, rest: &[Word], context: &Context
     let first_is_other = matches!(name, "direnv" | "nvm" | "rustup" | "aws-vault" | "chamber");
     let mut listed = 0;
     for (index, word) in rest.iter().enumerate() {
+        // `uv run -` runs its input.
+        if name == "uv" && word.as_static() == Some("-") {
+            walker.run_words(vec![Word::text("python"), word.clone()], &inner);
+            return;
+        }
         if word.literal_prefix().starts_with('-') {
             continue;
         }

@@ -383,7 +383,7 @@ fn interpreter(walker: &mut Walker, name: &str, words: &[Word], context: &Contex
             || word.adds_words()
     });
     let inline = inline.or_else(|| script.filter(|word| shells::is_unclear_file(word)));
-    let reads = words.len() < 2 && walker.input(context) != Input::Start;
+    let reads = script.is_none() && walker.input(context) != Input::Start;
     if reads || inline.is_some() {
         walker.doubt(
             format!("code for `{name}` that may run programs"),

@@ -182,6 +182,8 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
         via,
         directory,
         piped,
+        // Code that is not among the words comes from a redirection, which the second look finds.
+        code: _,
         span,
     } = command;
     let stands_alone = assignments.is_empty()

@@ -125,6 +125,7 @@ impl Crib {
             workspace: self.workspace_path(),
             commands: texts,
             touched,
+            follows_links: true,
         };
         let judgement = self.rules().judge(spec, arguments, &cx);
         RulesTest {

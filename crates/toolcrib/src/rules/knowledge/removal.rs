@@ -83,11 +83,15 @@ fn verdict_on(
                     name.may_be(&crate::rules::name_glob::NameGlob::exactly(precious))
                 })
             };
+            if target.names.first().is_some_and(precious) {
+                return Some((Verdict::Ask, "is the history or the tools of this project"));
+            }
+            let history = crate::rules::name_glob::NameGlob::exactly(".git");
             target
                 .names
-                .first()
-                .is_some_and(precious)
-                .then_some((Verdict::Ask, "is the history or the tools of this project"))
+                .iter()
+                .any(|name| name.may_be(&history))
+                .then_some((Verdict::Ask, "is the history of a repository"))
         }
         // A tool may tidy up whole directories that are made for its call and nothing else.
         Root::Temporary if target.names.is_empty() && !command.is_authored => {
@@ -116,9 +120,14 @@ fn is_below_scratch(target: &Located, facts: &Facts<'_>) -> bool {
     of_its_own.glob.as_ref().is_none_or(|glob| glob.fixed() > 0) && super::is_scratch(target, facts)
 }
 
+/// Whether a program after `-exec` removes what it is given.
+pub(super) fn removes(program: &str) -> bool {
+    matches!(program, "rm" | "unlink" | "shred" | "rmdir")
+}
+
 /// `find … -delete` and `find … -exec rm …`: what is removed is beneath the starting points.
 fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>) {
-    let removal = FindRemoval::of(command);
+    let removal = FindRemoval::of(command, removes);
     let Some(selection) = removal.selection else {
         return;
     };

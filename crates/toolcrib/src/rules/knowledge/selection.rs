@@ -18,6 +18,8 @@ pub(super) struct FindRemoval<'i, 's> {
     pub(super) starts_from_file: bool,
     /// What is removed; `None` when nothing is.
     pub(super) selection: Option<Selection>,
+    /// What passes all tests, and so what is printed if nothing else is done with it.
+    pub(super) listed: Selection,
 }
 
 /// What is removed.
@@ -31,7 +33,8 @@ pub(super) enum Selection {
 }
 
 impl<'i, 's> FindRemoval<'i, 's> {
-    pub(super) fn of(command: &'i Invocation<'s>) -> Self {
+    /// Reads a `find` command; `removes` says which programs after `-exec` do.
+    pub(super) fn of(command: &'i Invocation<'s>, removes: fn(&str) -> bool) -> Self {
         let mut args = command.args.as_slice();
         while let [first, rest @ ..] = args {
             args = match first.text.as_ref() {
@@ -49,14 +52,16 @@ impl<'i, 's> FindRemoval<'i, 's> {
         let mut walk = Walk {
             args: expression,
             at: 0,
+            program_removes: removes,
             removes: false,
             unguarded: false,
             precious: false,
             unclear: false,
             branches: false,
         };
+        let mut named = false;
         while walk.at < walk.args.len() {
-            walk.list(false, 0);
+            named = walk.list(false, 0);
             // A parenthesis too many.
             walk.at += 1;
         }
@@ -73,6 +78,10 @@ impl<'i, 's> FindRemoval<'i, 's> {
             starts,
             starts_from_file: expression.iter().any(|arg| arg.text == "-files0-from"),
             selection,
+            listed: match named && !walk.unclear && !walk.precious {
+                true => Selection::Names,
+                false => Selection::Mixed,
+            },
         }
     }
 }
@@ -81,6 +90,7 @@ impl<'i, 's> FindRemoval<'i, 's> {
 struct Walk<'i, 's> {
     args: &'i [Arg<'s>],
     at: usize,
+    program_removes: fn(&str) -> bool,
     removes: bool,
     /// Something is removed whatever its name is.
     unguarded: bool,
@@ -227,10 +237,7 @@ impl Walk<'_, '_> {
             arg.text == ";" || arg.text == "+" && index > 0 && words[index - 1].text == "{}"
         });
         let program = words.first().map(|arg| arg.text.as_ref()).unwrap_or("");
-        if matches!(
-            program.rsplit('/').next(),
-            Some("rm" | "unlink" | "shred" | "rmdir")
-        ) {
+        if (self.program_removes)(program.rsplit('/').next().unwrap_or(program)) {
             self.removes = true;
             self.unguarded |= !named;
         }

@@ -165,7 +165,7 @@ fn values_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usize> {
 }
 
 /// The slots whose values a word may begin with, through variables, too.
-fn beginnings_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usize> {
+pub(super) fn beginnings_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usize> {
     let mut found: BTreeSet<usize> = mentioned(source).collect();
     for name in names_in(source) {
         for holder in shape.beginnings(name) {
@@ -223,10 +223,7 @@ fn signs(bash: &mut Bash, command: &SimpleCommand, word: &Word, shape: &Shape) {
             word.as_static()
                 .is_some_and(|option| option.starts_with('-') && option.contains('c'))
         });
-    let forbidden = command
-        .name()
-        .and_then(languages::forbidden)
-        .filter(|_| !has_text);
+    let forbidden = languages::forbidden(command).filter(|_| !has_text);
     let Some(forbidden) = forbidden else { return };
     for (position, part) in word.parts.iter().enumerate() {
         let Part::Dynamic(source) = part else {

@@ -10,6 +10,7 @@
 
 use super::Bash;
 use super::check::{is_substitution, mentioned};
+use super::demands::beginnings_in;
 use crate::shell::shape::{Shape, Spot};
 use crate::shell::{Part, Script, SimpleCommand, Word, is_shell};
 use crate::template::TemplateProblem;
@@ -42,6 +43,46 @@ const DATABASES: &[(&str, &[&str])] = &[
     ("rpm", &["-E", "--eval", "-D", "--define"]),
     ("socat", &[]),
 ];
+
+/// Programs with options whose value they run, pipe something into or load as code.
+const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
+    ("psql", &["-o", "--output"]),
+    ("mysql", &["--pager"]),
+    ("mariadb", &["--pager"]),
+    ("tcpdump", &["-z"]),
+    ("gs", &["-sOutputFile=", "-o"]),
+    ("mutt", &["-e"]),
+    ("neomutt", &["-e"]),
+    ("fzf", &["--preview", "--bind"]),
+    ("gcloud", &["--command"]),
+    ("hg", &["--config"]),
+    ("svn", &["--config-option"]),
+    ("bat", &["--pager"]),
+    ("ag", &["--pager"]),
+    ("delta", &["--pager"]),
+    (
+        "pandoc",
+        &["--filter", "-F", "--lua-filter", "-L", "--pdf-engine"],
+    ),
+    ("gcc", &["-B", "-fplugin="]),
+    ("g++", &["-B", "-fplugin="]),
+    ("cc", &["-B", "-fplugin="]),
+    ("c++", &["-B", "-fplugin="]),
+    ("clang", &["-B", "-fplugin="]),
+    ("clang++", &["-B", "-fplugin="]),
+    ("ld", &["-plugin", "--plugin"]),
+    ("ar", &["--plugin"]),
+    ("nm", &["--plugin"]),
+    ("xterm", &["-e"]),
+    ("konsole", &["-e"]),
+    ("gimp", &["-b", "--batch"]),
+    ("blender", &["--python-expr"]),
+    ("rails", &["runner", "r"]),
+    ("ftp", &["-o"]),
+];
+
+/// Programs to which a name that begins with this sign is a command: `ed '!ls'`, `gnuplot '<ls'`. With `./` before it, it is a name.
+const RUNS_NAMES: &[(&str, char)] = &[("ed", '!'), ("red", '!'), ("gnuplot", '<')];
 
 /// Filters whose language cannot run anything: the whole program may be a value, a part of one may not.
 const FILTERS: &[&str] = &["jq", "gojq", "jaq", "yq"];
@@ -81,6 +122,7 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
             ));
         }
     };
+    let opened = names_that_run(bash, script, shape);
     for command in &script.commands {
         let Some(name) = command.name() else { continue };
         for (word, partial) in code_words(name, command) {
@@ -127,6 +169,38 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
             && let Some(name) = database
         {
             mentioned(&site.variable).for_each(|index| refuse(index, name));
+        }
+    }
+    problems.extend(opened);
+    problems
+}
+
+/// Refuses values that begin a name which is a command to the program when a certain sign comes first.
+fn names_that_run(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
+    let mut problems = Vec::new();
+    for command in &script.commands {
+        let known = RUNS_NAMES
+            .iter()
+            .find(|(name, _)| command.name() == Some(name));
+        let Some((name, sign)) = known else { continue };
+        let firsts = command.words[1..]
+            .iter()
+            .filter_map(|word| match word.parts.first() {
+                Some(Part::Dynamic(source)) => Some(source),
+                _ => None,
+            });
+        for index in firsts.flat_map(|source| beginnings_in(bash, source, shape)) {
+            let slot = &bash.slots[index];
+            if matches!(slot.trust, Trust::Text | Trust::Own) {
+                problems.push(slot.refuse(
+                    "template-code",
+                    format!(
+                        "`{name}` runs what follows a `{sign}` at the beginning of a name, and the value of `{{{}}}` could begin with it",
+                        slot.reference
+                    ),
+                    "write `./` before it, which makes it a name: ./{X}",
+                ));
+            }
         }
     }
     problems
@@ -213,9 +287,12 @@ fn code_words<'c>(name: &str, command: &'c SimpleCommand) -> Vec<(&'c Word, bool
     if FILTERS.contains(&name) {
         return filter(words).into_iter().map(|word| (word, true)).collect();
     }
-    let Some((_, options)) = DATABASES.iter().find(|(known, _)| *known == name) else {
-        return Vec::new();
-    };
+    let options: Vec<&str> = [DATABASES, RUNNING_OPTIONS]
+        .into_iter()
+        .flatten()
+        .filter(|(known, _)| *known == name)
+        .flat_map(|(_, options)| options.iter().copied())
+        .collect();
     let mut found = Vec::new();
     for (index, word) in words.iter().enumerate() {
         let start = word.literal_prefix();
@@ -337,12 +414,29 @@ pub(in crate::template) enum Forbidden {
     Image,
     /// `vim +!ls` and `less +!ls` run commands.
     Plus,
+    /// `mail '|ls'` and `open('|ls')` of ruby run commands.
+    FirstBar,
+    /// TeX reads its words as its first line.
+    Tex,
+    /// `gcc @file` reads options from a file, and some of them run programs.
+    Options,
+    /// `git clone ext::ls` runs a program, and so does any `name::`.
+    Helper,
+    /// `deno run data:…` runs the address itself, or what it fetches from it.
+    Address,
 }
 
 impl Forbidden {
     /// Whether it counts for a value that is not the beginning of its word.
     pub(super) fn is_everywhere(self) -> bool {
-        matches!(self, Forbidden::Recipe | Forbidden::Pipe)
+        match self {
+            Forbidden::Recipe | Forbidden::Pipe | Forbidden::Tex | Forbidden::Address => true,
+            Forbidden::Image
+            | Forbidden::Plus
+            | Forbidden::FirstBar
+            | Forbidden::Options
+            | Forbidden::Helper => false,
+        }
     }
 
     /// What is wrong with a word.
@@ -367,19 +461,65 @@ impl Forbidden {
                 word.starts_with('+'),
                 "starts with `+` and would be taken for a command",
             ),
+            Forbidden::FirstBar => (
+                word.starts_with('|'),
+                "starts with `|` and would be run as a command",
+            ),
+            Forbidden::Tex => (
+                word.contains(['\\', '|', '&', '{', '}', '%', '#', '^', '~', '"', '$']),
+                "contains signs that TeX reads as commands; letters, digits, blanks and `_./@:+,=-` are fine",
+            ),
+            Forbidden::Options => (
+                word.starts_with('@'),
+                "starts with `@`, and options would be read from that file",
+            ),
+            Forbidden::Helper => (
+                word.split_once("::").is_some_and(|(name, _)| {
+                    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+                }),
+                "names a helper before `::`, and git would run it",
+            ),
+            Forbidden::Address => (
+                word.contains(':'),
+                "contains `:`, and an address there is code to run",
+            ),
         };
         wrong.then(|| message.to_owned())
     }
 }
 
-/// What the words of a program must not be.
-pub(super) fn forbidden(name: &str) -> Option<Forbidden> {
-    Some(match name {
+/// What the words of a command must not be.
+pub(super) fn forbidden(command: &SimpleCommand) -> Option<Forbidden> {
+    Some(match command.name()? {
         "make" | "gmake" | "nmake" | "bmake" => Forbidden::Recipe,
-        "perl" => Forbidden::Pipe,
-        "convert" | "identify" | "magick" | "mogrify" | "montage" | "composite" => Forbidden::Image,
+        "perl" | "ftp" | "tnftp" => Forbidden::Pipe,
+        "convert" | "identify" | "magick" | "mogrify" | "montage" | "composite" | "gm"
+        | "compare" | "display" | "animate" | "conjure" => Forbidden::Image,
         "vi" | "vim" | "nvim" | "view" | "ex" | "vimdiff" | "gvim" | "less" | "more" | "most"
         | "man" | "bash" | "sh" | "dash" | "zsh" | "ksh" => Forbidden::Plus,
+        "mail" | "mailx" | "s-nail" | "Mail" | "ruby" => Forbidden::FirstBar,
+        "tex" | "latex" | "pdftex" | "pdflatex" | "xetex" | "xelatex" | "luatex" | "lualatex"
+        | "etex" | "context" => Forbidden::Tex,
+        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "ld" | "ar" | "nm" | "objcopy"
+        | "objdump" | "strip" | "rustc" | "java" | "javac" => Forbidden::Options,
+        "deno" | "soffice" | "libreoffice" => Forbidden::Address,
+        "git" if speaks_to_others(command) => Forbidden::Helper,
         _ => return None,
     })
+}
+
+/// Whether a command of git takes an address.
+fn speaks_to_others(command: &SimpleCommand) -> bool {
+    let verbs = [
+        "clone",
+        "fetch",
+        "pull",
+        "push",
+        "ls-remote",
+        "remote",
+        "submodule",
+        "archive",
+    ];
+    let mut words = command.words.iter().skip(1).filter_map(Word::as_static);
+    words.any(|word| verbs.contains(&word))
 }

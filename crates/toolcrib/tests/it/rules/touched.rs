@@ -5,20 +5,17 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 use toolcrib::approval::AllowAll;
-use toolcrib::rules::{Rule, RuleSet, Whose};
+use toolcrib::rules::{Judgement, Rule, RuleContext, RuleSet, Rules as _, Whose};
 use toolcrib::workspace::Workspace;
-use toolcrib::{CallRequest, ErrorCode, Outcome, Registry};
+use toolcrib::{CallRequest, ErrorCode, Outcome, Registry, Verdict};
 
 use crate::tools::code;
 
 /// The built-in tools on a directory where nothing may be written in `kept`, and nothing be read in `sealed`.
 fn registry(root: &std::path::Path) -> Registry {
-    let toml = "[[rules]]\nname = \"kept\"\npath = \"kept/**\"\naccess = \"write\"\n\n[[rules]]\nname = \"sealed\"\npath = \"sealed/**\"\n";
-    let rules = Rule::from_toml(toml, "rules.toml", Whose::Operator).unwrap();
-    let rules = rules.into_iter().fold(RuleSet::default(), RuleSet::with);
     let registry = Registry::builder()
         .workspace(Workspace::open(root).unwrap())
-        .rules(rules)
+        .rules(sealed())
         .approver(AllowAll::by("a test"))
         .build();
     registry.register_builtins().unwrap();
@@ -93,6 +90,106 @@ async fn a_link_to_what_may_not_be_read_or_written_is_that() {
         let outcome = call(&registry, tool, arguments.clone()).await;
         assert!(outcome.is_ok(), "{tool} {arguments}: {outcome:?}");
     }
+}
+
+/// What the rules say about shell text in a directory, with links looked up.
+fn judged(root: &std::path::Path, rules: &RuleSet, text: &str) -> Judgement {
+    let root = root.canonicalize().unwrap();
+    let cx = RuleContext {
+        workspace: Some(&root),
+        follows_links: true,
+        ..RuleContext::default()
+    };
+    let arguments = super::object(super::command(text));
+    rules.judge(&super::tool("shell"), &arguments, &cx)
+}
+
+fn sealed() -> RuleSet {
+    let toml = "[[rules]]\nname = \"kept\"\npath = \"kept/**\"\naccess = \"write\"\n\n[[rules]]\nname = \"sealed\"\npath = \"sealed/**\"\n";
+    let rules = Rule::from_toml(toml, "rules.toml", Whose::Operator).unwrap();
+    rules.into_iter().fold(RuleSet::default(), RuleSet::with)
+}
+
+#[test]
+fn in_shell_text_too_a_link_is_what_it_leads_to() {
+    let root = tree();
+    std::fs::create_dir(root.path().join("sub")).unwrap();
+    for (target, name) in [
+        ("/etc/passwd", "accounts"),
+        ("../notes.txt", "sub/again"),
+        ("/etc", "sub/etc"),
+        ("gone/../sealed/new", "dangling"),
+    ] {
+        symlink(target, root.path().join(name)).unwrap();
+    }
+    for text in [
+        "cat notes.txt",
+        "cat < notes.txt",
+        "cat ./notes.txt | wc",
+        "cat dir/config",
+        "cat dir/../notes.txt",
+        "cd dir && cat config",
+        "cat sub/again",
+        "cd sub && head -1 again",
+        "cat n*.txt",
+        "cat sub/a*",
+        "sh -c 'cat notes.txt'",
+        "timeout 5 env A=b cat notes.txt",
+        "cp notes.txt copy",
+        "grep x notes.txt",
+        "f=notes.txt; cat \"$f\"",
+        "cat accounts",
+        "cat sub/etc/shadow",
+        "cat dangling",
+        "echo x > into/a.txt",
+        "awk 'BEGIN { while ((getline l < \"notes.txt\") > 0) print l }'",
+        "sed -n 'r notes.txt' open.txt",
+    ] {
+        let verdict = judged(root.path(), &sealed(), text).verdict;
+        assert_eq!(verdict, Verdict::Deny, "{text}");
+    }
+    for text in [
+        "cat fine.txt",
+        "cat open.txt",
+        "cat into/a.txt",
+        "cat f*.txt",
+        "ls -l *.rs",
+        "echo notes.txt",
+        "cat missing.txt",
+    ] {
+        let judgement = judged(root.path(), &sealed(), text);
+        assert_eq!(judgement.verdict, Verdict::Allow, "{text}: {judgement:?}");
+    }
+}
+
+#[test]
+fn a_rule_says_when_it_cannot_know_which_file_is_read() {
+    let root = tree();
+    for text in [
+        "cat \"$f\"",
+        "cat $(ls | head -1)",
+        "for f in *; do cat \"$f\"; done",
+        "find . -type f | xargs cat",
+        "cat \"src/$f\"",
+        "cat < \"$f\"",
+    ] {
+        let judgement = judged(root.path(), &sealed(), text);
+        assert_eq!(judgement.verdict, Verdict::Ask, "{text}: {judgement:?}");
+        let finding = &judgement.findings[0];
+        assert_eq!(finding.rule, "sealed");
+        assert_eq!(
+            finding.reason,
+            "which file this is will be known only when the command runs, so the rule cannot be applied"
+        );
+        let usual = judged(root.path(), &RuleSet::default(), text);
+        assert_eq!(usual.verdict, Verdict::Allow, "{text}: {usual:?}");
+    }
+    let only_written = "[[rules]]\nname = \"kept\"\npath = \"kept/**\"\naccess = \"write\"\n";
+    let rules = super::rules(only_written);
+    assert_eq!(
+        judged(root.path(), &rules, "cat \"$f\"").verdict,
+        Verdict::Allow
+    );
 }
 
 #[tokio::test]

@@ -331,6 +331,16 @@ fn words_that_mean_more_to_a_program_are_refused() {
         ("perl -ne print a{P}", "; touch canary|"),
         ("vim {FILE}", "+!touch canary"),
         ("less {FILE}", "+!touch canary"),
+        ("mail -s hello {P}", "|touch canary"),
+        ("ruby -e 'puts File.read(ARGV[0])' {FILE}", "|touch canary"),
+        ("gm convert {FILE} out.png", "|touch canary"),
+        ("pdflatex {FILE}", "\\write18{touch canary}"),
+        ("pdflatex ./{FILE}", "\\directlua{x}"),
+        ("gcc {FILE}", "@options"),
+        ("git clone {P} x", "ext::sh -c touch% canary"),
+        ("git -C sub fetch {P}", "ext::sh -c touch% canary"),
+        ("deno run {P}", "data:text/javascript,1"),
+        ("ftp {P}", "http://x/|touch canary"),
     ] {
         let code = bash(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
         assert!(
@@ -343,6 +353,25 @@ fn words_that_mean_more_to_a_program_are_refused() {
                 .is_ok(),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn words_that_mean_more_to_some_commands_only_are_fine_elsewhere() {
+    for (text, fine) in [
+        ("ed ./{P}", "!touch canary"),
+        ("ed -p {N} ./{P}", "!x"),
+        ("git commit -m {P}", "std::vector"),
+        ("git clone {P} x", "https://x.test/y.git"),
+        ("git clone {P} x", "git@x.test:y.git"),
+        ("pdflatex {P}", "thesis/main.tex"),
+        ("mail -s {P} a@x.test", "a|b"),
+        ("gnuplot -e 'set term png' ./{P}", "<x"),
+        ("ruby x.rb {P}", "a|b"),
+    ] {
+        let code = bash(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+        let prepared = code.prepare(&values(json!({"P": fine, "N": 1})));
+        assert!(prepared.is_ok(), "{text}: {prepared:?}");
     }
 }
 

@@ -1,0 +1,192 @@
+//! Commands that remove, empty or overwrite whatever a listing of the whole workspace finds: `find . -type f | xargs rm`,
+//! `find . -exec truncate -s 0 {} +`, `fd -x rm`.
+//!
+//! `find -delete` and `find -exec rm` belong to `recursive-removal`. A listing that selects by name is what people mean, and so is
+//! one of a directory inside.
+
+use super::Find;
+use super::removal::removes;
+use super::selection::{FindRemoval, Selection};
+use crate::model::effects::Verdict;
+use crate::rules::facts::Facts;
+use crate::rules::invocation::{Arg, Invocation};
+use crate::rules::place::{Name, Root};
+use crate::shell::{Part, RedirectKind, Word};
+
+pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
+    let commands: Vec<&Invocation<'_>> = facts.commands().collect();
+    for (index, command) in commands.iter().enumerate() {
+        if !destroys_found(command) {
+            continue;
+        }
+        let by = |names: &[&str]| {
+            let mut before = commands[..index].iter().rev().copied();
+            before.find(|other| names.contains(&other.name) && runs(other, command))
+        };
+        let listing = if let Some(found) = by(&["find", "gfind"]) {
+            let directly = command
+                .command
+                .via
+                .last()
+                .is_some_and(|via| via == found.name);
+            (!(directly && removes(command.name)) && runs_for_everything(found)).then_some(found)
+        } else if let Some(found) = by(&["fd", "fdfind"]) {
+            lists_everything(found).then_some(found)
+        } else {
+            piped_from(&commands[..index], command).filter(|listing| lists_everything(listing))
+        };
+        if let Some(listing) = listing {
+            let reason = format!(
+                "every file that `{}` finds would be removed, emptied or overwritten",
+                listing.text()
+            );
+            find(Verdict::Ask, reason, command.text());
+        }
+    }
+}
+
+/// Whether a command is a wrapper that another one is listed for.
+fn runs(wrapper: &Invocation<'_>, command: &Invocation<'_>) -> bool {
+    let (outer, inner) = (&wrapper.command.via, &command.command.via);
+    wrapper.command.span == command.command.span
+        && inner.starts_with(outer)
+        && inner
+            .get(outer.len())
+            .is_some_and(|via| via == wrapper.name)
+}
+
+/// Whether a command removes, empties or overwrites a file that something else found.
+fn destroys_found(command: &Invocation<'_>) -> bool {
+    let writes = command
+        .command
+        .redirects
+        .iter()
+        .any(|redirect| redirect.kind == RedirectKind::Write && is_found(&redirect.target));
+    let operands = || command.operands();
+    let found = |arg: &Arg<'_>| is_found(arg.word);
+    writes
+        || match command.name {
+            "rm" | "unlink" | "shred" | "truncate" | "srm" => operands().any(found),
+            "tee" | "sponge" => !command.has("-a|--append") && operands().any(found),
+            // `cp /dev/null {}`
+            "cp" | "install" => {
+                !command.has("-t|--target-directory")
+                    && operands().count() > 1
+                    && operands().next().is_some_and(|first| !found(first))
+                    && operands().last().is_some_and(found)
+            }
+            _ => false,
+        }
+}
+
+/// Whether a word is a path that is known only when it runs, and nothing else.
+fn is_found(word: &Word) -> bool {
+    match word.parts.as_slice() {
+        [Part::Dynamic(_)] => true,
+        [Part::Text(text), Part::Dynamic(_)] => text == "./",
+        _ => false,
+    }
+}
+
+/// Whether `find` runs something for files of any name beneath the root of the workspace.
+fn runs_for_everything(command: &Invocation<'_>) -> bool {
+    let removal = FindRemoval::of(command, |_| true);
+    let narrow = matches!(removal.selection, None | Some(Selection::Names));
+    !narrow && starts_at_root(command, removal.starts)
+}
+
+/// The command whose output a command is given, unless a filter between them selects by name.
+fn piped_from<'c, 's>(
+    before: &[&'c Invocation<'s>],
+    command: &Invocation<'_>,
+) -> Option<&'c Invocation<'s>> {
+    if !command.command.piped {
+        return None;
+    }
+    let at = before.iter().rposition(|other| !other.command.piped)?;
+    let selects = |filter: &&Invocation<'_>| {
+        matches!(filter.name, "grep" | "egrep" | "fgrep" | "rg") && !filter.has("-v|--invert-match")
+    };
+    if before[at + 1..].iter().any(selects) {
+        return None;
+    }
+    let head = before[at];
+    let mut candidates = before[..=at].iter().rev().copied();
+    candidates
+        .find(|other| (std::ptr::eq(*other, head) || runs(other, head)) && lists_everything(other))
+}
+
+/// Whether a command prints the names of all files beneath the root of the workspace.
+fn lists_everything(command: &Invocation<'_>) -> bool {
+    let operands = || command.operands();
+    match command.name {
+        "find" | "gfind" => {
+            let removal = FindRemoval::of(command, |_| true);
+            removal.listed != Selection::Names && starts_at_root(command, removal.starts)
+        }
+        "fd" | "fdfind" => {
+            let narrowing =
+                "-e|--extension|-g|--glob|--search-path|--base-directory|-p|--full-path";
+            let before_command = command.args.iter().take_while(|arg| {
+                !matches!(arg.text.as_ref(), "-x" | "-X" | "--exec" | "--exec-batch")
+            });
+            let mut words = before_command.filter(|arg| !arg.is_option() && !is_a_type(&arg.text));
+            let pattern = words.next();
+            let path = words.next();
+            !command.has(narrowing)
+                && pattern.is_none_or(|pattern| command.is_everything(pattern))
+                && path.is_none_or(|path| is_root(command, path.word))
+        }
+        "ls" | "dir" => {
+            operands().next().is_none() && is_root(command, &Word::text("."))
+                || operands().any(|operand| is_root(command, operand.word))
+        }
+        "git" => {
+            let mut operands = operands().map(|operand| operand.text.as_ref());
+            let most = match operands.next() {
+                Some("ls-files") => 0,
+                Some("ls-tree") => 1,
+                _ => return false,
+            };
+            is_root(command, &Word::text("."))
+                && (operands.count() <= most
+                    || command
+                        .operands()
+                        .skip(1 + most)
+                        .any(|operand| command.is_everything(operand)))
+        }
+        "rg" => {
+            command.has("--files")
+                && operands().next().is_none()
+                && !command.has("-g|--glob|-t|--type")
+        }
+        "echo" | "printf" => {
+            operands().any(|operand| !operand.word.is_static() && is_root(command, operand.word))
+        }
+        _ => false,
+    }
+}
+
+/// The value of `fd -t`.
+fn is_a_type(text: &str) -> bool {
+    matches!(
+        text,
+        "f" | "d" | "l" | "x" | "e" | "file" | "directory" | "symlink" | "executable" | "empty"
+    )
+}
+
+fn starts_at_root(command: &Invocation<'_>, starts: &[Arg<'_>]) -> bool {
+    starts.is_empty() && is_root(command, &Word::text("."))
+        || starts.iter().any(|start| is_root(command, start.word))
+}
+
+/// Whether a path is the workspace, all that is in it, something around it, or cannot be told.
+fn is_root(command: &Invocation<'_>, word: &Word) -> bool {
+    let located = command.locate(word);
+    let whole = |name: &Name| name.glob.as_ref().is_some_and(|glob| glob.fixed() == 0);
+    match located.root {
+        Root::Workspace => located.names.iter().all(whole),
+        Root::FileSystem | Root::Home | Root::Unknown => true,
+        Root::Temporary => false,
+    }
+}
