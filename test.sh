@@ -60,7 +60,7 @@ programs() {
 fuzz() {
     local target
     for target in $(sed -n 's/^name = "\(.*\)"$/\1/p' fuzz/Cargo.toml | tail -n +2); do
-        cargo +nightly fuzz run "$target" -- -max_total_time=10 -max_len=65536 -timeout=10
+        cargo +nightly fuzz run "$target" -- -max_total_time=10 -max_len=65536 -timeout=10 -rss_limit_mb=1024
     done
 }
 

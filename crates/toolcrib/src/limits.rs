@@ -4,6 +4,7 @@
 //! admitted is told when to come back, so that a flood costs memory for nobody. Callers take turns: whoever
 //! comes late waits for one place to become free, not for the flood of somebody else.
 
+mod aside;
 mod fair;
 
 use std::sync::{Mutex, PoisonError};
@@ -15,6 +16,8 @@ use crate::model::call::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
 use fair::Fair;
+
+pub use aside::{SMALL, aside};
 
 /// How many calls run at once over all tools, unless configured.
 pub const DEFAULT_MAX_CONCURRENT: usize = 256;

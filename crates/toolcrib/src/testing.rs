@@ -36,6 +36,16 @@ use crate::registry::{Registry, RegistryBuilder};
 use crate::rules::Rules;
 use crate::workspace::Workspace;
 
+/// The steps and bytes that [budgets](crate::model::budget::Budget) of this thread have paid for since this was last asked.
+pub fn work_taken() -> (u64, u64) {
+    crate::model::budget::taken_on_this_thread()
+}
+
+/// What `web_fetch` makes of a page.
+pub fn page_as_markdown(html: &str) -> String {
+    crate::builtin::page_as_markdown(html)
+}
+
 /// Answers from a script, in order, and remembers the questions. When the script is over, nobody
 /// can be asked.
 #[derive(Debug, Clone, Default)]

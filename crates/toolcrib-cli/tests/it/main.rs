@@ -46,6 +46,7 @@ mod seed_yaml;
 mod serve;
 mod serve_approvals;
 mod serve_crash;
+mod serve_hostile;
 mod serve_pair;
 mod serve_stop;
 mod serve_tls;

@@ -35,9 +35,18 @@ impl Serving {
 
     /// With at most so many open files.
     pub(crate) fn start_with_files(test: &Test, files: u32) -> Self {
+        Serving::start_limited(test, &format!("-n {files}"))
+    }
+
+    /// With at most so many KB of memory.
+    pub(crate) fn start_with_memory(test: &Test, kilobytes: u64) -> Self {
+        Serving::start_limited(test, &format!("-d {kilobytes}"))
+    }
+
+    fn start_limited(test: &Test, limit: &str) -> Self {
         let toolcrib = test.command();
         let mut command = Command::new("sh");
-        let limited = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
+        let limited = format!("ulimit {limit}; exec \"$0\" \"$@\"");
         command
             .args(["-c", &limited])
             .arg(toolcrib.get_program())
@@ -86,6 +95,18 @@ impl Serving {
     /// What it said since somebody last looked.
     pub(crate) fn said(&self) -> String {
         self.lines.try_iter().collect::<Vec<_>>().join("\n")
+    }
+
+    /// The most memory that it has had, in KB.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let number = line.unwrap().split_whitespace().next().unwrap();
+        number.parse().unwrap()
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
     }
 
     pub(crate) fn pid(&self) -> u32 {

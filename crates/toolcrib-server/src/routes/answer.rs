@@ -9,6 +9,7 @@ use toolcrib::wire::{ReplyFormat, UnknownChoice, read_reply};
 use toolcrib::{CallRequest, ErrorCode, ToolError};
 
 use super::calls::{Approvals, Wanted, make_one};
+use super::read_aside;
 use crate::api::{Answer, Api, Asked, Refusal, Route, Who, json_response, param};
 
 /// The routes of this topic.
@@ -88,7 +89,10 @@ async fn answer(api: Api, asked: Asked) -> Answer {
             return Err(Refusal::usage(message));
         }
     };
-    let reply = read_reply(&asked.value()?, format).map_err(ToolError::from)?;
+    let (asked, reply) = read_aside(asked, move |asked| {
+        Ok(read_reply(&asked.value()?, format).map_err(ToolError::from)?)
+    })
+    .await?;
     let options = AnswerOptions {
         caller: asked.caller()?,
         ..AnswerOptions::default()

@@ -23,8 +23,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use http::Method;
+use toolcrib::limits::aside;
 
-use crate::api::{Found, PathTree, Refusal, Route};
+use crate::api::{Asked, Found, PathTree, Refusal, Route};
 
 /// Every route.
 pub struct Routes {
@@ -107,6 +108,20 @@ impl Routes {
     pub(crate) fn find(&self, method: &Method, path: &str) -> Result<Found, Refusal> {
         self.tree.find(method, path)
     }
+}
+
+/// Reads a body, a long one away from the threads that answer.
+pub(crate) async fn read_aside<T: Send + 'static>(
+    asked: Asked,
+    read: impl FnOnce(&Asked) -> Result<T, Refusal> + Send + 'static,
+) -> Result<(Asked, T), Refusal> {
+    let (caller, bytes) = (asked.caller()?, asked.body.len());
+    let reading = aside(&caller, bytes, move || {
+        let read = read(&asked);
+        (asked, read)
+    });
+    let (asked, read) = reading.await?;
+    Ok((asked, read?))
 }
 
 /// Does work with files away from the threads that answer. A panic in it is one of the request.

@@ -5,18 +5,27 @@ use futures_util::future::BoxFuture;
 use http::{Response, StatusCode};
 use serde::Serialize;
 use toolcrib::crib::{BundleKind, BundleView};
+use toolcrib::limits::{SMALL, aside};
 use toolcrib::store::StoreError;
 use toolcrib::{BundleId, Crib, ErrorCode, ToolError};
 
 use crate::api::{Answer, Api, Asked, Body, Refusal, json_response};
 
-/// Does work that reads or writes files, or makes tools, on a thread that may wait.
+/// Does work that reads or writes files, or makes tools, on a thread that may wait. What has a long body to read takes its turn.
 pub(super) fn blocking(
     api: Api,
     asked: Asked,
     work: fn(&Crib, &Asked) -> Answer,
 ) -> BoxFuture<'static, Answer> {
-    super::blocking(move || work(api.crib(), &asked)).boxed()
+    let bytes = asked.body.len();
+    if bytes <= SMALL {
+        return super::blocking(move || work(api.crib(), &asked)).boxed();
+    }
+    async move {
+        let caller = asked.caller()?;
+        aside(&caller, bytes, move || work(api.crib(), &asked)).await?
+    }
+    .boxed()
 }
 
 /// An answer in JSON that has no value of a secret in it: definitions may have been written before a secret was set whose value stands in

@@ -54,6 +54,8 @@ use read_file::ReadFile;
 use run_code::RunCode;
 use shell::Shell;
 use web_fetch::WebFetch;
+#[cfg(feature = "testing")]
+pub(crate) use web_fetch::page_as_markdown;
 use web_search::WebSearch;
 use write_file::WriteFile;
 

@@ -221,6 +221,13 @@ fn output(response: Response, verb: Verb, format: Format, deadline: Deadline) ->
     ToolOutput::value(value).with_text(text)
 }
 
+/// What is made of a page of unknown origin, for tests.
+#[cfg(feature = "testing")]
+pub(crate) fn page_as_markdown(html: &str) -> String {
+    let url = "https://page.example/".parse().expect("a valid URL");
+    markdown::page(html, &url, Deadline::after(CONVERSION)).markdown
+}
+
 /// An answer's status in one line: `404 Not Found, application/json, 25 bytes`.
 fn status_in_words(status: StatusCode, declared: &str, bytes: usize) -> String {
     let reason = status.canonical_reason().unwrap_or_default();

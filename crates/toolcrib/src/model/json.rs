@@ -11,6 +11,8 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use super::budget::Budget;
+
 /// What is wrong with a text that should be JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}{}", place(.pointer))]
@@ -50,6 +52,8 @@ const MAX_POINTER: usize = 512;
 const MAX_PROBLEM: usize = 512;
 
 /// Reads one JSON text: no key twice, no number that would change, no half of a surrogate pair, nothing behind it.
+///
+/// Values take more memory than their text: what would take more than 64 MB is refused.
 ///
 /// Where something is wrong is found by reading once more: a text that is sound pays for nothing that is only said of others.
 pub fn read_strict(bytes: &[u8]) -> Result<Value, StrictJsonError> {
@@ -123,8 +127,14 @@ fn push_step(pointer: &mut String, step: &str) {
     }
 }
 
+/// What the values of a text may take, estimated.
+const MAX_MEMORY: u64 = 64 << 20;
+/// What a value takes, wherever it is.
+const VALUE: usize = 80;
+/// What a list or an object takes as soon as there is something in it: room for four.
+const ROOM: usize = 4 * VALUE;
+
 /// What is found out while reading.
-#[derive(Default)]
 struct Reading {
     /// Whether to look for a key before it is put into its object, to say where it is there twice.
     asks_first: bool,
@@ -137,9 +147,36 @@ struct Reading {
     has_large: Cell<bool>,
     /// The how manieth number is known to have been rounded.
     refuses: Option<usize>,
+    budget: RefCell<Budget>,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Reading {
+            asks_first: false,
+            has_key_twice: Cell::new(false),
+            pointer: RefCell::new(None),
+            numbers: Cell::new(0),
+            has_large: Cell::new(false),
+            refuses: None,
+            budget: RefCell::new(Budget::new(u64::MAX, MAX_MEMORY)),
+        }
+    }
 }
 
 impl Reading {
+    /// Pays for the memory that values take.
+    fn pay<E: de::Error>(&self, at: &At<'_>, bytes: usize) -> Result<(), E> {
+        let paid = self.budget.borrow_mut().copy(bytes);
+        paid.map_err(|_| {
+            self.failed_at(at);
+            E::custom(format_args!(
+                "the values would take more than {} MB of memory",
+                MAX_MEMORY >> 20
+            ))
+        })
+    }
+
     fn failed_at(&self, at: &At<'_>) {
         self.pointer
             .borrow_mut()
@@ -295,7 +332,11 @@ impl<'de> Visitor<'de> for Strict<'_> {
                 at,
             };
             match access.next_element_seed(seed) {
-                Ok(Some(item)) => items.push(item),
+                Ok(Some(item)) => {
+                    let room = if items.is_empty() { ROOM } else { 0 };
+                    self.reading.pay(&self.at, VALUE + room)?;
+                    items.push(item);
+                }
                 Ok(None) => return Ok(Value::Array(items)),
                 Err(error) => {
                     self.reading.failed_at(&At::Index(&self.at, items.len()));
@@ -331,6 +372,8 @@ impl<'de> Visitor<'de> for Strict<'_> {
                     return Err(error);
                 }
             };
+            let room = if object.is_empty() { ROOM } else { 0 };
+            self.reading.pay(&self.at, 2 * VALUE + key.len() + room)?;
             // Asking first is paid for by every key; who finds a key twice this way reads once more to say which.
             let keys = object.len();
             object.insert(key, value);

@@ -3,6 +3,7 @@
 //! Plain data and parsing only. Nothing here opens a file, runs a tool or decides anything;
 //! whatever comes in from outside becomes one of these types at the edge and is trusted after.
 
+pub mod budget;
 pub mod call;
 pub mod context;
 pub(crate) mod diff;

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::find::Found;
 use super::trace::Trace;
 use super::{Call, panic_text};
+use crate::limits::aside;
 use crate::model::JsonObject;
 use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
@@ -42,6 +43,7 @@ impl Checked {
 /// stored around them can be read back.
 const MAX_DEPTH: usize = 100;
 
+/// Checks a call where it is.
 pub(super) fn check(
     found: Found,
     call: &Call<'_>,
@@ -49,58 +51,111 @@ pub(super) fn check(
 ) -> Result<Checked, ToolError> {
     let edited = found.is_edited();
     let (entry, args, limits) = found.into_parts();
-    let spec = entry.spec();
+    measure(&entry, &args, &limits)?;
+    let examined = examine(&entry, args, edited, call.inner);
+    conclude(entry, limits, examined, trace)
+}
+
+/// Checks a call, long arguments off the async threads.
+pub(super) async fn check_aside(
+    found: Found,
+    call: &Call<'_>,
+    trace: &mut Trace<'_>,
+) -> Result<Checked, ToolError> {
+    let edited = found.is_edited();
+    let (entry, args, limits) = found.into_parts();
+    let size = measure(&entry, &args, &limits)?;
+    let (own, inner) = (Arc::clone(&entry), Arc::clone(call.inner));
+    let examining = aside(&call.caller, size, move || {
+        examine(&own, args, edited, &inner)
+    });
+    let Some(examined) = call.cancel.run_until_cancelled(examining).await else {
+        let message = "the call was cancelled before it ran";
+        return Err(ToolError::new(ErrorCode::Cancelled, message));
+    };
+    conclude(entry, limits, examined?, trace)
+}
+
+/// About how many bytes the arguments have; an error when they are too many.
+fn measure(entry: &Entry, args: &JsonObject, limits: &Limits) -> Result<usize, ToolError> {
     let size = args.iter().try_fold(2, |sum, (key, value)| {
         Some(sum + key.len() as u64 + size_of(value, 0)?)
     });
-    match size {
-        None => {
-            return Err(invalid(
-                &entry,
-                &[fault(
-                    "",
-                    format!("is nested more than {MAX_DEPTH} levels deep"),
-                )],
-            ));
-        }
+    let problem = match size {
+        None => format!("is nested more than {MAX_DEPTH} levels deep"),
         Some(size) if size > limits.max_input_bytes => {
             let limit = limits.max_input_bytes;
-            return Err(invalid(
-                &entry,
-                &[fault(
-                    "",
-                    format!("is about {size} bytes long; the limit is {limit}"),
-                )],
-            ));
+            format!("is about {size} bytes long; the limit is {limit}")
         }
-        Some(_) => {}
-    }
+        Some(size) => return Ok(usize::try_from(size).unwrap_or(usize::MAX)),
+    };
+    Err(invalid(entry, &[fault("", problem)]))
+}
+
+/// What came of looking at arguments.
+struct Examined {
+    /// What is recorded of them, if they could be read.
+    recorded: Option<JsonObject>,
+    result: Result<(JsonObject, Judgement), ToolError>,
+}
+
+/// Everything about arguments that takes time.
+fn examine(entry: &Entry, args: JsonObject, edited: bool, inner: &Inner) -> Examined {
+    let spec = entry.spec();
+    let mut recorded = None;
     let args = match spec.input_schema.check_arguments(args, &spec.synonyms) {
         Ok(args) => args,
         Err(Rejected::Arguments { args, faults }) => {
             // What is recorded is what was given.
-            trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
-            return Err(invalid(&entry, &faults));
+            return Examined {
+                recorded: Some(spec.input_schema.masked(&args, &spec.synonyms)),
+                result: Err(invalid(entry, &faults)),
+            };
         }
         Err(Rejected::Schema(error)) => {
             let message = format!("`{}` has a schema that cannot be used: {error}", spec.name);
-            return Err(ToolError::new(ErrorCode::ToolUnavailable, message).caused_by(error));
+            let error = ToolError::new(ErrorCode::ToolUnavailable, message).caused_by(error);
+            return Examined {
+                recorded,
+                result: Err(error),
+            };
         }
     };
-    trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
-    let args = refine(&entry, args, edited)?;
-    // What runs is on record, not what it was made from. Few tools make something of it, and looking is cheaper than copying.
-    if !trace.recorded_parameters().iter().eq(args.iter()) {
-        trace.parameters(spec.input_schema.masked(&args, &spec.synonyms));
+    let given = spec.input_schema.masked(&args, &spec.synonyms);
+    let recorded = recorded.insert(given);
+    let judged = || {
+        let args = refine(entry, args, edited)?;
+        // What runs is on record, not what it was made from. Few tools make something of it, and looking is cheaper than copying.
+        if !recorded.iter().eq(args.iter()) {
+            *recorded = spec.input_schema.masked(&args, &spec.synonyms);
+        }
+        // First what can never be: an address that nothing reaches is that, whether or not a rule names it too.
+        if let Some(refusal) = refusal(entry, &args, inner)? {
+            return Err(refusal);
+        }
+        let judgement = judge(entry, &args, inner)?;
+        if judgement.verdict == Verdict::Deny {
+            return Err(blocked(entry, &judgement));
+        }
+        Ok((args, judgement))
+    };
+    let result = judged();
+    Examined {
+        recorded: Some(std::mem::take(recorded)),
+        result,
     }
-    // First what can never be: an address that nothing reaches is that, whether or not a rule names it too.
-    if let Some(refusal) = refusal(&entry, &args, call.inner)? {
-        return Err(refusal);
+}
+
+fn conclude(
+    entry: Arc<Entry>,
+    limits: Limits,
+    examined: Examined,
+    trace: &mut Trace<'_>,
+) -> Result<Checked, ToolError> {
+    if let Some(recorded) = examined.recorded {
+        trace.parameters(recorded);
     }
-    let judgement = judge(&entry, &args, call.inner)?;
-    if judgement.verdict == Verdict::Deny {
-        return Err(blocked(&entry, &judgement));
-    }
+    let (args, judgement) = examined.result?;
     Ok(Checked {
         entry,
         args,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::bind::{Bound, Changed};
-use super::check::{Checked, check};
+use super::check::{Checked, check_aside};
 use super::find::{Found, still_ready};
 use super::masking::check_masks;
 use super::question::{check_whole, question, reasons, subject_of, unmasked};
@@ -279,7 +279,7 @@ async fn judge_edit(
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<(Arc<Entry>, JsonObject, Limits, Approval, Bound), ToolError> {
-    let (entry, args, limits, _) = check(found, call, trace)?.into_parts();
+    let (entry, args, limits, _) = check_aside(found, call, trace).await?.into_parts();
     // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
     let own = match looks_first(&entry) {
         false => ask_tool(&entry, &args, call.inner)?,

@@ -342,7 +342,7 @@ async fn stages(
     trace: &mut Trace<'_>,
 ) -> Result<ToolOutput, ToolError> {
     let found = find::find(call, request, trace)?;
-    let mut checked = check::check(found, call, trace)?;
+    let mut checked = check::check_aside(found, call, trace).await?;
     let mut changes = None;
     for _ in 0..MAX_ASKED {
         let cleared = match clear::clear(checked, &mut changes, call, trace).await? {

@@ -119,11 +119,6 @@ impl<'a> Trace<'a> {
         self.parameters = masked;
     }
 
-    /// What is known of the arguments so far, secrets masked.
-    pub(super) fn recorded_parameters(&self) -> &JsonObject {
-        &self.parameters
-    }
-
     pub(super) fn approval(&mut self, trail: ApprovalTrail) {
         self.approval = Some(trail);
     }

@@ -10,6 +10,7 @@ mod depth;
 mod faults;
 pub(crate) mod hidden;
 mod limits;
+mod patterns;
 mod shape;
 mod typed;
 
@@ -42,13 +43,16 @@ struct Compiled {
     has_secrets: bool,
     /// How deep a value may be nested.
     max_depth: Option<usize>,
+    /// How many bytes of text a value may have.
+    max_text: u64,
 }
 
 impl Compiled {
     fn new(schema: &Value) -> Result<Self, SchemaError> {
+        let largest = patterns::largest(schema)?;
         let patterns = PatternOptions::regex()
-            .size_limit(1 << 20)
-            .dfa_size_limit(1 << 20);
+            .size_limit(patterns::MAX_SIZE)
+            .dfa_size_limit(patterns::MAX_SIZE);
         let validator = jsonschema::options()
             .offline()
             .should_validate_formats(true)
@@ -62,13 +66,14 @@ impl Compiled {
             shape: Shape::of(schema),
             has_secrets: shape::mentions_secrets(schema),
             max_depth: depth::limit(schema),
+            max_text: patterns::longest_text(largest),
         })
     }
 
     /// Compiles where there is stack enough: the compiler recurses along references, and a schema
     /// within the bounds can lead it through thousands.
     fn roomy(schema: &Value) -> Result<Self, SchemaError> {
-        const STACK: usize = 256 * 1024 * 1024;
+        const STACK: usize = 64 * 1024 * 1024;
         if !limits::refers(schema) {
             return Compiled::new(schema);
         }
@@ -84,13 +89,37 @@ impl Compiled {
         })
     }
 
-    fn too_deep(&self, value: &Value) -> Option<Fault> {
-        let max = self.max_depth?;
-        is_deeper(value, max).then(|| Fault {
+    /// Why a value would take too long to check.
+    fn too_much(&self, value: &Value) -> Option<Fault> {
+        let what = match self.max_depth {
+            Some(max) if is_deeper(value, max) => format!("is nested more than {max} levels deep"),
+            _ if is_longer(value, self.max_text) => {
+                format!("has more than {} bytes of text", self.max_text)
+            }
+            _ => return None,
+        };
+        Some(Fault {
             pointer: String::new(),
-            message: format!("is nested more than {max} levels deep, which takes too long to check by this schema"),
+            message: format!("{what}, which takes too long to check by this schema"),
         })
     }
+}
+
+/// Whether all texts in a value have more bytes than this.
+fn is_longer(value: &Value, bytes: u64) -> bool {
+    fn left(value: &Value, bytes: u64) -> Option<u64> {
+        match value {
+            Value::String(text) => bytes.checked_sub(text.len() as u64),
+            Value::Array(items) => items
+                .iter()
+                .try_fold(bytes, |bytes, item| left(item, bytes)),
+            Value::Object(fields) => fields.iter().try_fold(bytes, |bytes, (key, value)| {
+                left(value, bytes.checked_sub(key.len() as u64)?)
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Some(bytes),
+        }
+    }
+    bytes < u64::MAX && left(value, bytes).is_none()
 }
 
 fn is_deeper(value: &Value, levels: usize) -> bool {
@@ -280,7 +309,7 @@ impl Schema {
         };
         let mut faults = Vec::new();
         let value = Value::Object(compiled.shape.normalise(args, synonyms, &mut faults));
-        if let Some(fault) = compiled.too_deep(&value) {
+        if let Some(fault) = compiled.too_much(&value) {
             faults.push(fault);
         } else if !faults.is_empty() || !compiled.validator.is_valid(&value) {
             faults.extend(faults::of(&compiled.validator, &value, self));
@@ -295,7 +324,7 @@ impl Schema {
     /// Checks an output; returns every fault.
     pub fn check_output(&self, value: &Value) -> Result<Vec<Fault>, &SchemaError> {
         let compiled = self.compiled()?;
-        if let Some(fault) = compiled.too_deep(value) {
+        if let Some(fault) = compiled.too_much(value) {
             return Ok(vec![fault]);
         }
         if compiled.validator.is_valid(value) {

@@ -2,19 +2,17 @@
 
 use super::syntax::{Piece, Raw};
 use super::walk::Walker;
+use crate::model::budget::Budget;
 
 /// The most words one word may become.
 const MAX_WORDS: usize = 256;
-/// The most words all of them may become.
-const MAX_ALL_WORDS: usize = 16 * 1024;
 /// How deep braces may stand in each other.
 const MAX_NESTED: usize = 24;
 
 impl Walker {
     /// Brace expansion. `None` when there is nothing to expand.
     pub(super) fn braces<'w, 'a>(&mut self, raw: &'w Raw<'a>) -> Option<Vec<Vec<Token<'w>>>> {
-        if self.brace_words > MAX_ALL_WORDS {
-            self.doubt("braces that become too many words", "");
+        if self.budget.is_spent() {
             return None;
         }
         let tokens = tokens(raw);
@@ -37,9 +35,11 @@ impl Walker {
             return None;
         }
         self.brace_dialect(raw.source);
-        let mut budget = MAX_WORDS;
-        let expanded = alternatives(&tokens, &pairs, 0, tokens.len(), &mut budget);
-        self.brace_words += expanded.as_ref().map_or(MAX_WORDS, Vec::len);
+        let mut left = Left {
+            words: MAX_WORDS,
+            budget: &mut self.budget,
+        };
+        let expanded = alternatives(&tokens, &pairs, 0, tokens.len(), &mut left);
         if expanded.is_none() {
             self.doubt("braces that become too many words", raw.source);
         }
@@ -47,11 +47,28 @@ impl Walker {
     }
 }
 
+/// What one word may still become.
+struct Left<'b> {
+    words: usize,
+    budget: &'b mut Budget,
+}
+
 /// A piece, or text that brace expansion made.
 #[derive(Debug, Clone)]
 pub(super) enum Token<'w> {
     Piece(&'w Piece<'w>),
     Text(String),
+}
+
+impl Token<'_> {
+    /// What it costs to copy, in bytes.
+    fn weight(&self) -> usize {
+        const TOKEN: usize = 64;
+        match self {
+            Token::Piece(_) => TOKEN,
+            Token::Text(text) => TOKEN + text.len(),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -176,7 +193,7 @@ fn alternatives<'w>(
     pairs: &[Option<(usize, bool)>],
     from: usize,
     to: usize,
-    budget: &mut usize,
+    left: &mut Left<'_>,
 ) -> Option<Vec<Vec<Token<'w>>>> {
     let mut words: Vec<Vec<Token<'w>>> = vec![Vec::new()];
     let mut at = from;
@@ -195,7 +212,7 @@ fn alternatives<'w>(
                         continue;
                     }
                     if position == end || matches!(tokens[position], Brace::Comma) {
-                        list.extend(alternatives(tokens, pairs, start, position, budget)?);
+                        list.extend(alternatives(tokens, pairs, start, position, left)?);
                         start = position + 1;
                     }
                     position += 1;
@@ -221,15 +238,18 @@ fn alternatives<'w>(
                     Brace::Token(token) => token.clone(),
                 };
                 for word in &mut words {
+                    left.budget.copy(token.weight()).ok()?;
                     push_token(word, token.clone());
                 }
             }
             Some(choices) => {
                 let count = words.len().checked_mul(choices.len())?;
-                *budget = budget.checked_sub(count)?;
+                left.words = left.words.checked_sub(count)?;
                 let mut product = Vec::with_capacity(count);
                 for word in &words {
                     for choice in &choices {
+                        let weight = word.iter().chain(choice).map(Token::weight).sum();
+                        left.budget.copy(weight).ok()?;
                         let mut longer = word.clone();
                         for token in choice {
                             push_token(&mut longer, token.clone());

@@ -1,5 +1,7 @@
 //! Going through compound commands: where the shell may be after them, and what a function does.
 
+use std::rc::Rc;
+
 use super::script::{Directory, SimpleCommand, Word};
 use super::syntax::{Command, Kind, List, Piece, Raw};
 use super::walk::{Context, Function, Input, Outcome, Walker, join};
@@ -20,6 +22,9 @@ impl Walker {
         if let Kind::Simple { assignments, words } = &command.kind {
             return self.simple(command, assignments, words, context);
         }
+        if !self.step(1) {
+            return Outcome::stays(&Directory::Unknown);
+        }
         let mut inner = context.clone();
         if !command.redirects.is_empty() {
             let own = self.redirects(&command.redirects, &mut inner);
@@ -31,10 +36,11 @@ impl Walker {
                     ..SimpleCommand::default()
                 });
             }
-            inner.redirects.extend(own);
-            if inner.redirects.len() > MAX_INHERITED {
+            let around = Rc::make_mut(&mut inner.redirects);
+            around.extend(own);
+            if around.len() > MAX_INHERITED {
+                around.truncate(MAX_INHERITED);
                 self.doubt("too many redirections around a command", "");
-                inner.redirects.truncate(MAX_INHERITED);
             }
             inner.straight = false;
         }

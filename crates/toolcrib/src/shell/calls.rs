@@ -150,6 +150,9 @@ pub(super) fn calls(language: Language, code: &str) -> Vec<Call> {
     let (starting, unclear) = risky(language);
     // Without the module there is nothing to call; `/re/.exec(text)` is everywhere.
     let starts_at_all = language != Language::Node || code.contains("child_process");
+    let has_bar = code.contains('|');
+    let has_dash = code.contains("-\"");
+    let last_shell = code.rfind("shell").map_or(usize::MAX, |at| code.len() - at);
     let mut from = 0;
     for (at, word) in identifiers(code) {
         if at < from {
@@ -163,7 +166,7 @@ pub(super) fn calls(language: Language, code: &str) -> Vec<Call> {
             continue;
         }
         if starting.contains(&word) && starts_at_all {
-            match arguments(language, rest) {
+            match arguments(language, rest, last_shell) {
                 Some((mut texts, used)) => {
                     from = at + word.len() + used;
                     let list = matches!(
@@ -185,8 +188,8 @@ pub(super) fn calls(language: Language, code: &str) -> Vec<Call> {
                 (Language::Perl, "require") => rest
                     .trim_start()
                     .starts_with(|c: char| c.is_ascii_uppercase()),
-                (Language::Perl, "open") => !code.contains('|') && !code.contains("-\""),
-                (Language::Ruby, "open" | "readlines" | "IO") => !code.contains('|'),
+                (Language::Perl, "open") => !has_bar && !has_dash,
+                (Language::Ruby, "open" | "readlines" | "IO") => !has_bar,
                 (Language::R, "do" | "match" | "get" | "library" | "parse" | "source" | "sys") => {
                     !rest.starts_with('(')
                 }
@@ -268,8 +271,9 @@ fn identifiers(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The fixed texts that a call is given, and how many bytes they take. `None` when one of them is not fixed.
-fn arguments(language: Language, code: &str) -> Option<(Vec<String>, usize)> {
+/// The fixed texts that a call is given, and how many bytes they take. `None` when one of them is not fixed. The last `shell` in the
+/// code is so many bytes before its end.
+fn arguments(language: Language, code: &str, last_shell: usize) -> Option<(Vec<String>, usize)> {
     let mut rest = code.trim_start_matches([' ', '\t']);
     let parenthesis = rest.starts_with('(');
     if parenthesis {
@@ -299,7 +303,7 @@ fn arguments(language: Language, code: &str) -> Option<(Vec<String>, usize)> {
                 None if !texts.is_empty()
                     && language == Language::Node
                     && rest.starts_with('{')
-                    && !rest.contains("shell") =>
+                    && rest.len() < last_shell =>
                 {
                     return Some((texts, code.len() - rest.len()));
                 }

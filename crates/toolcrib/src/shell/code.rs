@@ -179,7 +179,7 @@ fn codes(
                 walker.doubt(format!("what `{name}` runs cannot be told"), &word.shown());
                 // What it may be is its input, as `/dev/stdin`.
                 codes.push(match walker.input(context) {
-                    Input::Text(text) => text,
+                    Input::Text(text) => Word::clone(&text),
                     _ => unread(),
                 });
             }
@@ -249,13 +249,13 @@ fn codes(
         }
     }
     // `<>` opens what its words name, and `ls|` is a command to it.
-    if language == Language::Perl
-        && words[1..].iter().any(|word| {
-            let text = word.shown();
-            let operand = !text.starts_with('-') && !codes.contains(word);
-            text.contains('|') && (operand || text.contains("ARGV"))
-        })
-    {
+    let names_command = |walker: &mut Walker, word: &Word| {
+        let text = word.shown();
+        text.contains('|')
+            && (text.contains("ARGV")
+                || !text.starts_with('-') && walker.step(codes.len()) && !codes.contains(word))
+    };
+    if language == Language::Perl && words[1..].iter().any(|word| names_command(walker, word)) {
         walker.doubt(
             format!("`{name}` runs names of files that have a bar in them"),
             name,
@@ -269,7 +269,7 @@ fn codes(
             );
         }
         match walker.input(context) {
-            Input::Text(text) => codes.push(text),
+            Input::Text(text) => codes.push(Word::clone(&text)),
             Input::Given(_) | Input::Start | Input::Piped | Input::File | Input::Unknown => {
                 walker.doubt(
                     format!("`{name}` runs its input, which cannot be told"),

@@ -1,5 +1,7 @@
 //! From pieces to words: braces, tilde, variables, patterns.
 
+use std::cell::OnceCell;
+
 use super::braces::Token;
 use super::facts::bash_sets_text;
 use super::script::{Directory, Part, Word};
@@ -46,6 +48,9 @@ const OWN_MIND: &[&str] = &[
     "BASHOPTS",
 ];
 
+/// What one more word costs, besides its text.
+const FIELD: usize = 64;
+
 impl Walker {
     /// The words that a word of a command becomes.
     pub(super) fn arguments(&mut self, raw: &Raw<'_>, into: &mut Vec<Word>) {
@@ -89,11 +94,16 @@ impl Walker {
     fn build(&mut self, tokens: &[Token<'_>], usage: Use, into: &mut Vec<Word>) {
         let mut word = Word::default();
         let mut quoted_nothing = false;
+        let last_closing = OnceCell::new();
         for (index, token) in tokens.iter().enumerate() {
             match token {
-                Token::Text(text) => self.plain(text, index, tokens, usage, &mut word),
+                Token::Text(text) => {
+                    self.plain(text, index, tokens, &last_closing, usage, &mut word);
+                }
                 Token::Piece(piece) => match piece {
-                    Piece::Plain(text) => self.plain(text, index, tokens, usage, &mut word),
+                    Piece::Plain(text) => {
+                        self.plain(text, index, tokens, &last_closing, usage, &mut word);
+                    }
                     Piece::Text(text) => {
                         quoted_nothing = true;
                         word.push_text(text);
@@ -122,12 +132,13 @@ impl Walker {
         into.push(word);
     }
 
-    /// Unquoted text: a tilde at its beginning, patterns.
+    /// Unquoted text: a tilde at its beginning, patterns. Which token has the last `]` is found out once for all tokens.
     fn plain(
         &mut self,
         text: &str,
         index: usize,
         tokens: &[Token<'_>],
+        last_closing: &OnceCell<usize>,
         usage: Use,
         word: &mut Word,
     ) {
@@ -145,8 +156,9 @@ impl Walker {
                 rest = self.tilde(&rest[at + 1..], tokens.len() == 1, word);
             }
         }
-        while usage == Use::Value || word.literal_prefix().contains('=') {
-            let Some(at) = rest.find(":~") else { break };
+        while let Some(at) = rest.find(":~")
+            && (usage == Use::Value || word.literal_prefix().contains('='))
+        {
             word.push_text(&rest[..=at]);
             rest = self.tilde(&rest[at + 1..], true, word);
         }
@@ -155,13 +167,13 @@ impl Walker {
             return;
         }
         // A bracket is a pattern only if another closes it.
-        let later = || {
-            tokens[index + 1..].iter().any(|token| match token {
-                Token::Text(text) => text.contains(']'),
-                Token::Piece(Piece::Plain(text)) => text.contains(']'),
-                Token::Piece(_) => false,
-            })
+        let closes = |token: &Token<'_>| match token {
+            Token::Text(text) => text.contains(']'),
+            Token::Piece(Piece::Plain(text)) => text.contains(']'),
+            Token::Piece(_) => false,
         };
+        let later =
+            || index < *last_closing.get_or_init(|| tokens.iter().rposition(closes).unwrap_or(0));
         let mut last_close = None;
         let special = rest.char_indices().find(|(at, c)| match c {
             '*' | '?' => true,
@@ -209,7 +221,7 @@ impl Walker {
 
     /// The value of a variable, without splitting.
     fn variable(&mut self, name: &str, word: &mut Word) {
-        if let Some(known) = self.known_value(name).cloned() {
+        if let Some(known) = self.known_copy(name) {
             known.parts.into_iter().for_each(|part| word.push(part));
         } else if self.facts.sets(name) || self.sets_unknown_names() {
             word.push(Part::Dynamic(format!("${name}")));
@@ -240,7 +252,7 @@ impl Walker {
             word.push(Part::Dynamic(parameter.source.to_owned()));
             return;
         }
-        let known = self.known_value(parameter.name).cloned();
+        let known = self.known_copy(parameter.name);
         if let Some(made) = known.as_ref().filter(|word| !word.is_static()) {
             word.splits |= splits;
             made.parts.iter().cloned().for_each(|part| word.push(part));
@@ -251,10 +263,10 @@ impl Walker {
             self.variable("PWD", word);
             return;
         }
-        match known.as_ref().and_then(Word::as_static).map(str::to_owned) {
-            Some(value) if !splits => word.push_text(&value),
+        match known.as_ref().and_then(Word::as_static) {
+            Some(value) if !splits => word.push_text(value),
             Some(value) if !self.facts.sets("IFS") && !value.contains('\\') => {
-                self.split(&value, word, into);
+                self.split(value, word, into);
             }
             _ => {
                 word.splits |= splits;
@@ -282,6 +294,12 @@ impl Walker {
     fn split(&mut self, value: &str, word: &mut Word, into: &mut Vec<Word>) {
         let blank = |c: char| matches!(c, ' ' | '\t' | '\n');
         let mut first = true;
+        let mut fields = value.split(blank).filter(|field| !field.is_empty());
+        if !self.copy(FIELD * fields.by_ref().count()) {
+            word.splits = true;
+            word.push(Part::Dynamic("$…".to_owned()));
+            return;
+        }
         if value.starts_with(blank) && !word.parts.is_empty() {
             into.push(std::mem::take(word));
         }
@@ -300,6 +318,15 @@ impl Walker {
             // Whatever comes after it is another word.
             into.push(std::mem::take(word));
         }
+    }
+
+    /// The value of a variable, when it is certain and not too much to be copied once more.
+    fn known_copy(&mut self, name: &str) -> Option<Word> {
+        let weight = self.known_value(name)?.weight();
+        if !self.copy(weight) {
+            return None;
+        }
+        self.known_value(name).cloned()
     }
 
     /// The value of a variable, when it is certain.

@@ -18,6 +18,9 @@ pub(super) struct Facts {
     lists: HashSet<String>,
 }
 
+/// How many letters of options may have a name attached; of more, any name may be meant.
+const MAX_ATTACHED: usize = 16;
+
 #[derive(Debug, Clone, Copy)]
 struct Fact {
     sites: u32,
@@ -34,6 +37,11 @@ impl Facts {
             self.variables
                 .insert(name.to_owned(), Fact { sites: 1, numeric });
         }
+    }
+
+    /// How many things are known, which is what a copy costs.
+    pub(super) fn size(&self) -> usize {
+        self.variables.len() + self.moving.len() + self.lists.len()
     }
 
     /// Whether the text sets the variable.
@@ -196,7 +204,9 @@ impl Facts {
                     || !plain.starts_with(['-', '+']));
             self.anything |= !harmless;
             // `printf -vx`, `read -rax`, `wait -px`: a name may be attached.
-            for (at, _) in plain.match_indices(['v', 'a', 'p']) {
+            let letters = plain.match_indices(['v', 'a', 'p']);
+            self.anything |= letters.clone().count() > MAX_ATTACHED;
+            for (at, _) in letters.take(MAX_ATTACHED) {
                 if let Some(name) = identifiers(&plain[at + 1..]).next() {
                     self.assign(name, false);
                 }

@@ -59,8 +59,22 @@ pub use script::{
 };
 pub(crate) use shells::is_shell;
 
+use crate::model::budget::Budget;
+
 /// The longest text that is read. A longer one is a doubt as a whole.
 pub const MAX_TEXT: usize = 256 * 1024;
+
+/// The doubt about a text that costs more to read than its [`budget_for`] allows.
+pub(crate) const TOO_MUCH: &str = "the text is too much to be read whole";
+
+/// What reading a text of this length may cost, with everything that is read because of it: values of variables, words that braces become,
+/// texts for other shells, the list of its commands. Three times the text, and enough for a short one that does much: a text of 64 KB
+/// is given up after some 20 ms.
+pub(crate) fn budget_for(length: usize) -> Budget {
+    const AT_LEAST: u64 = 48 * 1024;
+    const MAX_BYTES: u64 = 8 * 1024 * 1024;
+    Budget::new(AT_LEAST + 3 * length.min(MAX_TEXT) as u64, MAX_BYTES)
+}
 
 /// How the names of variables begin that hold values of a template (`template`). Such a value never begins with a dash where
 /// that would make it an option: whoever sets the variable sees to that.
@@ -89,8 +103,15 @@ pub(crate) const MAX_DOUBTS: usize = 500;
 
 /// Reads a text in which some variables hold texts from outside that nobody knows; every doubt is in the second list as often as
 /// it came up.
-pub(crate) fn read_with(text: &str, dialect: Dialect, unknown: &[&str]) -> (Script, Vec<Doubt>) {
-    walk::read_with(text, dialect, unknown)
+///
+/// The budget is the caller's, who may have to read several texts because of one.
+pub(crate) fn read_with(
+    text: &str,
+    dialect: Dialect,
+    unknown: &[&str],
+    budget: &mut Budget,
+) -> (Script, Vec<Doubt>) {
+    walk::read_with(text, dialect, unknown, budget)
 }
 
 #[cfg(test)]

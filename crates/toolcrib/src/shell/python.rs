@@ -76,7 +76,7 @@ pub(super) fn calls(code: &str) -> Vec<Call> {
         return vec![Call::Unclear("a string".to_owned())];
     };
     let has = |word: &str| tokens.contains(&Token::Word(word));
-    let subprocess = has("subprocess");
+    let (subprocess, shell) = (has("subprocess"), has("shell"));
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let Token::Word(word) = token else { continue };
@@ -90,9 +90,7 @@ pub(super) fn calls(code: &str) -> Vec<Call> {
         } else if STARTING.contains(word) || subprocess && SUBPROCESS.contains(word) {
             match given(&tokens[at + 1..]) {
                 Some(texts) if texts.1 => {
-                    if has("shell")
-                        && let Some(first) = texts.0.first()
-                    {
+                    if shell && let Some(first) = texts.0.first() {
                         found.push(Call::Text(first.clone()));
                     }
                     found.push(Call::Words(texts.0));

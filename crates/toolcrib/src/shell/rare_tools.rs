@@ -266,7 +266,7 @@ pub(super) fn escapes_to_shell(
     let mut texts: Vec<&Word> = words[1..].iter().collect();
     let input = walker.input(context);
     if let Input::Text(text) = &input {
-        texts.push(text);
+        texts.push(text.as_ref());
     }
     // A file is like a script that lies there; what another command writes is not.
     if matches!(input, Input::Piped | Input::Unknown) {

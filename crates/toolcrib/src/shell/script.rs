@@ -177,6 +177,17 @@ impl Word {
         }
     }
 
+    /// What it costs to copy, in bytes: its texts and what holds them.
+    pub(super) fn weight(&self) -> usize {
+        const WORD: usize = 32;
+        let part = |part: &Part| match part {
+            Part::Text(text) | Part::Glob(text) | Part::Dynamic(text) | Part::Variable(text) => {
+                WORD + text.len()
+            }
+        };
+        WORD + self.parts.iter().map(part).sum::<usize>()
+    }
+
     /// The word as a person would recognise it.
     pub(super) fn shown(&self) -> String {
         let mut shown = String::new();
@@ -250,7 +261,18 @@ pub enum Directory {
     Unknown,
 }
 
+/// The longest path that a kernel takes.
+const MAX_PATH: usize = 4096;
+
 impl Directory {
+    /// How long its path is.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Directory::Known(path) => path.len(),
+            Directory::Start | Directory::Unknown => 0,
+        }
+    }
+
     /// The directory that `path` names from here, `.` and `..` taken off as `cd` does it.
     pub(super) fn join(&self, path: &str) -> Directory {
         let base = match self {
@@ -275,6 +297,9 @@ impl Directory {
             }
         }
         let joined = names.join("/");
+        if joined.len() > MAX_PATH {
+            return Directory::Unknown;
+        }
         // A tilde stands for the home directory, which nothing may have gone up from or be called itself.
         let from_home = !path.starts_with('/') && (base == "~" || base.starts_with("~/"));
         if from_home != (names.first() == Some(&"~") && !absolute) {

@@ -28,6 +28,10 @@ pub(super) fn run(
     let mut operands: Vec<&Word> = Vec::new();
     let mut from_file = false;
     let mut rest = &words[1..];
+    let after_options = words
+        .iter()
+        .rposition(|word| word.literal_prefix().starts_with('-'))
+        .map_or(words.len(), |last| words.len() - last - 1);
     // Options may stand between operands.
     loop {
         // Once there is a script, words that cannot be told are taken for names of files.
@@ -74,11 +78,7 @@ pub(super) fn run(
         operands.push(operand);
         rest = after;
         // What comes after the script are names of files; those may be anything.
-        if scripts.len() + operands.len() > 1
-            && !rest
-                .iter()
-                .any(|word| word.literal_prefix().starts_with('-'))
-        {
+        if scripts.len() + operands.len() > 1 && rest.len() <= after_options {
             break;
         }
     }

@@ -10,6 +10,7 @@ use super::lex::{Dialect, Parser};
 use super::syntax::{
     Assignment, Command, Document, Kind, List, Operation, Piece, Raw, RawKind, RawRedirect, Value,
 };
+use crate::model::budget::Budget;
 
 /// The kind of place where a variable stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +148,9 @@ fn is_positional(name: &str) -> bool {
 }
 
 /// Finds the variables whose names begin with `prefix`.
-pub(crate) fn shape(text: &str, prefix: &str, dialect: Dialect) -> Shape {
+pub(crate) fn shape(text: &str, prefix: &str, dialect: Dialect, budget: &mut Budget) -> Shape {
+    // The parser looks at every byte once.
+    let _ = budget.step(text.len());
     let (parsed, _) = Parser::new(text, dialect, 0).parse();
     let mut walker = Shaper {
         shape: Shape::default(),
@@ -157,6 +160,7 @@ pub(crate) fn shape(text: &str, prefix: &str, dialect: Dialect) -> Shape {
         calls: Vec::new(),
         separates: false,
         transforms: false,
+        budget,
     };
     let around = Around {
         documents: &parsed.documents,
@@ -202,16 +206,21 @@ struct Shaper<'p> {
     separates: bool,
     /// Whether what is read may have been made by a program that takes texts apart.
     transforms: bool,
+    budget: &'p mut Budget,
 }
+
+/// What it costs that a variable may hold the value of another: each is followed once for each of the others.
+const EDGE: usize = 1024;
 
 impl Shaper<'_> {
     fn holds(&mut self, name: &str, values: BTreeSet<String>) {
         let name = name.split('[').next().unwrap_or(name);
-        self.shape
-            .holds
-            .entry(name.to_owned())
-            .or_default()
-            .extend(values);
+        let held = self.shape.holds.entry(name.to_owned()).or_default();
+        for value in values {
+            if held.insert(value) && self.budget.step(EDGE).is_err() {
+                return;
+            }
+        }
     }
 
     /// Notes what a variable begins with that is set to these pieces.
@@ -250,6 +259,9 @@ impl Shaper<'_> {
                 ..*around
             };
             for (index, command) in pipeline.parts.iter().enumerate() {
+                if self.budget.step(1).is_err() {
+                    return;
+                }
                 self.xargs(command, &pipeline.parts[..index]);
                 self.command(command, &inner);
             }
@@ -262,6 +274,9 @@ impl Shaper<'_> {
             return;
         };
         if words.first().and_then(Raw::literal).as_deref() != Some("xargs") {
+            return;
+        }
+        if self.budget.step(64 * before.len()).is_err() {
             return;
         }
         let mut values: BTreeSet<String> = cuts::printed(before, self.dialect)
@@ -535,6 +550,9 @@ impl Shaper<'_> {
                     self.begins(name, &word.pieces[1..]);
                 }
                 if let Some(name) = assigned_name(word).or_else(|| plain_name(word)) {
+                    if self.budget.step(8 * all.len()).is_err() {
+                        return;
+                    }
                     if assigned_name(word).is_none() {
                         let read = (INPUT.to_owned(), Cut::Blank);
                         let given = all.iter().map(|value| (value.clone(), Cut::Blank));

@@ -1,6 +1,7 @@
 //! Simple commands: their assignments, words and redirections, and what is substituted in them.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::lex::{Dialect, Parser};
 use super::script::{Directory, Part, Redirect, RedirectKind, SimpleCommand, Word};
@@ -14,8 +15,13 @@ use super::{builtins, runners, variables};
 pub(super) const MAX_COMMANDS: usize = 10_000;
 /// The most wrappers around a command.
 pub(super) const MAX_WRAPPERS: usize = 12;
-/// The most words times wrappers: every wrapper's words are listed once more.
-const MAX_COPIED: usize = 50_000;
+/// The steps that a command costs, besides its words.
+const COMMAND: usize = 8;
+
+/// What words cost to copy.
+pub(super) fn weight(words: &[Word]) -> usize {
+    words.iter().map(Word::weight).sum()
+}
 
 /// `$(mktemp -d)`: whatever it is, it is a directory of its own, and rules about directories want to know.
 fn makes_directory(value: &Word) -> bool {
@@ -35,6 +41,9 @@ impl Walker {
         context: &Context<'_>,
     ) -> Outcome {
         let span = self.span(command, context);
+        if !self.step(COMMAND) {
+            return Outcome::stays(&Directory::Unknown);
+        }
         let mut set = Vec::with_capacity(assignments.len());
         for assignment in assignments {
             set.push(self.assignment(assignment, context));
@@ -47,12 +56,10 @@ impl Walker {
         self.check_lists(raw);
         let inner_context;
         let mut context = context;
-        let mut redirects = context.redirects.clone();
         if !command.redirects.is_empty() {
             let mut inner = context.clone();
             let own = self.redirects(&command.redirects, &mut inner);
-            inner.redirects.extend(own.iter().cloned());
-            redirects.extend(own);
+            Rc::make_mut(&mut inner.redirects).extend(own);
             inner_context = inner;
             context = &inner_context;
         }
@@ -84,7 +91,7 @@ impl Walker {
         let listed = SimpleCommand {
             words,
             assignments: set,
-            redirects,
+            redirects: context.redirects.to_vec(),
             via: context.via.clone(),
             directory: self.directory.clone(),
             piped: context.piped,
@@ -121,8 +128,7 @@ impl Walker {
 
     /// Lists a command and what it runs in turn.
     pub(super) fn run(&mut self, command: SimpleCommand, context: &Context<'_>) -> Outcome {
-        let copied = context.via.len().saturating_mul(command.words.len());
-        if context.via.len() > MAX_WRAPPERS || copied > MAX_COPIED {
+        if context.via.len() > MAX_WRAPPERS {
             self.doubt("wrappers inside wrappers, too many to read", "");
             return Outcome::stays(&Directory::Unknown);
         }
@@ -159,6 +165,10 @@ impl Walker {
             return Outcome::stays(&self.directory);
         }
         let name = name.to_owned();
+        if !self.copy(weight(&command.words)) {
+            self.list_command(command);
+            return Outcome::stays(&Directory::Unknown);
+        }
         let words = command.words.clone();
         self.list_command(command);
         // With a slash it is a program, which changes nothing here.
@@ -173,13 +183,13 @@ impl Walker {
 
     /// Lists a command made of words that a wrapper runs, and what that runs in turn.
     pub(super) fn run_words(&mut self, words: Vec<Word>, context: &Context<'_>) {
-        if words.is_empty() {
+        if words.is_empty() || self.budget.is_spent() {
             return;
         }
         let command = SimpleCommand {
             words,
             assignments: Vec::new(),
-            redirects: context.redirects.clone(),
+            redirects: context.redirects.to_vec(),
             via: context.via.clone(),
             directory: self.directory.clone(),
             piped: context.piped,
@@ -198,6 +208,15 @@ impl Walker {
             self.doubt("more commands than are listed", "");
             return;
         }
+        let around = command.via.iter().map(String::len).sum::<usize>()
+            + command.directory.len()
+            + command
+                .redirects
+                .iter()
+                .map(|redirect| redirect.target.weight())
+                .sum::<usize>();
+        // It is listed in any case: whoever comes here had not given up.
+        self.copy(weight(&command.words) + around);
         self.script.commands.push(command);
     }
 
@@ -278,7 +297,7 @@ impl Walker {
                 RawKind::Document(index) => {
                     let text = self.document(index, &around);
                     if redirect.is_input {
-                        context.input = Input::Text(text);
+                        context.input = Input::Text(Rc::new(text));
                         context.piped = false;
                     }
                     continue;
@@ -288,7 +307,7 @@ impl Walker {
                     let mut text = self.value(&redirect.target);
                     text.push_text("\n");
                     if redirect.is_input {
-                        context.input = Input::Text(text);
+                        context.input = Input::Text(Rc::new(text));
                         context.piped = false;
                     }
                     continue;
@@ -403,6 +422,9 @@ impl Walker {
         let Some(document) = context.documents.get(index) else {
             return Word::dynamic("<<");
         };
+        if !self.step(document.body.len()) {
+            return Word::dynamic("<<");
+        }
         if document.quoted {
             return Word::text(document.body.as_ref());
         }
@@ -465,6 +487,9 @@ impl Walker {
                         span: Some(context.span.clone().unwrap_or_default()),
                         ..context.clone()
                     };
+                    if !self.step(self.facts.size()) {
+                        return;
+                    }
                     let facts = self.facts.clone();
                     let dialect = self.dialect.unwrap_or(Dialect::Bash);
                     self.apart(|walker| {

@@ -4,6 +4,7 @@ use super::lex::Dialect;
 use super::options::long_option;
 use super::runners::Runner;
 use super::script::{Directory, Word};
+use super::simple::weight;
 use super::walk::{Context, Outcome, Walker};
 use super::wrappers::replaced;
 use super::{awk, rare_tools, sed, shells};
@@ -102,6 +103,10 @@ fn fd(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) ->
                 walker.doubt("words of `fd` that may hold `-x`", &word.shown());
             }
             continue;
+        }
+        // Each `-x` takes the rest of the words.
+        if !walker.copy(weight(&words[index..])) {
+            break;
         }
         let mut command: Vec<Word> = Vec::new();
         if let Some(Some(first)) = attached {

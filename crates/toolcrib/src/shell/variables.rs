@@ -134,12 +134,15 @@ fn is_loader(name: &str) -> bool {
         || name.starts_with("GIT_CONFIG") && !name.ends_with("_NOSYSTEM")
 }
 
+/// The longest name of a variable that is repeated with every command in its value.
+const MAX_NAME: usize = 256;
+
 /// Doubts or reads the value of a variable that other programs act on.
 pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Context<'_>) {
     // `BASH_CMDS[ls]`
     let name = name.split('[').next().unwrap_or(name);
     if names_command(name) {
-        match value.as_static() {
+        match value.as_static().filter(|_| name.len() <= MAX_NAME) {
             Some(text) if text.trim().is_empty() => {}
             // What it is about comes after it.
             Some(text) => {

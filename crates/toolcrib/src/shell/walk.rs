@@ -2,20 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
-use super::MAX_TEXT;
 use super::facts::Facts;
 use super::lex::{Dialect, MAX_DEPTH, Parser};
 use super::script::{Directory, Doubt, Redirect, Script, Word};
 use super::simple::{MAX_COMMANDS, MAX_WRAPPERS};
 use super::syntax::{Document, Item, Kind, Link, List, Pipeline};
-
-/// The most bytes of texts inside the text (`sh -c`, backticks) that are read, together.
-const MAX_INNER: usize = 4 * MAX_TEXT;
+use super::{MAX_TEXT, TOO_MUCH, budget_for};
+use crate::model::budget::{Budget, Spent};
 
 /// Reads a text from its beginning, and what is given to it on its input.
 pub(super) fn read_given(text: &str, input: Option<&str>) -> Script {
-    let mut walker = Walker::default();
+    let mut walker = Walker {
+        budget: budget_for(text.len() + input.map_or(0, str::len)),
+        ..Walker::default()
+    };
     if text.len() > MAX_TEXT {
         let reason = format!("the text is longer than the {MAX_TEXT} bytes that are read");
         walker.doubt(reason, text);
@@ -25,7 +27,9 @@ pub(super) fn read_given(text: &str, input: Option<&str>) -> Script {
         walker.doubt("a null byte, which shells drop or stop at", text);
     }
     let context = Context {
-        input: input.map_or(Input::Start, |input| Input::Given(Word::text(input))),
+        input: input.map_or(Input::Start, |input| {
+            Input::Given(Rc::new(Word::text(input)))
+        }),
         ..Context::default()
     };
     walker.text(text, Dialect::Bash, &context);
@@ -33,15 +37,22 @@ pub(super) fn read_given(text: &str, input: Option<&str>) -> Script {
 }
 
 /// Reads a text in which these variables hold texts that nobody knows.
-pub(super) fn read_with(text: &str, dialect: Dialect, unknown: &[&str]) -> (Script, Vec<Doubt>) {
+pub(super) fn read_with(
+    text: &str,
+    dialect: Dialect,
+    unknown: &[&str],
+    budget: &mut Budget,
+) -> (Script, Vec<Doubt>) {
     let mut walker = Walker {
         every_doubt: Some(Vec::new()),
+        budget: std::mem::take(budget),
         ..Walker::default()
     };
     for name in unknown {
         walker.facts.assign(name, false);
     }
     walker.text(text, dialect, &Context::default());
+    *budget = walker.budget;
     (walker.script, walker.every_doubt.unwrap_or_default())
 }
 
@@ -67,9 +78,8 @@ pub(super) struct Walker {
     pub(super) other_input: bool,
     pub(super) dialect: Option<Dialect>,
     pub(super) depth: usize,
-    inner_bytes: usize,
-    /// How many words braces have become so far.
-    pub(super) brace_words: usize,
+    /// What reading the text, and all that is read because of it, may still cost.
+    pub(super) budget: Budget,
     /// Whether there is a function that may change the directory.
     pub(super) has_moving_function: bool,
     /// Something was run whose effect on variables cannot be told.
@@ -92,7 +102,8 @@ pub(super) struct Function {
 pub(super) struct Context<'t> {
     pub(super) documents: &'t [Document<'t>],
     pub(super) via: Vec<String>,
-    pub(super) redirects: Vec<Redirect>,
+    /// Those of the groups around. Shared, since every command has a context.
+    pub(super) redirects: Rc<Vec<Redirect>>,
     pub(super) piped: bool,
     pub(super) input: Input,
     /// Whether this runs exactly once, whenever the text runs: no branch, loop, function or subshell around.
@@ -115,9 +126,9 @@ pub(super) enum Input {
     Piped,
     File,
     /// A here-document or here-string.
-    Text(Word),
+    Text(Rc<Word>),
     /// What is given to the whole text.
-    Given(Word),
+    Given(Rc<Word>),
     Unknown,
 }
 
@@ -197,6 +208,25 @@ impl Walker {
         }
     }
 
+    /// Pays for work. False when the text has cost too much, which is a doubt: then nothing more is read.
+    pub(super) fn step(&mut self, steps: usize) -> bool {
+        self.paid(|budget| budget.step(steps))
+    }
+
+    /// Pays for bytes that are copied or kept, as [`step`](Self::step) does.
+    pub(super) fn copy(&mut self, bytes: usize) -> bool {
+        self.paid(|budget| budget.copy(bytes))
+    }
+
+    fn paid(&mut self, pay: impl FnOnce(&mut Budget) -> Result<(), Spent>) -> bool {
+        let gave_up = self.budget.is_spent();
+        let paid = pay(&mut self.budget).is_ok();
+        if !paid && !gave_up {
+            self.doubt(TOO_MUCH, "");
+        }
+        paid
+    }
+
     /// Doubts brace expansion where another shell reads the text.
     pub(super) fn brace_dialect(&mut self, source: &str) {
         if self.dialect == Some(Dialect::Sh) {
@@ -213,12 +243,11 @@ impl Walker {
 
     /// Reads a text that is part of the text, in this very shell: the text itself, `eval`.
     pub(super) fn text(&mut self, text: &str, dialect: Dialect, context: &Context<'_>) -> Outcome {
-        self.inner_bytes += text.len();
-        if self.depth >= MAX_DEPTH
-            || self.inner_bytes > MAX_INNER
-            || context.via.len() > MAX_WRAPPERS
-        {
+        if self.depth >= MAX_DEPTH || context.via.len() > MAX_WRAPPERS {
             self.doubt("texts inside texts, too many to read", text);
+            return Outcome::stays(&Directory::Unknown);
+        }
+        if !self.step(text.len()) {
             return Outcome::stays(&Directory::Unknown);
         }
         let (parsed, doubts) = Parser::new(text, dialect, self.depth).parse();
@@ -241,6 +270,9 @@ impl Walker {
 
     /// Reads a text that another shell runs.
     pub(super) fn child_text(&mut self, text: &str, dialect: Dialect, context: &Context<'_>) {
+        if !self.step(self.facts.size()) {
+            return;
+        }
         let facts = self.facts.clone();
         let known = std::mem::take(&mut self.known);
         self.apart(|walker| {
@@ -272,6 +304,9 @@ impl Walker {
         for item in list {
             if self.script.commands.len() >= MAX_COMMANDS {
                 self.doubt("more commands than are listed", "");
+                return Outcome::stays(&Directory::Unknown);
+            }
+            if self.budget.is_spent() {
                 return Outcome::stays(&Directory::Unknown);
             }
             let before = self.directory.clone();
@@ -376,7 +411,7 @@ impl Walker {
     pub(super) fn input(&self, context: &Context<'_>) -> Input {
         match &context.input {
             Input::Start | Input::Given(_) if self.other_input => Input::Unknown,
-            Input::Given(text) => Input::Text(text.clone()),
+            Input::Given(text) => Input::Text(Rc::clone(text)),
             input => input.clone(),
         }
     }

@@ -6,7 +6,13 @@ use super::scan::scan;
 use super::script::Script;
 use super::windows::Windows;
 use super::{Form, Invocation, Names, Reference, TemplateProblem, ValueFault, Values};
+use crate::model::budget::Budget;
 use crate::shell::Dialect;
+
+/// What reading all templates of one file may cost. Each is read several times, once more for many of its placeholders.
+pub(crate) const MAX_STEPS: u64 = 8 * 1024 * 1024;
+/// The most bytes that are made of them while they are read.
+pub(crate) const MAX_BYTES: u64 = 48 * 1024 * 1024;
 
 /// What to start, or which values are wrong.
 pub(super) type Prepared = Result<Invocation, Vec<ValueFault>>;
@@ -37,6 +43,16 @@ impl Code {
     /// Reads a template; every context that is not understood, or that would read a value as text of the language, is a
     /// problem.
     pub fn compile(form: &Form, text: &str, names: &Names) -> Result<Self, Vec<TemplateProblem>> {
+        Self::compile_within(form, text, names, &mut Budget::new(MAX_STEPS, MAX_BYTES))
+    }
+
+    /// Reads one of several templates that have a budget together.
+    pub(crate) fn compile_within(
+        form: &Form,
+        text: &str,
+        names: &Names,
+        budget: &mut Budget,
+    ) -> Result<Self, Vec<TemplateProblem>> {
         let scanned = scan(text, names)?;
         let placeholders = scanned.placeholders();
         // Every placeholder costs some readings of the text.
@@ -52,16 +68,28 @@ impl Code {
             }]);
         }
         let language = match form {
-            Form::Bash => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash, "bash")?),
-            Form::Run => Language::Run(Run::compile(&scanned, names)?),
+            Form::Bash => Language::Bash(Bash::compile(
+                &scanned,
+                names,
+                Dialect::Bash,
+                "bash",
+                budget,
+            )?),
+            Form::Run => Language::Run(Run::compile(&scanned, names, budget)?),
             Form::Pwsh => Language::Windows(Windows::pwsh(&scanned, names)?),
             Form::Cmd => Language::Windows(Windows::cmd(&scanned, names)?),
             Form::Script(shell) => {
                 let program = shell.split_whitespace().next().unwrap_or_default();
                 match program.rsplit('/').next().unwrap_or(program) {
-                    "bash" => Language::Bash(Bash::compile(&scanned, names, Dialect::Bash, shell)?),
+                    "bash" => Language::Bash(Bash::compile(
+                        &scanned,
+                        names,
+                        Dialect::Bash,
+                        shell,
+                        budget,
+                    )?),
                     "sh" | "dash" | "ash" => {
-                        Language::Bash(Bash::compile(&scanned, names, Dialect::Sh, shell)?)
+                        Language::Bash(Bash::compile(&scanned, names, Dialect::Sh, shell, budget)?)
                     }
                     "pwsh" | "powershell" => Language::Windows(Windows::pwsh(&scanned, names)?),
                     "cmd" => Language::Windows(Windows::cmd(&scanned, names)?),

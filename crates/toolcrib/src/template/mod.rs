@@ -29,6 +29,7 @@ use crate::definition::{Format, ParameterKind};
 use crate::model::JsonObject;
 
 pub use code::Code;
+pub(crate) use code::{MAX_BYTES, MAX_STEPS};
 pub use condition::Condition;
 pub use text::Text;
 pub use value::words;

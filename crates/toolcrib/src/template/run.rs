@@ -7,6 +7,7 @@ use super::bash::{self, Demands, Made, Slot, SlotForm, Trust};
 use super::code::Prepared;
 use super::scan::{Piece, Scanned};
 use super::{Invocation, Names, TemplateProblem, Values};
+use crate::model::budget::Budget;
 use crate::shell::places::Quote;
 
 /// An argument list with placeholders in it.
@@ -24,7 +25,11 @@ enum Part {
 
 impl Run {
     /// Splits a template.
-    pub(super) fn compile(scanned: &Scanned, names: &Names) -> Result<Self, Vec<TemplateProblem>> {
+    pub(super) fn compile(
+        scanned: &Scanned,
+        names: &Names,
+        budget: &mut Budget,
+    ) -> Result<Self, Vec<TemplateProblem>> {
         let mut splitter = Splitter::default();
         for piece in &scanned.pieces {
             match piece {
@@ -68,7 +73,7 @@ impl Run {
             }
         }
         let chunks = chunks(&words);
-        let slots = bash::check_words(chunks, slots, names, &scanned.source)?;
+        let slots = bash::check_words(chunks, slots, names, &scanned.source, budget)?;
         Ok(Run { words, slots })
     }
 

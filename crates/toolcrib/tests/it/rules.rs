@@ -17,7 +17,7 @@ use toolcrib::{Schema, ToolSpec, WireName};
 const WORKSPACE: &str = "/home/ada/project";
 
 /// A tool with every role.
-fn tool(name: &str) -> ToolSpec {
+pub(crate) fn tool(name: &str) -> ToolSpec {
     let schema = [
         "command", "cwd", "language", "code", "path", "to", "url", "text",
     ]

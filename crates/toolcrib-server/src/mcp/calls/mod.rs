@@ -30,6 +30,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use toolcrib::approval::Approver;
 use toolcrib::config::McpSettings;
+use toolcrib::limits::aside;
 use toolcrib::model::{JsonObject, digest};
 use toolcrib::{CallRequest, Caller, Crib, Registry};
 use toolcrib_mcp::protocol::Input;
@@ -147,8 +148,25 @@ pub(super) async fn call(
     context: Context,
     mut arrival: Arrival,
 ) -> Result<Reply, RpcError> {
+    let caller: Caller = context.principal.parse().map_err(|error: String| {
+        RpcError::new(
+            code::INTERNAL_ERROR,
+            format!("nobody is known by this name: {error}"),
+        )
+    })?;
     let wanted = Wanted { name, arguments };
-    let args = wanted.args()?;
+    let bytes = wanted
+        .arguments
+        .as_ref()
+        .map_or(0, |given| given.get().len());
+    let reading = aside(&caller, bytes, move || {
+        let args = wanted.args();
+        (wanted, args)
+    });
+    let (wanted, args) = reading
+        .await
+        .map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message()))?;
+    let args = args?;
     // Nobody pays for this but those who were asked something, or were left waiting.
     if input.is_some() || !host.calls.pending.is_empty() {
         let before = Box::pin(before(&host, &wanted, input, &context, &mut arrival));
@@ -156,12 +174,6 @@ pub(super) async fn call(
             return Ok(reply);
         }
     }
-    let caller: Caller = context.principal.parse().map_err(|error: String| {
-        RpcError::new(
-            code::INTERNAL_ERROR,
-            format!("nobody is known by this name: {error}"),
-        )
-    })?;
     let mut request = CallRequest::new(wanted.name.clone())
         .args(args)
         .caller(caller);

@@ -27,6 +27,7 @@ use crate::api::{Answer, Api, Asked, Body, Query, Refusal, json_response};
 use crate::auth::Principal;
 use crate::routes::events::call_as_it_comes;
 use crate::routes::events::sse::{self, CallFrames, Next, Position};
+use crate::routes::read_aside;
 
 /// How long a call waits for a place, if it does not say less itself.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -109,7 +110,7 @@ pub(crate) fn shape(query: &Query) -> Result<ResultShape, Refusal> {
 /// Makes the call that a request wants. `tool` is the one that the path names.
 pub(crate) async fn make(api: Api, asked: Asked, tool: Option<String>) -> Answer {
     let shape = shape(&asked.query)?;
-    let wanted = body::read(&asked, tool)?;
+    let (asked, wanted) = read_aside(asked, move |asked| body::read(asked, tool)).await?;
     match Way::of(&asked.headers) {
         Way::Whole => whole(&api, &asked.principal, wanted, shape).await,
         Way::Background => in_background(&api, &asked.principal, wanted, shape).await,

@@ -3,6 +3,7 @@
 //! Matching takes linear time whatever the expression is; what an expression may take is bounded: its size when it is compiled, and what a
 //! thread keeps of its automaton while it runs.
 
+use grep_matcher::Matcher as _;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 
 use super::NAME;
@@ -11,7 +12,10 @@ use crate::model::error::ToolError;
 use crate::model::text;
 
 /// The most that an expression may be once it is compiled.
-const MAX_COMPILED: usize = 32 << 20;
+const MAX_COMPILED: usize = 8 << 20;
+
+/// The most bytes of a compiled expression, times its groups.
+const MAX_GROUPED: usize = 24 << 20;
 
 /// The most that one thread keeps of the automaton that it makes as it goes.
 const MAX_AUTOMATON: usize = 16 << 20;
@@ -58,7 +62,17 @@ impl Query<'_> {
         if !self.multiline {
             builder.line_terminator(Some(b'\n'));
         }
-        builder.build(self.text).map_err(|error| self.fault(&error))
+        let matcher = builder
+            .build(self.text)
+            .map_err(|error| self.fault(&error))?;
+        // What a thread remembers while it matches is the size of the expression times its groups, which nothing here asks for.
+        let size = MAX_GROUPED / matcher.capture_count().max(1);
+        if size < MAX_COMPILED && builder.size_limit(size).build(self.text).is_err() {
+            return refused(
+                "is too large an expression for its groups; write `(?:…)` instead of `(…)`",
+            );
+        }
+        Ok(matcher)
     }
 
     /// Says what is wrong with an expression, and where.
@@ -116,7 +130,6 @@ fn caret(words: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use grep_matcher::Matcher as _;
 
     fn query(text: &str) -> Query<'_> {
         Query {

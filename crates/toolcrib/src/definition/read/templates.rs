@@ -9,9 +9,11 @@ use crate::definition::problem::{Findings, Found};
 use crate::definition::values;
 use crate::definition::yaml::{Content, Node, Style};
 use crate::definition::{JsonTemplate, Platform, Program};
+use crate::model::budget::Budget;
 use crate::model::text::shorten;
 use crate::template::{
-    Code, Condition, Form, NamedParameter, Names, Reference, TemplateProblem, Text, Variable,
+    Code, Condition, Form, MAX_BYTES, MAX_STEPS, NamedParameter, Names, Reference, TemplateProblem,
+    Text, Variable,
 };
 
 /// Whether a name is that of a variable of Toolcrib's; no parameter can have it.
@@ -37,6 +39,8 @@ pub(super) struct Templates<'f, 'a> {
     reach: Reach,
     found: &'f mut Findings<'a>,
     used: BTreeSet<String>,
+    /// What reading all of them may still cost.
+    budget: Budget,
 }
 
 impl<'f, 'a> Templates<'f, 'a> {
@@ -63,6 +67,7 @@ impl<'f, 'a> Templates<'f, 'a> {
             reach: Reach::Nothing("it is not part of a step"),
             found,
             used: BTreeSet::new(),
+            budget: Budget::new(MAX_STEPS, MAX_BYTES),
         }
     }
 
@@ -135,7 +140,7 @@ impl<'f, 'a> Templates<'f, 'a> {
             self.found.push(found);
             return None;
         }
-        match Code::compile(form, source, &self.names) {
+        match Code::compile_within(form, source, &self.names, &mut self.budget) {
             Ok(code) => {
                 if matches!(form, Form::Bash) {
                     self.warn_of_variables(at.node, source);
@@ -175,7 +180,8 @@ impl<'f, 'a> Templates<'f, 'a> {
         platform: Platform,
     ) -> Option<Program> {
         let source = &*at.scalar()?.text;
-        let Err(problems) = Code::compile(form, source, &self.names) else {
+        let Err(problems) = Code::compile_within(form, source, &self.names, &mut self.budget)
+        else {
             return self.program(at, form);
         };
         if let Ok(text) = Text::compile(source, &self.names) {

@@ -19,6 +19,8 @@ use crate::model::text::shorten;
 const MAX_REQUESTS: usize = 20;
 /// The most memory that a compiled pattern may take, in bytes.
 const MAX_PATTERN: usize = 1 << 20;
+/// The most groups: each takes memory for the whole pattern while it matches.
+const MAX_GROUPS: usize = 32;
 
 impl Reader<'_, '_> {
     /// Reads `impl`.
@@ -311,6 +313,14 @@ impl Reader<'_, '_> {
             };
         }
         match builder.build() {
+            Ok(pattern) if pattern.captures_len() > MAX_GROUPS => {
+                let message = format!("`extractExpr` has more than {MAX_GROUPS} groups");
+                self.found.push(
+                    Found::error("bad-extract", at.span(), message)
+                        .help("write `(?:…)` for groups that are not extracted"),
+                );
+                None
+            }
             Ok(pattern) => Some(Some(Extract::Pattern(pattern))),
             Err(why) => {
                 let why = why.to_string();

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::zip::{BUNDLE, Zip};
 use super::{ArchiveError, Contents, STATE};
 use crate::model::JsonObject;
+use crate::model::budget::Budget;
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 use crate::model::names::Slug;
@@ -22,10 +23,12 @@ use crate::store::{Install, Store, StoreError, StoredBundle};
 /// The field of a bundle that says when it came from elsewhere. Every call of its tools asks.
 pub const IMPORTED_AT: &str = "importedAt";
 
-/// How many values the JSON of an entry, and of all entries, may have. A value takes up to a hundred bytes of memory and as few as two of an
-/// archive; real definitions have a few hundred.
-const MAX_VALUES: usize = 200_000;
-const MAX_ALL_VALUES: usize = 4_000_000;
+/// What the values of an entry, and of all entries, may take in memory, estimated. A value takes up to a hundred bytes of memory and as few
+/// as two of an archive, a list that has something in it four hundred; real definitions take some ten thousand.
+const MAX_ENTRY_MEMORY: usize = 16 << 20;
+const MAX_MEMORY: u64 = 128 << 20;
+const VALUE: usize = 80;
+const LIST: usize = 400;
 
 /// How many notes are kept.
 const MAX_NOTES: usize = 50;
@@ -49,7 +52,7 @@ impl Archive {
         let zip = Zip::open(bytes)?;
         let mut reader = Reader {
             now,
-            values: 0,
+            budget: Budget::new(u64::MAX, MAX_MEMORY),
             notes: Vec::new(),
         };
         let mut entries = zip.entries().iter();
@@ -185,7 +188,7 @@ struct Present {
 
 struct Reader {
     now: Timestamp,
-    values: usize,
+    budget: Budget,
     notes: Vec<String>,
 }
 
@@ -261,10 +264,13 @@ impl Reader {
 
     /// Refuses what would take much more memory than it has bytes. Commas and brackets in texts count, too: it is a bound, not a number.
     fn count(&mut self, entry: &str, content: &[u8]) -> Result<(), ArchiveError> {
-        let opens = |byte: &&u8| matches!(byte, b',' | b'[' | b'{');
-        let values = content.iter().filter(opens).count();
-        self.values += values;
-        if values > MAX_VALUES || self.values > MAX_ALL_VALUES {
+        let memory = content.iter().map(|byte| match byte {
+            b',' => VALUE,
+            b'[' | b'{' => LIST,
+            _ => 0,
+        });
+        let memory: usize = memory.sum();
+        if memory > MAX_ENTRY_MEMORY || self.budget.copy(memory).is_err() {
             let entry = entry.to_owned();
             return Err(ArchiveError::TooDense { entry });
         }

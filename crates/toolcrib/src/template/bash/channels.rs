@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::check::check;
 use super::{Bash, Chunk, Demands, Slot, SlotForm, Trust, trust};
+use crate::model::budget::Budget;
 use crate::shell::places::Quote;
 use crate::template::scan::Piece;
 use crate::template::{Names, Reference, TemplateProblem, Text};
@@ -25,7 +26,12 @@ enum Origin {
 
 /// Checks a text together with what its program is given besides. What this adds to the chunks stays at their front, and what
 /// it adds to the slots at their end.
-pub(super) fn judge(bash: &mut Bash, names: &Names, source: &str) -> Vec<TemplateProblem> {
+pub(super) fn judge(
+    bash: &mut Bash,
+    names: &Names,
+    source: &str,
+    budget: &mut Budget,
+) -> Vec<TemplateProblem> {
     let mut origins: Vec<(Range<usize>, Origin)> = Vec::new();
     let own = std::mem::take(&mut bash.chunks);
     let words = literal_text(&own);
@@ -46,7 +52,7 @@ pub(super) fn judge(bash: &mut Bash, names: &Names, source: &str) -> Vec<Templat
         .filter(|input| holds_values(input, names))
     else {
         bash.chunks = [front, own].concat();
-        let problems = check(bash);
+        let problems = check(bash, budget);
         leave_length(bash, &origins);
         return shown(problems, &origins, source);
     };
@@ -62,12 +68,12 @@ pub(super) fn judge(bash: &mut Bash, names: &Names, source: &str) -> Vec<Templat
     fed.chunks.extend(own.iter().cloned());
     fed.chunks.push(Chunk::Text("\n}".to_owned()));
     bash.chunks = [front, own].concat();
-    let without = check(bash);
+    let without = check(bash, budget);
     // Where a value is the whole command a person is asked about every call.
     if !without.is_empty() || bash.runs_a_value() {
         return shown(without, &origins, source);
     }
-    let problems = check(&mut fed);
+    let problems = check(&mut fed, budget);
     if problems.is_empty() {
         // Where nothing is asked of what is read, any bytes may be.
         if fed.slots[before_input..]

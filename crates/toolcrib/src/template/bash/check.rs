@@ -9,6 +9,7 @@ use super::rewrite::{escaped, expanded, single};
 use super::{Bash, Chunk, Slot, SlotForm, Trust};
 use super::{demands, languages};
 use crate::definition::ParameterKind;
+use crate::model::budget::Budget;
 use crate::shell::places::Quote;
 use crate::shell::shape::{Shape, Spot, shape};
 use crate::shell::{
@@ -18,17 +19,20 @@ use crate::template::TemplateProblem;
 use crate::template::scan::Piece;
 
 /// Checks a template and finds out what its values must be like.
-pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
+pub(super) fn check(bash: &mut Bash, budget: &mut Budget) -> Vec<TemplateProblem> {
     if bash.slots.iter().all(|slot| slot.trust == Trust::Raw) {
         return Vec::new();
     }
     let text = bash.analysis(|_| Fill::Value, Formats::LeftOut);
-    let shape = shape(&text, VALUE_PREFIX, bash.dialect);
+    let shape = shape(&text, VALUE_PREFIX, bash.dialect, budget);
     let mut problems = settle_forms(bash, &shape);
     if !problems.is_empty() {
         return problems;
     }
-    let first = Readings::new(bash);
+    let first = Readings::new(bash, budget);
+    if let Some(problem) = too_much(bash, &first, budget) {
+        return vec![problem];
+    }
     name_programs(bash, &first.values.0);
     problems = names(bash, &shape);
     // A list is as long as the call makes it, and with each word more another one is the command, the code or the file.
@@ -39,8 +43,8 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
     for length in lengths {
         if problems.is_empty() {
             bash.list_words = *length;
-            let readings = Readings::new(bash);
-            problems = check_reading(bash, &readings, &shape);
+            let readings = Readings::new(bash, budget);
+            problems = check_reading(bash, &readings, &shape, budget);
         }
     }
     problems
@@ -50,11 +54,16 @@ pub(super) fn check(bash: &mut Bash) -> Vec<TemplateProblem> {
 const LENGTHS: &[usize] = &[2, 1, 3, 4, 5, 6, 8];
 
 /// Checks one reading.
-fn check_reading(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplateProblem> {
-    if let Some(problem) = too_much(bash, readings) {
+fn check_reading(
+    bash: &mut Bash,
+    readings: &Readings,
+    shape: &Shape,
+    budget: &mut Budget,
+) -> Vec<TemplateProblem> {
+    if let Some(problem) = too_much(bash, readings, budget) {
         return vec![problem];
     }
-    let mut problems = commands(bash, readings);
+    let mut problems = commands(bash, readings, budget);
     if problems.is_empty() {
         problems = split(bash, &readings.values.0, shape);
     }
@@ -62,10 +71,14 @@ fn check_reading(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<Tem
         problems = languages::check(bash, &readings.values.0, shape);
     }
     if problems.is_empty() {
-        problems = doubts(bash, readings, shape);
+        problems = doubts(bash, readings, shape, budget);
     }
     if problems.is_empty() {
         demands::demands(bash, &readings.values.0, shape);
+    }
+    // Readings that these needed may have been cut short.
+    if problems.is_empty() {
+        problems.extend(too_much(bash, readings, budget));
     }
     problems
 }
@@ -133,10 +146,11 @@ impl Bash {
         text
     }
 
-    fn read(&self, fill: impl Fn(usize) -> Fill) -> (Script, Vec<Doubt>) {
+    fn read(&self, fill: impl Fn(usize) -> Fill, budget: &mut Budget) -> (Script, Vec<Doubt>) {
         let names: Vec<String> = (0..self.slots.len()).map(variable).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        read_with(&self.analysis(fill, Formats::Written), self.dialect, &names)
+        let text = self.analysis(fill, Formats::Written);
+        read_with(&text, self.dialect, &names, budget)
     }
 
     /// What usually stands for a slot.
@@ -294,13 +308,14 @@ struct Readings {
 }
 
 impl Readings {
-    fn new(bash: &Bash) -> Readings {
+    fn new(bash: &Bash, budget: &mut Budget) -> Readings {
+        let fixed = |index| match bash.usual(index) {
+            Fill::Digit => Fill::Digit,
+            _ => Fill::Word,
+        };
         Readings {
-            values: bash.read(|index| bash.usual(index)),
-            fixed: bash.read(|index| match bash.usual(index) {
-                Fill::Digit => Fill::Digit,
-                _ => Fill::Word,
-            }),
+            values: bash.read(|index| bash.usual(index), budget),
+            fixed: bash.read(fixed, budget),
         }
     }
 }
@@ -334,9 +349,10 @@ fn name_programs(bash: &mut Bash, script: &Script) {
 }
 
 /// Refuses texts that the reader did not read to the end.
-fn too_much(bash: &Bash, readings: &Readings) -> Option<TemplateProblem> {
+fn too_much(bash: &Bash, readings: &Readings, budget: &Budget) -> Option<TemplateProblem> {
     let (script, doubts) = &readings.values;
-    let cut = doubts.len() >= MAX_DOUBTS
+    let cut = budget.is_spent()
+        || doubts.len() >= MAX_DOUBTS
         || doubts.iter().any(|doubt| {
             doubt.reason.contains("too many") || doubt.reason.contains("more commands than")
         });
@@ -352,7 +368,7 @@ fn too_much(bash: &Bash, readings: &Readings) -> Option<TemplateProblem> {
 }
 
 /// No value is a command, also not behind `env`, `xargs` and their kin.
-fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
+fn commands(bash: &mut Bash, readings: &Readings, budget: &mut Budget) -> Vec<TemplateProblem> {
     let mut problems: Vec<TemplateProblem> = Vec::new();
     for index in named_commands(&readings.values.0) {
         let slot = &bash.slots[index];
@@ -377,18 +393,13 @@ fn commands(bash: &mut Bash, readings: &Readings) -> Vec<TemplateProblem> {
         if bash.slots[absent].form != SlotForm::Words {
             continue;
         }
-        let (script, _) = bash.read(|index| {
-            if index == absent {
-                Fill::Nothing
-            } else {
-                match bash.usual(index) {
-                    Fill::List => Fill::Value,
-                    // A number may get there as well.
-                    Fill::Digit => Fill::Value,
-                    fill => fill,
-                }
-            }
-        });
+        let fill = |index| match bash.usual(index) {
+            _ if index == absent => Fill::Nothing,
+            // A number may get there as well.
+            Fill::List | Fill::Digit => Fill::Value,
+            fill => fill,
+        };
+        let (script, _) = bash.read(fill, budget);
         if named_commands(&script).next().is_some() {
             bash.slots[absent].demands.needed = true;
         }
@@ -420,7 +431,12 @@ pub(super) fn is_substitution(source: &str) -> bool {
 }
 
 /// No value is read as code.
-fn doubts(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplateProblem> {
+fn doubts(
+    bash: &mut Bash,
+    readings: &Readings,
+    shape: &Shape,
+    budget: &mut Budget,
+) -> Vec<TemplateProblem> {
     let texts: Vec<usize> = (0..bash.slots.len())
         .filter(|index| matches!(bash.slots[*index].trust, Trust::Text | Trust::Own))
         .collect();
@@ -453,10 +469,11 @@ fn doubts(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplatePr
     };
     let found = suspicious(&readings.values.1);
     // Numbers are fine where values are read as code, as long as they are numbers.
-    let with_numbers = bash.read(|index| match bash.usual(index) {
+    let numbers_too = |index| match bash.usual(index) {
         Fill::Digit => Fill::Value,
         fill => fill,
-    });
+    };
+    let with_numbers = bash.read(numbers_too, budget);
     let numbers_matter = suspicious(&with_numbers.1).len() > found.len();
     for slot in &mut bash.slots {
         if slot.trust == Trust::Number && numbers_matter {
@@ -473,16 +490,12 @@ fn doubts(bash: &mut Bash, readings: &Readings, shape: &Shape) -> Vec<TemplatePr
         if problems.len() >= 8 {
             break;
         }
-        let alone = bash.read(|other| {
-            if other == *index {
-                bash.usual(other)
-            } else {
-                match bash.usual(other) {
-                    Fill::Digit => Fill::Digit,
-                    _ => Fill::Word,
-                }
-            }
-        });
+        let fill = |other| match bash.usual(other) {
+            fill if other == *index => fill,
+            Fill::Digit => Fill::Digit,
+            _ => Fill::Word,
+        };
+        let alone = bash.read(fill, budget);
         let new = beyond(&alone.1, &readings.fixed.1);
         let Some(first) = new.first() else { continue };
         explained.extend(new.iter().cloned());

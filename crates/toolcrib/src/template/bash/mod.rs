@@ -21,6 +21,7 @@ use super::{
     value,
 };
 use crate::definition::ParameterKind;
+use crate::model::budget::Budget;
 use crate::shell::Dialect;
 use crate::shell::cuts::Cut;
 use crate::shell::places::Quote;
@@ -36,6 +37,7 @@ pub(super) fn check_words(
     slots: Vec<Slot>,
     names: &Names,
     source: &str,
+    budget: &mut Budget,
 ) -> Result<Vec<Slot>, Vec<TemplateProblem>> {
     let mut bash = Bash {
         program: "bash".to_owned(),
@@ -46,7 +48,7 @@ pub(super) fn check_words(
         list_words: 2,
         front: 0,
     };
-    let problems = channels::judge(&mut bash, names, source);
+    let problems = channels::judge(&mut bash, names, source, budget);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -153,6 +155,7 @@ impl Bash {
         names: &Names,
         dialect: Dialect,
         shell: &str,
+        budget: &mut Budget,
     ) -> Result<Self, Vec<TemplateProblem>> {
         let mut command = shell.split_whitespace().map(str::to_owned);
         let program = command.next().unwrap_or_else(|| "bash".to_owned());
@@ -184,7 +187,7 @@ impl Bash {
             list_words: 2,
             front: 0,
         };
-        let problems = channels::judge(&mut bash, names, &scanned.source);
+        let problems = channels::judge(&mut bash, names, &scanned.source, budget);
         if problems.is_empty() {
             Ok(bash)
         } else {

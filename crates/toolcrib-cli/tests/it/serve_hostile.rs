@@ -1,0 +1,263 @@
+//! One client sends a server everything that hurts readers, and another client does not notice.
+//!
+//! The server has 1 GB. How long the other client's calls take is compared with how long they took alone in the same run, so that a busy
+//! machine is busy for both.
+
+#[path = "../../../toolcrib/tests/it/hostile/corpus.rs"]
+#[expect(dead_code, reason = "some texts are for readers that no request reaches")]
+mod corpus;
+
+use std::collections::VecDeque;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::Test;
+use crate::serving::{Client, PATIENCE, Serving};
+
+/// The memory of the server, in KB.
+const MEMORY: u64 = 1024 * 1024;
+
+/// What is as good as nothing: below it calls are as fast as anybody needs, and differences are noise.
+const FLOOR: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20 } else { 5 });
+
+/// How many calls are made alone.
+const ALONE: usize = 400;
+
+/// How many requests the attacker has open at once.
+const ATTACKERS: usize = 8;
+
+/// A request.
+struct Request {
+    name: String,
+    by_operator: bool,
+    path: String,
+    headers: String,
+    kind: &'static str,
+    body: Vec<u8>,
+}
+
+impl Request {
+    fn json(name: &str, path: &str, body: String) -> Self {
+        Request {
+            name: name.to_owned(),
+            by_operator: false,
+            path: path.to_owned(),
+            headers: String::new(),
+            kind: "application/json",
+            body: body.into_bytes(),
+        }
+    }
+
+    fn by_operator(self) -> Self {
+        Request {
+            by_operator: true,
+            ..self
+        }
+    }
+
+    /// Sends it; the status of the answer.
+    fn send(&self, client: &Client, operator: &Client) -> Option<u16> {
+        let by = if self.by_operator { operator } else { client };
+        let head = format!(
+            "POST {} HTTP/1.1\r\nHost: localhost:{}\r\nAuthorization: Bearer {}\r\nContent-Type: {}\r\n{}Content-Length: {}\r\n\
+             Connection: close\r\n\r\n",
+            self.path,
+            by.address.port(),
+            by.token,
+            self.kind,
+            self.headers,
+            self.body.len()
+        );
+        let mut stream = TcpStream::connect(by.address).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        // A server that has heard enough may answer before everything is sent.
+        let _ = stream.write_all(head.as_bytes());
+        let _ = stream.write_all(&self.body);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer);
+        answer.split(' ').nth(1)?.parse().ok()
+    }
+}
+
+/// Everything that the attacker sends, by every way in.
+fn attack() -> VecDeque<Request> {
+    let mut requests = VecDeque::new();
+    for size in [400, 64 * 1024] {
+        for (number, (name, text)) in corpus::shell(size).into_iter().enumerate() {
+            let command = json!({"command": text});
+            requests.push_back(match number % 4 {
+                0 => {
+                    let args = json!({"language": "bash", "code": text});
+                    let call = json!({"tool": "run_code", "args": args, "approvals": "given"});
+                    Request::json(name, "/api/calls", call.to_string())
+                }
+                1 => {
+                    let call = json!([{"type": "function", "id": "c", "function": {"name": "shell", "arguments": command.to_string()}}]);
+                    Request::json(name, "/api/answer/openai?approvals=given", call.to_string())
+                }
+                2 => {
+                    let params = json!({"name": "shell", "arguments": command, "_meta": {
+                        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                        "io.modelcontextprotocol/clientCapabilities": {},
+                    }});
+                    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+                    Request {
+                        headers: "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+                                  Mcp-Method: tools/call\r\nMcp-Name: shell\r\n"
+                            .to_owned(),
+                        ..Request::json(name, "/mcp", message.to_string())
+                    }
+                }
+                _ => {
+                    let call = json!({"tool": "shell", "args": command, "approvals": "given"});
+                    Request::json(name, "/api/calls", call.to_string())
+                }
+            });
+            if number % 10 == 0 {
+                let trial = json!({"command": text}).to_string();
+                requests.push_back(Request::json(name, "/api/rules/test", trial).by_operator());
+            }
+        }
+    }
+    for size in [16 * 1024, 4 * 1024 * 1024 - 100] {
+        for (name, text) in corpus::json(size) {
+            let call = format!("{{\"tool\":\"read_file\",\"args\":{{\"path\":{text}}}}}");
+            requests.push_back(Request::json(name, "/api/calls", call));
+            if matches!(name, "lists" | "numbers" | "text" | "keys") {
+                requests.push_back(Request::json(name, "/api/answer/auto", text.clone()));
+                requests.push_back(Request::json(name, "/mcp", text));
+            }
+        }
+    }
+    for (name, text) in corpus::json_paths(4000) {
+        let args = json!({"query": text, "regex": true});
+        let call = json!({"tool": "search_code", "args": args});
+        requests.push_back(Request::json(name, "/api/calls", call.to_string()));
+    }
+    for pattern in [
+        "(a)".repeat(1300),
+        "(a|b)?".repeat(600),
+        "\\w{900}".repeat(9),
+    ] {
+        let call = json!({"tool": "search_code", "args": {"query": pattern, "regex": true}});
+        requests.push_back(Request::json("pattern", "/api/calls", call.to_string()));
+    }
+    for (name, text) in corpus::yaml(60_000) {
+        let file = json!({"file": "x.yaml", "content": text}).to_string();
+        requests.push_back(Request::json(name, "/api/check", file).by_operator());
+    }
+    for (name, text) in corpus::schemas(16 * 1024) {
+        let Ok(schema) = serde_json::from_str(&text) else {
+            continue;
+        };
+        let tool = corpus::tool("t", 1, &schema, "x").to_string();
+        requests.push_back(Request::json(name, "/api/check", tool).by_operator());
+    }
+    for (name, bytes) in corpus::archives(256 * 1024) {
+        let mut request = Request::json(name, "/api/bundles/import", String::new()).by_operator();
+        request.kind = "application/zip";
+        request.body = bytes;
+        requests.push_back(request);
+    }
+    requests
+}
+
+fn quick_call(client: &Client) -> Duration {
+    let begun = Instant::now();
+    let call = json!({"tool": "read_file", "args": {"path": "hello.txt"}});
+    let (status, answer) = client.ask("POST", "/api/calls", &call).unwrap();
+    let took = begun.elapsed();
+    assert_eq!(
+        (status, &answer["ok"]),
+        (200, &Value::Bool(true)),
+        "{answer}"
+    );
+    took
+}
+
+/// The time that 99 of 100 calls stay within.
+fn p99(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() * 99 / 100]
+}
+
+#[test]
+fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
+    let test = Test::new().file("hello.txt", "hello\n").config(
+        // What was read is not run: the test is about reading.
+        "[[rules]]\nname = \"nothing-runs\"\ntools = [\"shell\", \"run_code\"]\nexpr = \"true\"\nverdict = \"deny\"\nreason = \"x\"\n",
+    );
+    let mut server = Serving::start_with_memory(&test, MEMORY);
+    let operator = server.client();
+    let client = |name: &str| {
+        let (status, made) = server.post("/api/clients", &json!({"name": name}));
+        assert_eq!(status, 201, "{made}");
+        Client {
+            token: made["token"].as_str().unwrap().to_owned(),
+            ..server.client()
+        }
+    };
+    let (attacker, other) = (client("attacker"), client("other"));
+    let alone = p99((0..ALONE).map(|_| quick_call(&other)).collect());
+
+    let requests = attack();
+    let sent = requests.len();
+    let (requests, is_over) = (Mutex::new(requests), AtomicBool::new(false));
+    let beside = std::thread::scope(|scope| {
+        let calls = scope.spawn(|| {
+            let mut times = Vec::new();
+            while !is_over.load(Ordering::Relaxed) || times.len() < ALONE {
+                times.push(quick_call(&other));
+            }
+            times
+        });
+        let attackers: Vec<_> = (0..ATTACKERS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let next = || requests.lock().unwrap().pop_front();
+                    while let Some(request) = next() {
+                        let begun = Instant::now();
+                        let status = request.send(&attacker, &operator);
+                        println!(
+                            "{} to {} ({} bytes): {status:?} in {:?}",
+                            request.name,
+                            request.path,
+                            request.body.len(),
+                            begun.elapsed()
+                        );
+                        assert!(
+                            status.is_some_and(|status| status < 500 || status == 503),
+                            "{} to {} was answered with {status:?}",
+                            request.name,
+                            request.path
+                        );
+                    }
+                })
+            })
+            .collect();
+        for attacker in attackers {
+            attacker.join().unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+        calls.join().unwrap()
+    });
+    let calls = beside.len();
+    let slowest = beside.iter().max().copied();
+    let beside = p99(beside);
+    let peak = server.peak_memory();
+    println!(
+        "{sent} requests; alone {alone:?}, beside them {beside:?} of {calls} calls, at most {slowest:?}; {peak} KB"
+    );
+    assert!(server.is_running(), "{}", server.said());
+    assert!(peak < MEMORY, "the server took {peak} KB");
+    assert!(
+        beside <= 3 * alone.max(FLOOR),
+        "the other client's calls took {beside:?} instead of {alone:?}"
+    );
+}
