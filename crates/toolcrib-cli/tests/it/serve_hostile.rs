@@ -4,7 +4,10 @@
 //! machine is busy for both.
 
 #[path = "../../../toolcrib/tests/it/hostile/corpus.rs"]
-#[expect(dead_code, reason = "some texts are for readers that no request reaches")]
+#[expect(
+    dead_code,
+    reason = "some texts are for readers that no request reaches"
+)]
 mod corpus;
 
 use std::collections::VecDeque;
