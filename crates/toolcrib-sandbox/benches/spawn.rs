@@ -9,7 +9,14 @@ use std::{
     process,
     time::{Duration, Instant},
 };
-use toolcrib_sandbox::{Cancel, Command, Level, Policy, Prepared, Sandbox, Status};
+use toolcrib_sandbox::{AbsentNames, Cancel, Command, Level, Policy, Prepared, Sandbox, Status};
+
+/// The policy that Toolcrib's own tools run by: what is planted is looked for, nothing is put into the workspace.
+fn holding(level: Level, workspace: &Path) -> Policy {
+    let mut policy = Policy::new(level, workspace);
+    policy.absent = AbsentNames::Hold;
+    policy
+}
 
 /// A name and what to do.
 type Contestant<'a> = (&'a str, Box<dyn FnMut() + 'a>);
@@ -57,7 +64,7 @@ fn one_after_another(rounds: usize, workspace: &Path) {
     let cancel = Cancel::new().expect("an event");
     let command = Command::new("bash").args(["-c", "--", "echo hi"]);
     let prepared = sandbox
-        .prepare(&Policy::new(Level::Process, workspace))
+        .prepare(&holding(Level::Process, workspace))
         .expect("prepared");
     prepared.keep_ready().expect("a sandbox ahead");
     let median = |run: &mut dyn FnMut()| {
@@ -126,7 +133,7 @@ fn spawning(title: &str, rounds: usize, workspace: &Path) {
     let command = Command::new("/bin/true").env_clear();
     let prepare = |level| {
         sandbox
-            .prepare(&Policy::new(level, workspace))
+            .prepare(&holding(level, workspace))
             .expect("prepared")
     };
     println!("\n{title}");
