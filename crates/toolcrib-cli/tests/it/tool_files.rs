@@ -123,9 +123,14 @@ fn another_project_is_trusted_by_its_directory_or_that_of_its_tools() {
 
 #[test]
 fn control_characters_of_a_file_do_not_reach_the_terminal() {
-    let hostile = "description: \"x\\e[2J\"\nbash: \"echo \\e[31mred\"\ntags: [read]\n";
-    let test = Test::new().file(".toolcrib/tools/odd.yaml", hostile);
+    let odd = "description: x\nbash: \"echo \\e[31mred\"\ntags: [read]\n";
+    let broken = "description: \"x\\e[2J\"\nbash: echo\ntags: [read]\n";
+    let test = Test::new()
+        .file(".toolcrib/tools/odd.yaml", odd)
+        .file(".toolcrib/tools/broken.yaml", broken);
     let shown = test.run(&["trust"]).exits(6);
+    assert!(shown.stdout.contains("\\u{001b}[31mred"), "{shown:?}");
+    assert!(shown.stdout.contains("U+001B"), "{shown:?}");
     assert!(!shown.stdout.contains('\u{1b}'), "{shown:?}");
     assert!(!test.run(&["list", "--all"]).stdout.contains('\u{1b}'));
 }

@@ -103,7 +103,7 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Path,
         default: || Value::Null,
         project: ProjectMay::NotSet,
-        effect: "The only directory tree file tools may touch. Unset: the nearest parent directory with `.toolcrib` or `.git`, else the current directory.",
+        effect: "The only directory tree file tools may touch. Unset: the nearest parent directory with `.toolcrib` or `.git`, else the current directory; neither your home directory nor one that contains home directories.",
     },
     Setting {
         key: "readExtensions",

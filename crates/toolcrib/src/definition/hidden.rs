@@ -103,7 +103,12 @@ fn report(node: &Node<'_>, c: char, part: Part, path: &str, found: &mut Findings
     let message = message(path, c);
     let span = node.span.clone();
     let source = found.text.get(span.clone()).unwrap_or_default();
-    let problem = match source.find(c) {
+    let raw = source.find(c);
+    // `line-separator` says it already.
+    if raw.is_some() && matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}') {
+        return;
+    }
+    let problem = match raw {
         // It is written as an escape.
         None => Found::error("hidden-text", span.clone(), message),
         Some(at) => {

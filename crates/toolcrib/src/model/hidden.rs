@@ -95,7 +95,7 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
 /// Nearly every text is.
 fn is_plain(text: &str) -> bool {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-    text.as_bytes().iter().all(|byte| plain(byte))
+    text.as_bytes().iter().all(plain)
 }
 
 /// An iterator; see [`hidden`].

@@ -22,6 +22,7 @@ const OF_FILES: &[&str] = &[
     "argument-is-secret",
     "said-twice",
     "json-extension",
+    "look-alike",
 ];
 
 /// Codes of templates that only long or odd texts show; the tests of templates have them.
