@@ -247,11 +247,9 @@ fn effects_of(tokens: &[Token<'_>]) -> Vec<Effect> {
             Token::Sign('(' | '[') => depth += 1,
             Token::Sign(')' | 'C' | ']') => depth = depth.saturating_sub(1),
             Token::Sign(';' | '{' | '}') => prints = None,
-            // A statement goes on after these.
-            Token::Sign('\n') => {
-                if !matches!(before, Some(Token::Sign(',' | 'O' | 'A'))) {
-                    prints = None;
-                }
+            // A statement goes on after a comma, `||` and `&&`.
+            Token::Sign('\n') if !matches!(before, Some(Token::Sign(',' | 'O' | 'A'))) => {
+                prints = None;
             }
             Token::Word("print" | "printf") => prints = Some(depth),
             Token::Word("system") => match tokens.get(at + 1..at + 4) {

@@ -1,7 +1,7 @@
 //! Commands that remove, empty or overwrite whatever a listing of the whole workspace finds: `find . -type f | xargs rm`,
 //! `find . -exec truncate -s 0 {} +`, `fd -x rm`.
 //!
-//! `find -delete` and `find -exec rm` belong to `recursive-removal`. A listing that selects by name is what people mean, and so is
+//! `rm -r`, `find -delete` and `find -exec rm` belong to `recursive-removal`. A listing that selects by name is what people mean, and so is
 //! one of a directory inside.
 
 use super::Find;
@@ -16,6 +16,19 @@ use crate::shell::{Part, RedirectKind, Word};
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     let commands: Vec<&Invocation<'_>> = facts.commands().collect();
     for (index, command) in commands.iter().enumerate() {
+        let whole = |arg: &&Arg<'_>| !arg.word.is_static() && names_whole_root(command, arg.word);
+        let destroys = match command.name {
+            "rm" => !command.has("-r|--recursive"),
+            "unlink" | "shred" | "truncate" | "tee" => true,
+            _ => false,
+        };
+        if destroys && let Some(arg) = command.operands().find(whole) {
+            let reason = format!(
+                "every file that `{}` fits would be removed, emptied or overwritten",
+                arg.text
+            );
+            find(Verdict::Ask, reason, command.text());
+        }
         if !destroys_found(command) {
             continue;
         }
@@ -33,7 +46,7 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
         } else if let Some(found) = by(&["fd", "fdfind"]) {
             lists_everything(found).then_some(found)
         } else {
-            piped_from(&commands[..index], command).filter(|listing| lists_everything(listing))
+            piped_from(&commands[..index], command).or_else(|| substituted(&commands, command))
         };
         if let Some(listing) = listing {
             let reason = format!(
@@ -116,6 +129,34 @@ fn piped_from<'c, 's>(
         .find(|other| (std::ptr::eq(*other, head) || runs(other, head)) && lists_everything(other))
 }
 
+/// The command whose output is a command's input as `< <(find .)`, or the list of `xargs -a <(find .)`.
+fn substituted<'c, 's>(
+    commands: &[&'c Invocation<'s>],
+    command: &Invocation<'_>,
+) -> Option<&'c Invocation<'s>> {
+    let list = commands
+        .iter()
+        .filter(|other| other.name == "xargs" && runs(other, command))
+        .flat_map(|xargs| &xargs.command.words);
+    let redirects = command.command.redirects.iter();
+    let sources: Vec<&str> = redirects
+        .map(|redirect| &redirect.target)
+        .chain(list)
+        .flat_map(|word| &word.parts)
+        .filter_map(|part| match part {
+            Part::Dynamic(source) => source.strip_prefix("<("),
+            _ => None,
+        })
+        .collect();
+    if sources.is_empty() {
+        return None;
+    }
+    let printed = |other: &&&Invocation<'_>| {
+        lists_everything(other) && sources.iter().any(|source| source.contains(other.name))
+    };
+    commands.iter().find(printed).copied()
+}
+
 /// Whether a command prints the names of all files beneath the root of the workspace.
 fn lists_everything(command: &Invocation<'_>) -> bool {
     let operands = || command.operands();
@@ -178,6 +219,12 @@ fn is_a_type(text: &str) -> bool {
 fn starts_at_root(command: &Invocation<'_>, starts: &[Arg<'_>]) -> bool {
     starts.is_empty() && is_root(command, &Word::text("."))
         || starts.iter().any(|start| is_root(command, start.word))
+}
+
+/// Whether a word is a pattern for all that is in the root of the workspace: `*`, `./*`.
+fn names_whole_root(command: &Invocation<'_>, word: &Word) -> bool {
+    let located = command.locate(word);
+    located.root == Root::Workspace && !located.names.is_empty() && is_root(command, word)
 }
 
 /// Whether a path is the workspace, all that is in it, something around it, or cannot be told.
