@@ -615,7 +615,7 @@ fn a_script_that_changed_since_the_request_is_asked_about_again() {
     let first = pending(&test);
     let digest = first["bound"][0]["digest"].as_str().unwrap();
     let shown = test.run(&["approvals", "show", &id(&first)]).exits(0);
-    let shown = shown.stdout.replace(['\n', ' '], "");
+    let shown = shown.stdout.replace(['\n', ' ', '┊'], "");
     assert!(
         shown.contains(&format!("runsdeploy.sh,sha256{digest}")),
         "{shown}"
