@@ -35,6 +35,9 @@ impl Standing for HeldStore {
     }
 }
 
+/// How many paths a question names.
+const NAMED: usize = 20;
+
 fn question(items: Vec<HeldItem>) -> Option<Queued> {
     let first = items.first()?.clone();
     let rows = items
@@ -44,8 +47,13 @@ fn question(items: Vec<HeldItem>) -> Option<Queued> {
     args.insert("restore".to_owned(), rows.collect());
     let words: Vec<String> = items
         .iter()
+        .take(NAMED)
         .map(|item| format!("`{}` ({})", item.path, item.why))
         .collect();
+    let more = match items.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     let request = ApprovalRequest {
         id: first.question.clone(),
         step_id: first.call.clone(),
@@ -56,7 +64,7 @@ fn question(items: Vec<HeldItem>) -> Option<Queued> {
         reason: "a command made something that other programs run, and it is held; it may be your own, if you made it while the \
                  command ran"
             .to_owned(),
-        effect: format!("puts back into the workspace: {}", words.join(", ")),
+        effect: format!("puts back into the workspace: {}{more}", words.join(", ")),
         diff: None,
         expires_at: None,
         bound: Vec::new(),

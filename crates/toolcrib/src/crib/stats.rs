@@ -298,7 +298,7 @@ mod tests {
                     "firstAt": "1970-01-01T00:04:10Z", "lastAt": "1970-01-01T00:04:10Z",
                 },
                 "approvals": {
-                    "approved": 0, "denied": 0, "expired": 0, "pending": 0, "used": 0, "withdrawn": 0
+                    "approved": 0, "denied": 0, "expired": 0, "pending": 0, "replaced": 0, "used": 0, "withdrawn": 0
                 },
                 "store": {"bundles": 0, "tools": 0, "damaged": 0},
                 "log": {"files": 1, "bytes": "some", "unreadable": 0},

@@ -25,6 +25,8 @@ use crate::workspace::{Workspace, WorkspaceError};
 const RUNS: &str = "runs";
 /// The ending of a run's file; it is locked while the run lasts.
 const RUN: &str = "run";
+/// How many things of one run are held; more get a name beside their own that nothing runs.
+const MOST_HELD: usize = 200;
 /// How long the file of a run may be.
 const MAX_BYTES: u64 = 16 << 20;
 
@@ -146,6 +148,10 @@ impl HeldRun {
             path_bytes: digits_if_not_text(relative),
             replaced_by: None,
         };
+        // Each costs a few writes to the disk: a run that plants thousands must not hold us up.
+        if self.state().notes.len() >= MOST_HELD && planted.remedy != Remedy::Report {
+            return self.leave_aside(&item, &planted.path);
+        }
         let held = match &planted.remedy {
             Remedy::Report => {
                 self.state().left.push(planted.path.clone());

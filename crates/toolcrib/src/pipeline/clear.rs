@@ -255,6 +255,9 @@ async fn bound_aside(
     args: &JsonObject,
     call: &Call<'_>,
 ) -> Result<Bound, ToolError> {
+    if call.inner.policy.workspace.is_none() {
+        return Ok(Bound::default());
+    }
     let inner = Arc::clone(call.inner);
     let (entry, args) = (Arc::clone(entry), args.clone());
     let looking = tokio::task::spawn_blocking(move || {
