@@ -69,7 +69,7 @@ impl Questions for ServersQuestions {
             Ok(_) => Ok(()),
             Err(ClientError::Refused { status, error }) => Err(match status {
                 404 | 410 => Unanswered::Settled,
-                // Decided or withdrawn; or the digest is another one, which cannot be: it came with the question.
+                // Decided, withdrawn or replaced; or the digest is another one, which cannot be: it came with the question.
                 409 => Unanswered::Settled,
                 422 => Unanswered::BadEdit(cause(*error)),
                 _ => Unanswered::Failed(error.to_string()),

@@ -21,6 +21,9 @@ use crate::model::limits::Limits;
 use crate::registry::Entry;
 use crate::workspace::{Runnable, Workspace};
 
+/// The files that an approval counts for, as they are to run; none for nearly every call.
+type Pinned = Option<Arc<[Runnable]>>;
+
 /// A call that may run now, within limits.
 pub(super) struct Permitted {
     entry: Arc<Entry>,
@@ -29,7 +32,7 @@ pub(super) struct Permitted {
     limits: Limits,
     deadline: Instant,
     permit: Permit,
-    pinned: Option<Arc<[Runnable]>>,
+    pinned: Pinned,
 }
 
 impl Permitted {
@@ -42,7 +45,7 @@ impl Permitted {
         Limits,
         Instant,
         Permit,
-        Option<Arc<[Runnable]>>,
+        Pinned,
     ) {
         (
             self.entry,
@@ -119,7 +122,7 @@ pub(super) async fn admit(
 /// What came of using up what lets a call through.
 enum Use {
     /// It may run, with these files as they are here.
-    Used(Option<Arc<[Runnable]>>),
+    Used(Pinned),
     TooLate(Box<Checked>),
 }
 
@@ -194,7 +197,7 @@ async fn use_up(
 async fn hold_files(
     bound: &Bound,
     call: &Call<'_>,
-) -> Result<Result<Option<Arc<[Runnable]>>, Vec<String>>, ToolError> {
+) -> Result<Result<Pinned, Vec<String>>, ToolError> {
     if bound.is_empty() {
         return Ok(Ok(None));
     }

@@ -78,9 +78,8 @@ impl Workspace {
         let whole = self.canonical.join(text);
         let named = self.named(&whole);
         for _ in 0..ATTEMPTS {
-            let real = match whole.canonicalize() {
-                Ok(real) => real,
-                Err(_) => return named.map(Runnable::absent),
+            let Ok(real) = whole.canonicalize() else {
+                return named.map(Runnable::absent);
             };
             let Ok(place) = real.strip_prefix(&self.canonical) else {
                 return named.map(|path| Runnable {

@@ -117,7 +117,6 @@ async fn protected_names_and_what_holds_them_are_not_deleted() {
             ".husky",
             "lib/.git",
             "g/config",
-            "stores",
             "stores/split",
             ".bashrc",
         ] {
