@@ -55,9 +55,10 @@ impl ShellText<'_> {
     }
 
     /// Whether it is asked about only because it cannot be told what it does. What a tool's author wrote is not, unless it has an
-    /// input: then a program may come from there that is in no place where one looks for it.
+    /// input: then a program may come from there that is in no place where one looks for it. Nor what was not read whole: a caller's value
+    /// may be what makes it too long.
     pub(super) fn has_to_be_understood(&self) -> bool {
-        !self.is_authored() || self.has_input
+        !self.is_authored() || self.has_input || self.script.is_cut
     }
 }
 

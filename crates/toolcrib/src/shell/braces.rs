@@ -41,6 +41,7 @@ impl Walker {
         };
         let expanded = alternatives(&tokens, &pairs, 0, tokens.len(), &mut left);
         if expanded.is_none() {
+            self.script.is_cut |= self.budget.is_spent();
             self.doubt("braces that become too many words", raw.source);
         }
         expanded

@@ -14,6 +14,8 @@ pub struct Script {
     pub doubts: Vec<Doubt>,
     /// Whether a function starts itself in a pipeline or in the background, over and over.
     pub fork_bomb: bool,
+    /// Whether reading was given up because it costs too much: there may be commands that are not listed. That is a doubt, too.
+    pub is_cut: bool,
     /// The files that the commands run, as far as fixed words name them; see [`RunFile`].
     pub files: Vec<RunFile>,
     /// Whether they run more files than are listed.

@@ -205,6 +205,7 @@ impl Walker {
 
     pub(super) fn list_command(&mut self, command: SimpleCommand) {
         if self.script.commands.len() >= MAX_COMMANDS {
+            self.script.is_cut = true;
             self.doubt("more commands than are listed", "");
             return;
         }

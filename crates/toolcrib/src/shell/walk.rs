@@ -20,6 +20,7 @@ pub(super) fn read_given(text: &str, input: Option<&str>) -> Script {
     };
     if text.len() > MAX_TEXT {
         let reason = format!("the text is longer than the {MAX_TEXT} bytes that are read");
+        walker.script.is_cut = true;
         walker.doubt(reason, text);
         return walker.script;
     }
@@ -222,6 +223,7 @@ impl Walker {
         let gave_up = self.budget.is_spent();
         let paid = pay(&mut self.budget).is_ok();
         if !paid && !gave_up {
+            self.script.is_cut = true;
             self.doubt(TOO_MUCH, "");
         }
         paid
@@ -303,6 +305,7 @@ impl Walker {
         let mut gives_up = false;
         for item in list {
             if self.script.commands.len() >= MAX_COMMANDS {
+                self.script.is_cut = true;
                 self.doubt("more commands than are listed", "");
                 return Outcome::stays(&Directory::Unknown);
             }

@@ -171,8 +171,10 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
         fork_bomb,
         files: _,
         has_more_files: _,
+        is_cut,
     } = script;
-    let ([command], [], false) = (commands.as_slice(), doubts.as_slice(), fork_bomb) else {
+    let is_odd = *fork_bomb || *is_cut;
+    let ([command], [], false) = (commands.as_slice(), doubts.as_slice(), is_odd) else {
         return None;
     };
     let SimpleCommand {

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib::Verdict;
-use toolcrib::rules::{Judgement, RuleSet};
+use toolcrib::rules::{Judgement, RuleContext, RuleSet, Rules as _};
+use toolcrib::tool::ShellText;
 
 use super::{command, judge};
 
@@ -233,4 +234,39 @@ fn a_text_made_to_take_long_does_not() {
         assert!(took.as_secs() < 10, "{} took {took:?}", &text[..40]);
         assert!(judgement.findings.len() < 100);
     }
+}
+
+#[test]
+fn an_authored_text_that_a_value_makes_too_long_asks() {
+    let rules = RuleSet::default();
+    let judged = |text: String| {
+        let commands = [ShellText {
+            text,
+            directory: None,
+            own: Vec::new(),
+            input: None,
+        }];
+        let cx = RuleContext {
+            workspace: Some(super::WORKSPACE.as_ref()),
+            commands: &commands,
+            ..RuleContext::default()
+        };
+        let args = super::object(json!({}));
+        rules.judge(&super::tool("own"), &args, &cx).verdict
+    };
+    // What is certain of it is judged, and a doubt about it is its author's business.
+    assert_eq!(
+        judged("x=a; echo \"$x\"; eval \"$y\"".to_owned()),
+        Verdict::Allow
+    );
+    assert_eq!(
+        judged("x=a; echo \"$x\"; sudo ls".to_owned()),
+        Verdict::Deny
+    );
+    // The last command is not seen behind a value that is copied too often, or that is too long.
+    let value = "a".repeat(16_000);
+    let copied = format!("x='{value}'; {} sudo ls", "echo \"$x\";".repeat(500));
+    assert_eq!(judged(copied), Verdict::Ask);
+    let long = format!("echo '{}'; sudo ls", "a".repeat(300_000));
+    assert_eq!(judged(long), Verdict::Ask);
 }
