@@ -30,7 +30,7 @@ impl ApprovalQueue {
             .iter()
             .map(|queued| queued.request.id.as_str())
             .collect();
-        match super::one_named(id, ids.into_iter()) {
+        match super::one_named(id, ids) {
             Ok(at) => Ok(at.map(|at| questions.swap_remove(at))),
             Err(count) => Err(AnswerError::Ambiguous {
                 id: id.to_owned(),

@@ -245,6 +245,7 @@ fn an_authored_text_that_a_value_makes_too_long_asks() {
             directory: None,
             own: Vec::new(),
             input: None,
+            path: None,
         }];
         let cx = RuleContext {
             workspace: Some(super::WORKSPACE.as_ref()),
