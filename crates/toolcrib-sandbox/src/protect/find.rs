@@ -167,15 +167,24 @@ impl<'a> Finder<'a> {
 
     /// What the user's own settings have git run in the root, or wherever it runs.
     fn users_paths(&mut self) -> io::Result<()> {
-        self.why = "your git settings have git run it";
+        self.users_paths_in(self.root)?;
+        let absolute = self.settings.absolute.clone();
+        self.protect_all(absolute)
+    }
+
+    /// What they have git run in a work tree.
+    fn users_paths_in(&mut self, tree: &Path) -> io::Result<()> {
         let relative = self
             .settings
             .relative
             .iter()
-            .map(|path| self.root.join(path));
-        let named: Vec<PathBuf> = relative
-            .chain(self.settings.absolute.iter().cloned())
+            .map(|path| tree.join(path))
             .collect();
+        self.protect_all(relative)
+    }
+
+    fn protect_all(&mut self, named: Vec<PathBuf>) -> io::Result<()> {
+        self.why = "your git settings have git run it";
         for path in named {
             if let Some(inside) = self.settled(&path)?
                 && inside != self.root
@@ -283,8 +292,16 @@ impl<'a> Finder<'a> {
         match real(path)? {
             Some(metadata) if metadata.is_dir() => self.repository(path),
             Some(_) => {
+                let target = names::git_directory(path);
+                let real = target
+                    .as_ref()
+                    .and_then(|target| target.canonicalize().ok());
+                // A run made it with its repository, and may remove both.
+                if real.is_some_and(|real| self.made.contains(&real)) {
+                    return Ok(());
+                }
                 self.push(path, Cover::ReadOnly);
-                names::git_directory(path).map_or(Ok(()), |target| self.elsewhere(&target))
+                target.map_or(Ok(()), |target| self.elsewhere(&target))
             }
             None => Ok(()),
         }
@@ -352,8 +369,14 @@ impl<'a> Finder<'a> {
         }
         self.why = "your repository's settings have git run it or read it";
         // A worktree's part says where the rest is.
-        if let Some(common) = names::read_small(&git.join("commondir")) {
-            self.elsewhere(&git.join(common.trim_end()))?;
+        if let Some(common) = names::common_directory(git) {
+            self.elsewhere(&common)?;
+        }
+        if let Some(tree) = git
+            .parent()
+            .filter(|tree| git.ends_with(".git") && *tree != self.root)
+        {
+            self.users_paths_in(tree)?;
         }
         // A person who keeps hooks in the work tree (`core.hooksPath`) runs them just the same, and a file that the
         // configuration includes is a part of it.

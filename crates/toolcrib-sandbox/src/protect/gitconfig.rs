@@ -26,6 +26,8 @@ const RUNNING: &[(&str, &str)] = &[
     ("core", "hookspath"),
     ("core", "pager"),
     ("core", "sshcommand"),
+    // Where git writes when it checks out or merges: anywhere.
+    ("core", "worktree"),
     ("credential", "helper"),
     ("diff", "command"),
     ("diff", "external"),
@@ -34,6 +36,7 @@ const RUNNING: &[(&str, &str)] = &[
     ("diff", "tool"),
     ("difftool", "*"),
     ("filter", "*"),
+    ("gc", "recentobjectshook"),
     ("gpg", "defaultkeycommand"),
     ("gpg", "program"),
     ("guitool", "*"),
@@ -52,6 +55,11 @@ const RUNNING: &[(&str, &str)] = &[
     ("mergetool", "*"),
     ("pager", "*"),
     ("protocol", "allow"),
+    // Strategies are programs, which a path can name.
+    ("pull", "octopus"),
+    ("pull", "twohead"),
+    // Lines of it become lines of a to-do list, `exec` among them.
+    ("rebase", "instructionformat"),
     ("receive", "procreceiverefs"),
     ("remote", "receivepack"),
     ("remote", "uploadpack"),
@@ -99,7 +107,10 @@ impl Setting {
             *section == self.section && (*key == "*" || *key == self.key)
         };
         if ADDRESSES.iter().any(is) {
-            return self.value.contains("::") || self.subsection.contains("::");
+            let texts = [&self.value, &self.subsection];
+            return texts
+                .iter()
+                .any(|text| text.contains("::") || text.starts_with("ext:"));
         }
         match (self.section.as_str(), self.key.as_str()) {
             // A daemon of git's own, which starts nothing else.

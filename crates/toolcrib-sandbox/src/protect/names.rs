@@ -1,6 +1,9 @@
 //! Names as file systems compare them, and where repositories are.
 
-use super::table::{NAMES, ProtectedName};
+use super::{
+    judge::is_repository_name,
+    table::{NAMES, ProtectedName},
+};
 use std::{
     collections::{HashMap, VecDeque},
     ffi::OsStr,
@@ -137,11 +140,14 @@ pub(super) fn list(directory: &Path) -> Listing {
         if let Some(name) = name.to_str() {
             listing.pieces.add(name);
         }
-        if is_protected_name(&name) {
-            if let Ok(metadata) = entry.metadata() {
-                listing.names.push((entry.path(), metadata));
-            }
-        } else if entry.file_type().is_ok_and(|kind| kind.is_dir())
+        if is_protected_name(&name)
+            && let Ok(metadata) = entry.metadata()
+        {
+            listing.names.push((entry.path(), metadata));
+        }
+        // What is in a repository is judged with it.
+        if !is_repository_name(&name)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
             && name != "node_modules"
             && name != "target"
         {
@@ -196,11 +202,22 @@ pub(super) fn repositories(root: &Path) -> (Vec<PathBuf>, bool) {
     (found, complete)
 }
 
-/// Where a `.git` file says that the repository is.
+/// Where a `.git` file says that the repository is, as git reads it: blanks are a part of the path.
 pub(super) fn git_directory(file: &Path) -> Option<PathBuf> {
     let text = read_small(file)?;
-    let target = text.trim().strip_prefix("gitdir:")?.trim();
-    Some(file.parent()?.join(target))
+    let target = text.strip_prefix("gitdir: ")?;
+    Some(file.parent()?.join(line(target)))
+}
+
+/// Where the rest of a repository is, if a part of it says so.
+pub(super) fn common_directory(git: &Path) -> Option<PathBuf> {
+    let text = read_small(&git.join("commondir"))?;
+    Some(git.join(line(&text)))
+}
+
+/// A text without the ends of lines behind it, which is all that git leaves out.
+fn line(text: &str) -> &str {
+    text.trim_end_matches(['\n', '\r'])
 }
 
 /// The repositories beneath `.git/modules` (whose names may have slashes in them), told by what git keeps in one; an error when

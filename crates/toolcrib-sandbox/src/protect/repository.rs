@@ -4,12 +4,12 @@ use super::{
     names::{entries, read_small, read_whole},
     planted::{Moment, Planted, Remedy},
     watch::{
-        self, Mark, State, born, harmless_configuration, hooks, names_a_program, state,
+        self, Changed, Mark, State, born, harmless_configuration, hooks, names_a_program, state,
         without_commands,
     },
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -17,7 +17,7 @@ use std::{
 };
 
 /// What git reads in a repository, and what a change of each may mean.
-const WATCHED: [&str; 8] = [
+const WATCHED: [&str; 10] = [
     "HEAD",
     "config",
     "config.worktree",
@@ -26,6 +26,8 @@ const WATCHED: [&str; 8] = [
     "remotes",
     "branches",
     "rebase-merge/git-rebase-todo",
+    "rebase-merge/strategy",
+    "sequencer/opts",
 ];
 
 /// A repository that is looked after.
@@ -37,7 +39,13 @@ pub(super) struct Repository {
     /// What `HEAD` said.
     pub(super) head: Vec<u8>,
     pub(super) states: BTreeMap<&'static str, Option<State>>,
+    /// The directories in it, but those of objects, and when they last changed; and the links in them.
+    directories: BTreeMap<PathBuf, Option<Changed>>,
+    links: BTreeSet<PathBuf>,
 }
+
+/// How many directories of a repository are looked into.
+const MOST_DIRECTORIES: usize = 1024;
 
 impl Repository {
     /// What a directory is known by.
@@ -50,12 +58,16 @@ impl Repository {
     /// A repository that is there already, and what is in it.
     pub(super) fn known(git: &Path, is_of_a_run: bool) -> Option<Self> {
         let states = WATCHED.iter().map(|name| (*name, state(&git.join(name))));
-        Some(Self {
+        let mut known = Self {
             identity: Self::identity_of(git)?,
             is_of_a_run,
             head: head(git),
             states: states.collect(),
-        })
+            directories: BTreeMap::new(),
+            links: BTreeSet::new(),
+        };
+        known.find_links(git);
+        Some(known)
     }
 
     /// A repository that a run made: everything in it is new.
@@ -65,7 +77,43 @@ impl Repository {
             is_of_a_run: true,
             head: Vec::new(),
             states: BTreeMap::new(),
+            directories: BTreeMap::new(),
+            links: BTreeSet::new(),
         }
+    }
+
+    /// The links that came to be since the last look: git writes through them, wherever they lead.
+    fn find_links(&mut self, git: &Path) -> Vec<PathBuf> {
+        let mut queue = vec![git.to_owned()];
+        queue.extend(self.directories.keys().filter(|path| *path != git).cloned());
+        let mut new = Vec::new();
+        while let Some(directory) = queue.pop() {
+            let now = watch::changed(&directory);
+            let before = self.directories.get(&directory).copied();
+            if before == Some(now)
+                || (before.is_none() && self.directories.len() >= MOST_DIRECTORIES)
+            {
+                continue;
+            }
+            self.directories.insert(directory.clone(), now);
+            for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let kind = entry.file_type();
+                if kind.as_ref().is_ok_and(|kind| kind.is_symlink()) {
+                    if self.links.insert(path.clone()) {
+                        new.push(path);
+                    }
+                } else if kind.is_ok_and(|kind| kind.is_dir())
+                    && !self.directories.contains_key(&path)
+                    && path != git.join("objects")
+                {
+                    queue.push(path);
+                }
+            }
+        }
+        self.directories.retain(|path, _| path.is_dir());
+        self.links.retain(|path| path.is_symlink());
+        new
     }
 
     /// Finds what changed since the last look and would run something now.
@@ -94,6 +142,13 @@ impl Repository {
         if !self.is_of_a_run && !self.head.is_empty() {
             self.restore(git, planted);
         }
+        if moment == Moment::Ended {
+            let links = self.find_links(git).into_iter();
+            planted
+                .extend(links.map(|link| {
+                    Planted::new(link, "git would write where it leads", Remedy::Take)
+                }));
+        }
     }
 
     /// Whether a change of this name is looked at now. What was there before is behind a mount, and changes by the user alone.
@@ -102,7 +157,9 @@ impl Repository {
             "HEAD" => !self.is_of_a_run,
             "config" | "config.worktree" | "commondir" | "hooks" => self.is_of_a_run || !was_there,
             // While git works through the list it reads it again and again.
-            "rebase-merge/git-rebase-todo" => moment == Moment::Ended,
+            "rebase-merge/git-rebase-todo" | "rebase-merge/strategy" | "sequencer/opts" => {
+                moment == Moment::Ended
+            }
             _ => true,
         }
     }
@@ -136,6 +193,16 @@ impl Repository {
                 if let Some(text) = without_commands(&path) {
                     let why = "`git rebase --continue` runs commands in it";
                     push(path, why, Remedy::Replace(text));
+                }
+            }
+            // A strategy is a program, which a path can name.
+            "rebase-merge/strategy" | "sequencer/opts" => {
+                if read_small(&path).is_none_or(|text| text.contains('/')) {
+                    push(
+                        path,
+                        "git runs the program that it names as a strategy",
+                        Remedy::Take,
+                    );
                 }
             }
             _ => {}

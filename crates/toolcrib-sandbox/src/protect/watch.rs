@@ -21,8 +21,8 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-/// Seconds and nanoseconds of a last change.
-pub(super) type Changed = (i64, i64);
+/// Inode, and seconds and nanoseconds of a last change.
+pub(super) type Changed = (u64, i64, i64);
 
 /// What a file looked like: inode, time of last change, length.
 pub(super) type State = (u64, i64, i64, u64);
@@ -163,7 +163,7 @@ impl Watch {
             repository.look(git, moment, &mut findings.planted);
         }
         if moment == Moment::Ended {
-            self.look_for_modules(&mut findings);
+            self.look_for_others(&mut findings);
         }
         findings
             .planted
@@ -254,7 +254,7 @@ impl Watch {
                         .map(|piece| Planted::new(directory.join(piece), why, Remedy::Take)),
                 );
             } else {
-                self.new_repository(directory, None, findings);
+                self.new_repository(directory, findings);
             }
         }
     }
@@ -271,7 +271,7 @@ impl Watch {
                 findings.planted.push(planted);
             }
             return match git_directory(path, &self.root) {
-                Some(git) => self.new_repository(&git, path.parent(), findings),
+                Some(git) => self.new_repository(&git, findings),
                 None => {
                     let text = "git looks for a repository where it leads";
                     let is_broken_link = path.is_symlink() && !path.exists();
@@ -302,7 +302,7 @@ impl Watch {
     }
 
     /// A directory that git keeps a repository in and that was not one before. It stays, without what would run.
-    fn new_repository(&mut self, git: &Path, tree: Option<&Path>, findings: &mut Findings) {
+    fn new_repository(&mut self, git: &Path, findings: &mut Findings) {
         let mut new = vec![git.to_owned()];
         for beneath in names::NESTED_REPOSITORIES {
             new.extend(names::modules(&git.join(beneath)).unwrap_or_default());
@@ -327,35 +327,72 @@ impl Watch {
                     let mut repository = Repository::new(identity);
                     repository.look(&git, self.moment, &mut findings.planted);
                     self.repositories.insert(git.clone(), repository);
+                    self.look_around(&git, findings);
                     findings.made.push(git);
-                }
-            }
-        }
-        // What the user's own settings have git run in every work tree.
-        if let Some(tree) = tree.filter(|tree| *tree != self.root) {
-            for path in self.settings.relative.iter().map(|path| tree.join(path)) {
-                if is_there(&path) && path.starts_with(tree) && path != tree {
-                    let why = "your git settings have git run it";
-                    findings.planted.push(Planted::new(path, why, Remedy::Take));
                 }
             }
         }
     }
 
-    fn look_for_modules(&mut self, findings: &mut Findings) {
-        let known: Vec<PathBuf> = self.repositories.keys().cloned().collect();
-        for git in known {
-            for beneath in names::NESTED_REPOSITORIES {
-                for module in names::modules(&git.join(beneath)).unwrap_or_default() {
-                    if !self.repositories.contains_key(&module) {
-                        self.new_repository(&module, None, findings);
-                    }
-                }
-            }
-        }
+    /// Follows what leads to repositories: files and links named `.git`, `commondir`, submodules and worktrees. Where they lead may have
+    /// changed without them.
+    fn look_for_others(&mut self, findings: &mut Findings) {
         // One that is gone is not a repository any more, and what comes after it another one.
         self.repositories
             .retain(|git, _| git.symlink_metadata().is_ok());
+        let is_git = |path: &&PathBuf| path.file_name().is_some_and(is_repository_name);
+        let names: Vec<PathBuf> = self.names.keys().filter(is_git).cloned().collect();
+        for path in names.iter().filter(|path| {
+            !path
+                .symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_dir())
+        }) {
+            if let Some(git) = git_directory(path, &self.root) {
+                self.new_repository(&git, findings);
+            }
+        }
+        let known: Vec<(PathBuf, bool)> = self
+            .repositories
+            .iter()
+            .map(|(git, known)| (git.clone(), known.is_of_a_run))
+            .collect();
+        for (git, is_of_a_run) in known {
+            for beneath in names::NESTED_REPOSITORIES {
+                for module in names::modules(&git.join(beneath)).unwrap_or_default() {
+                    if !self.repositories.contains_key(&module) {
+                        self.new_repository(&module, findings);
+                    }
+                }
+            }
+            if is_of_a_run {
+                self.look_around(&git, findings);
+            }
+        }
+    }
+
+    /// Looks at what git reads elsewhere because of a repository that a run made.
+    fn look_around(&mut self, git: &Path, findings: &mut Findings) {
+        let common = names::common_directory(git).and_then(|common| common.canonicalize().ok());
+        if let Some(common) =
+            common.filter(|common| common.starts_with(&self.root) && common.is_dir())
+            && !self.repositories.contains_key(&common)
+        {
+            self.new_repository(&common, findings);
+        }
+        let tree = git
+            .parent()
+            .filter(|tree| git.ends_with(".git") && *tree != self.root);
+        for path in tree.into_iter().flat_map(|tree| {
+            self.settings
+                .relative
+                .iter()
+                .map(move |path| tree.join(path))
+        }) {
+            if is_there(&path) && path.starts_with(&self.root) {
+                let why = "your git settings have git run it";
+                findings.planted.push(Planted::new(path, why, Remedy::Take));
+            }
+        }
     }
 }
 
@@ -385,7 +422,7 @@ fn mark(path: &Path, metadata: &fs::Metadata) -> Option<Mark> {
 }
 
 /// When a file last changed; of a directory, which changes with everything in it, when it was made.
-pub(super) fn born(metadata: &fs::Metadata) -> Changed {
+pub(super) fn born(metadata: &fs::Metadata) -> (i64, i64) {
     if !metadata.is_dir() {
         return (metadata.ctime(), metadata.ctime_nsec());
     }
@@ -418,7 +455,7 @@ pub(super) fn changed(directory: &Path) -> Option<Changed> {
         .ok()
         .filter(fs::Metadata::is_dir)?;
     // Not the time of modification, which the command can set back.
-    Some((metadata.ctime(), metadata.ctime_nsec()))
+    Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
 }
 
 /// What is left of a to-do list of a rebase without the commands that it would run; none if there are none.
