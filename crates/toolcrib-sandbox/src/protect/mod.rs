@@ -92,8 +92,11 @@ struct Watched {
     runs: usize,
     /// Whether nothing was compared with it yet.
     is_fresh: bool,
-    /// Repositories that runs made.
+    /// Repositories that runs made; where absent names are held they stay theirs.
     made: Vec<PathBuf>,
+    holds: bool,
+    /// Whether a run made a repository that is to be covered for the next one.
+    is_stale: bool,
 }
 
 /// Device, inode, and when it last changed: a new file often gets the inode of one just removed.
@@ -160,6 +163,8 @@ impl Guard {
             runs: 0,
             is_fresh: true,
             made: policy.made.clone(),
+            holds: policy.absent == AbsentNames::Hold,
+            is_stale: false,
         });
         Ok(guard)
     }
@@ -224,6 +229,9 @@ impl Guard {
     pub(crate) fn begin(&self) -> bool {
         let mut watched = self.watched();
         // While others run, what is new may be theirs.
+        if watched.is_stale {
+            return false;
+        }
         if watched.runs == 0 && !std::mem::take(&mut watched.is_fresh) {
             let Findings { planted, made } = watched.watch.look(Moment::Ended);
             if !planted.is_empty() || !made.is_empty() {
@@ -315,7 +323,22 @@ impl Looking<'_> {
                 .planted
                 .retain(|planted| !self.guard.is_by_others(planted, makers));
         }
-        watched.made.extend(findings.made.iter().cloned());
+        if watched.holds {
+            watched.made.extend(findings.made.iter().cloned());
+        } else if !findings.made.is_empty() {
+            watched.is_stale = true;
+            let why = "git runs programs that a repository names";
+            let made = findings.made.iter().cloned();
+            findings
+                .planted
+                .extend(made.map(|path| Planted::new(path, why, Remedy::Report)));
+            findings
+                .planted
+                .sort_by(|one, other| one.path.cmp(&other.path));
+            findings
+                .planted
+                .dedup_by(|one, other| one.path == other.path);
+        }
         findings
     }
 }

@@ -412,6 +412,88 @@ fn a_repository_that_is_moved_keeps_its_hooks() {
     });
 }
 
+#[test]
+fn what_leads_to_a_repository_is_followed_wherever_it_leads() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            let script = format!(
+                r#"{NO_SETTINGS}
+                evil() {{ printf '[core]\n\tfsmonitor = evil\n' >> "$1"; }}
+                mkdir d1 d2 sub; echo 'ref: refs/heads/main' > d1/HEAD; echo ../d2 > d1/commondir; evil d2/config; echo 'gitdir: ../d1' > sub/.git
+                git worktree add -q wt; mkdir d3; evil d3/config; echo ../../../d3 > .git/worktrees/wt/commondir
+                mkdir -p .vscode/x; git init -q .vscode/x; evil .vscode/x/.git/config
+                git init -q good; mv good/.git .git/g1; cp -r .git/g1 '.git/g1 '; evil '.git/g1 /config'; echo 'gitdir: ../.git/g1 ' > good/.git
+                git init -q late; mv late/.git g2; ln -s g2 lnk; echo 'gitdir: ../lnk' > late/.git; sleep 0.2; cp -r g2 .git/evil; evil .git/evil/config; ln -sfn .git/evil lnk
+                "#
+            );
+            let ran = stage.bash(&holding(&stage, level), &script);
+            let expected = [
+                ".git/evil/config",
+                ".git/g1 /config",
+                ".vscode/x/.git/config",
+                "d2/config",
+                "d3/config",
+            ];
+            assert_eq!(
+                paths(&stage, &ran.report),
+                expected,
+                "{level}: {}",
+                ran.stderr
+            );
+        }
+    });
+}
+
+#[test]
+fn links_that_git_would_write_through_and_strategies_are_noticed() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            let script = "ln -s /elsewhere .git/COMMIT_EDITMSG.x; ln -sf /elsewhere .git/COMMIT_EDITMSG; rm -f .git/logs/HEAD; ln -s /elsewhere .git/logs/HEAD; \
+                mkdir .git/rebase-merge .git/sequencer; echo ../evil > .git/rebase-merge/strategy; printf '[options]\n strategy = ../evil\n' > .git/sequencer/opts; \
+                ln -s ../../todo .git/rebase-merge/git-rebase-todo";
+            let ran = stage.bash(&holding(&stage, level), script);
+            let expected = [
+                ".git/COMMIT_EDITMSG",
+                ".git/COMMIT_EDITMSG.x",
+                ".git/logs/HEAD",
+                ".git/rebase-merge/git-rebase-todo",
+                ".git/rebase-merge/strategy",
+                ".git/sequencer/opts",
+            ];
+            assert_eq!(
+                paths(&stage, &ran.report),
+                expected,
+                "{level}: {}",
+                ran.stderr
+            );
+        }
+    });
+}
+
+#[test]
+fn a_directory_that_takes_the_place_of_another_with_the_same_times_is_looked_into() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        let script = "import os,subprocess,time\n\
+            os.makedirs('sub/x'); os.makedirs('node_modules/B/x')\n\
+            subprocess.run(['git','init','-q','node_modules/B/x'],check=True)\n\
+            open('node_modules/B/x/.git/hooks/pre-commit','w').write('evil')\n\
+            os.utime('sub'); os.utime('node_modules/B'); time.sleep(0.2)\n\
+            os.rename('sub','node_modules/A'); os.rename('node_modules/B','sub')\n";
+        let ran = stage.python(&holding(&stage, Level::Process), script);
+        assert_eq!(
+            paths(&stage, &ran.report),
+            ["sub/x/.git/hooks/pre-commit"],
+            "{}",
+            ran.stderr
+        );
+    });
+}
+
 /// Only root learns who made a file; for others what is uncertain is to be taken.
 #[test]
 fn a_file_that_another_program_makes_while_a_command_runs_stays_where_that_is_certain() {

@@ -236,7 +236,7 @@ fn names_that_differ_in_case_are_reported() {
             let stage = Stage::new();
             let script = "mkdir -p .GIT/hooks sub; echo evil > .GIT/hooks/pre-commit; echo evil > .Envrc; echo evil > sub/.ENVRC; echo fine > other";
             let ran = stage.bash(&stage.policy(level), script);
-            let expected = [".Envrc", ".GIT/hooks/pre-commit", "sub/.ENVRC"]
+            let expected = [".Envrc", ".GIT", ".GIT/hooks/pre-commit", "sub/.ENVRC"]
                 .map(|name| stage.workspace.join(name));
             assert_eq!(ran.report.planted_paths(), expected, "{level}");
         }
@@ -405,7 +405,9 @@ fn what_is_made_to_look_like_a_placeholder_is_reported() {
             let script = "for d in sub/.git .GIT sub/.vscode; do mkdir -p $d/hooks; echo evil > $d/hooks/pre-commit; chmod 1555 $d; done";
             let ran = stage.bash(&stage.policy(level), script);
             let expected = [
+                ".GIT",
                 ".GIT/hooks/pre-commit",
+                "sub/.git",
                 "sub/.git/hooks/pre-commit",
                 "sub/.vscode",
             ]

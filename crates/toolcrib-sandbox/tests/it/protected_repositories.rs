@@ -267,7 +267,7 @@ fn a_new_repository_in_a_subdirectory_is_allowed_and_reported() {
             assert_eq!(ran.stdout, "fine\n", "{level}: {}", ran.stderr);
             let expected = ["fresh/.git", "sub/clone/.git"].map(|name| stage.workspace.join(name));
             assert_eq!(ran.report.made, expected, "{level}");
-            assert_eq!(ran.report.planted, [], "{level}");
+            assert_eq!(ran.report.planted_paths(), expected, "{level}");
         }
     });
 }

@@ -27,8 +27,11 @@ const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else
 /// The variable that says which reader a process is for.
 const READER: &str = "TOOLCRIB_TEST_HOSTILE_READER";
 
+/// Feeds a reader.
+type Feed = fn(&Meter);
+
 /// The readers, and what feeds them.
-const READERS: &[(&str, fn(&Meter))] = &[
+const READERS: &[(&str, Feed)] = &[
     ("shell", shell),
     ("rules", rules),
     ("rule files", rule_files),
