@@ -196,14 +196,11 @@ impl Repository {
                 }
             }
             // A strategy is a program, which a path can name.
-            "rebase-merge/strategy" | "sequencer/opts" => {
-                if read_small(&path).is_none_or(|text| text.contains('/')) {
-                    push(
-                        path,
-                        "git runs the program that it names as a strategy",
-                        Remedy::Take,
-                    );
-                }
+            "rebase-merge/strategy" | "sequencer/opts"
+                if read_small(&path).is_none_or(|text| text.contains('/')) =>
+            {
+                let why = "git runs the program that it names as a strategy";
+                push(path, why, Remedy::Take);
             }
             _ => {}
         }

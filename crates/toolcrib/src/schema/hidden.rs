@@ -175,7 +175,7 @@ mod tests {
             }},
         });
         let cleaned = without(Schema::stored(schema.clone()).unwrap().as_value()).into_owned();
-        let mut expected = schema.clone();
+        let mut expected = schema;
         expected["title"] = json!("T");
         expected["properties"]["by"]["description"] = json!("By what");
         expected["properties"]["by"]["anyOf"][0]["$comment"] = json!("x");

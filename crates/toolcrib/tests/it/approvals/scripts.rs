@@ -446,7 +446,7 @@ async fn a_script_that_is_not_there_yet_is_bound_as_absent() {
     let crib = scene.queueing();
     let call = crib.registry().execute_async(shell("sh sub/deploy2.sh"));
     let second = swapped(&crib, &call, async || {
-        scene.script("sub/deploy2.sh", "echo here\n")
+        scene.script("sub/deploy2.sh", "echo here\n");
     })
     .await;
     let diff = second.request.diff.as_deref().unwrap();

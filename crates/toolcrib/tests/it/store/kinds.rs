@@ -59,7 +59,7 @@ fn every_function_of_a_store_that_writes_is_killed_and_refused() {
 }
 
 /// Where a source is shown to survive kills and refusals: a file of these tests, and a name in it.
-const PROOFS: [(&str, &str, &str); 17] = [
+const PROOFS: [(&str, &str, &str); 20] = [
     ("approval/grants/store.rs", ONE, ""),
     ("approval/queue/answer.rs", "approvals/crash.rs", "fn child"),
     ("approval/queue/put.rs", "approvals/crash.rs", "fn child"),
