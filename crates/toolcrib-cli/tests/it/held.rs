@@ -191,14 +191,14 @@ fn what_the_users_own_git_settings_run_is_held() {
     .unwrap();
     shell(
         &test,
-        "mkdir -p tools/hooks scripts; echo evil > tools/hooks/pre-commit; echo evil > scripts/go.sh; echo fine > scripts/other.sh",
+        "mkdir -p tools/hooks scripts; echo evil > tools/hooks/pre-commit; echo evil > scripts/go.sh; echo fine > scripts/other.sh; git init -q sub; mkdir -p sub/tools/hooks; echo evil > sub/tools/hooks/pre-push",
     );
     let mut paths: Vec<String> = held(&test)
         .iter()
         .map(|item| item["path"].as_str().unwrap().to_owned())
         .collect();
     paths.sort();
-    assert_eq!(paths, ["scripts/go.sh", "tools/hooks"]);
+    assert_eq!(paths, ["scripts/go.sh", "sub/tools/hooks", "tools/hooks"]);
     assert!(test.workspace().join("scripts/other.sh").exists());
 }
 

@@ -528,6 +528,17 @@ mod tests {
                 "[gpg \"ssh\"]\n\t\n",
             ),
             ("[diff.evil]\n\ttextconv = x\n", "[diff.evil]\n\t\n"),
+            ("[gc]\n\trecentObjectsHook = x\n", "[gc]\n\t\n"),
+            (
+                "[rebase]\n\tinstructionFormat = %s%nexec x\n",
+                "[rebase]\n\t\n",
+            ),
+            ("[core]\n\tworktree = /home/me\n", "[core]\n\t\n"),
+            ("[pull]\n\ttwohead = ../x\n", "[pull]\n\t\n"),
+            (
+                "[url \"ext:\"]\n\tinsteadOf = foo\n",
+                "[url \"ext:\"]\n\t\n",
+            ),
         ] {
             assert_eq!(cleaned(text).as_deref(), Some(expected), "{text}");
         }
