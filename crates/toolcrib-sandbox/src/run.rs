@@ -333,6 +333,7 @@ impl Run<'_> {
         let kept = self.looking.is_some() && self.command.kept_by().is_some();
         let ticking = kept || self.growth.is_some() || self.cpu_limit().is_some();
         let mut tick = Instant::now() + TICK;
+        let mut next_look = tick;
         loop {
             let next = [
                 deadline.filter(|_| self.ended_by.is_none()),
@@ -412,8 +413,11 @@ impl Run<'_> {
             }
             if ticking && Instant::now() >= tick {
                 self.look();
-                if kept {
+                // A workspace that takes long to look at is looked at for a twentieth of the time: limits must not wait for it.
+                if kept && Instant::now() >= next_look {
+                    let began = Instant::now();
                     self.look_for_planted(Moment::Running);
+                    next_look = Instant::now() + began.elapsed() * 20;
                 }
                 tick = Instant::now() + TICK;
             }
