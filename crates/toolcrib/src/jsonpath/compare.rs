@@ -5,37 +5,37 @@ use std::cmp::Ordering;
 use serde_json::{Number, Value};
 
 use super::TooMuchWork;
-use super::evaluate::Meter;
 use super::syntax::Relation;
+use crate::model::budget::Budget;
 
 /// Whether a relation holds between two values, either of which may be nothing.
 pub(super) fn holds(
     left: Option<&Value>,
     relation: Relation,
     right: Option<&Value>,
-    meter: &mut Meter,
+    budget: &mut Budget,
 ) -> Result<bool, TooMuchWork> {
     match relation {
-        Relation::Equal => equal(left, right, meter),
-        Relation::NotEqual => Ok(!equal(left, right, meter)?),
-        Relation::Less => less(left, right, meter),
-        Relation::Greater => less(right, left, meter),
-        Relation::LessOrEqual => Ok(less(left, right, meter)? || equal(left, right, meter)?),
-        Relation::GreaterOrEqual => Ok(less(right, left, meter)? || equal(left, right, meter)?),
+        Relation::Equal => equal(left, right, budget),
+        Relation::NotEqual => Ok(!equal(left, right, budget)?),
+        Relation::Less => less(left, right, budget),
+        Relation::Greater => less(right, left, budget),
+        Relation::LessOrEqual => Ok(less(left, right, budget)? || equal(left, right, budget)?),
+        Relation::GreaterOrEqual => Ok(less(right, left, budget)? || equal(left, right, budget)?),
     }
 }
 
 fn less(
     left: Option<&Value>,
     right: Option<&Value>,
-    meter: &mut Meter,
+    budget: &mut Budget,
 ) -> Result<bool, TooMuchWork> {
     match (left, right) {
         (Some(Value::Number(left)), Some(Value::Number(right))) => {
             Ok(compare_numbers(left, right) == Some(Ordering::Less))
         }
         (Some(Value::String(left)), Some(Value::String(right))) => {
-            meter.text(left.len().min(right.len()))?;
+            budget.look(left.len().min(right.len()))?;
             // UTF-8 sorts like the scalar values that it encodes.
             Ok(left < right)
         }
@@ -46,20 +46,20 @@ fn less(
 fn equal(
     left: Option<&Value>,
     right: Option<&Value>,
-    meter: &mut Meter,
+    budget: &mut Budget,
 ) -> Result<bool, TooMuchWork> {
     match (left, right) {
         (None, None) => Ok(true),
-        (Some(left), Some(right)) => same(left, right, meter),
+        (Some(left), Some(right)) => same(left, right, budget),
         (Some(_), None) | (None, Some(_)) => Ok(false),
     }
 }
 
 /// Whether two values are the same all the way down; without recursion, as documents may be deep.
-fn same(left: &Value, right: &Value, meter: &mut Meter) -> Result<bool, TooMuchWork> {
+fn same(left: &Value, right: &Value, budget: &mut Budget) -> Result<bool, TooMuchWork> {
     let mut open = vec![(left, right)];
     while let Some((left, right)) = open.pop() {
-        meter.step()?;
+        budget.step(1)?;
         let equal = match (left, right) {
             (Value::Null, Value::Null) => true,
             (Value::Bool(left), Value::Bool(right)) => left == right,
@@ -67,13 +67,13 @@ fn same(left: &Value, right: &Value, meter: &mut Meter) -> Result<bool, TooMuchW
                 compare_numbers(left, right) == Some(Ordering::Equal)
             }
             (Value::String(left), Value::String(right)) => {
-                meter.text(left.len().min(right.len()))?;
+                budget.look(left.len().min(right.len()))?;
                 left == right
             }
             (Value::Array(left), Value::Array(right)) => {
                 let equal = left.len() == right.len();
                 if equal {
-                    meter.steps(left.len() as u64)?;
+                    budget.step(left.len())?;
                     open.extend(left.iter().zip(right));
                 }
                 equal
@@ -82,7 +82,7 @@ fn same(left: &Value, right: &Value, meter: &mut Meter) -> Result<bool, TooMuchW
                 left.len() == right.len() && {
                     let mut all = true;
                     for (name, value) in left {
-                        meter.text(name.len())?;
+                        budget.look(name.len())?;
                         match right.get(name) {
                             Some(other) => open.push((value, other)),
                             None => {
@@ -136,7 +136,13 @@ mod tests {
     use super::*;
 
     fn relates(left: Value, relation: Relation, right: Value) -> bool {
-        holds(Some(&left), relation, Some(&right), &mut Meter::new(1000)).unwrap()
+        holds(
+            Some(&left),
+            relation,
+            Some(&right),
+            &mut Budget::new(1000, 0),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -172,11 +178,11 @@ mod tests {
 
     #[test]
     fn nothing_equals_nothing_and_no_value() {
-        let mut meter = Meter::new(1000);
-        assert!(holds(None, Relation::Equal, None, &mut meter).unwrap());
-        assert!(holds(None, Relation::LessOrEqual, None, &mut meter).unwrap());
-        assert!(!holds(None, Relation::Less, None, &mut meter).unwrap());
-        assert!(holds(None, Relation::NotEqual, Some(&json!(null)), &mut meter).unwrap());
+        let mut budget = Budget::new(1000, 0);
+        assert!(holds(None, Relation::Equal, None, &mut budget).unwrap());
+        assert!(holds(None, Relation::LessOrEqual, None, &mut budget).unwrap());
+        assert!(!holds(None, Relation::Less, None, &mut budget).unwrap());
+        assert!(holds(None, Relation::NotEqual, Some(&json!(null)), &mut budget).unwrap());
     }
 
     #[test]
@@ -203,7 +209,7 @@ mod tests {
             Some(&text),
             Relation::Equal,
             Some(&text.clone()),
-            &mut Meter::new(1000),
+            &mut Budget::new(1000, 0),
         );
         assert_eq!(judged, Err(TooMuchWork));
     }

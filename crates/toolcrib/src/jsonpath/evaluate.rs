@@ -1,7 +1,7 @@
 //! The nodes that a query selects: segment by segment, each a list of nodes to the next.
 //!
 //! A document is never recursed into; only filters within filters are, and reading limits those. Every node that is looked at
-//! is charged to the [`Meter`], and no list grows beyond [`MAX_NODES`].
+//! is paid for from the [`Budget`], and no list grows beyond [`MAX_NODES`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,34 +13,12 @@ use super::syntax::{
     Comparable, Expression, Extent, From, PatternSource, Query, Root, Selector, Slice,
 };
 use super::{MAX_NODES, TooMuchWork, compare};
+use crate::model::budget::Budget;
 
 /// What it takes to compile a pattern of a document, in steps.
-const COMPILING: u64 = 20_000;
+const COMPILING: usize = 20_000;
 /// How many patterns of a document are kept compiled.
 const MAX_PATTERNS: usize = 32;
-
-/// Counts steps down.
-pub(super) struct Meter(u64);
-
-impl Meter {
-    pub(super) fn new(steps: u64) -> Self {
-        Meter(steps)
-    }
-
-    pub(super) fn step(&mut self) -> Result<(), TooMuchWork> {
-        self.steps(1)
-    }
-
-    pub(super) fn steps(&mut self, steps: u64) -> Result<(), TooMuchWork> {
-        self.0 = self.0.checked_sub(steps).ok_or(TooMuchWork)?;
-        Ok(())
-    }
-
-    /// Charges for a look at so many bytes of text.
-    pub(super) fn text(&mut self, bytes: usize) -> Result<(), TooMuchWork> {
-        self.steps(1 + bytes as u64 / 16)
-    }
-}
 
 /// Runs a whole expression.
 pub(super) fn query<'a>(
@@ -50,7 +28,7 @@ pub(super) fn query<'a>(
 ) -> Result<Vec<&'a Value>, TooMuchWork> {
     let mut evaluation = Evaluation {
         document,
-        meter: Meter::new(steps),
+        budget: Budget::new(steps, 0),
         patterns: HashMap::new(),
     };
     evaluation.query(query, document)
@@ -58,7 +36,7 @@ pub(super) fn query<'a>(
 
 struct Evaluation<'a> {
     document: &'a Value,
-    meter: Meter,
+    budget: Budget,
     /// Patterns that stood in the document; none for a text that is no pattern.
     patterns: HashMap<(String, Extent), Option<Pattern>>,
 }
@@ -98,11 +76,11 @@ impl<'a> Evaluation<'a> {
             self.select_all(selectors, node, selected)?;
             match node {
                 Value::Array(elements) => {
-                    self.meter.steps(elements.len() as u64)?;
+                    self.budget.step(elements.len())?;
                     open.extend(elements.iter().rev());
                 }
                 Value::Object(members) => {
-                    self.meter.steps(members.len() as u64)?;
+                    self.budget.step(members.len())?;
                     open.extend(members.values().rev());
                 }
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -118,7 +96,7 @@ impl<'a> Evaluation<'a> {
         selected: &mut Vec<&'a Value>,
     ) -> Result<(), TooMuchWork> {
         for selector in selectors {
-            self.meter.step()?;
+            self.budget.step(1)?;
             self.select(selector, node, selected)?;
             if selected.len() > MAX_NODES {
                 return Err(TooMuchWork);
@@ -137,21 +115,21 @@ impl<'a> Evaluation<'a> {
             Selector::Name(_) | Selector::Index(_) => selected.extend(step(selector, node)),
             Selector::Wildcard => {
                 for child in children(node) {
-                    self.meter.step()?;
+                    self.budget.step(1)?;
                     selected.push(child);
                 }
             }
             Selector::Slice(slice) => {
                 if let Value::Array(elements) = node {
                     for index in indexes(*slice, elements.len()) {
-                        self.meter.step()?;
+                        self.budget.step(1)?;
                         selected.extend(elements.get(index));
                     }
                 }
             }
             Selector::Filter(condition) => {
                 for child in children(node) {
-                    self.meter.step()?;
+                    self.budget.step(1)?;
                     if self.meets(condition, child)? {
                         selected.push(child);
                     }
@@ -162,7 +140,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn meets(&mut self, condition: &Expression, current: &'a Value) -> Result<bool, TooMuchWork> {
-        self.meter.step()?;
+        self.budget.step(1)?;
         match condition {
             Expression::Any(conditions) => {
                 for condition in conditions {
@@ -196,7 +174,7 @@ impl<'a> Evaluation<'a> {
                     left.as_deref(),
                     *relation,
                     right.as_deref(),
-                    &mut self.meter,
+                    &mut self.budget,
                 )
             }
             Expression::Matches {
@@ -211,7 +189,7 @@ impl<'a> Evaluation<'a> {
                 match pattern {
                     PatternSource::Fixed(None) => Ok(false),
                     PatternSource::Fixed(Some(pattern)) => {
-                        self.meter.steps(pattern.steps(text))?;
+                        self.budget.step(pattern.steps(text))?;
                         Ok(pattern.is_match(text))
                     }
                     PatternSource::Computed(source) => {
@@ -228,10 +206,10 @@ impl<'a> Evaluation<'a> {
 
     /// Matches against a pattern that is only known now.
     fn matches(&mut self, text: &str, pattern: &str, extent: Extent) -> Result<bool, TooMuchWork> {
-        self.meter.text(pattern.len())?;
+        self.budget.look(pattern.len())?;
         let key = (pattern.to_owned(), extent);
         if !self.patterns.contains_key(&key) {
-            self.meter.steps(COMPILING)?;
+            self.budget.step(COMPILING)?;
             let compiled = match Pattern::compile(pattern, extent) {
                 Ok(pattern) => Some(pattern),
                 Err(Fault::Malformed(_)) => None,
@@ -244,7 +222,7 @@ impl<'a> Evaluation<'a> {
         }
         match self.patterns.get(&key) {
             Some(Some(pattern)) => {
-                self.meter.steps(pattern.steps(text))?;
+                self.budget.step(pattern.steps(text))?;
                 Ok(pattern.is_match(text))
             }
             Some(None) | None => Ok(false),
@@ -260,7 +238,7 @@ impl<'a> Evaluation<'a> {
     where
         'a: 'v,
     {
-        self.meter.step()?;
+        self.budget.step(1)?;
         Ok(match comparable {
             Comparable::Literal(value) => Some(Cow::Borrowed(value)),
             Comparable::Singular(query) => self.singular(query, current)?.map(Cow::Borrowed),
@@ -275,7 +253,7 @@ impl<'a> Evaluation<'a> {
             Comparable::Length(of) => {
                 let length = match self.value(of, current)?.as_deref() {
                     Some(Value::String(text)) => {
-                        self.meter.text(text.len())?;
+                        self.budget.look(text.len())?;
                         Some(text.chars().count())
                     }
                     Some(Value::Array(elements)) => Some(elements.len()),
@@ -295,7 +273,7 @@ impl<'a> Evaluation<'a> {
     ) -> Result<Option<&'a Value>, TooMuchWork> {
         let mut node = self.root(query, current);
         for selector in query.segments.iter().flat_map(|segment| &segment.selectors) {
-            self.meter.step()?;
+            self.budget.step(1)?;
             match step(selector, node) {
                 Some(next) => node = next,
                 None => return Ok(None),

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::model::budget::Spent;
 use syntax::{From, Query, Segment, Selector};
 
 /// How many characters an expression may have.
@@ -74,6 +75,12 @@ pub struct PathError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the JSONPath expression takes too many steps on this document")]
 pub struct TooMuchWork;
+
+impl std::convert::From<Spent> for TooMuchWork {
+    fn from(_: Spent) -> Self {
+        TooMuchWork
+    }
+}
 
 impl JsonPath {
     /// Reads an expression.

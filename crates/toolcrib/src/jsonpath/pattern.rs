@@ -59,8 +59,9 @@ impl Pattern {
     }
 
     /// How many steps it takes to look through a text.
-    pub(super) fn steps(&self, text: &str) -> u64 {
-        (text.len() as u64).saturating_mul(1 + self.weight / 16)
+    pub(super) fn steps(&self, text: &str) -> usize {
+        let weight = usize::try_from(self.weight).unwrap_or(usize::MAX);
+        text.len().saturating_mul(1 + weight / 16)
     }
 }
 

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use crate::definition::problem::{Findings, Found};
 use crate::definition::yaml::{Content, Entry, Key, MAX_NODES, Node, Scalar, Style};
+use crate::model::budget::Budget;
 use crate::model::text::shorten;
 
 /// The deepest nesting: schemas need more than YAML tools do.
@@ -42,7 +43,7 @@ pub(super) fn parse<'a>(found: &mut Findings<'a>, rigour: Rigour) -> Parsed<'a> 
         text: found.text,
         at: 0,
         rigour,
-        nodes: 0,
+        budget: Budget::new(MAX_NODES as u64, 0),
         stopped: false,
         found,
     };
@@ -70,7 +71,8 @@ struct Reader<'a, 'f> {
     text: &'a str,
     at: usize,
     rigour: Rigour,
-    nodes: usize,
+    /// Each value is a step.
+    budget: Budget,
     /// Whether there is no use in going on.
     stopped: bool,
     found: &'f mut Findings<'a>,
@@ -147,8 +149,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn node(&mut self, span: Range<usize>, content: Content<'a>) -> Node<'a> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
+        if self.budget.step(1).is_err() {
             let message = format!("the file holds more than {MAX_NODES} values");
             self.too_much(span.clone(), message);
         }

@@ -44,6 +44,11 @@ impl Budget {
         self.pay(1 + bytes / 16, bytes)
     }
 
+    /// Pays for a look at bytes that are neither kept nor parsed: comparing or counting them.
+    pub fn look(&mut self, bytes: usize) -> Result<(), Spent> {
+        self.pay(1 + bytes as u64 / 16, 0)
+    }
+
     fn pay(&mut self, steps: u64, bytes: u64) -> Result<(), Spent> {
         if self.is_spent || steps > self.steps || bytes > self.bytes {
             self.is_spent = true;
@@ -57,6 +62,11 @@ impl Budget {
     /// Whether something could not be paid for.
     pub fn is_spent(&self) -> bool {
         self.is_spent
+    }
+
+    /// The bytes that can still be paid for.
+    pub fn bytes_left(&self) -> u64 {
+        self.bytes
     }
 
     /// The steps that were paid for.

@@ -9,6 +9,7 @@ use super::facts::{Facts, Texts};
 use super::paths::Access;
 use super::rule::{Rule, Stated};
 use crate::model::JsonObject;
+use crate::model::budget::Budget;
 use crate::model::names::WireName;
 use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
@@ -140,8 +141,8 @@ fn like(name: &str) -> ToolSpec {
     known.cloned().unwrap_or_else(|| bare(name))
 }
 
-/// What is wrong with the examples of a rule.
-pub(super) fn check(rule: &Rule, examples: &[Example]) -> Vec<String> {
+/// What is wrong with the examples of a rule. Reading them is paid for from the budget of the file.
+pub(super) fn check(rule: &Rule, examples: &[Example], budget: &mut Budget) -> Vec<String> {
     let mut problems = Vec::new();
     for example in examples {
         let tool = example.spec.tool();
@@ -151,6 +152,10 @@ pub(super) fn check(rule: &Rule, examples: &[Example]) -> Vec<String> {
             ..RuleContext::default()
         };
         let texts = Texts::read(tool, &example.args, &cx);
+        if budget.step(texts.steps()).is_err() {
+            problems.push("the examples of the file take too many steps to read".to_owned());
+            break;
+        }
         let facts = Facts::of(tool, &example.args, &texts);
         let shown = text::shorten(&example.shown, 120);
         let mut findings = Vec::new();

@@ -129,6 +129,12 @@ impl<'a> Texts<'a> {
         }
     }
 
+    /// How many steps it took to read them.
+    pub(super) fn steps(&self) -> usize {
+        let steps: u64 = self.shells.iter().map(|shell| shell.script.steps).sum();
+        usize::try_from(steps).unwrap_or(usize::MAX)
+    }
+
     fn place(&self) -> &Where {
         self.place
             .get_or_init(|| Where::new(self.workspace, self.directory, &[]))

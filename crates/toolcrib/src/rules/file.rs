@@ -14,6 +14,7 @@ use super::paths::Access;
 use super::patterns::Pattern;
 use super::rule::{Condition, PathCondition, Rule, RuleOrigin, Stated};
 use crate::expr::Expression;
+use crate::model::budget::Budget;
 use crate::model::effects::Verdict;
 use crate::model::text;
 use crate::shell::LANGUAGES;
@@ -53,6 +54,9 @@ const VARIABLES: &[&str] = &["tool", "args", "commands", "paths"];
 
 /// More rules than this in one file are a mistake.
 const MAX_RULES: usize = 1000;
+
+/// The most steps that reading the examples of a file may take.
+const MAX_STEPS: u64 = 8 * 1024 * 1024;
 
 /// Whose rules a file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +161,7 @@ struct Reader {
     whose: Whose,
     rule: Option<String>,
     problems: Vec<RuleProblem>,
+    budget: Budget,
 }
 
 impl Reader {
@@ -166,6 +171,7 @@ impl Reader {
             whose,
             rule: None,
             problems: Vec::new(),
+            budget: Budget::new(MAX_STEPS, 0),
         }
     }
 
@@ -258,7 +264,7 @@ impl Reader {
             condition: Condition::Stated(Box::new(stated)),
         };
         if examples == Examples::Checked {
-            for problem in examples::check(&rule, &shown) {
+            for problem in examples::check(&rule, &shown, &mut self.budget) {
                 self.problem(problem);
             }
         }

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::model::budget::Budget;
+
 /// The most schemas that may be applied to one place of a value.
 const MAX_CHECKS: u64 = 10_000;
 /// Deeper values are refused whatever the schema says.
@@ -17,7 +19,7 @@ const MAX_DEPTH: usize = 128;
 /// Working this out is itself bounded: schemas with more parts than this count as the worst.
 const MAX_PARTS: usize = 5_000;
 /// … and so do those that take more steps.
-const MAX_STEPS: usize = 2_000_000;
+const MAX_STEPS: u64 = 2_000_000;
 /// What such a schema gets.
 const DEPTH_OF_THE_WORST: usize = 6;
 
@@ -54,9 +56,9 @@ pub(super) fn limit(schema: &Value) -> Option<usize> {
         return None;
     }
     let mut checks: Vec<u64> = vec![1; parts.parts.len()];
-    let mut steps = 0;
+    let mut budget = Budget::new(MAX_STEPS, 0);
     for depth in 0..MAX_DEPTH {
-        let Some(next) = parts.one_level_deeper(&checks, &mut steps) else {
+        let Some(next) = parts.one_level_deeper(&checks, &mut budget) else {
             return Some(DEPTH_OF_THE_WORST);
         };
         if next.first().is_some_and(|checks| *checks > MAX_CHECKS) {
@@ -129,7 +131,7 @@ impl<'a> Parts<'a> {
 
     /// For each part: how many checks a place `n + 1` levels into its value can get, from how many
     /// one `n` levels in can get. `None` when that takes too many steps.
-    fn one_level_deeper(&self, checks: &[u64], steps: &mut usize) -> Option<Vec<u64>> {
+    fn one_level_deeper(&self, checks: &[u64], budget: &mut Budget) -> Option<Vec<u64>> {
         let sum = |parts: &[usize]| {
             parts
                 .iter()
@@ -143,10 +145,8 @@ impl<'a> Parts<'a> {
             // What applies in place, as often as it applies; cycles were refused before.
             while let Some(index) = open.pop() {
                 let part = &self.parts[index];
-                *steps += 1 + part.fields.len() + part.any_field.len() + part.items.len();
-                if *steps > MAX_STEPS {
-                    return None;
-                }
+                let looks = part.fields.len() + part.any_field.len() + part.items.len();
+                budget.step(1 + looks).ok()?;
                 for (name, field) in &part.fields {
                     let count = fields.entry(name).or_default();
                     *count = count.saturating_add(sum(field));

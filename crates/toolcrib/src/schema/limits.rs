@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::SchemaError;
+use crate::model::budget::Budget;
 
 /// The deepest nesting of a schema.
 const MAX_DEPTH: usize = 64;
@@ -49,11 +50,11 @@ pub(super) fn check(schema: &Value) -> Result<(), SchemaError> {
 }
 
 fn measure(schema: &Value) -> Result<(), SchemaError> {
-    let (mut nodes, mut patterns) = (0, 0);
+    let mut budget = Budget::new(MAX_NODES as u64, 0);
+    let mut patterns = 0;
     let mut open = vec![(schema, 0)];
     while let Some((value, depth)) = open.pop() {
-        nodes += 1;
-        if nodes > MAX_NODES {
+        if budget.step(1).is_err() {
             return Err(SchemaError::one(
                 "",
                 format!("the schema has more than {MAX_NODES} values"),

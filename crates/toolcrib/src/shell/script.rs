@@ -20,6 +20,8 @@ pub struct Script {
     pub files: Vec<RunFile>,
     /// Whether they run more files than are listed.
     pub has_more_files: bool,
+    /// How many steps it took to read.
+    pub steps: u64,
 }
 
 /// A file that a command runs: its program, if that is named by a path, or the script of a shell or interpreter.

@@ -34,6 +34,7 @@ pub(super) fn read_given(text: &str, input: Option<&str>) -> Script {
         ..Context::default()
     };
     walker.text(text, Dialect::Bash, &context);
+    walker.script.steps = walker.budget.steps_taken();
     walker.script
 }
 

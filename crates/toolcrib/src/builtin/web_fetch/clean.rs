@@ -11,9 +11,18 @@ use super::deadline::Deadline;
 use super::nesting::{Stack, is_block, is_void, kept, kept_after};
 use super::scan::{Scanner, Tag, Token};
 use super::visible::Looks;
+use crate::model::budget::Budget;
 
 /// The longest result, counting the indentation that Markdown will add.
-const MAX_SIZE: usize = 8 * 1024 * 1024;
+const MAX_SIZE: u64 = 8 * 1024 * 1024;
+
+/// The most steps that one page may take: cleaning it is about one for each of its bytes at worst.
+const MAX_STEPS: u64 = 16 * 1024 * 1024;
+
+/// What reading one page may cost.
+pub(super) fn budget() -> Budget {
+    Budget::new(MAX_STEPS, MAX_SIZE)
+}
 
 /// The most elements.
 const MAX_ELEMENTS: usize = 60_000;
@@ -140,8 +149,6 @@ pub(super) struct Clean {
     pub(super) is_cut: bool,
     /// How many elements there are.
     pub(super) elements: usize,
-    /// How much work it was: pieces of the page, and elements that were closed.
-    pub(super) steps: usize,
     /// Whether there was no time for all of it, or would be none to build a tree of it.
     pub(super) is_too_much: bool,
 }
@@ -161,8 +168,10 @@ struct Sunk {
     depth: usize,
 }
 
-struct Cleaner {
+struct Cleaner<'b> {
     clean: Clean,
+    /// Each piece of the page and each element that is closed is a step; what is written is paid for by its bytes.
+    budget: &'b mut Budget,
     /// Never more than may be nested.
     open: Vec<Open>,
     /// Where they are, by name.
@@ -175,8 +184,6 @@ struct Cleaner {
     /// How many of the open ones indent their lines in Markdown, and how many keep line breaks.
     indenting: usize,
     keeping: usize,
-    /// What Markdown will add.
-    indentation: usize,
     /// How many character references there are for a parser to read.
     references: usize,
     is_full: bool,
@@ -185,26 +192,26 @@ struct Cleaner {
 }
 
 /// Makes a page tame; what there is no time for is left out.
-pub(super) fn clean(page: &str, deadline: Deadline) -> Clean {
-    run(page, deadline, false)
+pub(super) fn clean(page: &str, deadline: Deadline, budget: &mut Budget) -> Clean {
+    run(page, deadline, budget, false)
 }
 
 /// The text of a page, one line for each block, without what is hidden: for a page that is too much for anything better.
-pub(super) fn plain(page: &str) -> Clean {
-    run(page, Deadline::never(), true)
+pub(super) fn plain(page: &str, budget: &mut Budget) -> Clean {
+    run(page, Deadline::never(), budget, true)
 }
 
-fn run(page: &str, deadline: Deadline, is_plain: bool) -> Clean {
+fn run(page: &str, deadline: Deadline, budget: &mut Budget, is_plain: bool) -> Clean {
     let mut cleaner = Cleaner {
         clean: Clean {
-            html: String::with_capacity(page.len().min(MAX_SIZE) / 2),
+            html: String::with_capacity(page.len() / 2),
             title: String::new(),
             base: None,
             is_cut: false,
             elements: 0,
-            steps: 0,
             is_too_much: false,
         },
+        budget,
         open: Vec::new(),
         names: Stack::default(),
         beyond: 0,
@@ -212,19 +219,20 @@ fn run(page: &str, deadline: Deadline, is_plain: bool) -> Clean {
         dropped: 0,
         indenting: 0,
         keeping: 0,
-        indentation: 0,
         references: 0,
         is_full: false,
         is_plain,
     };
     for (index, token) in Scanner::new(page).enumerate() {
-        cleaner.clean.steps += 1;
+        let before = cleaner.clean.html.len();
         match token {
             Token::Text(text) => cleaner.text(text),
             Token::Sign => cleaner.text("<"),
             Token::Start(tag) => cleaner.start(&tag),
             Token::End(name) => cleaner.end(&name),
         }
+        let written = cleaner.clean.html.len() - before;
+        cleaner.is_full |= cleaner.budget.copy(written).is_err();
         let is_over = index % BETWEEN_LOOKS == 0 && deadline.is_over();
         cleaner.clean.is_too_much |= is_over || cleaner.references > MAX_REFERENCES;
         if cleaner.is_full || cleaner.clean.is_too_much {
@@ -251,7 +259,7 @@ pub(in super::super) fn has_markup(text: &str) -> bool {
     })
 }
 
-impl Cleaner {
+impl Cleaner<'_> {
     fn text(&mut self, text: &str) {
         if self.open.last().is_some_and(|open| open.name == "title")
             && self.clean.title.is_empty()
@@ -263,9 +271,9 @@ impl Cleaner {
             return;
         }
         if self.indenting > 0 && self.keeping > 0 {
-            self.indentation += text.matches('\n').count() * self.indenting * INDENT;
+            self.indent(text.matches('\n').count());
         }
-        let room = self.room();
+        let room = usize::try_from(self.budget.bytes_left()).unwrap_or(usize::MAX);
         let kept = &text[..text.floor_char_boundary(room)];
         if !self.is_plain {
             let is_sign = |byte: &u8| matches!(byte, b'&' | b'<' | b'>');
@@ -280,11 +288,13 @@ impl Cleaner {
                 c => self.clean.html.push(c),
             }
         }
-        self.is_full |= kept.len() < text.len() || self.room() == 0;
+        self.is_full |= kept.len() < text.len();
     }
 
-    fn room(&self) -> usize {
-        MAX_SIZE.saturating_sub(self.clean.html.len() + self.indentation)
+    /// Pays for the indentation that Markdown will add to lines.
+    fn indent(&mut self, lines: usize) {
+        let added = lines.saturating_mul(self.indenting * INDENT);
+        self.is_full |= self.budget.copy(added).is_err();
     }
 
     fn start(&mut self, tag: &Tag<'_>) {
@@ -372,7 +382,7 @@ impl Cleaner {
             self.is_full = true;
         }
         if written == "br" {
-            self.indentation += self.indenting * INDENT;
+            self.indent(1);
         }
         let html = &mut self.clean.html;
         html.push('<');
@@ -395,7 +405,6 @@ impl Cleaner {
             }
         }
         html.push('>');
-        self.is_full |= self.room() == 0;
     }
 
     fn end(&mut self, name: &str) {
@@ -433,7 +442,7 @@ impl Cleaner {
             let Some(closed) = self.open.pop() else {
                 return;
             };
-            self.clean.steps += 1;
+            self.is_full |= self.budget.step(1).is_err();
             self.indenting -= usize::from(indents(closed.written));
             self.keeping -= usize::from(closed.written == Some("pre"));
             self.names.pop(&closed.name);
@@ -522,9 +531,8 @@ fn referred(name: &str) -> Option<char> {
 mod tests {
     use super::*;
 
-    /// How much work a page is.
-    fn steps(page: &str) -> usize {
-        clean(page, Deadline::never()).steps
+    fn clean(page: &str) -> Clean {
+        super::clean(page, Deadline::never(), &mut budget())
     }
 
     #[test]
@@ -559,10 +567,12 @@ mod tests {
             for plain in [false, true] {
                 let of = |count: usize| {
                     let page = first.repeat(count) + &then.repeat(2 * count);
+                    let mut budget = budget();
                     match plain {
-                        true => super::plain(&page).steps,
-                        false => steps(&page),
-                    }
+                        true => super::plain(&page, &mut budget),
+                        false => super::clean(&page, Deadline::never(), &mut budget),
+                    };
+                    budget.steps_taken()
                 };
                 let (once, twice) = (of(COUNT), of(2 * COUNT));
                 assert!(
@@ -577,7 +587,7 @@ mod tests {
     fn what_is_left_out_ends_where_it_ends_however_deep_it_is() {
         let deep = "<div>".repeat(MAX_DEPTH);
         let of = |inside: &str| {
-            let html = clean(&format!("{deep}{inside}"), Deadline::never()).html;
+            let html = clean(&format!("{deep}{inside}")).html;
             html.replace("<div>", "").replace("</div>", "")
         };
         assert_eq!(of("a<svg>x<svg>y</svg>z</svg>b"), "ab");
@@ -588,27 +598,29 @@ mod tests {
     #[test]
     fn a_list_that_has_ended_counts_for_no_other() {
         let lists = "<ul><li>a</ul><pre>b</pre>".repeat(3 * MAX_INDENTED);
-        let html = clean(&lists, Deadline::never()).html;
+        let html = clean(&lists).html;
         assert_eq!(html.matches("<ul>").count(), 3 * MAX_INDENTED);
         assert!(!html.contains("<span>"), "{html}");
         let before = "<ul><li>x</ul>".repeat(MAX_INDENTED);
-        let lines = "<pre>\n</pre>".repeat(MAX_ELEMENTS / 2) + &"x\n".repeat(MAX_SIZE / 20);
-        assert!(!clean(&(before + &lines), Deadline::never()).is_cut);
+        let lines = "<pre>\n</pre>".repeat(MAX_ELEMENTS / 2) + &"x\n".repeat(400_000);
+        assert!(!clean(&(before + &lines)).is_cut);
     }
 
     #[test]
     fn there_is_no_work_after_the_deadline() {
         let page = "<p>a".repeat(10_000);
-        let found = clean(&page, Deadline::over());
+        let mut budget = budget();
+        let found = super::clean(&page, Deadline::over(), &mut budget);
         assert!(found.is_too_much && found.is_cut);
-        assert!(found.steps <= 2 * BETWEEN_LOOKS, "{}", found.steps);
+        let steps = budget.steps_taken();
+        assert!(steps <= 2 * BETWEEN_LOOKS as u64, "{steps}");
     }
 
     #[test]
     fn plain_text_is_what_is_shown() {
         let page = "<title>T</title><p>a &amp; <b>b</b><p style='display&#58;none'>no<div hidden>no<b>no</div>\
             <table><tr><td>1<td>2<tr><td>&#x33;</table>x<br>y<script>no</script>";
-        let found = plain(page);
+        let found = plain(page, &mut budget());
         assert_eq!(decoded(&found.html).trim(), "a & b\n1 2\n3\nx\ny");
         assert_eq!(found.title, "T");
         assert_eq!(decoded("&&amp;&nosuch;&#0;&lt"), "&&&nosuch;&#0;&lt");

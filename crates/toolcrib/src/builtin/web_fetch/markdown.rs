@@ -10,25 +10,16 @@ use dom_query::{Document, NodeRef};
 use dom_smoothie::{Config, Readability};
 use url::Url;
 
-use super::clean::{Clean, clean, decoded, plain};
+use super::clean::{Clean, budget, clean, decoded, plain};
 use super::deadline::Deadline;
 use super::visible::Looks;
+use crate::model::budget::{Budget, Spent};
 
 /// The most elements that an article is looked for in; looking weighs every one against the others around it.
 const MAX_WEIGHED: usize = 12_000;
 
-/// How much work writing texts as HTML may be, which looking for an article does on the way: the parser's library looks at the rest of a
-/// text for each sign in it that must be escaped.
-const MAX_ESCAPED: usize = 200_000_000;
-
-/// How much text there may be to weigh, counted once for each element that it is in: each is weighed by itself.
-const MAX_WEIGHT: usize = 20 * 1024 * 1024;
-
 /// What an article must have of the page's text to be taken for it.
 const MIN_ARTICLE: usize = 200;
-
-/// How long all links may become together by being made absolute.
-const MAX_LINKS: usize = 4 * 1024 * 1024;
 
 /// Stands for `&` in links while Markdown is made, which would write it as `&amp;`: right for a browser, wrong for whoever copies it.
 /// It is no character, so that no page has it.
@@ -55,7 +46,7 @@ pub(super) fn page(html: &str, url: &Url, deadline: Deadline) -> Page {
 
 /// The text of a page, which takes one pass.
 fn plain_page(html: &str) -> Page {
-    let found = plain(html);
+    let found = plain(html, &mut budget());
     let text = decoded(&found.html);
     let lines = text
         .lines()
@@ -79,18 +70,19 @@ fn plain_page(html: &str) -> Page {
 /// The Markdown; `None` if the time is over before it is there.
 fn in_time(html: &str, url: &Url, deadline: Deadline) -> Option<Page> {
     let go_on = || (!deadline.is_over()).then_some(());
-    let cleaned = clean(html, deadline);
+    let mut budget = budget();
+    let cleaned = clean(html, deadline, &mut budget);
     if cleaned.is_too_much {
         return None;
     }
     go_on()?;
     let document = Document::from(cleaned.html.as_str());
     go_on()?;
-    tame(&document, &base(&cleaned, url), deadline)?;
+    tame(&document, &base(&cleaned, url), deadline, &mut budget)?;
     let title = title(&cleaned);
     let whole = document.clone();
     go_on()?;
-    let article = article(document, cleaned.elements);
+    let article = article(document, cleaned.elements, &mut budget);
     let body = match article {
         Some(article) => article,
         None => {
@@ -117,7 +109,7 @@ fn in_time(html: &str, url: &Url, deadline: Deadline) -> Option<Page> {
 
 /// The text of a piece of HTML in one line: a search result's title, say.
 pub(in super::super) fn text_of(html: &str) -> String {
-    let document = Document::from(clean(html, Deadline::never()).html.as_str());
+    let document = Document::from(clean(html, Deadline::never(), &mut budget()).html.as_str());
     let text = document.text();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -142,7 +134,7 @@ fn title(cleaned: &Clean) -> String {
 }
 
 /// Takes out what is hidden and makes links absolute; `None` if the time is over before that.
-fn tame(document: &Document, base: &Url, deadline: Deadline) -> Option<()> {
+fn tame(document: &Document, base: &Url, deadline: Deadline, budget: &mut Budget) -> Option<()> {
     let marked = "[style], [hidden], [popover], [width][height], dialog";
     for (index, node) in document.select(marked).nodes().iter().enumerate() {
         if index % BETWEEN_LOOKS == 0 && deadline.is_over() {
@@ -163,13 +155,12 @@ fn tame(document: &Document, base: &Url, deadline: Deadline) -> Option<()> {
             node.remove_attr("style");
         }
     }
-    let mut room = MAX_LINKS;
     for (marked, name) in [("a[href]", "href"), ("img[src]", "src")] {
         for (index, node) in document.select(marked).nodes().iter().enumerate() {
             if index % BETWEEN_LOOKS == 0 && deadline.is_over() {
                 return None;
             }
-            if let ControlFlow::Break(()) = absolute(node, name, base, &mut room) {
+            if let ControlFlow::Break(()) = absolute(node, name, base, budget) {
                 return Some(());
             }
         }
@@ -178,7 +169,7 @@ fn tame(document: &Document, base: &Url, deadline: Deadline) -> Option<()> {
 }
 
 /// Makes one link absolute; what leads nowhere on the web is no link any more.
-fn absolute(node: &NodeRef<'_>, name: &str, base: &Url, room: &mut usize) -> ControlFlow<()> {
+fn absolute(node: &NodeRef<'_>, name: &str, base: &Url, budget: &mut Budget) -> ControlFlow<()> {
     let Some(link) = node.attr(name) else {
         return ControlFlow::Continue(());
     };
@@ -189,10 +180,9 @@ fn absolute(node: &NodeRef<'_>, name: &str, base: &Url, room: &mut usize) -> Con
     });
     match resolved {
         Some(url) if !is_place => {
-            let Some(left) = room.checked_sub(url.as_str().len()) else {
+            if budget.copy(url.as_str().len()).is_err() {
                 return ControlFlow::Break(());
-            };
-            *room = left;
+            }
             node.set_attr(
                 name,
                 &url.as_str()
@@ -206,10 +196,11 @@ fn absolute(node: &NodeRef<'_>, name: &str, base: &Url, room: &mut usize) -> Con
 }
 
 /// The article of a page, if it has one.
-fn article(document: Document, elements: usize) -> Option<String> {
-    if elements > MAX_WEIGHED || is_heavy(&document) {
+fn article(document: Document, elements: usize, budget: &mut Budget) -> Option<String> {
+    if elements > MAX_WEIGHED {
         return None;
     }
+    pay_for_weighing(&document, budget).ok()?;
     let length = document.text().len();
     let config = Config {
         disable_json_ld: true,
@@ -227,19 +218,21 @@ fn article(document: Document, elements: usize) -> Option<String> {
     (!markdown.trim().is_empty()).then_some(markdown)
 }
 
-/// Whether looking for an article in a document would take too long.
-fn is_heavy(document: &Document) -> bool {
+/// Pays for looking for an article in a document. Each element is weighed by itself, so a text counts once for each element that it
+/// is in. On the way texts are written as HTML, for which the parser's library looks at the rest of a text for each sign in it that
+/// must be escaped.
+fn pay_for_weighing(document: &Document, budget: &mut Budget) -> Result<(), Spent> {
     let root = document.root();
-    let (mut escaped, mut weight) = (0_usize, 0_usize);
     for node in root.descendants_it().filter(NodeRef::is_text) {
         let text = node.text();
         let signs = text
             .bytes()
             .filter(|byte| matches!(byte, b'&' | b'<' | b'>' | 0xc2));
-        escaped = escaped.saturating_add(signs.count().saturating_mul(text.len()));
-        weight = weight.saturating_add(text.len().saturating_mul(node.ancestors_it(None).count()));
+        let escaped = signs.count().saturating_mul(text.len());
+        let weight = text.len().saturating_mul(node.ancestors_it(None).count());
+        budget.step(1 + escaped / 16 + weight / 4 * 3)?;
     }
-    escaped > MAX_ESCAPED || weight > MAX_WEIGHT
+    Ok(())
 }
 
 #[cfg(test)]
@@ -430,7 +423,7 @@ mod tests {
                 // What every line of a list in a list in a list … has in front.
                 "lists" | "lines" | "breaks" => 100 * SIZE,
                 // As many links, but not for ever: there is a limit on all of them.
-                "links" => MAX_LINKS + 10 * SIZE,
+                "links" => 8 * 1024 * 1024 + 10 * SIZE,
                 _ => 6 * SIZE,
             };
             assert!(found.len() <= most, "{name}: {} bytes", found.len());
@@ -439,7 +432,7 @@ mod tests {
 
     #[test]
     fn pages_that_are_slow_to_weigh_are_taken_whole() {
-        let is_heavy = |html: &str| is_heavy(&Document::from(html));
+        let is_heavy = |html: &str| pay_for_weighing(&Document::from(html), &mut budget()).is_err();
         assert!(is_heavy(&"&".repeat(20_000)));
         assert!(is_heavy(&("<i>".repeat(100) + &"x".repeat(300_000))));
         assert!(!is_heavy(

@@ -9,6 +9,7 @@ use super::syntax;
 use super::tree::{Content, Entry, Key, Node, Scalar, Style};
 use super::{MAX_DEPTH, MAX_NODES, MAX_TEXT_BYTES};
 use crate::definition::problem::{Findings, Found};
+use crate::model::budget::Budget;
 use crate::model::text::shorten;
 
 /// What came of parsing.
@@ -36,7 +37,7 @@ pub(crate) fn parse<'a>(found: &mut Findings<'a>) -> Parsed<'a> {
         found,
         stack: Vec::new(),
         root: None,
-        nodes: 0,
+        budget: Budget::new(MAX_NODES as u64, 0),
         documents: 0,
     };
     let mut whole = true;
@@ -84,7 +85,8 @@ struct Builder<'a, 'f> {
     found: &'f mut Findings<'a>,
     stack: Vec<Open<'a>>,
     root: Option<Node<'a>>,
-    nodes: usize,
+    /// Each value is a step.
+    budget: Budget,
     documents: usize,
 }
 
@@ -215,8 +217,7 @@ impl<'a> Builder<'a, '_> {
 
     /// Puts a finished node where it belongs.
     fn put(&mut self, node: Node<'a>) -> bool {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
+        if self.budget.step(1).is_err() {
             let message = format!("the file holds more than {MAX_NODES} values");
             self.found.push(Found::error(
                 "too-much",

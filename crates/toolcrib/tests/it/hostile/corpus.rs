@@ -802,6 +802,17 @@ pub(crate) fn rules(size: usize) -> Vec<Input> {
             fill(size, &format!("{RULE}path = [\""), "{a,b}", "\"]\n"),
         ),
     ];
+    let doubling = count(400, "v0=aaaa; ", "echo $v5", |n| {
+        format!("v{}=$v{n}$v{n}; ", n + 1)
+    });
+    for (name, text) in [
+        ("doubling", doubling.as_str()),
+        ("braces", "echo {1..200}{1..200}"),
+    ] {
+        let head = format!("{RULE}command = {{ name = \"rm\" }}\nexamples.pass = [");
+        let example = format!("{},", serde_json::Value::from(text));
+        files.push((name, fill(size, &head, &example, "]\n")));
+    }
     for (name, text) in shell(size.min(20_000)) {
         let quoted = serde_json::Value::from(text).to_string();
         files.push((

@@ -83,7 +83,8 @@ fn rules(meter: &Meter) {
 fn rule_files(meter: &Meter) {
     for size in sizes(256 * 1024) {
         for (name, text) in corpus::rules(size) {
-            meter.feed(name, &text, u64::MAX, || {
+            // The examples of a file are paid for twice: by the file's budget, and each by its own.
+            meter.feed(name, &text, 20 * 1024 * 1024, || {
                 toolcrib::rules::Rule::from_toml(&text, "x.toml", Whose::Project).is_ok()
             });
         }
@@ -119,7 +120,8 @@ fn templates(meter: &Meter) {
 fn yaml(meter: &Meter) {
     for size in sizes(toolcrib::definition::MAX_FILE_BYTES) {
         for (name, text) in corpus::yaml(size) {
-            meter.feed(name, &text, 8 * 1024 * 1024, || {
+            // The templates, and the values of the file.
+            meter.feed(name, &text, 8 * 1024 * 1024 + 20_000, || {
                 toolcrib::definition::read(text.as_bytes(), "x")
                     .problems
                     .len()
@@ -131,7 +133,8 @@ fn yaml(meter: &Meter) {
 fn json_texts(meter: &Meter) {
     for size in sizes(4 * 1024 * 1024) {
         for (name, text) in corpus::json(size) {
-            meter.feed(name, &text, u64::MAX, || {
+            let steps = 1024 + 16 * text.len() as u64;
+            meter.feed(name, &text, steps, || {
                 toolcrib::model::json::read_strict(text.as_bytes()).is_ok()
             });
         }
@@ -149,7 +152,7 @@ fn schemas(meter: &Meter) {
                 continue;
             };
             let mut schema = None;
-            meter.feed(name, &text, u64::MAX, || {
+            meter.feed(name, &text, 4 * 1024 * 1024, || {
                 schema = Schema::stored(value)
                     .ok()
                     .filter(|schema| schema.compile().is_ok());
@@ -160,9 +163,12 @@ fn schemas(meter: &Meter) {
                 let Ok(Value::Object(args)) = serde_json::from_str::<Value>(text) else {
                     continue;
                 };
-                meter.feed(&format!("{name} given {given}"), text, u64::MAX, || {
-                    schema.check_arguments(args, &[]).is_ok()
-                });
+                meter.feed(
+                    &format!("{name} given {given}"),
+                    text,
+                    4 * 1024 * 1024,
+                    || schema.check_arguments(args, &[]).is_ok(),
+                );
             }
         }
     }
@@ -191,7 +197,8 @@ fn json_paths(meter: &Meter) {
 fn html(meter: &Meter) {
     for size in sizes(5 * 1024 * 1024) {
         for (name, text) in corpus::html(size) {
-            meter.feed(name, &text, u64::MAX, || {
+            // Once for the page, and once more for its plain text if that was too much.
+            meter.feed(name, &text, 2 * 16 * 1024 * 1024, || {
                 toolcrib::testing::page_as_markdown(&text).len()
             });
         }
@@ -201,7 +208,7 @@ fn html(meter: &Meter) {
 fn archives(meter: &Meter) {
     for size in sizes(64 * 1024 * 1024) {
         for (name, bytes) in corpus::archives(size) {
-            meter.feed(name, &bytes, u64::MAX, || {
+            meter.feed(name, &bytes, 64 * 1024 * 1024, || {
                 toolcrib::store::archive::Archive::read(&bytes).is_ok()
             });
         }
