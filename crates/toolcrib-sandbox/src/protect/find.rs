@@ -4,6 +4,7 @@ use super::{
     Cover, Covered,
     gitconfig::{self, UserSettings},
     names, place,
+    submodules::Submodules,
     table::NAMES,
     watch::Leaf,
 };
@@ -41,6 +42,7 @@ pub(super) struct Finder<'a> {
     missing: Vec<Leaf>,
     /// Who runs what is looked for at the moment.
     why: &'static str,
+    submodules: Submodules,
 }
 
 /// What is to be covered, and what is not there to be covered.
@@ -53,6 +55,7 @@ pub(super) struct Found {
     pub(super) complete: bool,
     pub(super) missing: Vec<Leaf>,
     pub(super) settings: UserSettings,
+    pub(super) submodules: Submodules,
 }
 
 /// What becomes of a protected name that is not there.
@@ -105,6 +108,7 @@ impl<'a> Finder<'a> {
             made,
             missing: Vec::new(),
             why: "",
+            submodules: Submodules::default(),
         }
     }
 
@@ -115,6 +119,7 @@ impl<'a> Finder<'a> {
             complete: self.complete,
             missing: self.missing,
             settings: self.settings,
+            submodules: self.submodules,
         }
     }
 
@@ -139,8 +144,11 @@ impl<'a> Finder<'a> {
                     self.name(row.name, &path, LINKS)?;
                 }
             }
-            let (repositories, complete) = names::repositories(self.root);
+            let (mut repositories, complete) = names::repositories(self.root);
             self.complete = complete;
+            let mut gits = repositories.clone();
+            gits.push(self.root.join(".git"));
+            repositories.extend(self.submodules.update(self.root, gits));
             // The directories above them are not pinned: a pinned one is a mount of its own, across which nothing can be renamed,
             // and that would break builds. A repository moved away with its directory, and one put in its place, is reported.
             for git in repositories {

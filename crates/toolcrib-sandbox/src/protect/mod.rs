@@ -26,6 +26,7 @@ mod names;
 mod place;
 mod planted;
 mod repository;
+mod submodules;
 mod table;
 mod watch;
 
@@ -121,6 +122,7 @@ impl Guard {
             complete,
             missing,
             settings,
+            submodules,
         } = finder.into_found();
         let mut guard = Self {
             root: root.to_owned(),
@@ -154,6 +156,7 @@ impl Guard {
                 .collect(),
             leaves: missing,
             settings,
+            submodules,
             ..Watch::default()
         };
         watch.take_in(&policy.made);
@@ -332,12 +335,7 @@ impl Looking<'_> {
             findings
                 .planted
                 .extend(made.map(|path| Planted::new(path, why, Remedy::Report)));
-            findings
-                .planted
-                .sort_by(|one, other| one.path.cmp(&other.path));
-            findings
-                .planted
-                .dedup_by(|one, other| one.path == other.path);
+            findings.settle();
         }
         findings
     }

@@ -11,6 +11,7 @@ use super::{
     place::is_placeholder,
     planted::{Moment, Planted, Remedy},
     repository::Repository,
+    submodules::Submodules,
 };
 use std::{
     collections::BTreeMap,
@@ -50,6 +51,7 @@ pub(super) struct Watch {
     pub(super) directories: BTreeMap<PathBuf, Directory>,
     /// By where git keeps them.
     pub(super) repositories: BTreeMap<PathBuf, Repository>,
+    pub(super) submodules: Submodules,
     pub(super) settings: UserSettings,
     /// The moment of the look that is taken.
     pub(super) moment: Moment,
@@ -81,6 +83,14 @@ pub(crate) struct Findings {
     pub(crate) made: Vec<PathBuf>,
 }
 
+impl Findings {
+    /// Puts them in order, each path once.
+    pub(super) fn settle(&mut self) {
+        self.planted.sort_by(|one, other| one.path.cmp(&other.path));
+        self.planted.dedup_by(|one, other| one.path == other.path);
+    }
+}
+
 impl Watch {
     /// Takes in what there is, without an opinion on it.
     pub(super) fn take_in(&mut self, made_by_runs: &[PathBuf]) {
@@ -100,6 +110,9 @@ impl Watch {
             self.directories
                 .insert(directory, Directory { changed, pieces });
         });
+        for path in self.changed_submodules() {
+            self.know_repository(&path, made_by_runs);
+        }
         for leaf in &mut self.leaves {
             leaf.is_there = is_there(&leaf.path);
         }
@@ -126,6 +139,19 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// The `.git`s of submodules that are new, or others than at the last look.
+    fn changed_submodules(&mut self) -> Vec<PathBuf> {
+        let is_git = |path: &&PathBuf| path.file_name() == Some(OsStr::new(".git"));
+        let gits = self.names.keys().filter(is_git).cloned().collect();
+        let mut there = self.submodules.update(&self.root, gits);
+        there.retain(|path| {
+            let metadata = path.symlink_metadata().ok();
+            let mark = metadata.and_then(|metadata| mark(path, &metadata));
+            mark.is_some_and(|mark| self.names.insert(path.clone(), mark) != Some(mark))
+        });
+        there
     }
 
     fn leaf_parents(&self) -> BTreeMap<PathBuf, Option<Changed>> {
@@ -159,18 +185,16 @@ impl Watch {
         }
         self.look_at_leaves(&mut findings);
         self.look_at_directories(&mut findings);
+        for path in self.changed_submodules() {
+            self.new_name(&path, &mut findings);
+        }
         for (git, repository) in &mut self.repositories {
             repository.look(git, moment, &mut findings.planted);
         }
         if moment == Moment::Ended {
             self.look_for_others(&mut findings);
         }
-        findings
-            .planted
-            .sort_by(|one, other| one.path.cmp(&other.path));
-        findings
-            .planted
-            .dedup_by(|one, other| one.path == other.path);
+        findings.settle();
         findings
     }
 
@@ -274,15 +298,8 @@ impl Watch {
                 Some(git) => self.new_repository(&git, findings),
                 None => {
                     let text = "git looks for a repository where it leads";
-                    let is_broken_link = path.is_symlink() && !path.exists();
-                    let remedy = if is_broken_link {
-                        Remedy::Take
-                    } else {
-                        Remedy::Report
-                    };
-                    findings
-                        .planted
-                        .push(Planted::new(path.to_owned(), text, remedy));
+                    let planted = Planted::new(path.to_owned(), text, Remedy::Take);
+                    findings.planted.push(planted);
                 }
             };
         }
@@ -397,7 +414,7 @@ impl Watch {
 }
 
 /// The directory that git uses for a `.git`, if it is in the root.
-fn git_directory(path: &Path, root: &Path) -> Option<PathBuf> {
+pub(super) fn git_directory(path: &Path, root: &Path) -> Option<PathBuf> {
     let metadata = path.symlink_metadata().ok()?;
     if metadata.is_dir() {
         return Some(path.to_owned());

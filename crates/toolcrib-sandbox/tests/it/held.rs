@@ -217,6 +217,104 @@ fn a_repository_of_a_run_can_be_changed_and_removed_by_the_next_one() {
 }
 
 #[test]
+fn a_repository_that_an_index_names_is_looked_at_wherever_it_is() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            // In one that is not looked into by itself, and in another one's index.
+            let script = format!(
+                "{NO_SETTINGS} for at in node_modules/x node_modules/x/target/y; do git init -q $at && git -C $at commit -q --allow-empty -m x \
+                 && git -C $at config core.fsmonitor ./evil || exit; done; git add -f node_modules/x 2>/dev/null && git -C node_modules/x add -f target/y 2>/dev/null && echo fine"
+            );
+            let ran = stage.bash(&holding(&stage, level), &script);
+            assert_eq!(ran.stdout, "fine\n", "{level}: {}", ran.stderr);
+            let planted = paths(&stage, &ran.report);
+            let expected = [
+                "node_modules/x/.git/config",
+                "node_modules/x/target/y/.git/config",
+            ];
+            assert_eq!(planted, expected, "{level}");
+        }
+    });
+}
+
+#[test]
+fn a_submodule_in_a_directory_that_is_not_looked_into_is_covered() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            for name in ["node_modules/there", "node_modules/empty"] {
+                let path = stage.workspace.join(name);
+                git(&stage.workspace, &["init", "-q", name]);
+                git(&path, &["commit", "-q", "--allow-empty", "-m", "x"]);
+                git(&stage.workspace, &["add", "-f", name]);
+            }
+            fs::remove_dir_all(stage.workspace.join("node_modules/empty/.git")).unwrap();
+            let script = format!(
+                "{NO_SETTINGS} echo evil > node_modules/there/.git/hooks/pre-commit; git -C node_modules/there config core.pager evil;
+                 git init -q node_modules/empty; echo evil > node_modules/empty/.git/hooks/pre-commit"
+            );
+            let ran = stage.bash(&holding(&stage, level), &script);
+            let planted = paths(&stage, &ran.report);
+            assert_eq!(
+                planted,
+                ["node_modules/empty/.git/hooks/pre-commit"],
+                "{level}"
+            );
+            assert!(
+                !stage
+                    .workspace
+                    .join("node_modules/there/.git/hooks/pre-commit")
+                    .exists()
+            );
+        }
+    });
+}
+
+#[test]
+fn a_file_or_link_that_leads_git_out_of_the_workspace_is_taken() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let script = "mkdir a b c d; echo 'gitdir: /var/x/.git' > a/.git; ln -s /var b/.git; ln -s nowhere c/.git; echo nonsense > d/.git";
+            let ran = stage.bash(&holding(&stage, level), script);
+            let expected = ["a/.git", "b/.git", "c/.git", "d/.git"];
+            assert_eq!(
+                found(&stage, &ran.report),
+                expected.map(|path| (path.to_owned(), Remedy::Take)),
+                "{level}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_work_tree_of_a_run_can_be_removed_by_the_next_one() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let policy = holding(&stage, level);
+            let script = format!(
+                "{NO_SETTINGS} git init -q main && git -C main commit -q --allow-empty -m x && git -C main worktree add -q ../tree && git init -q --separate-git-dir apart other"
+            );
+            let ran = stage.bash(&policy, &script);
+            assert_eq!(
+                (ran.stderr.as_str(), &*ran.report.planted),
+                ("", &[][..]),
+                "{level}"
+            );
+            let mut later = policy.clone();
+            later.made = ran.report.made;
+            let ran = stage.bash(&later, "rm -rf tree other apart && rm -r main && echo gone");
+            assert_eq!(ran.stdout, "gone\n", "{level}: {}", ran.stderr);
+            assert_eq!(ran.report.planted, [], "{level}");
+        }
+    });
+}
+
+#[test]
 fn a_broken_repository_is_restored_and_the_one_put_in_its_place_dissolved() {
     as_root_and_nobody(|| {
         for level in WALLS {

@@ -1,0 +1,280 @@
+//! The submodules that an index names: `git status` in a work tree runs git in each of them, however deep it is and whatever the
+//! directories on the way are called.
+//!
+//! Only links to commits ("gitlinks", mode 160000) are read; the format is that of git's `gitformat-index`, versions 2 to 4.
+
+use super::{
+    names,
+    watch::{State, git_directory, state},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    path::{Component, Path, PathBuf},
+};
+
+/// The most submodules that are followed.
+const MOST_SUBMODULES: usize = 20_000;
+
+/// The longest index that is read.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The longest path.
+const MOST_NAME: u64 = 4096;
+
+/// What the indexes of a workspace name.
+#[derive(Debug, Default)]
+pub(super) struct Submodules {
+    /// The indexes as they were when they were read, by the `.git` of their work tree.
+    indexes: BTreeMap<PathBuf, Option<State>>,
+    /// Where the `.git` of each submodule is, or would be.
+    gits: BTreeSet<PathBuf>,
+}
+
+impl Submodules {
+    /// Reads what has changed of the indexes of these `.git`s and of all submodules; returns the `.git`s of submodules that exist.
+    pub(super) fn update(&mut self, root: &Path, mut gits: Vec<PathBuf>) -> Vec<PathBuf> {
+        gits.extend(self.gits.iter().cloned());
+        let mut there = Vec::new();
+        while let Some(path) = gits.pop() {
+            let Some(git) = git_directory(&path, root) else {
+                continue;
+            };
+            if self.gits.contains(&path) {
+                there.push(path.clone());
+            }
+            let now = state(&git.join("index"));
+            let Some(tree) = path.parent() else { continue };
+            if self.indexes.insert(path.clone(), now) != Some(now) {
+                for link in links_of(&git) {
+                    let link = tree.join(link).join(".git");
+                    if self.gits.len() < MOST_SUBMODULES && self.gits.insert(link.clone()) {
+                        gits.push(link);
+                    }
+                }
+            }
+        }
+        there.sort();
+        there.dedup();
+        there
+    }
+}
+
+/// The submodules that a repository's index names, relative to its work tree.
+fn links_of(git: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let shared = |path: &PathBuf| {
+        let name = path.file_name().map(OsStr::as_bytes);
+        name.is_some_and(|name| name.starts_with(b"sharedindex."))
+    };
+    // How long the names of objects are depends on the configuration. In doubt the index is read both ways: a path that was never meant
+    // leads to no repository.
+    let common = names::common_directory(git);
+    let configuration = names::read_small(&common.as_deref().unwrap_or(git).join("config"));
+    let object_names: &[usize] = match configuration {
+        Some(text) if !text.to_ascii_lowercase().contains("sha256") => &[20],
+        _ => &[20, 32],
+    };
+    // An index may be split in two, of which the larger part is beside it.
+    let parts = names::entries(git).filter(shared);
+    for index in parts.chain([git.join("index")]) {
+        for bytes in object_names {
+            // What was read before an error counts.
+            let _ = read(&index, *bytes, &mut found);
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn read(index: &Path, object_name: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
+    let file = File::options()
+        .read(true)
+        .custom_flags(flags)
+        .open(index)
+        .ok()
+        .filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()));
+    let Some(file) = file else { return Ok(()) };
+    read_entries(
+        &mut BufReader::with_capacity(64 << 10, file.take(MOST_BYTES)),
+        object_name,
+        found,
+    )
+}
+
+fn read_entries(
+    from: &mut impl BufRead,
+    object_name: usize,
+    found: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    const LINK: u32 = 0o160_000;
+    const EXTENDED: u8 = 0x40;
+    let mut head = [0; 12];
+    from.read_exact(&mut head)?;
+    let (mark, version, count) = (&head[..4], number(&head[4..8]), number(&head[8..]));
+    if mark != b"DIRC" || !(2..=4).contains(&version) {
+        return Ok(());
+    }
+    let mut name = Vec::new();
+    let mut entry = vec![0; 40 + object_name + 2];
+    for _ in 0..count {
+        from.read_exact(&mut entry)?;
+        let mut length = entry.len();
+        if entry[length - 2] & EXTENDED != 0 && version > 2 {
+            from.read_exact(&mut [0; 2])?;
+            length += 2;
+        }
+        if version == 4 {
+            let kept = name.len().checked_sub(varint(from)?);
+            name.truncate(kept.ok_or(io::ErrorKind::InvalidData)?);
+        } else {
+            name.clear();
+        }
+        let before = name.len();
+        from.by_ref().take(MOST_NAME).read_until(0, &mut name)?;
+        if name.pop() != Some(0) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        length += name.len() - before;
+        if version < 4 {
+            // One zero was read; entries end at multiples of eight bytes.
+            let zeros = 8 - length % 8;
+            from.read_exact(&mut [0; 8][..zeros - 1])?;
+        }
+        if number(&entry[24..28]) & 0o170_000 == LINK && found.len() < MOST_SUBMODULES {
+            let path = Path::new(OsStr::from_bytes(&name));
+            if path
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)))
+            {
+                found.push(path.to_owned());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    bytes
+        .iter()
+        .fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
+/// A number as the fourth version has it: seven bits in each byte, the most significant first, and one is added for each byte that
+/// follows.
+fn varint(from: &mut impl BufRead) -> io::Result<usize> {
+    let mut byte = [0];
+    from.read_exact(&mut byte)?;
+    let mut value = usize::from(byte[0] & 0x7f);
+    while byte[0] & 0x80 != 0 {
+        from.read_exact(&mut byte)?;
+        value = value
+            .checked_add(1)
+            .filter(|value| *value < MOST_NAME as usize)
+            .ok_or(io::ErrorKind::InvalidData)?
+            << 7
+            | usize::from(byte[0] & 0x7f);
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, process::Command};
+
+    fn git(directory: &Path, words: &[&str]) {
+        let status = Command::new("git")
+            .args([
+                "-c",
+                "user.name=x",
+                "-c",
+                "user.email=x@example.org",
+                "-c",
+                "core.hooksPath=/dev/null",
+            ])
+            .args(words)
+            .current_dir(directory)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(status.status.success(), "{words:?}: {status:?}");
+    }
+
+    #[test]
+    fn submodules_are_found_in_every_kind_of_index() {
+        for format in ["sha1", "sha256"] {
+            for version in ["2", "3", "4"] {
+                for is_split in [false, true] {
+                    let root = tempfile::tempdir().unwrap();
+                    let root = root.path();
+                    let object_format = format!("--object-format={format}");
+                    git(root, &["init", "-q", &object_format]);
+                    for name in [
+                        "a",
+                        "node_modules/deep/module",
+                        "node_modules/deep/module2",
+                        "z",
+                    ] {
+                        let path = root.join(name);
+                        fs::create_dir_all(&path).unwrap();
+                        git(&path, &["init", "-q", &object_format]);
+                        git(&path, &["commit", "-q", "--allow-empty", "-m", "x"]);
+                    }
+                    for name in ["b", "m", "node_modules/file", "zz"] {
+                        fs::write(root.join(name), name).unwrap();
+                    }
+                    git(
+                        root,
+                        &["-c", "advice.addEmbeddedRepo=false", "add", "-f", "."],
+                    );
+                    if version == "3" {
+                        // Only what needs it has it.
+                        git(root, &["rm", "-q", "--cached", "zz"]);
+                        git(root, &["add", "-N", "zz"]);
+                    } else {
+                        git(root, &["update-index", "--index-version", version]);
+                    }
+                    if is_split {
+                        git(root, &["update-index", "--split-index"]);
+                    }
+                    let index = fs::read(root.join(".git/index")).unwrap();
+                    if !is_split {
+                        assert_eq!(number(&index[4..8]).to_string(), version);
+                    }
+                    let mut found = Submodules::default();
+                    let there = found.update(root, vec![root.join(".git")]);
+                    let names = [
+                        "a",
+                        "node_modules/deep/module",
+                        "node_modules/deep/module2",
+                        "z",
+                    ];
+                    let expected = names.map(|name| root.join(name).join(".git"));
+                    assert_eq!(there, expected, "{format} {version} {is_split}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_that_is_none_names_nothing() {
+        let mut found = Vec::new();
+        for bytes in [
+            &b""[..],
+            b"DIRC",
+            b"DIRC\0\0\0\x02\xff\xff\xff\xff",
+            &[b"DIRC\0\0\0\x04\xff\xff\xff\xff".as_slice(), &[0xff; 4096]].concat(),
+            &[b"DIRC\0\0\0\x02\0\0\0\x01".as_slice(), &[1; 100_000]].concat(),
+        ] {
+            let _ = read_entries(&mut &*bytes, 20, &mut found);
+            assert_eq!(found, Vec::<PathBuf>::new());
+        }
+    }
+}
