@@ -13,7 +13,7 @@ pub struct ProtectedName {
     pub within: &'static [&'static str],
     /// The program, and what it does with it: a sentence about "it".
     pub effect: &'static str,
-    /// Where the program's own documentation says so.
+    /// Where the program's documentation or source code says so.
     pub source: &'static str,
 }
 
@@ -37,11 +37,30 @@ const fn within(
 
 const BASH: &str = "https://www.gnu.org/software/bash/manual/html_node/Bash-Startup-Files.html";
 const ZSH: &str = "https://zsh.sourceforge.io/Doc/Release/Files.html";
-const VIM: &str = "https://vimhelp.org/starting.txt.html#initialization";
-const NEOVIM: &str = "https://neovim.io/doc/user/options.html#'exrc'";
-const DEVCONTAINER: &str = "https://containers.dev/implementors/json_reference/";
-const LEFTHOOK: &str = "https://lefthook.dev/configuration/";
-const MISE: &str = "https://mise.jdx.dev/configuration.html";
+const VIM: &str = "https://github.com/vim/vim/blob/HEAD/runtime/doc/options.txt";
+const NEOVIM: &str = "https://github.com/neovim/neovim/blob/HEAD/runtime/doc/options.txt";
+const DEVCONTAINER: &str =
+    "https://github.com/devcontainers/spec/blob/HEAD/docs/specs/devcontainer-reference.md";
+const LEFTHOOK: &str = "https://lefthook.dev/configuration";
+const MISE: &str = "https://github.com/jdx/mise/blob/HEAD/docs/configuration.md";
+const MISE_NAMES: &str = "https://github.com/jdx/mise/blob/HEAD/src/config/mod.rs";
+const MISE_ENVIRONMENTS: &str =
+    "https://github.com/jdx/mise/blob/HEAD/docs/configuration/environments.md";
+const PREK: &str = "https://github.com/j178/prek/blob/HEAD/docs/configuration.md";
+const OVERCOMMIT: &str = "https://github.com/sds/overcommit/blob/HEAD/README.md";
+const AUTOENV: &str = "https://github.com/hyperupcall/autoenv/blob/HEAD/README.md";
+const JETBRAINS: &str = "https://jetbrains.com/help/idea/settings-tools-startup-tasks.html";
+const EMACS: &str = "https://github.com/emacs-mirror/emacs/blob/HEAD/doc/emacs/custom.texi";
+const RULES: &str = "https://github.com/zed-industries/zed/blob/HEAD/docs/src/ai/instructions.md";
+const OPENCODE: &str =
+    "https://github.com/anomalyco/opencode/blob/HEAD/packages/web/src/content/docs/config.mdx";
+const OPENCODE_TUI: &str =
+    "https://github.com/anomalyco/opencode/blob/HEAD/packages/opencode/src/config/tui.ts";
+const CRUSH: &str = "https://github.com/charmbracelet/crush/blob/HEAD/README.md";
+const CRUSH_NAMES: &str =
+    "https://github.com/charmbracelet/crush/blob/HEAD/internal/config/load.go";
+const R: &str = "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Startup.html";
+const IRB: &str = "https://github.com/ruby/irb/blob/HEAD/doc/Configurations.md";
 
 /// Every protected name. Those of git repositories are besides, except for `.git` itself.
 pub const NAMES: &[ProtectedName] = &[
@@ -52,36 +71,36 @@ pub const NAMES: &[ProtectedName] = &[
     ),
     whole(
         ".cycod",
-        "cycod and Toolcrib load tools from it",
-        "https://github.com/robch/cycod",
+        "cycod starts servers that it names, and Toolcrib loads tools from it",
+        "https://github.com/robch/cycod/blob/HEAD/src/cycod/McpHelpers/McpConfigFile.cs",
     ),
     whole(
         ".git",
         "git runs hooks and programs that it names",
-        "https://git-scm.com/docs/gitrepository-layout",
+        "https://github.com/git/git/blob/HEAD/Documentation/gitrepository-layout.adoc",
     ),
     within(
         ".hg",
-        &["hgrc", "hgrc-not-shared"],
+        &["hgrc", "hgrc-not-shared", "sharedpath"],
         "Mercurial runs hooks and extensions that it names",
-        "https://www.mercurial-scm.org/doc/hgrc.5.html",
+        "https://mercurial-scm.org/doc/hgrc.5.html",
     ),
     within(
         ".jj",
-        &["repo/config.toml", "config.toml"],
+        &["repo/config.toml", "workspace-config.toml"],
         "Jujutsu runs programs that it names",
-        "https://docs.jj-vcs.dev/latest/config/",
+        "https://github.com/jj-vcs/jj/blob/HEAD/lib/src/secure_config.rs",
     ),
     // Shells, and what runs when one enters the directory.
     whole(
         ".envrc",
         "direnv runs it in your shell",
-        "https://direnv.net/man/direnv.1.html",
+        "https://github.com/direnv/direnv/blob/HEAD/man/direnv.1.md",
     ),
     whole(
         ".bash_aliases",
-        "bash runs it when the directory is your home directory",
-        BASH,
+        "the usual .bashrc of Debian runs it when the directory is your home directory",
+        "https://github.com/linuxmint/bash/blob/HEAD/debian/skel.bashrc",
     ),
     whole(
         ".bash_login",
@@ -135,28 +154,38 @@ pub const NAMES: &[ProtectedName] = &[
     ),
     whole(
         ".autoenv",
-        "autoenv runs it in your shell",
-        "https://github.com/hyperupcall/autoenv",
+        "autoenv runs it in your shell, by a common setting",
+        AUTOENV,
+    ),
+    whole(
+        ".env.leave",
+        "autoenv runs it in your shell when you leave the directory, if a setting allows it",
+        AUTOENV,
     ),
     whole(
         ".autoenv.zsh",
         "zsh-autoenv runs it in your shell",
-        "https://github.com/Tarrasch/zsh-autoenv",
+        "https://github.com/Tarrasch/zsh-autoenv/blob/HEAD/README.md",
+    ),
+    whole(
+        ".autoenv_leave.zsh",
+        "zsh-autoenv runs it in your shell when you leave the directory",
+        "https://github.com/Tarrasch/zsh-autoenv/blob/HEAD/README.md",
     ),
     whole(
         ".shadowenv.d",
         "shadowenv runs it in your shell",
-        "https://shopify.github.io/shadowenv/",
+        "https://github.com/Shopify/shadowenv/blob/HEAD/README.md",
     ),
     whole(
         ".rvmrc",
         "rvm runs it in your shell",
-        "https://rvm.io/workflow/rvmrc",
+        "https://rvm.io/workflow/projects",
     ),
     whole(
         ".tool-versions",
         "asdf and mise choose the programs that you start by it",
-        "https://asdf-vm.com/manage/configuration.html",
+        "https://github.com/asdf-vm/asdf/blob/HEAD/docs/manage/configuration.md",
     ),
     whole(
         "mise.toml",
@@ -199,36 +228,57 @@ pub const NAMES: &[ProtectedName] = &[
         MISE,
     ),
     whole(
-        ".config/lefthook.yml",
-        "lefthook runs what it names when you commit",
-        LEFTHOOK,
+        "mise/config.local.toml",
+        "mise runs hooks and sets variables that it names",
+        MISE_NAMES,
+    ),
+    whole(
+        ".config/mise.local.toml",
+        "mise runs hooks and sets variables that it names",
+        MISE_NAMES,
+    ),
+    whole(
+        ".rtx.toml",
+        "mise runs hooks and sets variables that it names",
+        MISE_NAMES,
+    ),
+    whole(
+        ".rtx.local.toml",
+        "mise runs hooks and sets variables that it names",
+        MISE_NAMES,
+    ),
+    whole(
+        ".miserc.toml",
+        "mise chooses the files that it obeys by it",
+        MISE_ENVIRONMENTS,
+    ),
+    whole(
+        ".config/miserc.toml",
+        "mise chooses the files that it obeys by it",
+        MISE_ENVIRONMENTS,
     ),
     // Hooks of git that a tool keeps in the work tree.
     whole(
         ".husky",
         "git runs it as its hooks",
-        "https://typicode.github.io/husky/how-to.html",
+        "https://github.com/typicode/husky/blob/HEAD/docs/how-to.md",
     ),
     whole(
         ".githooks",
         "git runs it as its hooks, by a common setting",
-        "https://git-scm.com/docs/git-config#Documentation/git-config.txt-corehooksPath",
+        "https://github.com/git/git/blob/HEAD/Documentation/config/core.adoc",
     ),
     whole(
         ".pre-commit-config.yaml",
         "pre-commit runs what it names when you commit",
-        "https://pre-commit.com/#adding-pre-commit-plugins-to-your-project",
+        "https://pre-commit.com/",
     ),
     whole(
         ".pre-commit-config.yml",
         "prek runs what it names when you commit",
-        "https://prek.j178.dev/configuration/",
+        PREK,
     ),
-    whole(
-        "prek.toml",
-        "prek runs what it names when you commit",
-        "https://prek.j178.dev/configuration/",
-    ),
+    whole("prek.toml", "prek runs what it names when you commit", PREK),
     whole(
         "lefthook.yml",
         "lefthook runs what it names when you commit",
@@ -279,16 +329,130 @@ pub const NAMES: &[ProtectedName] = &[
         "lefthook runs what it names when you commit",
         LEFTHOOK,
     ),
-    whole(".lefthook", "lefthook runs it when you commit", LEFTHOOK),
+    whole(
+        ".config/lefthook.yml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        "lefthook.jsonc",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".lefthook.jsonc",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".config/lefthook.yaml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".config/lefthook.toml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".config/lefthook.json",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".config/lefthook.jsonc",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        "lefthook-local.yaml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        "lefthook-local.toml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        "lefthook-local.json",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        "lefthook-local.jsonc",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".lefthook-local.yaml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".lefthook-local.toml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".lefthook-local.json",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".lefthook-local.jsonc",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".config/lefthook-local.yml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".config/lefthook-local.yaml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".config/lefthook-local.toml",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".config/lefthook-local.json",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".config/lefthook-local.jsonc",
+        "lefthook runs what it names when you commit",
+        LEFTHOOK,
+    ),
+    whole(
+        ".lefthook",
+        "lefthook runs it when you commit",
+        "https://github.com/evilmartians/lefthook/blob/HEAD/docs/configuration/source_dir.md",
+    ),
     whole(
         ".lefthook-local",
         "lefthook runs it when you commit",
-        LEFTHOOK,
+        "https://github.com/evilmartians/lefthook/blob/HEAD/docs/configuration/source_dir_local.md",
     ),
     whole(
         ".overcommit.yml",
         "overcommit runs what it names when you commit",
-        "https://github.com/sds/overcommit#configuration",
+        OVERCOMMIT,
+    ),
+    whole(
+        ".local-overcommit.yml",
+        "overcommit runs what it names when you commit",
+        OVERCOMMIT,
+    ),
+    whole(
+        ".git-hooks",
+        "overcommit runs it when you commit",
+        OVERCOMMIT,
     ),
     // Editors.
     within(
@@ -301,55 +465,67 @@ pub const NAMES: &[ProtectedName] = &[
             "mcp.json",
         ],
         "VS Code runs tasks and programs that it names",
-        "https://code.visualstudio.com/docs/configure/settings",
+        "https://github.com/microsoft/vscode-docs/blob/HEAD/docs/editing/workspaces/workspace-trust.md",
     ),
     whole(
         "*.code-workspace",
         "VS Code runs tasks and programs that it names",
-        "https://code.visualstudio.com/docs/editing/workspaces/workspaces",
+        "https://github.com/microsoft/vscode-docs/blob/HEAD/docs/editing/workspaces/multi-root-workspaces.md",
     ),
     whole(
         ".idea",
         "JetBrains editors run programs that it names",
-        "https://www.jetbrains.com/help/idea/creating-and-managing-projects.html",
+        JETBRAINS,
+    ),
+    whole(
+        "*.ipr",
+        "JetBrains editors run programs that it names",
+        JETBRAINS,
+    ),
+    whole(
+        "*.iws",
+        "JetBrains editors run programs that it names",
+        JETBRAINS,
     ),
     within(
         ".zed",
         &["tasks.json", "settings.json", "debug.json"],
         "Zed runs tasks and programs that it names",
-        "https://zed.dev/docs/configuring-zed",
+        "https://github.com/zed-industries/zed/blob/HEAD/docs/src/tasks.md",
     ),
     whole(
         ".helix",
-        "Helix runs language servers that it names",
-        "https://docs.helix-editor.com/languages.html",
+        "Helix runs commands and language servers that it names",
+        "https://github.com/helix-editor/helix/blob/HEAD/book/src/workspace-trust.md",
     ),
     whole(
         ".fleet",
         "Fleet runs programs that it names",
-        "https://www.jetbrains.com/help/fleet/run-configurations.html",
+        "https://jetbrains.com/help/fleet/run-configs.html",
     ),
-    whole(
-        ".dir-locals.el",
-        "Emacs evaluates it",
-        "https://www.gnu.org/software/emacs/manual/html_node/emacs/Directory-Variables.html",
-    ),
-    whole(
-        ".dir-locals-2.el",
-        "Emacs evaluates it",
-        "https://www.gnu.org/software/emacs/manual/html_node/emacs/Directory-Variables.html",
-    ),
+    whole(".dir-locals.el", "Emacs evaluates it", EMACS),
+    whole(".dir-locals-2.el", "Emacs evaluates it", EMACS),
     whole(".exrc", "vi and Vim run it", VIM),
     whole(".vimrc", "Vim runs it", VIM),
     whole(".gvimrc", "Vim runs it", VIM),
     whole(
+        "_vimrc",
+        "Vim runs it",
+        "https://github.com/vim/vim/blob/HEAD/runtime/doc/starting.txt",
+    ),
+    whole(
+        "_gvimrc",
+        "Vim runs it",
+        "https://github.com/vim/vim/blob/HEAD/runtime/doc/gui.txt",
+    ),
+    whole(
         ".lvimrc",
         "a plugin of Vim runs it",
-        "https://github.com/embear/vim-localvimrc",
+        "https://github.com/embear/vim-localvimrc/blob/HEAD/README.md",
     ),
     whole(".nvimrc", "Neovim runs it", NEOVIM),
     whole(".nvim.lua", "Neovim runs it", NEOVIM),
-    whole(".nvim", "a plugin of Neovim runs it", NEOVIM),
+    whole(".nvim", "Neovim runs it, if your settings add it", NEOVIM),
     whole(
         ".devcontainer",
         "editors build and start a container by it, with commands on this machine",
@@ -372,7 +548,6 @@ pub const NAMES: &[ProtectedName] = &[
             "settings.json",
             "settings.local.json",
             "hooks",
-            "hooks.json",
             "commands",
             "agents",
             "skills",
@@ -381,10 +556,11 @@ pub const NAMES: &[ProtectedName] = &[
             "output-styles",
             "workflows",
             "CLAUDE.md",
-            ".mcp.json",
+            "scheduled_tasks.json",
+            "launch.json",
         ],
         "Claude Code runs hooks and follows instructions in it",
-        "https://code.claude.com/docs/en/settings",
+        "https://code.claude.com/docs/en/claude-directory",
     ),
     within(
         ".cursor",
@@ -400,24 +576,62 @@ pub const NAMES: &[ProtectedName] = &[
             "skills",
             "worktrees.json",
             "sandbox.json",
+            "permissions.json",
         ],
         "Cursor runs servers and hooks and follows instructions in it",
-        "https://cursor.com/docs/agent/hooks",
+        "https://cursor.com/docs/hooks",
+    ),
+    whole(
+        ".cursorrules",
+        "Cursor, Cline and Zed follow instructions in it",
+        RULES,
+    ),
+    whole(".rules", "Zed follows instructions in it", RULES),
+    within(
+        ".agents",
+        &["skills"],
+        "Codex, Gemini CLI, Zed and other agents follow instructions in it",
+        "https://github.com/zed-industries/zed/blob/HEAD/docs/src/ai/skills.md",
+    ),
+    whole(
+        ".github/hooks",
+        "VS Code and Copilot run commands that it names",
+        "https://github.com/microsoft/vscode-docs/blob/HEAD/docs/agent-customization/hooks.md",
+    ),
+    whole(
+        ".github/agents",
+        "VS Code follows instructions in it",
+        "https://github.com/microsoft/vscode-docs/blob/HEAD/docs/agent-customization/custom-agents.md",
+    ),
+    whole(
+        ".github/skills",
+        "VS Code follows instructions in it",
+        "https://github.com/microsoft/vscode-docs/blob/HEAD/docs/agent-customization/agent-skills.md",
+    ),
+    whole(
+        ".github/instructions",
+        "VS Code follows instructions in it",
+        "https://github.com/microsoft/vscode-docs/blob/HEAD/docs/agent-customization/custom-instructions.md",
+    ),
+    whole(
+        ".github/prompts",
+        "VS Code follows instructions in it",
+        "https://github.com/microsoft/vscode-docs/blob/HEAD/docs/agent-customization/prompt-files.md",
     ),
     whole(
         ".codex",
         "Codex starts servers and hooks that it names",
-        "https://developers.openai.com/codex/config-reference",
+        "https://github.com/openai/codex/blob/HEAD/codex-rs/config/src/loader/README.md",
     ),
     whole(
         ".gemini",
         "Gemini CLI starts servers and hooks that it names",
-        "https://github.com/google-gemini/gemini-cli/blob/main/docs/reference/configuration.md",
+        "https://github.com/google-gemini/gemini-cli/blob/HEAD/docs/reference/configuration.md",
     ),
     whole(
         ".qwen",
         "Qwen Code starts servers and hooks that it names",
-        "https://qwenlm.github.io/qwen-code-docs/",
+        "https://github.com/QwenLM/qwen-code/blob/HEAD/docs/users/configuration/settings.md",
     ),
     whole(
         ".kiro",
@@ -427,7 +641,7 @@ pub const NAMES: &[ProtectedName] = &[
     whole(
         ".amazonq",
         "Amazon Q starts servers and hooks that it names",
-        "https://docs.aws.amazon.com/amazonq/latest/qdeveloper-ug/command-line-custom-agents.html",
+        "https://github.com/aws/amazon-q-developer-cli/blob/HEAD/docs/agent-format.md",
     ),
     whole(
         ".roo",
@@ -435,14 +649,24 @@ pub const NAMES: &[ProtectedName] = &[
         "https://docs.roocode.com/features/mcp/using-mcp-in-roo",
     ),
     whole(
+        ".roomodes",
+        "Roo Code follows instructions in it",
+        "https://github.com/RooCodeInc/Roo-Code/blob/HEAD/src/core/config/CustomModesManager.ts",
+    ),
+    whole(
+        ".roorules",
+        "Roo Code follows instructions in it",
+        "https://github.com/RooCodeInc/Roo-Code/blob/HEAD/src/core/prompts/sections/custom-instructions.ts",
+    ),
+    whole(
         ".cline",
         "Cline runs hooks and follows instructions in it",
-        "https://docs.cline.bot/features/hooks/hook-reference",
+        "https://github.com/cline/cline/blob/HEAD/docs/getting-started/config.mdx",
     ),
     whole(
         ".clinerules",
         "Cline runs hooks and follows instructions in it",
-        "https://docs.cline.bot/features/cline-rules",
+        "https://github.com/cline/cline/blob/HEAD/apps/vscode/src/core/hooks/hook-factory.ts",
     ),
     whole(
         ".windsurf",
@@ -450,99 +674,147 @@ pub const NAMES: &[ProtectedName] = &[
         "https://docs.windsurf.com/windsurf/cascade/hooks",
     ),
     whole(
+        ".windsurfrules",
+        "Windsurf, Cline and Zed follow instructions in it",
+        RULES,
+    ),
+    whole(
+        ".devin",
+        "Devin runs hooks and follows instructions in it",
+        "https://docs.devin.ai/cli/extensibility/hooks/overview",
+    ),
+    whole(
         ".trae",
         "Trae starts servers and follows instructions in it",
-        "https://docs.trae.ai/ide/model-context-protocol",
+        "https://docs.trae.ai/ide/rules",
     ),
     whole(
         ".opencode",
         "opencode loads plugins and commands from it",
-        "https://opencode.ai/docs/config/",
+        OPENCODE,
     ),
     whole(
         "opencode.json",
         "opencode starts servers and programs that it names",
-        "https://opencode.ai/docs/config/",
+        OPENCODE,
     ),
     whole(
         "opencode.jsonc",
         "opencode starts servers and programs that it names",
-        "https://opencode.ai/docs/config/",
+        OPENCODE,
+    ),
+    whole(
+        "tui.json",
+        "opencode loads plugins that it names",
+        OPENCODE_TUI,
+    ),
+    whole(
+        "tui.jsonc",
+        "opencode loads plugins that it names",
+        OPENCODE_TUI,
     ),
     whole(
         ".crush.json",
         "Crush starts servers and programs that it names",
-        "https://github.com/charmbracelet/crush#configuration",
+        CRUSH_NAMES,
     ),
     whole(
         "crush.json",
         "Crush starts servers and programs that it names",
-        "https://github.com/charmbracelet/crush#configuration",
+        CRUSH_NAMES,
+    ),
+    whole(".crushrc", "Crush runs it", CRUSH),
+    whole("crushrc", "Crush runs it", CRUSH),
+    within(
+        ".crush",
+        &["crush.json", "commands", "skills"],
+        "Crush starts servers and programs that it names",
+        CRUSH_NAMES,
     ),
     whole(
         ".continue",
         "Continue starts servers and follows instructions in it",
-        "https://docs.continue.dev/customize/deep-dives/configuration",
+        "https://github.com/continuedev/continue/blob/HEAD/docs/customize/deep-dives/mcp.mdx",
+    ),
+    whole(
+        ".continuerules",
+        "Continue follows instructions in it",
+        "https://github.com/continuedev/continue/blob/HEAD/core/config/getWorkspaceContinueRuleDotFiles.ts",
+    ),
+    whole(
+        ".continuerc.json",
+        "Continue starts servers that it names",
+        "https://github.com/continuedev/continue/blob/HEAD/core/config/json/loadRcConfigs.ts",
     ),
     whole(
         ".aider.conf.yml",
         "aider runs lint and test commands that it names",
-        "https://aider.chat/docs/config/aider_conf.html",
+        "https://github.com/Aider-AI/aider/blob/HEAD/aider/website/docs/config/aider_conf.md",
     ),
     // Interpreters and debuggers that run a file of the directory they start in.
     whole(
         ".gdbinit",
         "gdb runs it",
-        "https://sourceware.org/gdb/current/onlinedocs/gdb.html/Init-File-in-the-Current-Directory.html",
+        "https://www.sourceware.org/gdb/onlinedocs/gdb/Init-File-in-the-Current-Directory.html",
     ),
     whole(
         ".lldbinit",
-        "lldb runs it",
-        "https://lldb.llvm.org/man/lldb.html",
+        "lldb runs it, if a setting allows it",
+        "https://github.com/llvm/llvm-project/blob/HEAD/lldb/docs/man/lldb.rst",
     ),
     whole(
         ".pdbrc",
         "Python's debugger runs it",
-        "https://docs.python.org/3/library/pdb.html#debugger-commands",
+        "https://github.com/python/cpython/blob/HEAD/Doc/library/pdb.rst",
     ),
     whole(
         ".perldb",
         "Perl's debugger runs it",
-        "https://perldoc.perl.org/perldebug#Debugger-Customization",
+        "https://github.com/Perl/perl5/blob/HEAD/pod/perldebug.pod",
     ),
+    whole(".Rprofile", "R runs it", R),
     whole(
-        ".Rprofile",
-        "R runs it",
-        "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Startup.html",
+        ".Renviron",
+        "R takes variables from it, which name files to run",
+        R,
     ),
+    whole(".RData", "R loads it and runs a function in it", R),
     whole(
         ".ghci",
         "GHCi runs it",
-        "https://downloads.haskell.org/ghc/latest/docs/users_guide/ghci.html#the-ghci-and-haskeline-files",
+        "https://github.com/ghc/ghc/blob/HEAD/docs/users_guide/ghci.rst",
     ),
+    whole(".irbrc", "irb runs it", IRB),
     whole(
-        ".irbrc",
+        "irbrc",
         "irb runs it",
-        "https://docs.ruby-lang.org/en/master/IRB.html",
+        "https://github.com/ruby/irb/blob/HEAD/lib/irb/init.rb",
     ),
+    whole("_irbrc", "irb runs it", IRB),
+    whole("$irbrc", "irb runs it", IRB),
     whole(
         ".pryrc",
         "pry runs it",
-        "https://github.com/pry/pry/wiki/Pry-rc",
+        "https://github.com/pry/pry/blob/HEAD/lib/pry/pry_class.rb",
     ),
     whole(
         ".iex.exs",
         "IEx runs it",
-        "https://hexdocs.pm/iex/IEx.html#module-the-iex-exs-file",
+        "https://github.com/elixir-lang/elixir/blob/HEAD/lib/iex/lib/iex.ex",
     ),
     whole(
         ".ocamlinit",
         "OCaml's toplevel runs it",
-        "https://ocaml.org/manual/5.3/toplevel.html",
+        "https://github.com/ocaml/ocaml/blob/HEAD/manual/src/cmds/top.etex",
     ),
     whole(
         ".octaverc",
         "Octave runs it",
-        "https://docs.octave.org/latest/Startup-Files.html",
+        "https://gnu.org/software/octave/doc/interpreter/Startup-Files.html",
+    ),
+    whole(
+        "startup.m",
+        "Octave runs it",
+        "https://github.com/gnu-octave/octave/blob/HEAD/doc/interpreter/basics.txi",
     ),
 ];

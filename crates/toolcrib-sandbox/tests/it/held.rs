@@ -631,7 +631,7 @@ fn the_names_in_docs_are_the_names_there_are() {
     let mut page = "# Protected names\n\n\
         Names in the root of a workspace that other programs run or take commands from, without you asking for that file. Commands of tools cannot\n\
         change those that exist; those that a command makes are held ([security.md](security.md#names-other-programs-run-later)). Generated from the table in\n\
-        `crates/toolcrib-sandbox/src/protect/table.rs`. The addresses have not been checked against the pages yet.\n\n\
+        `crates/toolcrib-sandbox/src/protect/table.rs`. Each source was looked at.\n\n\
         | name | what counts in it | why | source |\n|---|---|---|---|\n"
         .to_owned();
     for row in PROTECTED_NAMES {

@@ -32,7 +32,7 @@ use crate::model::ids::CallId;
 use crate::model::text;
 use crate::storage::{DurableDir, StorageError};
 use crate::workspace::Workspace;
-use moving::{Moved, Place, Replacement};
+use moving::{Copying, Moved, Place, Replacement};
 pub use run::HeldRun;
 
 /// The record of something held, beside its content.
@@ -249,7 +249,7 @@ impl HeldStore {
         let from =
             Place::in_home(&self.0.join(&item.id)).map_err(|error| self.not_back(&item, error))?;
         let moved = match item.kind {
-            HeldKind::Taken => from.move_to(&place),
+            HeldKind::Taken => from.move_to(&place, Copying::Allowed),
             HeldKind::Replaced => {
                 let now = place.digest();
                 if now.is_some() && now != item.replaced_by {
@@ -324,8 +324,11 @@ impl HeldStore {
         mut item: HeldItem,
         with: Taking<'_>,
     ) -> std::io::Result<HeldItem> {
-        let relative = item.relative();
-        let place = Place::of(workspace, &relative)?;
+        let from = match with {
+            Taking::From(aside, _) => aside.to_owned(),
+            Taking::Whole(_) | Taking::Replacing(_) => item.relative(),
+        };
+        let place = Place::of(workspace, &from)?;
         let dir = DurableDir::create(&*self.0).map_err(std::io::Error::other)?;
         if let Taking::Replacing(text) = with {
             item.kind = HeldKind::Replaced;
@@ -340,8 +343,10 @@ impl HeldStore {
         }
         let home = Place::in_home(&self.0.join(&item.id))?;
         let moved = match with {
-            Taking::Whole => place.move_to(&home).map(drop),
-            Taking::Replacing(text) => place.exchange(text, &home),
+            Taking::Whole(copying) | Taking::From(_, copying) => {
+                place.move_to(&home, copying).map(drop)
+            }
+            Taking::Replacing(text) => place.exchange(text, &item.id, &home),
         };
         if let Err(error) = moved {
             let _ = self.forget(&item);
@@ -354,7 +359,9 @@ impl HeldStore {
 /// How something is taken.
 #[derive(Clone, Copy)]
 enum Taking<'a> {
-    Whole,
+    Whole(Copying),
+    /// From where it was put before.
+    From(&'a Path, Copying),
     /// This is put in its place.
     Replacing(&'a Replacement<'a>),
 }

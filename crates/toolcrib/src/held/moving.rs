@@ -15,6 +15,7 @@ use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, Uid,
 };
 use rustix::io::Errno;
+use uuid::Uuid;
 
 use super::CONTENT;
 use crate::model::digest;
@@ -38,6 +39,13 @@ pub(super) struct Replacement<'a> {
     pub(super) changed: Option<(i64, i64)>,
     /// Whether it must not wait.
     pub(super) is_urgent: bool,
+}
+
+/// Whether something may be moved by copying it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copying {
+    Allowed,
+    Refused,
 }
 
 /// Whether something was moved.
@@ -88,8 +96,9 @@ impl Place {
         })
     }
 
-    /// Moves what is here to another place where nothing is. Where that is on another disk it is copied and removed.
-    pub(super) fn move_to(&self, to: &Place) -> io::Result<Moved> {
+    /// Moves what is here to another place where nothing is. Where that is on another disk it is copied and removed, if that may be: what a
+    /// program writes into an open file would be lost.
+    pub(super) fn move_to(&self, to: &Place, copying: Copying) -> io::Result<Moved> {
         match rustix::fs::renameat_with(
             &self.dir,
             &self.name,
@@ -100,22 +109,33 @@ impl Place {
             Ok(()) => return Ok(Moved::Yes),
             Err(Errno::EXIST) => return Ok(Moved::Occupied),
             // A directory that is read-only cannot be moved to another one: its `..` would change.
-            Err(Errno::XDEV | Errno::INVAL | Errno::ACCESS) => {}
+            Err(Errno::XDEV | Errno::INVAL | Errno::ACCESS) if copying == Copying::Allowed => {}
             Err(error) => return Err(error.into()),
         }
-        match copy(
+        // Under another name until it is whole.
+        let part = to.sibling(temporary(&Uuid::now_v7().to_string()))?;
+        let copied = copy(
             self.dir.as_fd(),
             &self.name,
-            to.dir.as_fd(),
-            &to.name,
+            part.dir.as_fd(),
+            &part.name,
             MAX_DEPTH,
-        ) {
-            Ok(()) => {}
-            Err(Errno::EXIST) => return Ok(Moved::Occupied),
-            Err(error) => {
-                let _ = remove(to.dir.as_fd(), &to.name, MAX_DEPTH);
-                return Err(error.into());
-            }
+        );
+        let placed = copied.and_then(|()| {
+            rustix::fs::renameat_with(
+                &part.dir,
+                &part.name,
+                &to.dir,
+                &to.name,
+                RenameFlags::NOREPLACE,
+            )
+        });
+        if let Err(error) = placed {
+            let _ = remove(part.dir.as_fd(), &part.name, MAX_DEPTH);
+            return match error {
+                Errno::EXIST => Ok(Moved::Occupied),
+                error => Err(error.into()),
+            };
         }
         remove(self.dir.as_fd(), &self.name, MAX_DEPTH)?;
         Ok(Moved::Yes)
@@ -127,8 +147,8 @@ impl Place {
             Err(Errno::XDEV) => {}
             moved => return Ok(moved.map(|()| Moved::Yes)?),
         }
-        let beside = to.sibling(temporary())?;
-        self.move_to(&beside)?;
+        let beside = to.sibling(temporary(&Uuid::now_v7().to_string()))?;
+        self.move_to(&beside, Copying::Allowed)?;
         rustix::fs::renameat(&beside.dir, &beside.name, &to.dir, &to.name)?;
         Ok(Moved::Yes)
     }
@@ -137,17 +157,30 @@ impl Place {
     /// changes nothing: it takes a file of that name, with the ending `lock`, for another git at work.
     ///
     /// Where another git is at work, or what is here has changed since the time given, that is an error, unless the run has ended.
-    pub(super) fn exchange(&self, replacement: &Replacement<'_>, to: &Place) -> io::Result<()> {
-        let mut lock = self.name.clone();
-        lock.push(".lock");
-        let mut beside = self.sibling(lock)?;
+    pub(super) fn exchange(
+        &self,
+        replacement: &Replacement<'_>,
+        id: &str,
+        to: &Place,
+    ) -> io::Result<()> {
         let before = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
-        match beside.write_like(replacement.content, &before) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && replacement.is_urgent => {
-                beside = self.sibling(temporary())?;
-                beside.write_like(replacement.content, &before)?;
+        // Whole before it gets a name that means something to git.
+        let mut beside = self.sibling(temporary(id))?;
+        beside.write_like(replacement.content, &before)?;
+        let lock = self.lock()?;
+        match rustix::fs::renameat_with(
+            &beside.dir,
+            &beside.name,
+            &lock.dir,
+            &lock.name,
+            RenameFlags::NOREPLACE,
+        ) {
+            Ok(()) => beside = lock,
+            Err(Errno::EXIST) if replacement.is_urgent => {}
+            Err(error) => {
+                let _ = rustix::fs::unlinkat(&beside.dir, &beside.name, AtFlags::empty());
+                return Err(error.into());
             }
-            written => written?,
         }
         let now = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
         let changed = (now.st_ctime as i64, now.st_ctime_nsec as i64);
@@ -166,7 +199,11 @@ impl Place {
             let _ = rustix::fs::unlinkat(&beside.dir, &beside.name, AtFlags::empty());
             return Err(error.into());
         }
-        match beside.move_to(to) {
+        let copying = match replacement.is_urgent {
+            true => Copying::Allowed,
+            false => Copying::Refused,
+        };
+        match beside.move_to(to, copying) {
             Ok(Moved::Yes) => Ok(()),
             moved => {
                 // It must not stay under a name of ours.
@@ -175,6 +212,43 @@ impl Place {
                 Err(io::ErrorKind::AlreadyExists.into())
             }
         }
+    }
+
+    /// Brings an exchange to its end that was cut short: what was here goes to `to` if the replacement is here already; if it is not, it
+    /// goes away.
+    pub(super) fn resume_exchange(
+        &self,
+        replaced_by: Option<&str>,
+        id: &str,
+        to: &Place,
+    ) -> io::Result<()> {
+        let is_replacement = |place: &Place| place.digest().as_deref() == replaced_by;
+        let mine = self.sibling(temporary(id))?;
+        let lock = self.lock()?;
+        for beside in [&mine, &lock] {
+            let is_there = beside.digest().is_some();
+            if is_there && is_replacement(self) && !is_replacement(beside) {
+                // It may have been copied already.
+                if beside.move_to(to, Copying::Allowed)? == Moved::Occupied
+                    && beside.digest() == to.digest()
+                {
+                    rustix::fs::unlinkat(&beside.dir, &beside.name, AtFlags::empty())?;
+                }
+                return Ok(());
+            }
+            // Whatever has a name of ours is ours; a lock only if it is the replacement.
+            if is_there && (beside.name == mine.name || is_replacement(beside)) {
+                rustix::fs::unlinkat(&beside.dir, &beside.name, AtFlags::empty())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The file that keeps git from changing this one.
+    fn lock(&self) -> io::Result<Self> {
+        let mut lock = self.name.clone();
+        lock.push(".lock");
+        self.sibling(lock)
     }
 
     /// Makes a file where nothing is.
@@ -253,8 +327,9 @@ impl Place {
     }
 }
 
-fn temporary() -> String {
-    format!(".toolcrib-{}", uuid::Uuid::now_v7().simple())
+/// A name for what is on its way.
+fn temporary(id: &str) -> String {
+    format!(".toolcrib-{id}")
 }
 
 /// Copies an entry with all beneath: content, modes, times, owners where that is allowed.

@@ -12,8 +12,8 @@ use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::moving::{Moved, Place, Replacement, private_directory};
-use super::{HeldItem, HeldKind, HeldStore, Taking, digits_if_not_text};
+use super::moving::{Copying, Moved, Place, Replacement, private_directory, remove_all};
+use super::{HeldItem, HeldKind, HeldStore, RECORD, Taking, digits_if_not_text};
 use crate::model::call::Caller;
 use crate::model::context::CallContext;
 use crate::model::ids::CallId;
@@ -45,8 +45,8 @@ struct State {
     notes: Vec<HeldNote>,
     /// What could not be taken.
     left: Vec<PathBuf>,
-    /// What could not be taken while the command ran.
-    postponed: Vec<Planted>,
+    /// What could not be taken while the command ran, and where it was put instead.
+    postponed: Vec<(Planted, Option<PathBuf>)>,
 }
 
 /// Whose run it is.
@@ -129,7 +129,7 @@ impl HeldRun {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn deal_with(&self, planted: &Planted, moment: Moment) {
+    fn deal_with(&self, planted: &Planted, aside: Option<&Path>, moment: Moment) {
         let Ok(relative) = planted.path.strip_prefix(self.workspace.root()) else {
             return;
         };
@@ -157,10 +157,19 @@ impl HeldRun {
                 self.state().left.push(planted.path.clone());
                 return;
             }
-            Remedy::Take => self
-                .store
-                .take(&self.workspace, item.clone(), Taking::Whole)
-                .map(Some),
+            Remedy::Take => {
+                let copying = match moment {
+                    Moment::Running => Copying::Refused,
+                    Moment::Ended => Copying::Allowed,
+                };
+                let taking = match aside {
+                    Some(aside) => Taking::From(aside, copying),
+                    None => Taking::Whole(copying),
+                };
+                self.store
+                    .take(&self.workspace, item.clone(), taking)
+                    .map(Some)
+            }
             Remedy::Replace(content) => {
                 let replacement = Replacement {
                     content,
@@ -182,7 +191,16 @@ impl HeldRun {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             // A remedy that rests on content is found again when the run has ended.
             Err(_) if moment == Moment::Running && planted.changed.is_some() => {}
-            Err(_) if moment == Moment::Running => self.state().postponed.push(planted.clone()),
+            Err(error) if moment == Moment::Running => {
+                // Nothing runs it under another name, and what is still written into it is not lost.
+                let is_far = error.kind() == io::ErrorKind::CrossesDevices;
+                let aside = is_far.then(|| self.rename_aside(&item).ok()).flatten();
+                self.state().postponed.push((planted.clone(), aside));
+            }
+            Err(_) if aside.is_some() => {
+                let path = aside.map(|aside| self.workspace.root().join(aside));
+                self.state().left.extend(path);
+            }
             Err(_) => self.leave_aside(&item, &planted.path),
         }
     }
@@ -209,7 +227,8 @@ impl HeldRun {
         let held = match place.make_directory()? {
             Moved::Yes => None,
             Moved::Occupied => {
-                let held = self.store.take(&self.workspace, item, Taking::Whole)?;
+                let taking = Taking::Whole(Copying::Allowed);
+                let held = self.store.take(&self.workspace, item, taking)?;
                 place.make_directory()?;
                 Some(held)
             }
@@ -222,14 +241,19 @@ impl HeldRun {
 
     /// Where the home cannot take something, it gets a name that nothing runs.
     fn leave_aside(&self, item: &HeldItem, path: &Path) {
-        let short = item.id.rsplit('-').next().unwrap_or(&item.id);
-        let aside = Place::of(&self.workspace, &item.relative())
-            .and_then(|place| place.rename_aside(short));
-        let left = match aside {
-            Ok(name) => path.with_file_name(name),
+        let left = match self.rename_aside(item) {
+            Ok(aside) => self.workspace.root().join(aside),
             Err(_) => path.to_owned(),
         };
         self.state().left.push(left);
+    }
+
+    /// Gives something a name that nothing runs; returns its path from the workspace.
+    fn rename_aside(&self, item: &HeldItem) -> io::Result<PathBuf> {
+        let relative = item.relative();
+        let short = item.id.rsplit('-').next().unwrap_or(&item.id);
+        let name = Place::of(&self.workspace, &relative)?.rename_aside(short)?;
+        Ok(relative.with_file_name(name))
     }
 }
 
@@ -273,6 +297,7 @@ impl HeldStore {
         if let Ok(about) = serde_json::from_slice::<About>(head)
             && let Ok(workspace) = Workspace::open(&about.workspace)
         {
+            self.resume(&workspace, &about.call)?;
             let policy = Policy::new(Level::Process, &about.workspace);
             let planted = recover(&policy, rest.trim_ascii_start())?;
             let run = HeldRun {
@@ -283,9 +308,38 @@ impl HeldStore {
             };
             planted
                 .iter()
-                .for_each(|planted| run.deal_with(planted, Moment::Ended));
+                .for_each(|planted| run.deal_with(planted, None, Moment::Ended));
         }
         fs::remove_file(path)
+    }
+
+    /// Brings to an end what a killed process was taking, and clears away records of things that never arrived.
+    fn resume(&self, workspace: &Workspace, call: &CallId) -> io::Result<()> {
+        let Some(dir) = self.dir().map_err(io::Error::other)? else {
+            return Ok(());
+        };
+        for id in dir.subdirs().map_err(io::Error::other)? {
+            if Uuid::try_parse(&id).is_err() {
+                continue;
+            }
+            let record = fs::read(self.0.join(&id).join(RECORD)).unwrap_or_default();
+            let Ok(item) = serde_json::from_slice::<HeldItem>(&record) else {
+                continue;
+            };
+            if item.call != *call {
+                continue;
+            }
+            let place = Place::of(workspace, &item.relative()).ok();
+            if let Some(place) = place.filter(|_| item.kind == HeldKind::Replaced) {
+                let home = Place::in_home(&self.0.join(&id))?;
+                place.resume_exchange(item.replaced_by.as_deref(), &id, &home)?;
+            }
+            let has_arrived = self.content(&id).symlink_metadata().is_ok();
+            if !has_arrived {
+                remove_all(&self.0.join(&id))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -330,8 +384,12 @@ impl Keeper for HeldRun {
             Moment::Running => Vec::new(),
             Moment::Ended => std::mem::take(&mut self.state().postponed),
         };
-        let all = postponed.iter().chain(planted);
-        all.for_each(|planted| self.deal_with(planted, moment));
+        for (planted, aside) in &postponed {
+            self.deal_with(planted, aside.as_deref(), moment);
+        }
+        for planted in planted {
+            self.deal_with(planted, None, moment);
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod files;
 mod git;
 mod golden;
 mod grants;
+mod held;
 mod hostile;
 mod jsonpath;
 mod layers;

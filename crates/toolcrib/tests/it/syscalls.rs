@@ -33,6 +33,40 @@ pub(crate) fn between_stops<T>(operation: impl FnOnce() -> T) -> T {
     result
 }
 
+/// The calls that can change files, where calls can be told apart. (Opening can make one, which is seen at the call that fills it.)
+#[cfg(target_arch = "x86_64")]
+const CHANGING: &[i64] = &[
+    libc::SYS_write,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_unlink,
+    libc::SYS_unlinkat,
+    libc::SYS_mkdir,
+    libc::SYS_mkdirat,
+    libc::SYS_symlinkat,
+    libc::SYS_mknodat,
+    libc::SYS_copy_file_range,
+    libc::SYS_sendfile,
+];
+/// Others that have to do with files.
+#[cfg(target_arch = "x86_64")]
+const SHOWING: &[i64] = &[
+    libc::SYS_openat,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_chmod,
+    libc::SYS_fsync,
+    libc::SYS_flock,
+    libc::SYS_getdents64,
+    libc::SYS_close,
+    libc::SYS_utimensat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const CHANGING: &[i64] = &[];
+#[cfg(not(target_arch = "x86_64"))]
+const SHOWING: &[i64] = &[];
+
 /// A child that stands still between two system calls. Killed when dropped.
 pub(crate) struct Followed {
     process: Pid,
@@ -108,6 +142,19 @@ impl Followed {
                 stand => return stand,
             }
         }
+    }
+
+    /// Lets the child run to its nth call that can change or show files; false when it has not that many. Between two such calls nothing
+    /// differs for those who come after.
+    pub(crate) fn gets_to(&mut self, nth: usize) -> bool {
+        let is_wanted = |call| CHANGING.contains(&call) || SHOWING.contains(&call);
+        (0..nth).all(|_| self.next_of(is_wanted) != Stand::Done)
+    }
+
+    /// Lets the child run to its nth call that changes files; false when it has not that many.
+    pub(crate) fn gets_to_change(&mut self, nth: usize) -> bool {
+        let is_wanted = |call| CHANGING.contains(&call);
+        (0..nth).all(|_| self.next_of(is_wanted) != Stand::Done)
     }
 
     /// Lets a child that is behind an operation run, not followed, to the start of its next one.

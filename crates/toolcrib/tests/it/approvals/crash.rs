@@ -4,8 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[cfg(target_arch = "x86_64")]
-use nix::libc;
 use toolcrib::approval::queue::Look;
 use toolcrib::approval::{
     ApprovalQueue, ApprovalRequest, ApprovalResponse, Approver, Hold, NoAnswer, QueueOptions,
@@ -90,44 +88,6 @@ fn child_in(home: &Path, operation: &str) -> Command {
     command
 }
 
-/// The calls that can change or show files, where calls can be told apart.
-#[cfg(target_arch = "x86_64")]
-const ON_FILES: &[i64] = &[
-    libc::SYS_openat,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    libc::SYS_chmod,
-    libc::SYS_write,
-    libc::SYS_fsync,
-    libc::SYS_flock,
-    libc::SYS_rename,
-    libc::SYS_renameat,
-    libc::SYS_renameat2,
-    libc::SYS_unlink,
-    libc::SYS_unlinkat,
-    libc::SYS_mkdir,
-    libc::SYS_mkdirat,
-    libc::SYS_getdents64,
-    libc::SYS_close,
-];
-#[cfg(not(target_arch = "x86_64"))]
-const ON_FILES: &[i64] = &[];
-
-/// Lets a child run to its nth call that can change or show files; false when it has not that many. Between two such calls
-/// nothing differs for those who come after.
-fn gets_to(child: &mut Followed, nth: usize) -> bool {
-    for _ in 0..nth {
-        loop {
-            match child.next() {
-                Stand::Done => return false,
-                Stand::BeforeCall(Some(number)) if !ON_FILES.contains(&number) => {}
-                Stand::BeforeCall(_) => break,
-            }
-        }
-    }
-    true
-}
-
 #[test]
 fn a_caller_killed_at_any_call_neither_loses_nor_repeats() {
     let mut seen = Vec::new();
@@ -137,7 +97,7 @@ fn a_caller_killed_at_any_call_neither_loses_nor_repeats() {
         let Some(mut child) = Followed::start(&mut child_in(home, "call")) else {
             return;
         };
-        let is_done = !gets_to(&mut child, stop);
+        let is_done = !child.gets_to(stop);
         if is_done {
             assert_eq!(child.finish(), 0);
         } else {
@@ -200,7 +160,7 @@ fn a_withdrawal_killed_at_any_call_leaves_a_question_open_or_withdrawn() {
         let Some(mut child) = Followed::start(&mut child_in(home.path(), "withdraw")) else {
             return;
         };
-        let is_done = !gets_to(&mut child, stop);
+        let is_done = !child.gets_to(stop);
         if is_done {
             assert_eq!(child.finish(), 0);
         } else {
@@ -233,7 +193,7 @@ fn a_caller_refused_by_the_disk_at_any_call_runs_only_by_an_approval_it_used() {
         let Some(mut child) = Followed::start(&mut child_in(home, "may fail")) else {
             return;
         };
-        if !gets_to(&mut child, stop) {
+        if !child.gets_to(stop) {
             child.finish();
             break;
         }

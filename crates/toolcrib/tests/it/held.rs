@@ -1,0 +1,195 @@
+//! Killed at any system call that changes files, a process that takes planted things out of a workspace loses nothing: the next one
+//! finishes its work.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use toolcrib::held::HeldFile;
+use toolcrib::sandbox::{self, Keeper, Level, Moment, Policy, recover};
+use toolcrib::{Crib, CribOptions};
+
+use crate::syscalls::{Followed, between_stops, test_in_child};
+
+/// What is planted, and what is in it.
+const PLANTED: [(&str, &str); 4] = [
+    (".envrc", "evil\n"),
+    (".husky", "evil hook\n"),
+    (
+        "sub/.git/config",
+        "[core]\n\tbare = false\n\tfsmonitor = ./evil\n",
+    ),
+    ("sub/.git/hooks/pre-commit", "another hook\n"),
+];
+
+fn crib(home: &Path, workspace: &Path) -> Crib {
+    let options = CribOptions::default().home(home).workspace(workspace);
+    options.open().unwrap()
+}
+
+fn plant(workspace: &Path) {
+    for (path, text) in PLANTED {
+        let path = match path {
+            ".husky" => workspace.join(".husky/pre-commit"),
+            path => workspace.join(path),
+        };
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let git = workspace.join("sub/.git");
+    fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    fs::create_dir(git.join("objects")).unwrap();
+    fs::create_dir(git.join("refs")).unwrap();
+}
+
+/// The side that is killed. On its own it does nothing.
+#[test]
+fn child() {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let (Some(home), Some(workspace)) = (
+        variable("TOOLCRIB_TEST_HELD_HOME"),
+        variable("TOOLCRIB_TEST_HELD_WORKSPACE"),
+    ) else {
+        return;
+    };
+    match std::env::var("TOOLCRIB_TEST_OPERATION").as_deref() {
+        Ok("recover") => {
+            between_stops(|| crib(&home, &workspace));
+        }
+        _ => {
+            let crib = crib(&home, &workspace);
+            let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+            run.begin(b"").unwrap();
+            plant(&workspace);
+            let policy = Policy::new(Level::Process, &workspace);
+            let planted = recover(&policy, b"").unwrap();
+            assert_eq!(planted.len(), PLANTED.len(), "{planted:?}");
+            between_stops(|| {
+                run.planted(&planted, Moment::Ended);
+                run.end(&[]);
+            });
+        }
+    }
+}
+
+fn child_in(home: &Path, workspace: &Path, operation: &str) -> Command {
+    let mut command = test_in_child("held::child");
+    command.env("TOOLCRIB_TEST_HELD_HOME", home);
+    command.env("TOOLCRIB_TEST_HELD_WORKSPACE", workspace);
+    command.env("TOOLCRIB_TEST_OPERATION", operation);
+    command
+}
+
+/// The names in a directory and beneath.
+fn names(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        found.push(entry.file_name().into_string().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(names(&entry.path()));
+        }
+    }
+    found
+}
+
+/// That all of it is held as it was, and nothing is left over; once, unless it had to be copied to another disk.
+fn check(home: &Path, workspace: &Path, is_copied: bool, context: &str) {
+    let store = crib(home, workspace).held().clone();
+    let items = store.list().unwrap();
+    let mut held: Vec<(&str, String)> = items
+        .iter()
+        .map(|item| {
+            let shown = store.show(&item.id).unwrap();
+            let text = |file: &HeldFile| file.text.clone().unwrap();
+            let texts: Vec<String> = shown.files.iter().map(text).collect();
+            (item.path.as_str(), texts.concat())
+        })
+        .collect();
+    held.sort();
+    if is_copied {
+        // A directory may have been emptied and not removed.
+        held.dedup();
+        held.retain(|(_, text)| !text.is_empty());
+    }
+    assert_eq!(
+        held,
+        PLANTED.map(|(path, text)| (path, text.to_owned())),
+        "{context}"
+    );
+    let left = names(workspace);
+    for name in &left {
+        let is_planted = [".envrc", ".husky", "pre-commit"].contains(&name.as_str());
+        let is_ours = name.contains("toolcrib") || name.contains("held") || name.contains(".lock");
+        assert!(!is_planted && !is_ours, "{context}: {left:?}");
+    }
+    let config = fs::read_to_string(workspace.join("sub/.git/config")).unwrap();
+    assert!(
+        config.contains("bare") && !config.contains("evil"),
+        "{context}: {config}"
+    );
+    let kept = fs::read_dir(home.join("held")).unwrap().flatten();
+    let kept =
+        kept.filter(|entry| uuid::Uuid::try_parse(&entry.file_name().to_string_lossy()).is_ok());
+    assert_eq!(kept.count(), items.len(), "{context}");
+    assert_eq!(names(&home.join("held/runs")), [""; 0], "{context}");
+}
+
+/// A directory on another disk than the temporary one, where there is one.
+fn elsewhere() -> Option<tempfile::TempDir> {
+    let other = tempfile::tempdir_in("/dev/shm").ok()?;
+    let here = tempfile::tempdir().ok()?;
+    let device = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
+    (device(other.path()) != device(here.path())).then_some(other)
+}
+
+fn killed_at_any_call(workspace: impl Fn() -> Option<tempfile::TempDir>, operation: &str) {
+    for stop in 1.. {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let Some(workspace) = workspace() else {
+            return crate::skipped(format_args!("there is no other disk here"));
+        };
+        let workspace = workspace.path();
+        if operation == "recover" {
+            let Some(child) = Followed::start(&mut child_in(home, workspace, "take")) else {
+                return;
+            };
+            child.kill();
+        }
+        let Some(mut child) = Followed::start(&mut child_in(home, workspace, operation)) else {
+            return;
+        };
+        let is_done = !child.gets_to_change(stop);
+        match is_done {
+            true => assert_eq!(child.finish(), 0),
+            false => child.kill(),
+        }
+        let device = |path: &Path| path.metadata().unwrap().dev();
+        check(
+            home,
+            workspace,
+            device(home) != device(workspace),
+            &format!("{operation} killed at call {stop}"),
+        );
+        if is_done {
+            assert!(stop > 20, "followed only {stop} calls: that cannot be all");
+            break;
+        }
+    }
+}
+
+#[test]
+fn nothing_is_lost_when_taking_is_killed_at_any_call() {
+    killed_at_any_call(|| tempfile::tempdir().ok(), "take");
+}
+
+#[test]
+fn nothing_is_lost_when_taking_to_another_disk_is_killed_at_any_call() {
+    killed_at_any_call(elsewhere, "take");
+}
+
+#[test]
+fn nothing_is_lost_when_the_next_process_is_killed_at_any_call_too() {
+    killed_at_any_call(|| tempfile::tempdir().ok(), "recover");
+}
