@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolcrib::held::{HeldContent, HeldItem};
 use toolcrib::model::text;
-use toolcrib::{Crib, ToolError};
+use toolcrib::{Crib, ErrorCode, ToolError};
 use toolcrib_server::client::{Ask, ClientError};
 
 use super::confirm::confirmed;
@@ -79,7 +79,7 @@ impl Holder {
 
     fn show(&self, id: &str) -> Result<HeldContent, CliError> {
         match self {
-            Holder::Here(crib) => Ok(crib.held().show(id)?),
+            Holder::Here(crib) => Ok(crib.held().show(id).map_err(unknown)?),
             Holder::There(server) => {
                 let path = format!("/api/held/{}", Ask::encoded(id));
                 server.wait(server.client.get_as(&path))
@@ -89,7 +89,7 @@ impl Holder {
 
     fn restore(&self, id: &str) -> Result<HeldItem, CliError> {
         match self {
-            Holder::Here(crib) => Ok(crib.held().restore(id)?),
+            Holder::Here(crib) => Ok(crib.held().restore(id).map_err(unknown)?),
             Holder::There(server) => {
                 let path = format!("/api/held/{}/restore", Ask::encoded(id));
                 server.wait(async {
@@ -101,12 +101,22 @@ impl Holder {
 
     fn drop(&self, id: &str) -> Result<(), CliError> {
         match self {
-            Holder::Here(crib) => Ok(crib.held().drop(id).map(drop)?),
+            Holder::Here(crib) => Ok(crib.held().drop(id).map(drop).map_err(unknown)?),
             Holder::There(server) => {
                 let path = format!("/api/held/{}", Ask::encoded(id));
                 server.wait(server.client.delete(&path)).map(drop)
             }
         }
+    }
+}
+
+/// With the fix of an id that is none.
+fn unknown(error: ToolError) -> CliError {
+    let is_unknown = error.code() == ErrorCode::NotFound;
+    let error = CliError::from(error);
+    match is_unknown {
+        true => error.with_hint("`toolcrib held list` shows what is held, with its ids"),
+        false => error,
     }
 }
 

@@ -36,8 +36,8 @@ use crate::signals::{Stop, Stops};
 use crate::wrap;
 use call::{Call, Hearing};
 use keyboard::Keyboard;
-pub(in crate::commands) use print::held_note;
 use print::{Known, Shown, dry_run, print_outcome};
+pub(in crate::commands) use print::{held_note, planted_note};
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     if let Some(server) = remote::named(global)? {

@@ -15,7 +15,7 @@ use toolcrib::sandbox::{
 };
 use toolcrib::{Crib, ErrorCode, ToolError};
 
-use super::run::held_note;
+use super::run::{held_note, planted_note};
 use super::way_out::WayOut;
 use super::{Done, open};
 use crate::args::{Global, SandboxArgs};
@@ -297,11 +297,8 @@ fn explain(report: &Report, planted: &[PathBuf], output: &Output) {
         output.say(&format!("{} ended: {why}", output.bold("sandbox:")));
     }
     for path in planted {
-        let path = toolcrib::model::text::visible(&path.to_string_lossy()).replace('\n', "\\n");
-        output.say(&format!(
-            "{} look at `{path}` before another program runs it",
-            output.bold("sandbox:")
-        ));
+        let note = planted_note(&path.to_string_lossy());
+        output.say(&format!("{} {note}", output.bold("sandbox:")));
     }
     if output.verbose() {
         let names: Vec<&str> = report.layers.iter().map(|layer| layer.name()).collect();

@@ -186,10 +186,7 @@ impl HeldStore {
     /// The item of an id, or of a part of one that no other has.
     pub fn find(&self, id: &str) -> Result<HeldItem, ToolError> {
         let missing = || {
-            let message = format!(
-                "nothing is held under the id `{}`; `toolcrib held list` shows what is",
-                text::shorten(id, 64)
-            );
+            let message = format!("nothing is held under the id `{}`", text::shorten(id, 64));
             ToolError::new(ErrorCode::NotFound, message)
         };
         if id.len() < MIN_PART {

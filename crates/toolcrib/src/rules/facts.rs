@@ -11,7 +11,7 @@ use super::paths::{Access, PathWord};
 use super::place::Where;
 use crate::model::JsonObject;
 use crate::model::spec::{Role, ToolSpec};
-use crate::shell::{self, Script};
+use crate::shell::{self, Script, WordLoop};
 use crate::tool::Touched;
 
 /// A call, as rules see it.
@@ -184,6 +184,14 @@ impl<'a> Facts<'a> {
     /// Every command of every shell text.
     pub(super) fn commands(&self) -> impl Iterator<Item = &Invocation<'a>> {
         self.invocations.iter()
+    }
+
+    /// The loops over words of every shell text.
+    pub(super) fn loops(&self) -> impl Iterator<Item = &WordLoop> {
+        self.texts
+            .shells
+            .iter()
+            .flat_map(|shell| &shell.script.loops)
     }
 
     /// The paths that parameters name, and what else the call touches.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::script::{Directory, SimpleCommand, Word};
+use super::script::{Directory, SimpleCommand, Word, WordLoop};
 use super::syntax::{Command, Kind, List, Piece, Raw};
 use super::walk::{Context, Function, Input, Outcome, Walker, join};
 use super::{runners, variables};
@@ -87,11 +87,15 @@ impl Walker {
                 moves,
             } => {
                 variables::check(self, name, &Word::dynamic("for"), context);
+                let mut expanded = Vec::new();
                 for word in words {
                     self.pieces(&word.pieces, context);
-                    // For the doubts that expansion raises.
-                    self.arguments(word, &mut Vec::new());
+                    self.arguments(word, &mut expanded);
                 }
+                self.script.loops.push(WordLoop {
+                    name: (*name).to_owned(),
+                    words: expanded,
+                });
                 let start = self.start_loop(*moves, &mut inner);
                 self.list(body, &inner);
                 self.end_loop(start)

@@ -56,6 +56,7 @@ pub(crate) use files::{may_change, read_files};
 pub(crate) use lex::Dialect;
 pub use script::{
     Code, Directory, Doubt, Part, Redirect, RedirectKind, RunFile, Script, SimpleCommand, Word,
+    WordLoop,
 };
 pub(crate) use shells::is_shell;
 

@@ -20,8 +20,19 @@ pub struct Script {
     pub files: Vec<RunFile>,
     /// Whether they run more files than are listed.
     pub has_more_files: bool,
+    /// The loops over words, in the order of the text.
+    pub loops: Vec<WordLoop>,
     /// How many steps it took to read.
     pub steps: u64,
+}
+
+/// A loop over words: `for f in *`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WordLoop {
+    /// The variable.
+    pub name: String,
+    /// The words, after expansion of quotes.
+    pub words: Vec<Word>,
 }
 
 /// A file that a command runs: its program, if that is named by a path, or the script of a shell or interpreter.

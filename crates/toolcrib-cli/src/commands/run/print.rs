@@ -147,6 +147,8 @@ fn notes(outcome: &Outcome, in_document: bool) -> Vec<String> {
         notes.push("the output was cut to its limit".to_owned());
     }
     notes.extend(outcome.held.iter().map(held_note));
+    let planted = outcome.sandbox.iter().flat_map(|used| &used.planted);
+    notes.extend(planted.map(|path| planted_note(path)));
     notes
 }
 
@@ -249,6 +251,12 @@ pub(super) fn dry_run(plan: Plan, crib: &Crib, output: &Output) -> Done {
     }
     output.say(&output.dim("nothing was done"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was not held, and is worth a look.
+pub(in crate::commands) fn planted_note(path: &str) -> String {
+    let path = text::visible_line(path);
+    format!("look at `{path}` before another program runs it")
 }
 
 /// What was held, and how it comes back.

@@ -172,6 +172,7 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
         files: _,
         has_more_files: _,
         is_cut,
+        loops: _,
         steps: _,
     } = script;
     let is_odd = *fork_bomb || *is_cut;

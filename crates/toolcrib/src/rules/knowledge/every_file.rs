@@ -1,8 +1,10 @@
 //! Commands that remove, empty or overwrite whatever a listing of the whole workspace finds: `find . -type f | xargs rm`,
-//! `find . -exec truncate -s 0 {} +`, `fd -x rm`.
+//! `find . -exec truncate -s 0 {} +`, `fd -x rm`, `for f in *; do rm "$f"; done`.
 //!
 //! `rm -r`, `find -delete` and `find -exec rm` belong to `recursive-removal`. A listing that selects by name is what people mean, and so is
 //! one of a directory inside.
+
+use std::collections::HashMap;
 
 use super::Find;
 use super::removal::removes;
@@ -15,6 +17,7 @@ use crate::shell::{Part, RedirectKind, Word};
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     let commands: Vec<&Invocation<'_>> = facts.commands().collect();
+    let loops = Loops::of(facts, &commands);
     for (index, command) in commands.iter().enumerate() {
         let whole = |arg: &&Arg<'_>| !arg.word.is_static() && names_whole_root(command, arg.word);
         let destroys = match command.name {
@@ -32,6 +35,11 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
         if !destroys_found(command) {
             continue;
         }
+        if loops.fits_all(command) {
+            let reason =
+                "every file that the loop goes over would be removed, emptied or overwritten";
+            find(Verdict::Ask, reason.to_owned(), command.text());
+        }
         let by = |names: &[&str]| {
             let mut before = commands[..index].iter().rev().copied();
             before.find(|other| names.contains(&other.name) && runs(other, command))
@@ -46,7 +54,9 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
         } else if let Some(found) = by(&["fd", "fdfind"]) {
             lists_everything(found).then_some(found)
         } else {
-            piped_from(&commands[..index], command).or_else(|| substituted(&commands, command))
+            piped_from(&commands[..index], command)
+                .or_else(|| substituted(&commands, command))
+                .or_else(|| loops.listing(command))
         };
         if let Some(listing) = listing {
             let reason = format!(
@@ -129,6 +139,91 @@ fn piped_from<'c, 's>(
         .find(|other| (std::ptr::eq(*other, head) || runs(other, head)) && lists_everything(other))
 }
 
+/// Variables that a loop gives paths of the whole workspace, each looked at once.
+#[derive(Default)]
+struct Loops<'f> {
+    /// The command that lists them, by the variable.
+    listed: HashMap<&'f str, &'f Invocation<'f>>,
+    /// Patterns without a fixed part, by the variable.
+    patterns: Vec<(&'f str, &'f Word)>,
+}
+
+/// The most patterns of loops that are looked at: there are not many without a fixed part.
+const MAX_PATTERNS: usize = 32;
+
+impl<'f> Loops<'f> {
+    fn of(facts: &'f Facts<'f>, commands: &[&'f Invocation<'f>]) -> Self {
+        let mut loops = Loops::default();
+        let mut listings: Vec<&Invocation<'_>> = Vec::new();
+        for over in facts.loops() {
+            if listings.is_empty() {
+                // One of each name: there are no more than programs that list files.
+                listings = commands
+                    .iter()
+                    .copied()
+                    .filter(|command| lists_everything(command))
+                    .collect();
+                listings.sort_by_key(|command| command.name);
+                listings.dedup_by_key(|command| command.name);
+            }
+            for word in &over.words {
+                let is_bare = |part: &Part| {
+                    matches!(part, Part::Glob(_)) || *part == Part::Text("./".to_owned())
+                };
+                let known = (over.name.as_str(), word);
+                if !word.is_static() && word.parts.iter().all(is_bare) {
+                    if loops.patterns.len() < MAX_PATTERNS && !loops.patterns.contains(&known) {
+                        loops.patterns.push(known);
+                    }
+                } else if let Some(listing) = substitutions(word).find_map(|source| {
+                    listings
+                        .iter()
+                        .find(|listing| source.contains(listing.name))
+                }) {
+                    loops.listed.entry(&over.name).or_insert(listing);
+                }
+            }
+        }
+        loops
+    }
+
+    /// The variables that a command is given.
+    fn used<'c>(command: &'c Invocation<'_>) -> impl Iterator<Item = &'c str> {
+        let targets = command.command.redirects.iter();
+        let targets = targets.map(|redirect| &redirect.target);
+        let operands = command.operands().map(|operand| operand.word);
+        let parts = targets.chain(operands).flat_map(|word| &word.parts);
+        parts.filter_map(|part| match part {
+            Part::Dynamic(source) => Some(source.trim_matches(['$', '{', '}'])),
+            Part::Variable(name) => Some(name.as_str()),
+            Part::Text(_) | Part::Glob(_) => None,
+        })
+    }
+
+    fn listing(&self, command: &Invocation<'_>) -> Option<&'f Invocation<'f>> {
+        Self::used(command).find_map(|name| self.listed.get(name).copied())
+    }
+
+    /// Whether a pattern that fits every file gives a command its paths.
+    fn fits_all(&self, command: &Invocation<'_>) -> bool {
+        !self.patterns.is_empty()
+            && Self::used(command).any(|used| {
+                let mut patterns = self.patterns.iter();
+                patterns.any(|(name, word)| *name == used && names_whole_root(command, word))
+            })
+    }
+}
+
+/// What is between the parentheses of the substitutions in a word.
+fn substitutions(word: &Word) -> impl Iterator<Item = &str> {
+    word.parts.iter().filter_map(|part| match part {
+        Part::Dynamic(source) => ["<(", "$(", "`"]
+            .iter()
+            .find_map(|opening| source.strip_prefix(opening)),
+        _ => None,
+    })
+}
+
 /// The command whose output is a command's input as `< <(find .)`, or the list of `xargs -a <(find .)`.
 fn substituted<'c, 's>(
     commands: &[&'c Invocation<'s>],
@@ -139,15 +234,8 @@ fn substituted<'c, 's>(
         .filter(|other| other.name == "xargs" && runs(other, command))
         .flat_map(|xargs| &xargs.command.words);
     let redirects = command.command.redirects.iter();
-    let sources: Vec<&str> = redirects
-        .map(|redirect| &redirect.target)
-        .chain(list)
-        .flat_map(|word| &word.parts)
-        .filter_map(|part| match part {
-            Part::Dynamic(source) => source.strip_prefix("<("),
-            _ => None,
-        })
-        .collect();
+    let words = redirects.map(|redirect| &redirect.target).chain(list);
+    let sources: Vec<&str> = words.flat_map(substitutions).collect();
     if sources.is_empty() {
         return None;
     }
