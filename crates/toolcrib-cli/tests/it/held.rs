@@ -89,6 +89,23 @@ fn run_says_what_it_held_and_how_it_comes_back() {
 }
 
 #[test]
+fn run_names_what_it_could_not_hold() {
+    let test = test();
+    let words = ["run", "shell", "command=mkdir sub; echo x > sub/.envrc"];
+    test.run(&words)
+        .exits(0)
+        .says("sub/.envrc` before another program runs it");
+}
+
+#[test]
+fn an_unknown_id_says_where_the_ids_are() {
+    let test = test();
+    test.run(&["held", "show", "nosuchid"])
+        .exits(3)
+        .says("`toolcrib held list` shows what is held");
+}
+
+#[test]
 fn nothing_is_replaced_by_what_comes_back() {
     let test = test();
     shell(&test, "echo evil > .envrc");

@@ -93,6 +93,30 @@ fn a_file_whose_name_looks_like_another_tool_is_refused() {
 }
 
 #[test]
+fn a_file_whose_name_looks_like_a_stored_tool_is_refused() {
+    let good = "description: Lists\ntags: [read]\nbash: ls\n";
+    let test = Test::new();
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    test.run(&[
+        "new",
+        "modem",
+        "--bundle",
+        "acme",
+        "--description",
+        "Says hi",
+    ])
+    .exits(0);
+    let test = test.file(".toolcrib/tools/modern.yaml", good);
+    test.run(&["trust", "--yes"]);
+    let checked = test.run(&["check"]).exits(4);
+    let said = "`modern` looks like the tool `modem`";
+    assert!(checked.stdout.contains(said), "{checked:?}");
+    let listed = test.run(&["list"]).exits(0);
+    assert!(listed.stdout.contains("modem"), "{listed:?}");
+    assert!(!listed.stdout.contains("modern"), "{listed:?}");
+}
+
+#[test]
 fn people_see_what_hides_escaped_and_models_do_not_get_it() {
     let test = imported();
     for words in [&["list"][..], &["search", "hello"], &["show", "sly-tool"]] {

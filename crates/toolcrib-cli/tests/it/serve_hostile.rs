@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use toolcrib::testing::{Reply, ScriptedServer};
 
 use crate::harness::Test;
 use crate::serving::{Client, PATIENCE, Serving};
@@ -37,6 +38,7 @@ const ATTACKERS: usize = 8;
 /// A request.
 struct Request {
     name: String,
+    method: &'static str,
     by_operator: bool,
     path: String,
     headers: String,
@@ -48,6 +50,7 @@ impl Request {
     fn json(name: &str, path: &str, body: String) -> Self {
         Request {
             name: name.to_owned(),
+            method: "POST",
             by_operator: false,
             path: path.to_owned(),
             headers: String::new(),
@@ -67,8 +70,9 @@ impl Request {
     fn send(&self, client: &Client, operator: &Client) -> Option<u16> {
         let by = if self.by_operator { operator } else { client };
         let head = format!(
-            "POST {} HTTP/1.1\r\nHost: localhost:{}\r\nAuthorization: Bearer {}\r\nContent-Type: {}\r\n{}Content-Length: {}\r\n\
+            "{} {} HTTP/1.1\r\nHost: localhost:{}\r\nAuthorization: Bearer {}\r\nContent-Type: {}\r\n{}Content-Length: {}\r\n\
              Connection: close\r\n\r\n",
+            self.method,
             self.path,
             by.address.port(),
             by.token,
@@ -89,8 +93,28 @@ impl Request {
 }
 
 /// Everything that the attacker sends, by every way in.
-fn attack() -> VecDeque<Request> {
+fn attack(pages: &str) -> VecDeque<Request> {
     let mut requests = VecDeque::new();
+    for (number, (name, _)) in corpus::html(400).into_iter().enumerate() {
+        let args = json!({"url": format!("{pages}{number}")});
+        let call = json!({"tool": "web_fetch", "args": args});
+        requests.push_back(Request::json(name, "/api/calls", call.to_string()));
+    }
+    for (name, text) in corpus::arguments(1024 * 1024) {
+        let path = format!("{TOOLS}/known/version/v1/invoke");
+        let body = format!("{{\"args\":{text}}}");
+        requests.push_back(Request::json(name, &path, body));
+    }
+    for (number, (name, text)) in corpus::schemas(16 * 1024).into_iter().enumerate() {
+        if let Ok(schema) = serde_json::from_str::<Value>(&text) {
+            let path = format!("{TOOLS}/t{number}/version/v1");
+            let tool = tool(&schema, "https://api.example.org/").to_string();
+            requests.push_back(Request {
+                method: "PUT",
+                ..Request::json(name, &path, tool).by_operator()
+            });
+        }
+    }
     for size in [400, 64 * 1024] {
         for (number, (name, text)) in corpus::shell(size).into_iter().enumerate() {
             let command = json!({"command": text});
@@ -171,6 +195,16 @@ fn attack() -> VecDeque<Request> {
     requests
 }
 
+/// Where the tools of the test's own bundle are.
+const TOOLS: &str = "/tools/bundles/018faf50-b7b6-7a01-9a05-a22a6e0af1ff/tools";
+
+fn tool(schema: &Value, url: &str) -> Value {
+    json!({
+        "displayName": "Known", "description": "x", "type": "http", "isEnabled": true, "argSchema": schema,
+        "impl": {"method": "GET", "urlTemplate": url}, "tags": ["read"],
+    })
+}
+
 fn quick_call(client: &Client) -> Duration {
     let begun = Instant::now();
     let call = json!({"tool": "read_file", "args": {"path": "hello.txt"}});
@@ -192,9 +226,22 @@ fn p99(mut times: Vec<Duration>) -> Duration {
 
 #[test]
 fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
+    let html = corpus::html(1024 * 1024);
+    let pages = ScriptedServer::start(move |request| {
+        let number = request.target.rsplit('/').next().unwrap_or_default();
+        match number
+            .parse()
+            .ok()
+            .and_then(|number: usize| html.get(number))
+        {
+            Some((_, page)) => Reply::ok(page.as_str()).header("content-type", "text/html"),
+            None => Reply::ok("{}"),
+        }
+    });
+    let host = pages.host();
     let test = Test::new().file("hello.txt", "hello\n").config(
         // What was read is not run: the test is about reading.
-        "[[rules]]\nname = \"nothing-runs\"\ntools = [\"shell\", \"run_code\"]\nexpr = \"true\"\nverdict = \"deny\"\nreason = \"x\"\n",
+        &format!("allowedHosts = [{host:?}]\n[[rules]]\nname = \"nothing-runs\"\ntools = [\"shell\", \"run_code\"]\nexpr = \"true\"\nverdict = \"deny\"\nreason = \"x\"\n"),
     );
     let mut server = Serving::start_with_memory(&test, MEMORY);
     let operator = server.client();
@@ -209,7 +256,20 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
     let (attacker, other) = (client("attacker"), client("other"));
     let alone = p99((0..ALONE).map(|_| quick_call(&other)).collect());
 
-    let requests = attack();
+    let (bundle, _) = TOOLS.rsplit_once('/').unwrap();
+    let (status, made) = server.put(
+        bundle,
+        &json!({"slug": "known", "displayName": "Known", "isEnabled": true}),
+    );
+    assert!(status < 300, "{made}");
+    let known = json!({"type": "object", "properties": {"a": {"anyOf": [{"type": "string", "pattern": "^(a|b)*$"}, {"type": "array", "uniqueItems": true}]}}});
+    let (status, made) = server.put(
+        &format!("{TOOLS}/known/version/v1"),
+        &tool(&known, &pages.url("/answer")),
+    );
+    assert!(status < 300, "{made}");
+
+    let requests = attack(&pages.url("/page/"));
     let sent = requests.len();
     let (requests, is_over) = (Mutex::new(requests), AtomicBool::new(false));
     let beside = std::thread::scope(|scope| {

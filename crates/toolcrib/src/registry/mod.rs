@@ -149,6 +149,18 @@ impl Lookup {
         slugs.map(|slug| (Looks::of(&slug), slug)).collect()
     }
 
+    /// The slug of a stored tool that a slug only looks like.
+    pub(crate) fn stored_look_alike(&self, slug: &Slug, looks: &Looks) -> Option<&Slug> {
+        self.registry.store_matters.store(true, Ordering::Relaxed);
+        let mut slugs = self.tools.by_slug.iter();
+        let found = slugs.find(|(other, group)| {
+            *other != slug
+                && looks.are_those_of(other)
+                && group.iter().any(|entry| entry.source() == Source::Store)
+        });
+        found.map(|(other, _)| other)
+    }
+
     /// Whether some tool has a name, as its own or as another that finds it.
     pub(crate) fn has_name(&self, name: &str) -> bool {
         self.tools.names.contains_key(name)

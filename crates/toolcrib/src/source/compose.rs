@@ -164,8 +164,8 @@ fn drafts<'a>(materials: &Materials<'a>, firm: &Lookup) -> Vec<Draft<'a>> {
     drafts
 }
 
-/// Refuses files whose slug only looks like that of another tool: one that is compiled in or the program's own, or one of a
-/// file. Of two files, that of the machine stays, then that of the user: a workspace may come from anywhere.
+/// Refuses files whose slug only looks like that of another tool: one that is compiled in or the program's own, a stored one, or one of
+/// a file. Of two files, that of the machine stays, then that of the user: a workspace may come from anywhere.
 fn refuse_look_alikes(drafts: &mut [Draft<'_>], firm: &Lookup) {
     let mut looks = firm.looks(&[Source::BuiltIn, Source::App]);
     for scope in Scope::ALL.into_iter().rev() {
@@ -175,9 +175,11 @@ fn refuse_look_alikes(drafts: &mut [Draft<'_>], firm: &Lookup) {
                 Some(definition) => definition.slug().clone(),
                 None => Slug::from_wire(&draft.name),
             };
+            let look = Looks::of(&slug);
+            let stored = firm.stored_look_alike(&slug, &look);
             let other = looks
-                .entry(Looks::of(&slug))
-                .or_insert_with(|| slug.clone());
+                .entry(look)
+                .or_insert_with(|| stored.unwrap_or(&slug).clone());
             if *other != slug {
                 let alike = look_alike(&slug, other);
                 draft.refused = Some(format!("`{}` is not loaded: {alike}", draft.shown));

@@ -193,6 +193,7 @@ impl UpstreamTools {
             Source::Local,
             Source::User,
             Source::Global,
+            Source::Store,
         ];
         let looks = firm.looks(&sources);
         let mut named = named(offers, |name| {
