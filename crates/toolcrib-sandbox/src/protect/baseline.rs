@@ -1,5 +1,5 @@
-//! What a workspace was before a run, written down: for whoever finds that the run was killed together with the process that
-//! looked after it.
+//! The state of a workspace before a run, as a file. A later process compares with it if the run was killed together with the process
+//! that watched it.
 //!
 //! Lines of words: what it is, the path as hexadecimal digits relative to the root, and numbers.
 

@@ -40,7 +40,7 @@ pub(super) struct Finder<'a> {
     made: &'a [PathBuf],
     /// What is protected and not there.
     missing: Vec<Leaf>,
-    /// Who runs what is looked for at the moment.
+    /// Which program runs the names that are being searched for.
     why: &'static str,
     submodules: Submodules,
 }
@@ -63,7 +63,7 @@ pub(super) struct Found {
 enum Absent {
     /// A placeholder is made to lay a mount over.
     Made,
-    /// Nothing, and whoever watches is told.
+    /// Nothing is made; the watch gets the path.
     Left,
     /// It is covered like one that is there.
     Counts,
@@ -85,7 +85,7 @@ impl Found {
     }
 }
 
-/// Who runs a path of the root.
+/// Which program runs a path of the root.
 fn effect(path: &Path, root: &Path) -> &'static str {
     let first = path
         .strip_prefix(root)
@@ -138,7 +138,7 @@ impl<'a> Finder<'a> {
                         .iter()
                         .for_each(|file| self.miss(&path.join(file)));
                 } else if row.name.contains('/') && !path.parent().is_some_and(Path::is_dir) {
-                    // Its directory is anybody's.
+                    // Its directory is not protected.
                     self.miss(&path);
                 } else {
                     self.name(row.name, &path, LINKS)?;
@@ -329,7 +329,7 @@ impl<'a> Finder<'a> {
         self.repository(&target)
     }
 
-    /// Hooks, configuration, and where git is told that its configuration lies elsewhere.
+    /// Hooks, configuration, and the files that move its configuration elsewhere.
     fn repository(&mut self, git: &Path) -> io::Result<()> {
         self.bounded()?;
         if self.covered.iter().any(|covered| covered.path == git)
@@ -435,7 +435,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Keeps the links on the way to a path as they are: a directory put in the place of one would make it mean another. The
-    /// last name is for whoever comes that way.
+    /// caller deals with the last name.
     fn links_to(&mut self, path: &Path) {
         let reversed =
             |path: &Path| -> Vec<OsString> { path.iter().rev().map(OsStr::to_owned).collect() };
@@ -539,7 +539,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// What is at a path, without following a link there; a placeholder that somebody left counts as nothing.
+/// What is at a path, without following a link there; a placeholder left by another run counts as absent.
 ///
 /// What cannot be looked at is an error: a run may have closed a directory to hide from the next one what it will open again.
 fn real(path: &Path) -> io::Result<Option<fs::Metadata>> {
@@ -559,7 +559,7 @@ fn real(path: &Path) -> io::Result<Option<fs::Metadata>> {
     }
 }
 
-/// The same for a directory that cannot be looked into.
+/// The error for a directory that cannot be read.
 fn unreadable(path: &Path, error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::PermissionDenied {
         closed(path)
@@ -577,7 +577,7 @@ fn closed(path: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, text)
 }
 
-/// Whether nobody with our rights could make anything in the directory of this path: not even after changing its mode.
+/// Whether this user cannot create anything in the directory of this path, even after changing its mode.
 fn is_out_of_reach(path: &Path, error: &io::Error) -> bool {
     match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotADirectory => true,

@@ -400,7 +400,7 @@ fn home() -> Option<PathBuf> {
 pub(super) struct UserSettings {
     /// Paths from the work tree: hooks, and programs that are named by a path.
     pub(super) relative: Vec<PathBuf>,
-    /// The same wherever git runs; files that are included, too.
+    /// Paths that apply wherever git runs, and files that are included.
     pub(super) absolute: Vec<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! The same rules for one path: for programs that change files themselves instead of running commands that do.
+//! The rules of [`find`](super::find) for one path: for programs that change files themselves instead of running commands that do.
 //!
 //! They are found as for a run ([`Finder::find_for`]), but nothing is made, and names are compared as a file system that folds
 //! case would: a run reports such spellings afterwards, here they can be refused.
@@ -22,7 +22,7 @@ use std::{
 /// `root` is the workspace, without links. `path` is relative to it and its directory is without links: where it leads must
 /// have been found out before. Repositories *beneath* `path` are not searched for; see [`is_repository_name`].
 ///
-/// An error means that it cannot be told, because something in the workspace cannot be looked at.
+/// An error means that something in the workspace cannot be read, so there is no answer.
 pub fn protected_name(root: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
     if let Some(name) = by_spelling(path).or_else(|| last_piece(root, path)) {
         return Ok(Some(name));
@@ -44,8 +44,7 @@ pub fn is_repository_name(name: &OsStr) -> bool {
     folded(name).is_some_and(|name| name == ".git")
 }
 
-/// A name in a path that would make the directory it is in a repository, without a `.git`: what its `config` says was written
-/// before anybody could know.
+/// A name in a path that would make the directory it is in a bare repository. Its `config` was written before, when it meant nothing.
 fn last_piece(root: &Path, path: &Path) -> Option<PathBuf> {
     let piece = path.ancestors().find(|piece| {
         let (Some(name), Some(directory)) = (piece.file_name().and_then(folded), piece.parent())

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long to wait for somebody who takes placeholders away, which is done in no time.
+/// How long to wait for another process that removes placeholders; that takes microseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A share in a workspace's placeholders.
@@ -46,7 +46,7 @@ impl Lock {
         Ok(Self { file })
     }
 
-    /// Whether nobody else has a share; then nobody gets one until this is dropped.
+    /// Whether no other process has a share; if so, none gets one until this is dropped.
     pub(super) fn is_the_last(&self) -> bool {
         flock(&self.file, libc::LOCK_EX).is_ok()
     }

@@ -8,7 +8,7 @@
 //! ([`AbsentNames`](crate::AbsentNames)):
 //!
 //! - *Hold*: nothing is put into the workspace. What a run makes there is noticed ([`watch`]) while it lasts and when it has ended, and
-//!   whoever looks after it ([`Keeper`]) takes it away. A repository that a run makes stays, without what would run programs in it.
+//!   the run's [`Keeper`] takes it away. A repository that a run makes stays, without what would run programs in it.
 //! - *Refuse*: an empty directory is made in the workspace, to lay a mount over, and removed after the run: git does not see empty
 //!   directories, `rmdir` can never remove anything of the user's, and no shell, editor or git runs a directory. Two runs in one
 //!   workspace share them (a lock says who is last). [`Guard`] owns them.

@@ -48,7 +48,7 @@ pub(super) fn protected(name: &OsStr) -> Option<&'static ProtectedName> {
 
 /// A name as a file system that folds case would compare it; none if it is not text.
 pub(super) fn folded(name: &OsStr) -> Option<String> {
-    // Up and down again: `ſ` is no capital letter, and folds to `s` all the same.
+    // Up and down again: `ſ` is not a capital letter, but folds to `s`.
     let kept = name.to_str()?.chars().filter(|char| !is_ignored(*char));
     let upper: String = kept.flat_map(char::to_uppercase).collect();
     Some(upper.to_lowercase())
@@ -69,7 +69,7 @@ pub(super) fn is_repository(directory: &Path) -> bool {
     is_repository_with(directory, "")
 }
 
-/// The same if there were one name more in it.
+/// Like [`is_repository`], with one name more in the directory.
 pub(super) fn is_repository_with(directory: &Path, more: &str) -> bool {
     let has = |name: &str| {
         name.eq_ignore_ascii_case(more) || directory.join(name).symlink_metadata().is_ok()
@@ -220,8 +220,8 @@ fn line(text: &str) -> &str {
     text.trim_end_matches(['\n', '\r'])
 }
 
-/// The repositories beneath `.git/modules` (whose names may have slashes in them), told by what git keeps in one; an error when
-/// a directory cannot be looked into or there are more than anybody has.
+/// The repositories beneath `.git/modules` (whose names may have slashes in them), identified by the files git stores in one; an error
+/// when a directory cannot be read or there are too many.
 pub(super) fn modules(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut queue = VecDeque::from([path.to_owned()]);
@@ -234,7 +234,7 @@ pub(super) fn modules(path: &Path) -> io::Result<Vec<PathBuf>> {
         };
         for entry in entries {
             let entry = entry?;
-            // A link in here would be somebody's way to have us cover what lies elsewhere.
+            // A link could make us cover a directory elsewhere.
             if !entry.file_type()?.is_dir() {
                 continue;
             }
@@ -272,7 +272,7 @@ pub(super) const MOST_ENTRIES: usize = 256;
 /// How much of a file is read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Reads a file of a hostile workspace as text: not a pipe that nobody writes to, not a device, and not more than a megabyte.
+/// Reads a file of a hostile workspace as text: not a pipe without a writer, not a device, and not more than a megabyte.
 pub(super) fn read_small(path: &Path) -> Option<String> {
     let (bytes, _) = read_start(path)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

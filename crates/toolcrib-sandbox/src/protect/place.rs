@@ -15,7 +15,7 @@ use std::{
     path::{Component, Path},
 };
 
-/// By its mode a placeholder is known to be one, even if whoever made it was killed: sticky, and writable by nobody.
+/// A placeholder is recognised by its mode, even if the process that made it was killed: sticky, and not writable.
 const MODE: u32 = 0o1555;
 const STICKY: u32 = 0o1000;
 const ANY_WRITE: u32 = 0o222;

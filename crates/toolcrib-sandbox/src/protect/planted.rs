@@ -43,8 +43,8 @@ impl Planted {
 ///
 /// Given with a command ([`crate::Command::keeper`]). What it does not take away stays, and is reported.
 pub trait Keeper: Send + Sync {
-    /// Called before the command starts, with what there is to compare with afterwards ([`crate::recover`]): whoever writes it
-    /// down can look after what a run planted that was killed together with this process. An error refuses the run.
+    /// Called before the command starts, with the state to compare with afterwards ([`crate::recover`]). A keeper that saves it can deal
+    /// with a run that was killed together with this process. An error refuses the run.
     fn begin(&self, baseline: &[u8]) -> std::io::Result<()>;
 
     /// Called while the command runs, about every 50 ms if something was found, and when it has ended.

@@ -7,7 +7,7 @@
 /// A name in the root of a workspace that other programs run or take commands from.
 #[derive(Debug)]
 pub struct ProtectedName {
-    /// The name, or a path of two names; one that begins with `*` stands for every name with that ending.
+    /// The name, or a path of two names; one that begins with `*` means every name with that ending.
     pub name: &'static str,
     /// The entries of a directory of that name that count; empty if all of it does.
     pub within: &'static [&'static str],

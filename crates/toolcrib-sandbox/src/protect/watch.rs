@@ -84,9 +84,13 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Puts them in order, each path once.
+    /// Puts them in order, each path once; something is done about a path rather than reported.
     pub(super) fn settle(&mut self) {
-        self.planted.sort_by(|one, other| one.path.cmp(&other.path));
+        self.planted.sort_by(|one, other| {
+            let is_report = |planted: &Planted| planted.remedy == Remedy::Report;
+            let by_path = one.path.cmp(&other.path);
+            by_path.then(is_report(one).cmp(&is_report(other)))
+        });
         self.planted.dedup_by(|one, other| one.path == other.path);
     }
 }
@@ -164,7 +168,7 @@ impl Watch {
         };
         let parents = self.leaves.iter().filter_map(nearest);
         parents
-            .map(|parent| (parent.clone(), changed(&parent)))
+            .map(|parent| (parent.clone(), changed_behind(&parent)))
             .collect()
     }
 
@@ -199,15 +203,18 @@ impl Watch {
     }
 
     fn look_at_leaves(&mut self, findings: &mut Findings) {
-        let is_quiet = |(parent, then): (&PathBuf, &Option<Changed>)| changed(parent) == *then;
+        let is_quiet =
+            |(parent, then): (&PathBuf, &Option<Changed>)| changed_behind(parent) == *then;
         if !self.parents.is_empty() && self.parents.iter().all(is_quiet) {
             return;
         }
         for leaf in &mut self.leaves {
             let now = is_there(&leaf.path);
             if now && !leaf.is_there {
-                let planted = Planted::new(leaf.path.clone(), leaf.why.clone(), Remedy::Take);
-                findings.planted.push(planted);
+                let path = behind_links(&leaf.path, &self.root, &self.parents);
+                findings
+                    .planted
+                    .push(Planted::new(path, leaf.why.clone(), Remedy::Take));
             }
             leaf.is_there = now;
         }
@@ -427,6 +434,27 @@ pub(super) fn git_directory(path: &Path, root: &Path) -> Option<PathBuf> {
     (real.starts_with(root) && real != root && real.is_dir()).then_some(real)
 }
 
+/// What to take so that nothing is at a path that may lead through a link: a link that was not there at the last look; otherwise the
+/// file itself, where it really is.
+fn behind_links(path: &Path, root: &Path, parents: &BTreeMap<PathBuf, Option<Changed>>) -> PathBuf {
+    let above: Vec<&Path> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|above| above.starts_with(root) && *above != root)
+        .collect();
+    let Some(link) = above.into_iter().rev().find(|above| above.is_symlink()) else {
+        return path.to_owned();
+    };
+    let is_known = parents.is_empty() || parents.keys().any(|known| known.starts_with(link));
+    let real = || {
+        let parent = path.parent()?.canonicalize().ok()?;
+        let inside = parent.starts_with(root).then_some(parent)?;
+        Some(inside.join(path.file_name()?))
+    };
+    let real = is_known.then(real).flatten();
+    real.unwrap_or_else(|| link.to_owned())
+}
+
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|metadata| !is_placeholder(path, &metadata))
@@ -465,6 +493,12 @@ pub(super) fn state(path: &Path) -> Option<State> {
     ))
 }
 
+/// When a directory last changed, or the one that a link leads to.
+fn changed_behind(directory: &Path) -> Option<Changed> {
+    let metadata = directory.metadata().ok().filter(fs::Metadata::is_dir)?;
+    Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
+}
+
 /// When a directory last changed.
 pub(super) fn changed(directory: &Path) -> Option<Changed> {
     let metadata = directory
@@ -493,8 +527,7 @@ pub(super) fn without_commands(todo: &Path) -> Option<Vec<u8>> {
     })
 }
 
-/// Hooks that git would run: all but the examples that it brings along. None if that cannot be said, or there are more than
-/// anybody has.
+/// Hooks that git would run: all but its examples. None if the directory cannot be read or has too many entries.
 pub(super) fn hooks(directory: &Path) -> Option<Vec<PathBuf>> {
     if !directory.symlink_metadata().ok()?.is_dir() {
         return None;

@@ -12,7 +12,7 @@ use toolcrib_sandbox::{
     recover,
 };
 
-/// Notes what it is told, and takes away what is to be taken.
+/// Records what is planted, and takes away what is to be taken.
 #[derive(Default)]
 struct Notes {
     baseline: Mutex<Vec<u8>>,
@@ -284,6 +284,32 @@ fn a_file_or_link_that_leads_git_out_of_the_workspace_is_taken() {
             assert_eq!(
                 found(&stage, &ran.report),
                 expected.map(|path| (path.to_owned(), Remedy::Take)),
+                "{level}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_protected_name_behind_a_link_is_taken_with_the_link_or_where_it_is() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.file("other/mise.toml", "mine");
+            symlink("other", stage.workspace.join("unrelated")).unwrap();
+            let policy = holding(&stage, level);
+            let ran = stage.bash(&policy, "ln -s other .config");
+            let planted = found(&stage, &ran.report);
+            assert_eq!(planted, [(".config".to_owned(), Remedy::Take)], "{level}");
+
+            let stage = Stage::new();
+            stage.file("other/x", "mine");
+            symlink("other", stage.workspace.join(".config")).unwrap();
+            let ran = stage.bash(&holding(&stage, level), "echo evil > other/mise.toml");
+            let planted = found(&stage, &ran.report);
+            assert_eq!(
+                planted,
+                [("other/mise.toml".to_owned(), Remedy::Take)],
                 "{level}"
             );
         }

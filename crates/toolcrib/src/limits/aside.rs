@@ -1,6 +1,6 @@
 //! Reading what callers sent, off the async threads: [`aside`].
 //!
-//! Reading is bounded, but a long text may still take a tenth of a second, and whoever answers others must not wait for that. So what is
+//! Reading is bounded, but a long text may still take a tenth of a second, and a server must not wait for that. So what is
 //! long is read on threads of its own, on half of the processors at most, and callers take turns.
 
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ static ROOM: LazyLock<Fair> = LazyLock::new(|| {
 });
 
 /// Does work that reads so many bytes from a caller. The error is that too much of the same caller's waits already. Work that has begun
-/// is finished, whether or not somebody still waits for it.
+/// is finished, whether or not the caller still waits for it.
 pub async fn aside<T: Send + 'static>(
     caller: &Caller,
     bytes: usize,
@@ -44,7 +44,7 @@ pub async fn aside<T: Send + 'static>(
     match working.await {
         Ok(done) => Ok(done),
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        // The runtime shuts down, and whoever waits here goes with it.
+        // The runtime shuts down, and this task with it.
         Err(_) => std::future::pending().await,
     }
 }

@@ -36,7 +36,7 @@ const MAX_CHANGES: u32 = 3;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bound {
     pub(crate) files: Vec<BoundFile>,
-    /// The same files with their content, in the same order.
+    /// The bound files with their content, in order.
     found: Vec<Runnable>,
     /// Whether nothing of the call itself changes them before they run, in the same order.
     steady: Vec<bool>,
