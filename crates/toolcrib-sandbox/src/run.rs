@@ -68,6 +68,8 @@ const LAST_PIECES: usize = 2;
 const LAST_LINES: usize = 64;
 /// How often limits that no descriptor tells of are looked at.
 const TICK: Duration = Duration::from_millis(50);
+/// When it is worth its cost to know who makes what in the workspace.
+const LISTEN_AFTER: Duration = Duration::from_millis(500);
 
 struct Run<'a> {
     inner: &'a Inner,
@@ -417,6 +419,11 @@ impl Run<'_> {
                 if kept && Instant::now() >= next_look {
                     let began = Instant::now();
                     self.look_for_planted(Moment::Running);
+                    if self.began.elapsed() >= LISTEN_AFTER
+                        && let Some(looking) = self.looking
+                    {
+                        looking.listen();
+                    }
                     next_look = Instant::now() + began.elapsed() * 20;
                 }
                 tick = Instant::now() + TICK;

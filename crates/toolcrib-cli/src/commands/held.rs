@@ -189,6 +189,12 @@ fn print_item(shown: &HeldContent, output: &Output) {
         for line in file.text.as_deref().unwrap_or("(not text)").lines() {
             output.line(&format!("  {}", text::visible_line(line)));
         }
+        if file.omitted > 0 {
+            output.say(&format!(
+                "the last {} bytes of it are not shown",
+                file.omitted
+            ));
+        }
     }
     if shown.truncated {
         output.say("there are more files");

@@ -36,7 +36,7 @@ pub(super) fn written<'a>(watch: &Watch, covered: impl Iterator<Item = &'a Path>
     for (path, (inode, seconds, nanoseconds)) in &watch.names {
         line("name", path, &format!(" {inode} {seconds} {nanoseconds}"));
     }
-    covered.for_each(|path| line("there", path, ""));
+    covered.for_each(|path| line("covered", path, ""));
     let present = watch.leaves.iter().filter(|leaf| leaf.is_there);
     present.for_each(|leaf| line("there", &leaf.path, ""));
     for (path, directory) in watch
@@ -50,11 +50,15 @@ pub(super) fn written<'a>(watch: &Watch, covered: impl Iterator<Item = &'a Path>
         let (inode, seconds, nanoseconds) = repository.identity;
         let made = u8::from(repository.is_of_a_run);
         let head = digits(&repository.head);
+        let present = repository.present();
         line(
             "repository",
             path,
-            &format!(" {made} {inode} {seconds} {nanoseconds} {head}:"),
+            &format!(" {made} {inode} {seconds} {nanoseconds} {present} {head}:"),
         );
+        for link in &repository.links {
+            line("link", link, "");
+        }
     }
     lines.into_bytes()
 }
@@ -122,8 +126,20 @@ fn read_line(
                 .names
                 .insert(path, (number()? as u64, number()?, number()?));
         }
+        "covered" => {
+            if path.parent() == Some(root) {
+                watch.covered.insert(path.clone());
+            }
+            there.insert(path);
+        }
         "there" => {
             there.insert(path);
+        }
+        "link" => {
+            let mut repositories = watch.repositories.iter_mut();
+            if let Some((_, known)) = repositories.find(|(git, _)| path.starts_with(git)) {
+                known.links.insert(path);
+            }
         }
         "pieces" => {
             let pieces = Pieces(u8::try_from(number()?).ok()?);
@@ -140,11 +156,8 @@ fn read_line(
             let identity = (number()? as u64, number()?, number()?);
             let mut repository =
                 Repository::known(&path, is_of_a_run).unwrap_or_else(|| Repository::new(identity));
+            repository.forget(u32::try_from(number()?).ok()?);
             repository.head = bytes(numbers.next()?.trim_end_matches(':'))?;
-            // All of it is looked at, but for what mounts protected.
-            repository.states.retain(|name, _| {
-                !is_of_a_run && matches!(*name, "config" | "hooks" | "remotes" | "branches")
-            });
             if repository.identity == identity {
                 watch.repositories.insert(path, repository);
             }

@@ -148,13 +148,24 @@ impl<'a> Finder<'a> {
             self.complete = complete;
             let mut gits = repositories.clone();
             gits.push(self.root.join(".git"));
-            repositories.extend(self.submodules.update(self.root, gits));
+            let updated = self.submodules.update(self.root, gits);
+            if let Some(index) = updated.unclear.first() {
+                let text = format!(
+                    "`{}` cannot be read, or names more submodules than can be protected; remove it, then run `git reset`",
+                    index.display()
+                );
+                return Err(io::Error::other(text));
+            }
+            repositories.extend(updated.there);
             // The directories above them are not pinned: a pinned one is a mount of its own, across which nothing can be renamed,
             // and that would break builds. A repository moved away with its directory, and one put in its place, is reported.
             for git in repositories {
                 match git.file_name() == Some(OsStr::new(".git")) {
                     true => self.name(".git", &git, LINKS)?,
-                    false => self.repository(&git)?,
+                    false => {
+                        self.repository(&git)?;
+                        self.configured(&git, &git)?;
+                    }
                 }
             }
             self.users_paths()?;
@@ -219,6 +230,7 @@ impl<'a> Finder<'a> {
             }
             if names::is_repository(directory) {
                 self.repository(directory)?;
+                self.configured(directory, directory)?;
             }
         }
         Ok(())
@@ -265,6 +277,11 @@ impl<'a> Finder<'a> {
             // The link stays where it is; what it leads to, if that can be written at all, is protected in its place.
             self.push(path, Cover::ReadOnly);
             let target = path.parent().unwrap_or(self.root).join(path.read_link()?);
+            if name == ".git"
+                && let (Ok(git), Some(tree)) = (path.canonicalize(), path.parent())
+            {
+                self.configured(&git, tree)?;
+            }
             return match self.settled(&target)? {
                 Some(inside) if links > 0 && inside != self.root => {
                     self.links_to(&target);
@@ -297,22 +314,58 @@ impl<'a> Finder<'a> {
 
     /// A `.git`: a directory, or a file that says where it is.
     fn git(&mut self, path: &Path) -> io::Result<()> {
+        let Some(tree) = path.parent() else {
+            return Ok(());
+        };
         match real(path)? {
-            Some(metadata) if metadata.is_dir() => self.repository(path),
+            Some(metadata) if metadata.is_dir() => {
+                self.repository(path)?;
+                self.configured(path, tree)
+            }
             Some(_) => {
                 let target = names::git_directory(path);
                 let real = target
                     .as_ref()
                     .and_then(|target| target.canonicalize().ok());
                 // A run made it with its repository, and may remove both.
-                if real.is_some_and(|real| self.made.contains(&real)) {
+                if real.as_ref().is_some_and(|real| self.made.contains(real)) {
                     return Ok(());
                 }
                 self.push(path, Cover::ReadOnly);
-                target.map_or(Ok(()), |target| self.elsewhere(&target))
+                if let Some(target) = target {
+                    self.elsewhere(&target)?;
+                }
+                real.map_or(Ok(()), |git| self.configured(&git, tree))
             }
             None => Ok(()),
         }
+    }
+
+    /// What the configuration of a repository has git run or read in a work tree: hooks that a person keeps there (`core.hooksPath`),
+    /// programs, and files that are a part of the configuration. The repository may be outside of the root.
+    fn configured(&mut self, git: &Path, tree: &Path) -> io::Result<()> {
+        if self.made.iter().any(|made| made == git) {
+            return Ok(());
+        }
+        if tree != self.root {
+            self.users_paths_in(tree)?;
+        }
+        self.why = "your repository's settings have git run it or read it";
+        let common = names::common_directory(git).unwrap_or_else(|| git.to_owned());
+        for config in [common.join("config"), git.join("config.worktree")] {
+            for named in gitconfig::configured_paths(&config, tree) {
+                if let Some(path) = self.settled(&named)?
+                    // A repository further down has no say about what lies outside of it.
+                    && path.starts_with(tree)
+                    && path != tree
+                {
+                    self.links_to(&named);
+                    self.pin_above(&path);
+                    self.whole(&path)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A repository that a file names, if it is in the root.
@@ -379,26 +432,6 @@ impl<'a> Finder<'a> {
         // A worktree's part says where the rest is.
         if let Some(common) = names::common_directory(git) {
             self.elsewhere(&common)?;
-        }
-        if let Some(tree) = git
-            .parent()
-            .filter(|tree| git.ends_with(".git") && *tree != self.root)
-        {
-            self.users_paths_in(tree)?;
-        }
-        // A person who keeps hooks in the work tree (`core.hooksPath`) runs them just the same, and a file that the
-        // configuration includes is a part of it.
-        for config in ["config", "config.worktree"] {
-            for named in gitconfig::configured_paths(&git.join(config), git.parent()) {
-                if let Some(path) = self.settled(&named)?
-                    // A repository further down has no say about what lies outside of it.
-                    && git.parent().is_some_and(|tree| path.starts_with(tree) && path != tree)
-                {
-                    self.links_to(&named);
-                    self.pin_above(&path);
-                    self.whole(&path)?;
-                }
-            }
         }
         for beneath in names::NESTED_REPOSITORIES {
             let directory = git.join(beneath);

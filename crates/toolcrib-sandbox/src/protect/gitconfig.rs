@@ -26,6 +26,8 @@ const RUNNING: &[(&str, &str)] = &[
     ("core", "hookspath"),
     ("core", "pager"),
     ("core", "sshcommand"),
+    // Of git for large repositories of Microsoft: https://github.com/microsoft/git/blob/HEAD/Documentation/config/core.adoc
+    ("core", "virtualfilesystem"),
     // Where git writes when it checks out or merges: anywhere.
     ("core", "worktree"),
     ("credential", "helper"),
@@ -41,6 +43,9 @@ const RUNNING: &[(&str, &str)] = &[
     ("gpg", "program"),
     ("guitool", "*"),
     ("hook", "*"),
+    // Together they have git write what a server sends into any file.
+    ("http", "cookiefile"),
+    ("http", "savecookies"),
     ("imap", "tunnel"),
     ("include", "*"),
     ("includeif", "*"),
@@ -78,10 +83,21 @@ const RUNNING: &[(&str, &str)] = &[
     ("lfs", "standalonetransferagent"),
     // https://git-annex.branchable.com/git-annex/
     ("annex", "*"),
+    // https://github.com/dandavison/delta/blob/HEAD/src/options/get.rs
+    ("delta", "*"),
+    // https://github.com/nvie/gitflow/wiki/Reference%3A-git-flow-hooks
+    ("gitflow", "*"),
+    // git-svn(1)
+    ("svn", "authorsprog"),
+    // https://github.com/jonas/tig/blob/HEAD/doc/tigrc.5.adoc
+    ("tig", "*"),
 ];
 
 /// Keys whose value is an address. With `::` in it git runs `git-remote-NAME`, of which `ext::` runs anything.
 const ADDRESSES: &[(&str, &str)] = &[
+    ("branch", "pushremote"),
+    ("branch", "remote"),
+    ("remote", "pushdefault"),
     ("remote", "pushurl"),
     ("remote", "url"),
     ("submodule", "url"),
@@ -322,15 +338,15 @@ const INCLUDES: usize = 10;
 /// How many paths are taken from one configuration.
 const MOST_PATHS: usize = 256;
 
-/// Paths that the configuration of a repository makes git run or read: `core.hooksPath`, and the files that it includes, with
-/// theirs. `tree` is the work tree.
-pub(super) fn configured_paths(config: &Path, tree: Option<&Path>) -> Vec<PathBuf> {
+/// Paths that the configuration of a repository makes git run or read: `core.hooksPath`, programs that it names by a path, and the files
+/// that it includes, with theirs. `tree` is the work tree.
+pub(super) fn configured_paths(config: &Path, tree: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     follow(config, INCLUDES, &mut found, &mut |setting, found| {
-        if setting.is("core", "hookspath")
-            && let Some(path) = tree.and_then(|tree| beside(&setting.value, tree))
-        {
-            found.push(without_husky(path));
+        if setting.is("core", "hookspath") {
+            found.extend(beside(&setting.value, tree).map(without_husky));
+        } else if setting.runs() && !setting.includes() {
+            found.extend(programs(&setting.value).filter_map(|word| beside(word, tree)));
         }
     });
     found
@@ -339,6 +355,10 @@ pub(super) fn configured_paths(config: &Path, tree: Option<&Path>) -> Vec<PathBu
 impl Setting {
     fn is(&self, section: &str, key: &str) -> bool {
         self.section == section && self.key == key
+    }
+
+    fn includes(&self) -> bool {
+        matches!(self.section.as_str(), "include" | "includeif")
     }
 }
 
@@ -363,7 +383,7 @@ fn follow(
             return;
         }
         visit(&setting, found);
-        if matches!(setting.section.as_str(), "include" | "includeif")
+        if setting.includes()
             && setting.key == "path"
             && let Some(path) = config
                 .parent()
@@ -434,10 +454,7 @@ impl UserSettings {
         follow(file, INCLUDES, &mut included, &mut |setting, _| {
             if setting.is("core", "hookspath") {
                 self.name(&setting.value, without_husky);
-            } else if setting.runs()
-                && setting.section != "include"
-                && setting.section != "includeif"
-            {
+            } else if setting.runs() && !setting.includes() {
                 for word in programs(&setting.value) {
                     self.name(word, |path| path);
                 }
@@ -502,6 +519,14 @@ mod tests {
                 "[CORE]\n\t; z\n\tbare = true\n",
             ),
             ("[alias]\n\tst = !evil\n", "[alias]\n\t\n"),
+            (
+                "[http]\n\tcookieFile = /x\n\tsaveCookies = true\n\tpostBuffer = 1\n",
+                "[http]\n\t\n\t\n\tpostBuffer = 1\n",
+            ),
+            (
+                "[branch \"a\"]\n\tremote = ext::x\n\tmerge = refs/heads/a\n",
+                "[branch \"a\"]\n\t\n\tmerge = refs/heads/a\n",
+            ),
             ("[filter \"a\"]\n\tclean = evil\n", "[filter \"a\"]\n\t\n"),
             (
                 "[remote \"o\"]\n\turl = ext::sh -c evil\n",
@@ -592,7 +617,7 @@ mod tests {
         let config = dir.path().join("config");
         let text = "[core]\n\tbare = false\n\thooksPath = \".husky/_\"\n[include] path = ../more\n[user]\n\tpath = no\n";
         fs::write(&config, text).expect("a configuration");
-        let found = configured_paths(&config, Some(Path::new("/ws")));
+        let found = configured_paths(&config, Path::new("/ws"));
         assert_eq!(
             found,
             [PathBuf::from("/ws/.husky"), dir.path().join("../more")]

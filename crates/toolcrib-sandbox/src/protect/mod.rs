@@ -43,10 +43,11 @@ use find::{Finder, Found};
 use lock::Lock;
 use makers::Makers;
 use std::{
+    collections::BTreeSet,
     fs, io,
     os::{fd::OwnedFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use watch::{Changed, Findings, Watch, changed};
 
@@ -81,8 +82,10 @@ pub(crate) struct Guard {
     stamps: Mutex<Vec<Option<Changed>>>,
     identities: Vec<Option<Identity>>,
     watched: Mutex<Watched>,
-    /// Who makes what in the root, where that can be known.
-    makers: Option<Makers>,
+    /// Who makes what in the root, where that can be known, once a run has asked for it.
+    makers: OnceLock<Option<Makers>>,
+    /// Whether it can be known: to root, of runs with a process namespace of their own.
+    can_listen: bool,
 }
 
 /// What is compared with, and by how many runs.
@@ -96,6 +99,8 @@ struct Watched {
     /// Repositories that runs made; where absent names are held they stay theirs.
     made: Vec<PathBuf>,
     holds: bool,
+    /// Names in the root that were another program's when they were last looked at.
+    accepted: Vec<PathBuf>,
     /// Whether a run made a repository that is to be covered for the next one.
     is_stale: bool,
 }
@@ -134,15 +139,16 @@ impl Guard {
             stamps: Mutex::default(),
             identities: Vec::new(),
             watched: Mutex::default(),
-            makers: None,
+            makers: OnceLock::new(),
+            can_listen: processes && policy.absent == AbsentNames::Hold && sys::uid() == 0,
         };
         // Only now, so that dropping the guard removes what was made before something failed.
         found?;
+        if mounts {
+            guard.separate()?;
+        }
         guard.stamps = Mutex::new(guard.stamps());
         guard.identities = guard.identities();
-        if processes && policy.absent == AbsentNames::Hold && sys::uid() == 0 {
-            guard.makers = Makers::listen(root).ok();
-        }
         let unguarded = if mounts {
             Vec::new()
         } else {
@@ -157,6 +163,7 @@ impl Guard {
             leaves: missing,
             settings,
             submodules,
+            covered: guard.covered_in_root(mounts),
             ..Watch::default()
         };
         watch.take_in(&policy.made);
@@ -167,6 +174,7 @@ impl Guard {
             is_fresh: true,
             made: policy.made.clone(),
             holds: policy.absent == AbsentNames::Hold,
+            accepted: Vec::new(),
             is_stale: false,
         });
         Ok(guard)
@@ -271,6 +279,47 @@ impl Guard {
         made
     }
 
+    /// Names in the root that are behind mounts.
+    fn covered_in_root(&self, mounts: bool) -> BTreeSet<PathBuf> {
+        let covered = self.covered.iter().filter(|covered| {
+            mounts && covered.cover == Cover::ReadOnly && covered.path.parent() == Some(&self.root)
+        });
+        covered.map(|covered| covered.path.clone()).collect()
+    }
+
+    /// Gives files behind mounts that have a second name elsewhere a content of their own: a mount covers a name, and the other name could
+    /// be written.
+    fn separate(&self) -> io::Result<()> {
+        const MOST: usize = 4096;
+        let covered = self
+            .covered
+            .iter()
+            .filter(|covered| covered.cover == Cover::ReadOnly);
+        let mut queue: Vec<PathBuf> = covered.map(|covered| covered.path.clone()).collect();
+        let mut seen = 0;
+        while let Some(path) = queue.pop() {
+            let Ok(metadata) = path.symlink_metadata() else {
+                continue;
+            };
+            seen += 1;
+            if metadata.is_dir() && seen < MOST {
+                queue.extend(names::entries(&path));
+            } else if metadata.is_file() && metadata.nlink() > 1 {
+                let Ok(relative) = path.strip_prefix(&self.root) else {
+                    continue;
+                };
+                place::separate(&self.directory, relative).map_err(|error| {
+                    let text = format!(
+                        "`{}` is protected and has a second name (a hard link), and cannot be separated from it: {error}",
+                        path.display()
+                    );
+                    io::Error::new(error.kind(), text)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Names that nothing keeps from being changed, with the files in those that are directories.
     fn unguarded(&self) -> Vec<PathBuf> {
         let covered = self
@@ -303,14 +352,27 @@ impl Looking<'_> {
         baseline::written(&self.guard.watched().watch, covered)
     }
 
+    /// Begins to listen to who makes what, if that can be known. A process that ends soon must not: closing what listens takes the kernel
+    /// some 10 ms.
+    pub(crate) fn listen(&self) {
+        let listen = || Makers::listen(&self.guard.root).ok();
+        self.guard
+            .makers
+            .get_or_init(|| self.guard.can_listen.then(listen).flatten());
+    }
+
+    fn makers(&self) -> Option<&Makers> {
+        self.guard.makers.get()?.as_ref()
+    }
+
     /// Is ready to be read when something was made in the root.
     pub(crate) fn ear(&self) -> Option<&OwnedFd> {
-        self.guard.makers.as_ref().map(Makers::descriptor)
+        self.makers().map(Makers::descriptor)
     }
 
     /// Notes who made it.
     pub(crate) fn hear(&self) {
-        self.guard.makers.iter().for_each(Makers::hear);
+        self.makers().into_iter().for_each(Makers::hear);
     }
 
     /// What was changed or newly made since the last look.
@@ -320,11 +382,25 @@ impl Looking<'_> {
     pub(crate) fn look(&self, moment: Moment) -> Findings {
         let mut watched = self.guard.watched();
         let mut findings = watched.watch.look(moment);
-        if let Some(makers) = &self.guard.makers {
+        if let Some(makers) = self.makers() {
             makers.hear();
-            findings
+            let others = findings
                 .planted
-                .retain(|planted| !self.guard.is_by_others(planted, makers));
+                .extract_if(.., |planted| self.guard.is_by_others(planted, makers));
+            let others: Vec<PathBuf> = others.map(|planted| planted.path).collect();
+            watched.accepted.extend(others);
+            if moment == Moment::Ended {
+                // A run may have written what was another program's.
+                for path in std::mem::take(&mut watched.accepted) {
+                    let name = path.file_name().unwrap_or_default();
+                    if path.symlink_metadata().is_ok() && !makers.is_by_others(name) {
+                        let why = names::protected(name)
+                            .map_or("other programs run it", |row| row.effect);
+                        findings.planted.push(Planted::new(path, why, Remedy::Take));
+                    }
+                }
+                findings.settle();
+            }
         }
         if watched.holds {
             watched.made.extend(findings.made.iter().cloned());

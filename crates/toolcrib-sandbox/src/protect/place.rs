@@ -10,7 +10,10 @@ use std::{
     fs, io,
     os::{
         fd::{AsRawFd, OwnedFd},
-        unix::{ffi::OsStrExt, fs::MetadataExt},
+        unix::{
+            ffi::OsStrExt,
+            fs::{MetadataExt, OpenOptionsExt},
+        },
     },
     path::{Component, Path},
 };
@@ -55,6 +58,47 @@ fn make_directory(root: &OwnedFd, path: &Path, mode: u32) -> io::Result<()> {
 /// Makes an ordinary directory, which stays; one that is there already is kept.
 pub(super) fn plain_directory(root: &OwnedFd, path: &Path) -> io::Result<()> {
     make_directory(root, path, 0o777)
+}
+
+/// Gives a file with several names a content of its own, with its mode, owner and times.
+pub(super) fn separate(root: &OwnedFd, path: &Path) -> io::Result<()> {
+    const MOST: u64 = 64 << 20;
+    let (parent, name) = parent(root, path)?;
+    let place = |name: &OsStr| {
+        let parent = format!("/proc/self/fd/{}", parent.as_raw_fd());
+        Path::new(&parent).join(name)
+    };
+    let old = place(OsStr::from_bytes(name.to_bytes()));
+    let mut from = fs::File::options()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(&old)?;
+    let metadata = from.metadata()?;
+    if !metadata.is_file() || metadata.nlink() < 2 || metadata.len() > MOST {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let new = place(OsStr::new(&format!(".toolcrib-{}", std::process::id())));
+    let mut copy = || {
+        let mut to = fs::File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&new)?;
+        io::copy(&mut from, &mut to)?;
+        let _ = std::os::unix::fs::fchown(&to, Some(metadata.uid()), Some(metadata.gid()));
+        to.set_permissions(metadata.permissions())?;
+        to.set_times(
+            fs::FileTimes::new()
+                .set_accessed(metadata.accessed()?)
+                .set_modified(metadata.modified()?),
+        )?;
+        fs::rename(&new, &old)
+    };
+    let copied = copy();
+    if copied.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    copied
 }
 
 /// Makes a tiny file; one that is there already is kept.

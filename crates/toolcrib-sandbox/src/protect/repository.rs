@@ -17,7 +17,7 @@ use std::{
 };
 
 /// What git reads in a repository, and what a change of each may mean.
-const WATCHED: [&str; 10] = [
+const WATCHED: [&str; 11] = [
     "HEAD",
     "config",
     "config.worktree",
@@ -28,6 +28,7 @@ const WATCHED: [&str; 10] = [
     "rebase-merge/git-rebase-todo",
     "rebase-merge/strategy",
     "sequencer/opts",
+    "lazygit.yml",
 ];
 
 /// A repository that is looked after.
@@ -41,11 +42,15 @@ pub(super) struct Repository {
     pub(super) states: BTreeMap<&'static str, Option<State>>,
     /// The directories in it, but those of objects, and when they last changed; and the links in them.
     directories: BTreeMap<PathBuf, Option<Changed>>,
-    links: BTreeSet<PathBuf>,
+    pub(super) links: BTreeSet<PathBuf>,
+    /// Its own directory at the last look.
+    changed: Option<Changed>,
+    /// Whether it had more directories than are looked into before any run.
+    is_large: bool,
 }
 
 /// How many directories of a repository are looked into.
-const MOST_DIRECTORIES: usize = 1024;
+const MOST_DIRECTORIES: usize = 20_000;
 
 impl Repository {
     /// What a directory is known by.
@@ -65,8 +70,11 @@ impl Repository {
             states: states.collect(),
             directories: BTreeMap::new(),
             links: BTreeSet::new(),
+            changed: None,
+            is_large: false,
         };
         known.find_links(git);
+        known.is_large = known.directories.len() >= MOST_DIRECTORIES;
         Some(known)
     }
 
@@ -79,10 +87,39 @@ impl Repository {
             states: BTreeMap::new(),
             directories: BTreeMap::new(),
             links: BTreeSet::new(),
+            changed: None,
+            is_large: false,
         }
     }
 
-    /// The links that came to be since the last look: git writes through them, wherever they lead.
+    /// Which of the watched names there are, as bits.
+    pub(super) fn present(&self) -> u32 {
+        let is_there = |name| self.states.get(name).copied().flatten().is_some();
+        let bits = WATCHED.iter().enumerate();
+        bits.filter(|(_, name)| is_there(*name))
+            .fold(0, |bits, (bit, _)| bits | 1 << bit)
+    }
+
+    /// Goes back to what was written down: these names, which mounts protected, and these links were there.
+    pub(super) fn forget(&mut self, present: u32) {
+        let is_present = |name: &str| {
+            let bit = WATCHED.iter().position(|watched| *watched == name);
+            bit.is_some_and(|bit| present & 1 << bit != 0)
+        };
+        let is_protected = |name: &str| {
+            matches!(
+                name,
+                "config" | "config.worktree" | "commondir" | "hooks" | "remotes" | "branches"
+            )
+        };
+        let is_kept = |name: &str| !self.is_of_a_run && is_protected(name) && is_present(name);
+        self.states.retain(|name, _| is_kept(name));
+        self.links.clear();
+        self.directories.clear();
+    }
+
+    /// The links that came to be since the last look: git writes through them, wherever they lead. Directories beyond the bound may hold
+    /// links, and count as such.
     fn find_links(&mut self, git: &Path) -> Vec<PathBuf> {
         let mut queue = vec![git.to_owned()];
         queue.extend(self.directories.keys().filter(|path| *path != git).cloned());
@@ -90,12 +127,17 @@ impl Repository {
         while let Some(directory) = queue.pop() {
             let now = watch::changed(&directory);
             let before = self.directories.get(&directory).copied();
-            if before == Some(now)
-                || (before.is_none() && self.directories.len() >= MOST_DIRECTORIES)
-            {
+            if before == Some(now) || now.is_none() && before.is_none() {
                 continue;
             }
-            self.directories.insert(directory.clone(), now);
+            if before.is_none() && self.directories.len() >= MOST_DIRECTORIES {
+                if !self.is_large {
+                    new.push(directory);
+                }
+                continue;
+            }
+            self.directories
+                .insert(directory.clone(), watch::steady(now));
             for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
                 let path = entry.path();
                 let kind = entry.file_type();
@@ -111,7 +153,7 @@ impl Repository {
                 }
             }
         }
-        self.directories.retain(|path, _| path.is_dir());
+        self.directories.retain(|_, changed| changed.is_some());
         self.links.retain(|path| path.is_symlink());
         new
     }
@@ -119,13 +161,25 @@ impl Repository {
     /// Finds what changed since the last look and would run something now.
     pub(super) fn look(&mut self, git: &Path, moment: Moment, planted: &mut Vec<Planted>) {
         // A repository that is gone runs nothing.
-        if watch::changed(git).is_none() {
+        let changed = watch::changed(git);
+        if changed.is_none() {
             return;
         }
+        // First, because it finds the directories that names can appear in.
+        if moment == Moment::Ended {
+            let why = "git would write where it leads";
+            let links = self.find_links(git).into_iter();
+            planted.extend(links.map(|link| Planted::new(link, why, Remedy::Take)));
+        }
+        let is_quiet = self.changed == changed;
+        self.changed = watch::steady(changed);
         for name in WATCHED {
             let path = git.join(name);
-            let now = state(&path);
             let before = self.states.get(name).copied().flatten();
+            if before.is_none() && is_quiet && !self.may_appear_quietly(&path, git) {
+                continue;
+            }
+            let now = state(&path);
             // What was left alone while the command ran is looked at when it has ended.
             let is_over = moment == Moment::Ended && self.is_of_a_run;
             if (now == before && !is_over)
@@ -140,15 +194,22 @@ impl Repository {
             }
         }
         if !self.is_of_a_run && !self.head.is_empty() {
-            self.restore(git, planted);
+            self.restore(git, is_quiet, planted);
         }
-        if moment == Moment::Ended {
-            let links = self.find_links(git).into_iter();
-            planted
-                .extend(links.map(|link| {
-                    Planted::new(link, "git would write where it leads", Remedy::Take)
-                }));
-        }
+    }
+
+    /// Whether something can come to be at a path of a repository although the repository's own directory has not changed.
+    fn may_appear_quietly(&self, path: &Path, git: &Path) -> bool {
+        let is_known = |parent: &Path| self.directories.contains_key(parent);
+        self.directories.len() >= MOST_DIRECTORIES
+            || path
+                .parent()
+                .is_some_and(|parent| parent != git && is_known(parent))
+    }
+
+    /// Whether a directory of this name may be in the repository, as of the last look when a run ended.
+    pub(super) fn may_have(&self, directory: &Path) -> bool {
+        self.directories.len() >= MOST_DIRECTORIES || self.directories.contains_key(directory)
     }
 
     /// Whether a change of this name is looked at now. What was there before is behind a mount, and changes by the user alone.
@@ -195,9 +256,10 @@ impl Repository {
                     push(path, why, Remedy::Replace(text));
                 }
             }
+            "lazygit.yml" => push(path, "lazygit runs commands that it names", Remedy::Take),
             // A strategy is a program, which a path can name.
             "rebase-merge/strategy" | "sequencer/opts"
-                if read_small(&path).is_none_or(|text| text.contains('/')) =>
+                if read_whole(&path).is_none_or(|text| text.contains(&b'/')) =>
             {
                 let why = "git runs the program that it names as a strategy";
                 push(path, why, Remedy::Take);
@@ -207,14 +269,19 @@ impl Repository {
     }
 
     /// Makes a repository of it again, where it no longer is one: git would look for another one.
-    fn restore(&self, git: &Path, planted: &mut Vec<Planted>) {
+    fn restore(&self, git: &Path, is_quiet: bool, planted: &mut Vec<Planted>) {
         let mut push = |name: &str, remedy| {
             planted.push(Planted::new(git.join(name), NOT_A_REPOSITORY, remedy));
         };
-        if git.join("HEAD").symlink_metadata().is_err() {
+        // In a directory that has not changed there is what there was.
+        let is_missing = |name| match self.states.get(name) {
+            Some(known) if is_quiet => known.is_none(),
+            _ => git.join(name).symlink_metadata().is_err(),
+        };
+        if is_missing("HEAD") {
             push("HEAD", Remedy::Replace(self.head.clone()));
         }
-        if git.join("commondir").symlink_metadata().is_err() {
+        if is_missing("commondir") {
             for name in ["objects", "refs"] {
                 let is_open =
                     |metadata: &fs::Metadata| metadata.is_dir() && metadata.mode() & 0o100 != 0;
@@ -284,6 +351,8 @@ fn is_valid_head(path: &Path) -> bool {
     let Some(text) = read_small(path) else {
         return false;
     };
+    // Git reads no more.
+    let text = &text[..text.floor_char_boundary(255)];
     match text.strip_prefix("ref:") {
         Some(name) => name.trim_start().starts_with("refs/"),
         None => [40, 64].iter().any(|length| {

@@ -22,89 +22,147 @@ const MOST_SUBMODULES: usize = 20_000;
 /// The longest index that is read.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The longest path.
-const MOST_NAME: u64 = 4096;
-
 /// What the indexes of a workspace name.
 #[derive(Debug, Default)]
 pub(super) struct Submodules {
     /// The indexes as they were when they were read, by the `.git` of their work tree.
-    indexes: BTreeMap<PathBuf, Option<State>>,
+    indexes: BTreeMap<PathBuf, Index>,
     /// Where the `.git` of each submodule is, or would be.
     gits: BTreeSet<PathBuf>,
 }
 
+/// An index when it was read.
+#[derive(Debug, Default, PartialEq)]
+struct Index {
+    state: Option<State>,
+    /// The larger part of one that is split in two, and its state.
+    shared: Option<(PathBuf, Option<State>)>,
+}
+
+/// What an update found.
+#[derive(Debug, Default)]
+pub(super) struct Updated {
+    /// The `.git`s of submodules that exist.
+    pub(super) there: Vec<PathBuf>,
+    /// Indexes that are new or changed and name more submodules than can be followed, or cannot be read to their end.
+    pub(super) unclear: Vec<PathBuf>,
+}
+
 impl Submodules {
-    /// Reads what has changed of the indexes of these `.git`s and of all submodules; returns the `.git`s of submodules that exist.
-    pub(super) fn update(&mut self, root: &Path, mut gits: Vec<PathBuf>) -> Vec<PathBuf> {
+    /// Reads what has changed of the indexes of these `.git`s and of all submodules.
+    pub(super) fn update(&mut self, root: &Path, mut gits: Vec<PathBuf>) -> Updated {
         gits.extend(self.gits.iter().cloned());
-        let mut there = Vec::new();
+        let mut updated = Updated::default();
         while let Some(path) = gits.pop() {
             let Some(git) = git_directory(&path, root) else {
                 continue;
             };
             if self.gits.contains(&path) {
-                there.push(path.clone());
+                updated.there.push(path.clone());
             }
-            let now = state(&git.join("index"));
             let Some(tree) = path.parent() else { continue };
-            if self.indexes.insert(path.clone(), now) != Some(now) {
-                for link in links_of(&git) {
-                    let link = tree.join(link).join(".git");
-                    if self.gits.len() < MOST_SUBMODULES && self.gits.insert(link.clone()) {
-                        gits.push(link);
-                    }
+            let file = git.join("index");
+            let is_known = self.indexes.get(&path).is_some_and(|known| {
+                let shared = known.shared.iter();
+                known.state == state(&file)
+                    && shared.into_iter().all(|(part, then)| state(part) == *then)
+            });
+            if is_known {
+                continue;
+            }
+            let (links, index) = Index::read(&git, &file);
+            self.indexes.insert(path.clone(), index);
+            let Some(links) = links else {
+                updated.unclear.push(file);
+                continue;
+            };
+            for link in links {
+                let link = tree.join(link).join(".git");
+                if self.gits.len() >= MOST_SUBMODULES {
+                    updated.unclear.push(file.clone());
+                    break;
+                }
+                if self.gits.insert(link.clone()) {
+                    gits.push(link);
                 }
             }
         }
-        there.sort();
-        there.dedup();
-        there
+        updated.there.sort();
+        updated.there.dedup();
+        updated
     }
 }
 
-/// The submodules that a repository's index names, relative to its work tree.
-fn links_of(git: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let shared = |path: &PathBuf| {
-        let name = path.file_name().map(OsStr::as_bytes);
-        name.is_some_and(|name| name.starts_with(b"sharedindex."))
-    };
-    // How long the names of objects are depends on the configuration. In doubt the index is read both ways: a path that was never meant
-    // leads to no repository.
-    let common = names::common_directory(git);
-    let configuration = names::read_small(&common.as_deref().unwrap_or(git).join("config"));
-    let object_names: &[usize] = match configuration {
-        Some(text) if !text.to_ascii_lowercase().contains("sha256") => &[20],
-        _ => &[20, 32],
-    };
-    // An index may be split in two, of which the larger part is beside it.
-    let parts = names::entries(git).filter(shared);
-    for index in parts.chain([git.join("index")]) {
+impl Index {
+    /// The submodules that an index names, relative to its work tree; none if it cannot be read to its end.
+    fn read(git: &Path, file: &Path) -> (Option<Vec<PathBuf>>, Self) {
+        // How long the names of objects are depends on the configuration. In doubt the index is read both ways: a path that was never
+        // meant leads to no repository.
+        let common = names::common_directory(git);
+        let configuration = names::read_small(&common.as_deref().unwrap_or(git).join("config"));
+        let object_names: &[usize] = match configuration {
+            Some(text) if !text.to_ascii_lowercase().contains("sha256") => &[20],
+            _ => &[20, 32],
+        };
+        let mut index = Index {
+            state: state(file),
+            shared: None,
+        };
+        let mut links = Vec::new();
+        let mut is_clear = index.state.is_none();
         for bytes in object_names {
-            // What was read before an error counts.
-            let _ = read(&index, *bytes, &mut found);
+            let mut parts = vec![file.to_owned()];
+            while let Some(part) = parts.pop() {
+                let Ok(shared) = read(&part, *bytes, &mut links) else {
+                    continue;
+                };
+                is_clear |= part == file;
+                if let Some(name) = shared.filter(|_| part == file) {
+                    let shared = git.join(format!("sharedindex.{name}"));
+                    index.shared = Some((shared.clone(), state(&shared)));
+                    parts.push(shared);
+                }
+            }
         }
+        links.sort();
+        links.dedup();
+        (is_clear.then_some(links), index)
     }
-    found.sort();
-    found.dedup();
-    found
 }
 
-fn read(index: &Path, object_name: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
+/// Reads the links of an index; returns the name of its shared part.
+fn read(index: &Path, object_name: usize, found: &mut Vec<PathBuf>) -> io::Result<Option<String>> {
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
-    let file = File::options()
-        .read(true)
-        .custom_flags(flags)
-        .open(index)
-        .ok()
-        .filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()));
-    let Some(file) = file else { return Ok(()) };
-    read_entries(
-        &mut BufReader::with_capacity(64 << 10, file.take(MOST_BYTES)),
-        object_name,
-        found,
-    )
+    let file = File::options().read(true).custom_flags(flags).open(index)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut from = BufReader::with_capacity(64 << 10, file.take(MOST_BYTES));
+    read_entries(&mut from, object_name, found)?;
+    shared_part(&mut from, object_name)
+}
+
+/// The name of the shared part, by the extension `link`.
+fn shared_part(from: &mut impl BufRead, object_name: usize) -> io::Result<Option<String>> {
+    loop {
+        let mut head = [0; 8];
+        // The last bytes are a sum of all others, and no extension.
+        if from.read_exact(&mut head).is_err() {
+            return Ok(None);
+        }
+        let length = number(&head[4..]);
+        if &head[..4] == b"link" {
+            let mut name = vec![0; object_name];
+            from.read_exact(&mut name)?;
+            return Ok(Some(
+                name.iter().map(|byte| format!("{byte:02x}")).collect(),
+            ));
+        }
+        if !head[..4].iter().all(u8::is_ascii_alphabetic) {
+            return Ok(None);
+        }
+        io::copy(&mut from.by_ref().take(length.into()), &mut io::sink())?;
+    }
 }
 
 fn read_entries(
@@ -118,7 +176,7 @@ fn read_entries(
     from.read_exact(&mut head)?;
     let (mark, version, count) = (&head[..4], number(&head[4..8]), number(&head[8..]));
     if mark != b"DIRC" || !(2..=4).contains(&version) {
-        return Ok(());
+        return Err(io::ErrorKind::InvalidData.into());
     }
     let mut name = Vec::new();
     let mut entry = vec![0; 40 + object_name + 2];
@@ -136,7 +194,7 @@ fn read_entries(
             name.clear();
         }
         let before = name.len();
-        from.by_ref().take(MOST_NAME).read_until(0, &mut name)?;
+        from.read_until(0, &mut name)?;
         if name.pop() != Some(0) {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -146,7 +204,10 @@ fn read_entries(
             let zeros = 8 - length % 8;
             from.read_exact(&mut [0; 8][..zeros - 1])?;
         }
-        if number(&entry[24..28]) & 0o170_000 == LINK && found.len() < MOST_SUBMODULES {
+        if number(&entry[24..28]) & 0o170_000 == LINK {
+            if found.len() > MOST_SUBMODULES {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
             let path = Path::new(OsStr::from_bytes(&name));
             if path
                 .components()
@@ -175,7 +236,7 @@ fn varint(from: &mut impl BufRead) -> io::Result<usize> {
         from.read_exact(&mut byte)?;
         value = value
             .checked_add(1)
-            .filter(|value| *value < MOST_NAME as usize)
+            .filter(|value| *value < MOST_BYTES as usize)
             .ok_or(io::ErrorKind::InvalidData)?
             << 7
             | usize::from(byte[0] & 0x7f);
@@ -249,7 +310,7 @@ mod tests {
                         assert_eq!(number(&index[4..8]).to_string(), version);
                     }
                     let mut found = Submodules::default();
-                    let there = found.update(root, vec![root.join(".git")]);
+                    let there = found.update(root, vec![root.join(".git")]).there;
                     let names = [
                         "a",
                         "node_modules/deep/module",

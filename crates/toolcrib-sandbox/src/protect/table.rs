@@ -65,6 +65,11 @@ const IRB: &str = "https://github.com/ruby/irb/blob/HEAD/doc/Configurations.md";
 /// Every protected name. Those of git repositories are besides, except for `.git` itself.
 pub const NAMES: &[ProtectedName] = &[
     whole(
+        ".lazygit.yml",
+        "lazygit runs commands that it names",
+        "https://github.com/jesseduffield/lazygit/blob/HEAD/docs/Config.md",
+    ),
+    whole(
         ".toolcrib",
         "Toolcrib loads tools and settings from it",
         "docs/yaml-tools.md",

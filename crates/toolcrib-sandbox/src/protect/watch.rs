@@ -7,19 +7,19 @@
 use super::{
     gitconfig::{self, UserSettings},
     judge::is_repository_name,
-    names::{self, Listing, Pieces, list, protected, read_small, read_whole, walk},
+    names::{self, Listing, Pieces, list, protected, read_whole, walk},
     place::is_placeholder,
     planted::{Moment, Planted, Remedy},
     repository::Repository,
-    submodules::Submodules,
+    submodules::{Submodules, Updated},
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    time::UNIX_EPOCH,
+    time::{Duration, UNIX_EPOCH},
 };
 
 /// Inode, and seconds and nanoseconds of a last change.
@@ -52,6 +52,8 @@ pub(super) struct Watch {
     /// By where git keeps them.
     pub(super) repositories: BTreeMap<PathBuf, Repository>,
     pub(super) submodules: Submodules,
+    /// Names in the root that are behind mounts: a run changes none of them.
+    pub(super) covered: BTreeSet<PathBuf>,
     pub(super) settings: UserSettings,
     /// The moment of the look that is taken.
     pub(super) moment: Moment,
@@ -109,12 +111,12 @@ impl Watch {
             if listing.pieces.is_bare_repository() {
                 self.know_directory(&directory, made_by_runs);
             }
-            let changed = changed(&directory);
+            let changed = steady(changed(&directory));
             let pieces = listing.pieces;
             self.directories
                 .insert(directory, Directory { changed, pieces });
         });
-        for path in self.changed_submodules() {
+        for path in self.changed_submodules().there {
             self.know_repository(&path, made_by_runs);
         }
         for leaf in &mut self.leaves {
@@ -146,16 +148,16 @@ impl Watch {
     }
 
     /// The `.git`s of submodules that are new, or others than at the last look.
-    fn changed_submodules(&mut self) -> Vec<PathBuf> {
+    fn changed_submodules(&mut self) -> Updated {
         let is_git = |path: &&PathBuf| path.file_name() == Some(OsStr::new(".git"));
         let gits = self.names.keys().filter(is_git).cloned().collect();
-        let mut there = self.submodules.update(&self.root, gits);
-        there.retain(|path| {
+        let mut updated = self.submodules.update(&self.root, gits);
+        updated.there.retain(|path| {
             let metadata = path.symlink_metadata().ok();
             let mark = metadata.and_then(|metadata| mark(path, &metadata));
             mark.is_some_and(|mark| self.names.insert(path.clone(), mark) != Some(mark))
         });
-        there
+        updated
     }
 
     fn leaf_parents(&self) -> BTreeMap<PathBuf, Option<Changed>> {
@@ -168,7 +170,7 @@ impl Watch {
         };
         let parents = self.leaves.iter().filter_map(nearest);
         parents
-            .map(|parent| (parent.clone(), changed_behind(&parent)))
+            .map(|parent| (parent.clone(), steady(changed_behind(&parent))))
             .collect()
     }
 
@@ -189,8 +191,14 @@ impl Watch {
         }
         self.look_at_leaves(&mut findings);
         self.look_at_directories(&mut findings);
-        for path in self.changed_submodules() {
+        let submodules = self.changed_submodules();
+        for path in submodules.there {
             self.new_name(&path, &mut findings);
+        }
+        for path in submodules.unclear {
+            let why =
+                "it names submodules that cannot all be looked at, and git runs what they name";
+            findings.planted.push(Planted::new(path, why, Remedy::Take));
         }
         for (git, repository) in &mut self.repositories {
             repository.look(git, moment, &mut findings.planted);
@@ -260,7 +268,7 @@ impl Watch {
         self.directories.insert(
             directory.to_owned(),
             Directory {
-                changed: Some(now),
+                changed: steady(Some(now)),
                 pieces,
             },
         );
@@ -271,7 +279,8 @@ impl Watch {
             let Some(mark) = mark(path, metadata) else {
                 continue;
             };
-            if self.names.insert(path.clone(), mark) != Some(mark) {
+            let is_new = self.names.insert(path.clone(), mark) != Some(mark);
+            if is_new && !self.covered.contains(path) {
                 self.new_name(path, findings);
             }
         }
@@ -382,7 +391,12 @@ impl Watch {
             .collect();
         for (git, is_of_a_run) in known {
             for beneath in names::NESTED_REPOSITORIES {
-                for module in names::modules(&git.join(beneath)).unwrap_or_default() {
+                let beneath = git.join(beneath);
+                let known = self.repositories.get(&git);
+                if known.is_some_and(|known| !known.may_have(&beneath)) {
+                    continue;
+                }
+                for module in names::modules(&beneath).unwrap_or_default() {
                     if !self.repositories.contains_key(&module) {
                         self.new_repository(&module, findings);
                     }
@@ -499,6 +513,21 @@ fn changed_behind(directory: &Path) -> Option<Changed> {
     Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
 }
 
+/// What to compare with later. File systems keep time in steps of some milliseconds, so a directory that changed just now may change
+/// again and look the same; such a time is replaced by one that no directory has.
+pub(super) fn steady(changed: Option<Changed>) -> Option<Changed> {
+    const STEP: Duration = Duration::from_millis(20);
+    changed.map(|changed| {
+        let (_, seconds, nanoseconds) = changed;
+        let then = Duration::new(seconds.max(0) as u64, nanoseconds.max(0) as u32);
+        let now = UNIX_EPOCH.elapsed().unwrap_or_default();
+        match now.checked_sub(then).is_some_and(|age| age > STEP) {
+            true => changed,
+            false => Changed::default(),
+        }
+    })
+}
+
 /// When a directory last changed.
 pub(super) fn changed(directory: &Path) -> Option<Changed> {
     let metadata = directory
@@ -545,7 +574,7 @@ pub(super) fn hooks(directory: &Path) -> Option<Vec<PathBuf>> {
 
 /// Whether a file of the old kind of remotes (`.git/remotes`, `.git/branches`) has git run a program.
 pub(super) fn names_a_program(file: &Path) -> bool {
-    read_small(file).is_none_or(|text| text.contains("::"))
+    read_whole(file).is_none_or(|text| text.windows(2).any(|pair| pair == b"::"))
 }
 
 /// A configuration without what would run; none if nothing would.

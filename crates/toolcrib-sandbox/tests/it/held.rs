@@ -618,6 +618,215 @@ fn a_directory_that_takes_the_place_of_another_with_the_same_times_is_looked_int
     });
 }
 
+#[test]
+fn submodules_are_found_however_an_index_hides_them() {
+    let repository = "git init -q node_modules/e; git -C node_modules/e commit -q --allow-empty -m x; git -C node_modules/e config core.fsmonitor ./evil; h=$(git -C node_modules/e rev-parse HEAD)";
+    let scripts = [
+        // The larger part of a split index comes after the smaller one.
+        "export GIT_INDEX_FILE=$PWD/.git/idx2; cp .git/index .git/idx2; git update-index --add --cacheinfo 160000,$h,node_modules/e; git update-index --split-index; \
+         mv .git/sharedindex.* /tmp/; mv .git/idx2 .git/index; sleep 0.3; mv /tmp/sharedindex.* .git/",
+        // Among many files.
+        "for i in $(seq 600); do : > .git/f$i; done; git update-index --add --cacheinfo 160000,$h,node_modules/e; git update-index --split-index",
+        // After a name that no file can have.
+        "{ printf \"100644 $(git hash-object -w HEAD 2>/dev/null || git hash-object -w --stdin </dev/null) 0\\t\"; printf 'a/%.0s' $(seq 3000); echo b; printf \"160000 $h 0\\tnode_modules/e\\n\"; } | git update-index --index-info",
+    ];
+    as_root_and_nobody(|| {
+        for script in scripts {
+            let stage = Stage::new();
+            stage.repository();
+            let script = format!("{NO_SETTINGS} {repository}; {script}");
+            let ran = stage.bash(&holding(&stage, Level::Process), &script);
+            let planted = paths(&stage, &ran.report);
+            assert_eq!(
+                planted,
+                ["node_modules/e/.git/config"],
+                "{script}: {}",
+                ran.stderr
+            );
+        }
+        // More than can be followed.
+        let stage = Stage::new();
+        stage.repository();
+        let script = format!(
+            "{NO_SETTINGS} h=$(git rev-parse HEAD); seq -f \"160000 $h 0\tb/%06.0f\" 1 20100 | git update-index --index-info"
+        );
+        let ran = stage.bash(&holding(&stage, Level::Process), &script);
+        assert_eq!(
+            found(&stage, &ran.report),
+            [(".git/index".to_owned(), Remedy::Take)],
+            "{}",
+            ran.stderr
+        );
+    });
+}
+
+#[test]
+fn what_a_repositorys_settings_have_git_run_cannot_be_written_in_any_work_tree() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            let set = |words: &[&str]| git(&stage.workspace, words);
+            set(&["config", "core.fsmonitor", "./tools/fsm.sh"]);
+            set(&["config", "core.hooksPath", "hk"]);
+            set(&["worktree", "add", "-q", "wt"]);
+            git(
+                &stage.workspace,
+                &["init", "-q", "--separate-git-dir", "apart", "other"],
+            );
+            git(
+                &stage.workspace.join("other"),
+                &["config", "core.hooksPath", "hk"],
+            );
+            let places = [
+                "tools/fsm.sh",
+                "hk/pre-commit",
+                "wt/hk/pre-commit",
+                "wt/tools/fsm.sh",
+                "other/hk/pre-commit",
+            ];
+            for place in places {
+                stage.file(place, "mine");
+            }
+            let script = format!(
+                "for f in {}; do echo evil > $f; done; true",
+                places.join(" ")
+            );
+            stage.bash(&holding(&stage, level), &script);
+            for place in places {
+                let text = fs::read_to_string(stage.workspace.join(place)).unwrap();
+                assert_eq!(text, "mine", "{level}: {place}");
+            }
+        }
+    });
+}
+
+#[test]
+fn the_settings_of_a_repository_outside_count_in_a_work_tree_that_is_the_workspace() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        fs::remove_dir(&stage.workspace).unwrap();
+        let main = stage.workspace.with_file_name("main");
+        fs::create_dir(&main).unwrap();
+        git(&main, &["init", "-q"]);
+        git(&main, &["commit", "-q", "--allow-empty", "-m", "x"]);
+        git(&main, &["config", "core.hooksPath", "hk"]);
+        git(
+            &main,
+            &["worktree", "add", "-q", stage.workspace.to_str().unwrap()],
+        );
+        stage.file("hk/pre-commit", "mine");
+        stage.bash(
+            &holding(&stage, Level::Process),
+            "echo evil > hk/pre-commit",
+        );
+        assert_eq!(
+            fs::read_to_string(stage.workspace.join("hk/pre-commit")).unwrap(),
+            "mine"
+        );
+    });
+}
+
+#[test]
+fn a_second_name_of_a_protected_file_is_another_file() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            stage.file(".git/hooks/pre-commit", "mine");
+            let config = fs::read_to_string(stage.workspace.join(".git/config")).unwrap();
+            for (name, other) in [(".git/config", "data"), (".git/hooks/pre-commit", "more")] {
+                fs::hard_link(stage.workspace.join(name), stage.workspace.join(other)).unwrap();
+            }
+            let ran = stage.bash(
+                &holding(&stage, level),
+                "echo evil >> data && echo evil >> more",
+            );
+            assert_eq!(ran.stderr, "", "{level}");
+            let text = |name: &str| fs::read_to_string(stage.workspace.join(name)).unwrap();
+            assert_eq!(
+                (text(".git/config"), text(".git/hooks/pre-commit")),
+                (config, "mine".to_owned()),
+                "{level}"
+            );
+            assert!(text("data").contains("evil"));
+        }
+    });
+}
+
+#[test]
+fn a_link_is_found_among_many_directories_and_a_strategy_in_a_long_file() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        stage.repository();
+        let script = "mkdir -p .git/refs/tags .git/logs/x .git/sequencer; (cd .git/refs/tags && seq -f d%04.0f 1500 | xargs mkdir); ln -s /elsewhere .git/logs/x/y; \
+            { echo '[options]'; head -c 1100000 /dev/zero | tr '\\0' '#'; echo; echo 'strategy = x/evil'; } > .git/sequencer/opts; echo a > .git/lazygit.yml; \
+            printf 'ref:%300s refs/heads/main\\n' '' > .git/HEAD";
+        let ran = stage.bash(&holding(&stage, Level::Process), script);
+        let expected = [
+            ".git/HEAD",
+            ".git/lazygit.yml",
+            ".git/logs/x/y",
+            ".git/sequencer/opts",
+        ];
+        assert_eq!(paths(&stage, &ran.report), expected, "{}", ran.stderr);
+    });
+}
+
+#[test]
+fn links_and_remotes_of_a_killed_run_are_found_later() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        stage.repository();
+        symlink("x", stage.workspace.join(".git/mine")).unwrap();
+        let notes = Arc::new(Notes::default());
+        let policy = holding(&stage, Level::Process);
+        stage
+            .run(&policy, &bash("true").keeper(Arc::clone(&notes) as _))
+            .unwrap();
+        let baseline = notes.baseline.lock().unwrap().clone();
+        symlink("/elsewhere", stage.workspace.join(".git/ORIG_HEAD")).unwrap();
+        stage.file(".git/remotes/o", "URL: ext::sh -c id\n");
+        let root = stage.workspace.canonicalize().unwrap();
+        let planted = recover(&policy, &baseline).unwrap();
+        let planted: Vec<_> = planted
+            .iter()
+            .map(|planted| planted.path.strip_prefix(&root).unwrap().to_str().unwrap())
+            .collect();
+        assert_eq!(planted, [".git/ORIG_HEAD", ".git/remotes/o"]);
+    });
+}
+
+#[test]
+fn what_the_user_changes_in_a_protected_file_during_a_run_stays() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.file(".envrc", "mine");
+            stage.file("mise.toml", "mine");
+            let workspace = stage.workspace.clone();
+            let user = std::thread::spawn(move || {
+                while !workspace.join("begun").exists() {
+                    std::thread::yield_now();
+                }
+                fs::write(workspace.join(".envrc"), "changed").unwrap();
+                fs::write(workspace.join("new"), "saved").unwrap();
+                fs::rename(workspace.join("new"), workspace.join("mise.toml")).unwrap();
+                fs::write(workspace.join("go"), "").unwrap();
+            });
+            let script = "echo > begun; until [ -e go ]; do sleep 0.01; done; touch more";
+            let ran = stage.bash(&holding(&stage, level), script);
+            user.join().unwrap();
+            assert_eq!(
+                paths(&stage, &ran.report),
+                [""; 0],
+                "{level}: {}",
+                ran.stderr
+            );
+        }
+    });
+}
+
 /// Only root learns who made a file; for others what is uncertain is to be taken.
 #[test]
 fn a_file_that_another_program_makes_while_a_command_runs_stays_where_that_is_certain() {
@@ -627,18 +836,21 @@ fn a_file_that_another_program_makes_while_a_command_runs_stays_where_that_is_ce
             let fifo = stage.workspace.join("go");
             let workspace = stage.workspace.clone();
             let others = std::thread::spawn(move || {
-                // The command has begun when it makes this.
-                while !workspace.join("begun").exists() {
+                // The command has begun when it makes this; after a while it is listened to who makes what.
+                while !workspace.join("begun").exists() || is_root() && !listens() {
                     std::thread::yield_now();
                 }
                 fs::write(workspace.join(".envrc"), "mine\n").unwrap();
                 fs::write(workspace.join(".vimrc"), "mine\n").unwrap();
                 fs::write(fifo, "").unwrap();
             });
-            let script = "echo > begun; until [ -e go ]; do sleep 0.01; done; echo evil > .zshrc; echo evil >> .vimrc; true";
-            let ran = stage.bash(&holding(&stage, level), script);
+            let script = "echo > begun; until [ -e go ]; do sleep 0.01; done; sleep 0.3; echo evil > .zshrc; echo evil >> .vimrc; true";
+            let command = bash(script).keeper(Arc::new(Notes::default()) as _);
+            let ran = stage.run(&holding(&stage, level), &command).unwrap();
             others.join().unwrap();
-            let planted = paths(&stage, &ran.report);
+            let mut planted = paths(&stage, &ran.report);
+            planted.sort();
+            planted.dedup();
             let expected: &[&str] = match is_root() {
                 true => &[".vimrc", ".zshrc"],
                 false => &[".envrc", ".vimrc", ".zshrc"],
@@ -646,6 +858,13 @@ fn a_file_that_another_program_makes_while_a_command_runs_stays_where_that_is_ce
             assert_eq!(planted, expected, "{level}");
         }
     });
+}
+
+/// Whether this process hears of what is made in a directory.
+fn listens() -> bool {
+    let descriptors = fs::read_dir("/proc/self/fdinfo").unwrap().flatten();
+    let mut texts = descriptors.filter_map(|entry| fs::read_to_string(entry.path()).ok());
+    texts.any(|text| text.contains("fanotify ino:"))
 }
 
 fn is_root() -> bool {

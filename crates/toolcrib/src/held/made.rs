@@ -19,17 +19,40 @@ const MAX_BYTES: u64 = 4 << 20;
 /// A repository that a run made, by what it is and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Made {
+    /// As hexadecimal digits: not every path is text.
+    #[serde(with = "digits")]
     path: PathBuf,
     device: u64,
     inode: u64,
     born: u128,
 }
 
+mod digits {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&super::super::digits(path.as_os_str().as_bytes()))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        let text = String::deserialize(from)?;
+        let bytes = super::super::from_digits(&text);
+        // Written by an earlier version.
+        Ok(bytes.map_or_else(
+            || PathBuf::from(text),
+            |bytes| OsString::from_vec(bytes).into(),
+        ))
+    }
+}
+
 impl Made {
     fn at(path: &Path) -> Option<Self> {
         let metadata = path.symlink_metadata().ok().filter(fs::Metadata::is_dir)?;
         let born = metadata.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-        path.to_str()?;
         Some(Made {
             path: path.to_owned(),
             device: metadata.dev(),

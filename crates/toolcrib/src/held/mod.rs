@@ -130,9 +130,16 @@ pub struct HeldFile {
     pub kind: String,
     /// Bytes of a file.
     pub size: u64,
+    /// How many bytes at the end of a file are not in `text`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: u64,
     /// The text, or where the link leads; none if it is not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// How much of a file is shown, and how many files are.
@@ -345,8 +352,12 @@ impl HeldStore {
             }
             Taking::Replacing(text) => place.exchange(text, &item.id, &home),
         };
+        // Best effort: a file that cannot be read stays as it is.
+        let _ = moving::separate(&self.content(&item.id));
         if let Err(error) = moved {
-            let _ = self.forget(&item);
+            if self.content(&item.id).symlink_metadata().is_err() {
+                let _ = self.forget(&item);
+            }
             return Err(error);
         }
         Ok(item)
@@ -387,6 +398,10 @@ fn shown_file(root: &Path, path: &Path, metadata: &fs::Metadata) -> HeldFile {
             .into_owned(),
         kind: kind.to_owned(),
         size: metadata.len(),
+        omitted: match metadata.is_file() && text.is_some() {
+            true => metadata.len().saturating_sub(SHOWN_BYTES as u64),
+            false => 0,
+        },
         text,
     }
 }
@@ -394,8 +409,11 @@ fn shown_file(root: &Path, path: &Path, metadata: &fs::Metadata) -> HeldFile {
 /// A path that is not text, as digits.
 fn digits_if_not_text(path: &Path) -> Option<String> {
     let bytes = path.as_os_str().as_bytes();
-    let digits = || bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    std::str::from_utf8(bytes).is_err().then(digits)
+    std::str::from_utf8(bytes).is_err().then(|| digits(bytes))
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn from_digits(digits: &str) -> Option<Vec<u8>> {

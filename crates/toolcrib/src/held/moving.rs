@@ -6,8 +6,9 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -99,13 +100,16 @@ impl Place {
     /// Moves what is here to another place where nothing is. Where that is on another disk it is copied and removed, if that may be: what a
     /// program writes into an open file would be lost.
     pub(super) fn move_to(&self, to: &Place, copying: Copying) -> io::Result<Moved> {
-        match rustix::fs::renameat_with(
-            &self.dir,
-            &self.name,
-            &to.dir,
-            &to.name,
-            RenameFlags::NOREPLACE,
-        ) {
+        let rename = || {
+            rustix::fs::renameat_with(
+                &self.dir,
+                &self.name,
+                &to.dir,
+                &to.name,
+                RenameFlags::NOREPLACE,
+            )
+        };
+        match opened(&[&self.dir, &to.dir], rename) {
             Ok(()) => return Ok(Moved::Yes),
             Err(Errno::EXIST) => return Ok(Moved::Occupied),
             // A directory that is read-only cannot be moved to another one: its `..` would change.
@@ -137,13 +141,28 @@ impl Place {
                 error => Err(error.into()),
             };
         }
-        remove(self.dir.as_fd(), &self.name, MAX_DEPTH)?;
+        let removed = opened(&[&self.dir], || {
+            remove(self.dir.as_fd(), &self.name, MAX_DEPTH)
+        });
+        if let Err(error) = removed {
+            // It is still where it was; of a directory a part may be gone, and the copy stays.
+            if !self.is_directory() {
+                let _ = remove(to.dir.as_fd(), &to.name, MAX_DEPTH);
+            }
+            return Err(error.into());
+        }
         Ok(Moved::Yes)
+    }
+
+    fn is_directory(&self) -> bool {
+        rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
     }
 
     /// Moves what is here over whatever file is at another place.
     pub(super) fn move_over(&self, to: &Place) -> io::Result<Moved> {
-        match rustix::fs::renameat(&self.dir, &self.name, &to.dir, &to.name) {
+        let rename = || rustix::fs::renameat(&self.dir, &self.name, &to.dir, &to.name);
+        match opened(&[&self.dir, &to.dir], rename) {
             Err(Errno::XDEV) => {}
             moved => return Ok(moved.map(|()| Moved::Yes)?),
         }
@@ -163,6 +182,10 @@ impl Place {
         id: &str,
         to: &Place,
     ) -> io::Result<()> {
+        Opened::of(&self.dir).run(|| self.exchange_here(replacement, id, to))
+    }
+
+    fn exchange_here(&self, replacement: &Replacement<'_>, id: &str, to: &Place) -> io::Result<()> {
         let before = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
         // Whole before it gets a name that means something to git.
         let mut beside = self.sibling(temporary(id))?;
@@ -253,8 +276,10 @@ impl Place {
 
     /// Makes a file where nothing is.
     pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
-        let mut file = self.create(Mode::from_raw_mode(0o644))?;
-        file.write_all(content)
+        Opened::of(&self.dir).run(|| {
+            let mut file = self.create(Mode::from_raw_mode(0o644))?;
+            file.write_all(content)
+        })
     }
 
     fn create(&self, mode: Mode) -> io::Result<File> {
@@ -281,7 +306,8 @@ impl Place {
     /// Makes a directory here, or opens the one that is here to its owner again. Returns whether something else is in the way.
     pub(super) fn make_directory(&self) -> io::Result<Moved> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::mkdirat(&self.dir, &self.name, Mode::from_raw_mode(0o755)) {
+        let make = || rustix::fs::mkdirat(&self.dir, &self.name, Mode::from_raw_mode(0o755));
+        match opened(&[&self.dir], make) {
             Ok(()) => return Ok(Moved::Yes),
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
@@ -304,13 +330,15 @@ impl Place {
     pub(super) fn rename_aside(&self, id: &str) -> io::Result<OsString> {
         let mut name = self.name.clone();
         name.push(format!(".held-{id}"));
-        rustix::fs::renameat_with(
-            &self.dir,
-            &self.name,
-            &self.dir,
-            &name,
-            RenameFlags::NOREPLACE,
-        )?;
+        opened(&[&self.dir], || {
+            rustix::fs::renameat_with(
+                &self.dir,
+                &self.name,
+                &self.dir,
+                &name,
+                RenameFlags::NOREPLACE,
+            )
+        })?;
         Ok(name)
     }
 
@@ -325,6 +353,82 @@ impl Place {
             .ok()?;
         Some(digest::of_bytes(&bytes))
     }
+}
+
+/// Does something in directories; where that is refused, once more with those open to their owner, if that is us. A command can close a
+/// directory to keep what it planted in it.
+fn opened<T>(dirs: &[&OwnedFd], work: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+    match work() {
+        Err(Errno::ACCESS) => {}
+        done => return done,
+    }
+    let _open: Vec<Opened<'_>> = dirs.iter().map(|dir| Opened::of(dir)).collect();
+    work()
+}
+
+/// A directory that is open to its owner for as long as this lives.
+struct Opened<'d> {
+    dir: &'d OwnedFd,
+    /// Its own mode, if that is another one.
+    mode: Option<Mode>,
+}
+
+impl<'d> Opened<'d> {
+    fn of(dir: &'d OwnedFd) -> Self {
+        let closed = rustix::fs::fstat(dir).ok().filter(|stat| {
+            Uid::from_raw(stat.st_uid) == rustix::process::geteuid()
+                && stat.st_mode & 0o300 != 0o300
+        });
+        let mode = closed.map(|stat| Mode::from_raw_mode(stat.st_mode));
+        let this = Opened { dir, mode };
+        if let Some(mode) = mode {
+            this.set(mode | Mode::RWXU);
+        }
+        this
+    }
+
+    fn set(&self, mode: Mode) {
+        // By its descriptor, which only names it.
+        let path = format!("/proc/self/fd/{}", self.dir.as_raw_fd());
+        let _ = rustix::fs::chmod(path, mode);
+    }
+
+    fn run<T>(self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        if let Some(mode) = self.mode {
+            self.set(mode);
+        }
+    }
+}
+
+/// Gives files that have a second name elsewhere a content of their own: that name could be written after a person has looked.
+pub(super) fn separate(path: &Path) -> io::Result<()> {
+    let mut queue = vec![path.to_owned()];
+    while let Some(path) = queue.pop() {
+        let metadata = path.symlink_metadata()?;
+        if metadata.is_dir() {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            queue.extend(entries.map(|entry| entry.path()));
+        } else if metadata.is_file() && metadata.nlink() > 1 {
+            let parent = File::open(path.parent().unwrap_or(Path::new("/")))?;
+            let name = path.file_name().unwrap_or_default();
+            let new = temporary(&Uuid::now_v7().to_string());
+            copy(
+                parent.as_fd(),
+                name,
+                parent.as_fd(),
+                new.as_ref(),
+                MAX_DEPTH,
+            )?;
+            rustix::fs::renameat(&parent, new, &parent, name)?;
+        }
+    }
+    Ok(())
 }
 
 /// A name for what is on its way.

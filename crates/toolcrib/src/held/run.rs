@@ -149,7 +149,7 @@ impl HeldRun {
             replaced_by: None,
         };
         // Each costs a few writes to the disk: a run that plants thousands must not hold us up.
-        if self.state().notes.len() >= MOST_HELD && planted.remedy != Remedy::Report {
+        if self.state().notes.len() >= MOST_HELD && planted.remedy == Remedy::Take {
             return self.leave_aside(&item, &planted.path);
         }
         let held = match &planted.remedy {

@@ -2,7 +2,8 @@
 //! finishes its work.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,6 +55,29 @@ fn child() {
         return;
     };
     match std::env::var("TOOLCRIB_TEST_OPERATION").as_deref() {
+        Ok("closed") => {
+            let crib = crib(&home, &workspace);
+            let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+            run.begin(b"").unwrap();
+            plant(&workspace);
+            let policy = Policy::new(Level::Process, &workspace);
+            let planted = recover(&policy, b"").unwrap();
+            let closed =
+                ["sub/.git/hooks", "sub/.git", ".husky", "."].map(|name| workspace.join(name));
+            for directory in &closed {
+                fs::set_permissions(directory, fs::Permissions::from_mode(0o555)).unwrap();
+            }
+            run.planted(&planted, Moment::Ended);
+            let (_, left) = run.end(&[]);
+            assert_eq!(left, [""; 0].map(PathBuf::from));
+            for directory in closed
+                .iter()
+                .filter(|directory| !directory.ends_with(".husky"))
+            {
+                let mode = directory.metadata().unwrap().mode() & 0o777;
+                assert_eq!(mode, 0o555, "{}", directory.display());
+            }
+        }
         Ok("recover") => {
             between_stops(|| crib(&home, &workspace));
         }
@@ -177,6 +201,60 @@ fn killed_at_any_call(workspace: impl Fn() -> Option<tempfile::TempDir>, operati
             break;
         }
     }
+}
+
+/// To root no directory is closed.
+#[test]
+fn what_a_command_closes_is_taken_all_the_same() {
+    let (home, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut command = child_in(home.path(), workspace.path(), "closed");
+    if rustix::process::geteuid().is_root() {
+        const NOBODY: u32 = 65534;
+        for directory in [home.path(), workspace.path()] {
+            std::os::unix::fs::chown(directory, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    check(home.path(), workspace.path(), false, "closed");
+}
+
+#[test]
+fn a_second_name_of_something_held_changes_nothing_in_it() {
+    let (home, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (home, workspace) = (home.path(), workspace.path());
+    let crib = crib(home, workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    run.begin(b"").unwrap();
+    plant(workspace);
+    for (name, other) in [(".envrc", "notes"), (".husky/pre-commit", "lint")] {
+        fs::hard_link(workspace.join(name), workspace.join(other)).unwrap();
+    }
+    let policy = Policy::new(Level::Process, workspace);
+    run.planted(&recover(&policy, b"").unwrap(), Moment::Ended);
+    run.end(&[]);
+    for other in ["notes", "lint"] {
+        fs::write(workspace.join(other), "changed after a person has looked").unwrap();
+    }
+    check(home, workspace, false, "with second names");
+}
+
+#[test]
+fn what_is_not_shown_of_something_held_is_counted() {
+    let (home, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (home, workspace) = (home.path(), workspace.path());
+    let crib = crib(home, workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    fs::write(workspace.join(".envrc"), "\n".repeat(20_000) + "evil\n").unwrap();
+    let policy = Policy::new(Level::Process, workspace);
+    run.planted(&recover(&policy, b"").unwrap(), Moment::Ended);
+    let (held, _) = run.end(&[]);
+    let shown = crib.held().show(&held[0].id).unwrap();
+    assert_eq!(
+        (shown.files[0].size, shown.files[0].omitted),
+        (20_005, 3621)
+    );
 }
 
 #[test]

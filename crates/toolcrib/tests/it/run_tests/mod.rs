@@ -64,10 +64,15 @@ fn failures(value: &Value) -> Vec<(&str, &str, u64)> {
         .collect()
 }
 
-/// The workspace `ws` in a directory that is not in `/tmp`, of which programs have their own: what lies above it is there, and cannot
-/// be read.
+/// The workspace `ws` in a directory that is not in `/tmp`, because each program gets its own `/tmp`: the directories above exist, and
+/// cannot be read. It is among the files of the build, or in the home directory if this clone is in `/tmp` itself.
 fn beneath(files: &[(&str, &str)]) -> (TestCrib, TempDir) {
-    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let is_temporary = |path: &Path| path.starts_with("/tmp") || path.starts_with("/var/tmp");
+    let built = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let home = std::env::home_dir();
+    let mut places = std::iter::once(built).chain(home);
+    let place = places.find(|place| !is_temporary(place));
+    let directory = TempDir::new_in(place.expect("a home directory outside of /tmp")).unwrap();
     for (name, text) in files {
         write(&directory.path().join(name), text);
     }
