@@ -196,6 +196,10 @@ impl Command {
         let mut outside = None;
         let mut refused = None;
         for candidate in candidates {
+            // One question for each directory instead of one for each name on the way to it.
+            if !candidate.exists() {
+                continue;
+            }
             let Ok(real) = candidate.canonicalize() else {
                 continue;
             };

@@ -90,7 +90,7 @@ impl HeldStore {
         if new.is_empty() {
             return Ok(());
         }
-        let dir = DurableDir::create(&*self.0)?;
+        let dir = DurableDir::create(&self.0.path)?;
         let lock = dir.lock()?;
         let mut all = self.read_made()?;
         all.retain(|old| !new.iter().any(|new| new.path == old.path) && old.path.is_dir());

@@ -7,12 +7,13 @@
 //! A repository that a run makes stays in the workspace. Its hooks are held, and of its configuration the original is held
 //! while one without the settings that run programs takes its place.
 //!
-//! `run.rs` looks after one run, `moving.rs` moves things without following a link, `made.rs` knows which repositories runs made.
+//! `run.rs` looks after one run, `run_file.rs` is the file that says so, `moving.rs` moves things without following a link, `made.rs` knows which repositories runs made.
 //! Every run is written down before it starts (`runs/`), so that the next process deals with one that was killed.
 
 mod made;
 mod moving;
 mod run;
+mod run_file;
 
 use std::ffi::OsString;
 use std::fs;
@@ -34,6 +35,7 @@ use crate::storage::{DurableDir, StorageError};
 use crate::workspace::Workspace;
 use moving::{Copying, Moved, Place, Replacement};
 pub use run::HeldRun;
+use run_file::IdleFiles;
 
 /// The record of something held, beside its content.
 const RECORD: &str = "record.json";
@@ -46,7 +48,14 @@ const MIN_PART: usize = 4;
 
 /// Things that runs planted, in the home. Cloning is cheap and shares everything; nothing is created before something is held.
 #[derive(Debug, Clone)]
-pub struct HeldStore(Arc<PathBuf>);
+pub struct HeldStore(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    /// Files of runs that have ended, for the next ones.
+    idle: IdleFiles,
+}
 
 /// Something that is held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -149,11 +158,14 @@ const SHOWN_FILES: usize = 50;
 impl HeldStore {
     /// The store of a home.
     pub fn at(home: &Path) -> Self {
-        HeldStore(Arc::new(home.join("held")))
+        HeldStore(Arc::new(Inner {
+            path: home.join("held"),
+            idle: IdleFiles::default(),
+        }))
     }
 
     fn dir(&self) -> Result<Option<DurableDir>, StorageError> {
-        DurableDir::open(&*self.0)
+        DurableDir::open(&self.0.path)
     }
 
     /// Everything that is held, oldest first.
@@ -187,7 +199,7 @@ impl HeldStore {
     }
 
     fn content(&self, id: &str) -> PathBuf {
-        self.0.join(id).join(CONTENT)
+        self.0.path.join(id).join(CONTENT)
     }
 
     /// The item of an id, or of a part of one that no other has.
@@ -250,8 +262,8 @@ impl HeldStore {
         })?;
         let place = Place::made(&workspace, &item.relative())
             .map_err(|error| self.not_back(&item, error))?;
-        let from =
-            Place::in_home(&self.0.join(&item.id)).map_err(|error| self.not_back(&item, error))?;
+        let from = Place::in_home(&self.0.path.join(&item.id))
+            .map_err(|error| self.not_back(&item, error))?;
         let moved = match item.kind {
             HeldKind::Taken => from.move_to(&place, Copying::Allowed),
             HeldKind::Replaced => {
@@ -333,7 +345,7 @@ impl HeldStore {
             Taking::Whole(_) | Taking::Replacing(_) => item.relative(),
         };
         let place = Place::of(workspace, &from)?;
-        let dir = DurableDir::create(&*self.0).map_err(std::io::Error::other)?;
+        let dir = DurableDir::create(&self.0.path).map_err(std::io::Error::other)?;
         if let Taking::Replacing(text) = with {
             item.kind = HeldKind::Replaced;
             item.replaced_by = Some(digest::of_bytes(text.content));
@@ -345,7 +357,7 @@ impl HeldStore {
                 .map_err(std::io::Error::other)?;
             new.place(&item.id).map_err(std::io::Error::other)?;
         }
-        let home = Place::in_home(&self.0.join(&item.id))?;
+        let home = Place::in_home(&self.0.path.join(&item.id))?;
         let moved = match with {
             Taking::Whole(copying) | Taking::From(_, copying) => {
                 place.move_to(&home, copying).map(drop)

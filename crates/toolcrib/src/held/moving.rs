@@ -534,14 +534,33 @@ fn remove(from: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<(), Errno>
     rustix::fs::unlinkat(from, name, AtFlags::REMOVEDIR)
 }
 
-/// Removes something of the home with all beneath.
+/// Removes something of the home with all beneath, however deep it is: directories are moved up before they are looked into.
 pub(super) fn remove_all(path: &Path) -> io::Result<()> {
-    let parent = path.parent().unwrap_or(Path::new("/"));
-    let dir = File::open(parent)?;
-    match remove(dir.as_fd(), path.file_name().unwrap_or_default(), MAX_DEPTH) {
-        Err(Errno::NOENT) => Ok(()),
-        removed => Ok(removed?),
+    let top = path.parent().unwrap_or(Path::new("/"));
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+        Ok(metadata) if !metadata.is_dir() => return fs::remove_file(path),
+        Ok(_) => {}
     }
+    let mut queue = vec![path.to_owned()];
+    while let Some(directory) = queue.pop() {
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o700))?;
+        for entry in fs::read_dir(&directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                // A directory that is closed to its owner cannot be moved.
+                fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700))?;
+                let up = top.join(temporary(&Uuid::now_v7().to_string()));
+                fs::rename(entry.path(), &up)?;
+                queue.push(up);
+            } else {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        fs::remove_dir(&directory)?;
+    }
+    Ok(())
 }
 
 /// The beginning of a file, if it is text.

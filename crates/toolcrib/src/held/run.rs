@@ -1,18 +1,17 @@
 //! One run that is looked after: what it plants is taken away, and it is written down while it lasts.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::moving::{Copying, Moved, Place, Replacement, private_directory, remove_all};
+use super::moving::{Copying, Moved, Place, Replacement, remove_all};
+use super::run_file::{self, RunFile};
 use super::{HeldItem, HeldKind, HeldStore, RECORD, Taking, digits_if_not_text};
 use crate::model::call::Caller;
 use crate::model::context::CallContext;
@@ -23,12 +22,8 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 /// Runs that are under way, in the home beneath `held`.
 const RUNS: &str = "runs";
-/// The ending of a run's file; it is locked while the run lasts.
-const RUN: &str = "run";
 /// How many things of one run are held; more get a name beside their own that nothing runs.
 const MOST_HELD: usize = 200;
-/// How long the file of a run may be.
-const MAX_BYTES: u64 = 16 << 20;
 
 /// A run that is looked after: the [`Keeper`] of its command.
 pub struct HeldRun {
@@ -41,7 +36,7 @@ pub struct HeldRun {
 #[derive(Default)]
 struct State {
     /// The run's file, while the run lasts.
-    file: Option<(PathBuf, File)>,
+    file: Option<RunFile>,
     notes: Vec<HeldNote>,
     /// What could not be taken.
     left: Vec<PathBuf>,
@@ -116,8 +111,8 @@ impl HeldRun {
         // Best effort: one that is not remembered is protected like the user's own.
         let _ = self.store.remember_made(made);
         let mut state = self.state();
-        if let Some((path, _file)) = state.file.take() {
-            let _ = fs::remove_file(path);
+        if let Some(file) = state.file.take() {
+            self.store.0.idle.put(file);
         }
         (
             std::mem::take(&mut state.notes),
@@ -268,9 +263,12 @@ impl fmt::Debug for HeldRun {
 impl HeldStore {
     /// Deals with runs that were killed together with the process that looked after them.
     pub(crate) fn recover(&self) {
-        let runs = self.0.join(RUNS);
+        let runs = self.0.path.join(RUNS);
         let entries = fs::read_dir(runs).into_iter().flatten().flatten();
-        let is_run = |path: &PathBuf| path.extension().is_some_and(|ending| ending == RUN);
+        let is_run = |path: &PathBuf| {
+            path.extension()
+                .is_some_and(|ending| ending == run_file::ENDING)
+        };
         for path in entries.map(|entry| entry.path()).filter(is_run) {
             // What cannot be dealt with now is tried again by the next one.
             let _ = self.recover_one(&path);
@@ -278,17 +276,10 @@ impl HeldStore {
     }
 
     fn recover_one(&self, path: &Path) -> io::Result<()> {
-        let file = File::options()
-            .read(true)
-            .custom_flags(NOFOLLOW)
-            .open(path)?;
-        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
-            || file.metadata()?.nlink() == 0
-        {
+        // One that is locked is at work.
+        let Some((_locked, text)) = run_file::left_behind(path)? else {
             return Ok(());
-        }
-        let mut text = Vec::new();
-        (&file).take(MAX_BYTES).read_to_end(&mut text)?;
+        };
         let end = text
             .iter()
             .position(|byte| *byte == b'\n')
@@ -322,7 +313,7 @@ impl HeldStore {
             if Uuid::try_parse(&id).is_err() {
                 continue;
             }
-            let record = fs::read(self.0.join(&id).join(RECORD)).unwrap_or_default();
+            let record = fs::read(self.0.path.join(&id).join(RECORD)).unwrap_or_default();
             let Ok(item) = serde_json::from_slice::<HeldItem>(&record) else {
                 continue;
             };
@@ -331,51 +322,26 @@ impl HeldStore {
             }
             let place = Place::of(workspace, &item.relative()).ok();
             if let Some(place) = place.filter(|_| item.kind == HeldKind::Replaced) {
-                let home = Place::in_home(&self.0.join(&id))?;
+                let home = Place::in_home(&self.0.path.join(&id))?;
                 place.resume_exchange(item.replaced_by.as_deref(), &id, &home)?;
             }
             let has_arrived = self.content(&id).symlink_metadata().is_ok();
             if !has_arrived {
-                remove_all(&self.0.join(&id))?;
+                remove_all(&self.0.path.join(&id))?;
             }
         }
         Ok(())
     }
 }
 
-/// `O_NOFOLLOW` and `O_CLOEXEC`.
-const NOFOLLOW: i32 =
-    (rustix::fs::OFlags::NOFOLLOW.bits() | rustix::fs::OFlags::CLOEXEC.bits()) as i32;
-
 impl Keeper for HeldRun {
     fn begin(&self, baseline: &[u8]) -> io::Result<()> {
-        let runs = self.store.0.join(RUNS);
-        let id = Uuid::now_v7().simple().to_string();
-        let temporary = runs.join(format!("{id}.new"));
-        let create = || {
-            let mut options = File::options();
-            options
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .custom_flags(NOFOLLOW);
-            options.open(&temporary)
-        };
-        let file = match create() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                private_directory(&runs)?;
-                create()?
-            }
-            created => created?,
-        };
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         let mut text = serde_json::to_vec(&self.about)?;
         text.push(b'\n');
         text.extend_from_slice(baseline);
-        (&file).write_all(&text)?;
-        let path = runs.join(format!("{id}.{RUN}"));
-        fs::rename(&temporary, &path)?;
-        self.state().file = Some((path, file));
+        let file = self.store.0.idle.take(&self.store.0.path.join(RUNS))?;
+        file.begin(&text)?;
+        self.state().file = Some(file);
         Ok(())
     }
 
@@ -396,8 +362,8 @@ impl Keeper for HeldRun {
 impl Drop for HeldRun {
     fn drop(&mut self) {
         // A run that never came to its end has planted nothing that was not looked at.
-        if let Some((path, _file)) = self.state().file.take() {
-            let _ = fs::remove_file(path);
+        if let Some(file) = self.state().file.take() {
+            self.store.0.idle.put(file);
         }
     }
 }

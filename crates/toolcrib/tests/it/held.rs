@@ -258,6 +258,22 @@ fn what_is_not_shown_of_something_held_is_counted() {
 }
 
 #[test]
+fn a_deep_directory_can_be_dropped() {
+    let (home, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (home, workspace) = (home.path(), workspace.path());
+    let crib = crib(home, workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    let deep = "d/".repeat(700);
+    fs::create_dir_all(workspace.join(".husky").join(&deep)).unwrap();
+    fs::write(workspace.join(".husky").join(deep).join("x"), "x").unwrap();
+    let policy = Policy::new(Level::Process, workspace);
+    run.planted(&recover(&policy, b"").unwrap(), Moment::Ended);
+    let (held, _) = run.end(&[]);
+    crib.held().drop(&held[0].id).unwrap();
+    assert_eq!(names(&home.join("held")), ["lock", "runs"]);
+}
+
+#[test]
 fn nothing_is_lost_when_taking_is_killed_at_any_call() {
     killed_at_any_call(|| tempfile::tempdir().ok(), "take");
 }
