@@ -37,6 +37,7 @@ pub(crate) fn between_stops<T>(operation: impl FnOnce() -> T) -> T {
 #[cfg(target_arch = "x86_64")]
 const CHANGING: &[i64] = &[
     libc::SYS_write,
+    libc::SYS_pwrite64,
     libc::SYS_rename,
     libc::SYS_renameat,
     libc::SYS_renameat2,
