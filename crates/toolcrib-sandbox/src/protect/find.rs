@@ -169,6 +169,7 @@ impl<'a> Finder<'a> {
                 }
             }
             self.users_paths()?;
+            self.enclosing()?;
         }
         if mounts {
             self.absent = Absent::Made;
@@ -189,6 +190,23 @@ impl<'a> Finder<'a> {
         self.users_paths_in(self.root)?;
         let absolute = self.settings.absolute.clone();
         self.protect_all(absolute)
+    }
+
+    /// What the settings of a repository that the root is a part of have git run in the root.
+    fn enclosing(&mut self) -> io::Result<()> {
+        let above = self.root.ancestors().skip(1);
+        let git = above
+            .map(|above| above.join(".git"))
+            .find(|git| git.exists());
+        let Some(git) = git else { return Ok(()) };
+        let directory = match git.is_dir() {
+            true => Some(git.clone()),
+            false => names::git_directory(&git),
+        };
+        match (directory, git.parent()) {
+            (Some(directory), Some(tree)) => self.configured(&directory, tree),
+            _ => Ok(()),
+        }
     }
 
     /// What they have git run in a work tree.
@@ -355,9 +373,8 @@ impl<'a> Finder<'a> {
         for config in [common.join("config"), git.join("config.worktree")] {
             for named in gitconfig::configured_paths(&config, tree) {
                 if let Some(path) = self.settled(&named)?
-                    // A repository further down has no say about what lies outside of it.
-                    && path.starts_with(tree)
-                    && path != tree
+                    // Not all there is.
+                    && !tree.starts_with(&path)
                 {
                     self.links_to(&named);
                     self.pin_above(&path);
@@ -411,7 +428,7 @@ impl<'a> Finder<'a> {
             }
         }
         self.whole(&hooks)?;
-        for old in ["remotes", "branches"] {
+        for old in ["remotes", "branches", "lazygit.yml"] {
             if real(&git.join(old))?.is_some() {
                 self.whole(&git.join(old))?;
             }

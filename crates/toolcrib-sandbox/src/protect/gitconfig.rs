@@ -8,6 +8,7 @@ use super::names::read_small;
 use std::{
     env,
     ops::Range,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -346,7 +347,9 @@ pub(super) fn configured_paths(config: &Path, tree: &Path) -> Vec<PathBuf> {
         if setting.is("core", "hookspath") {
             found.extend(beside(&setting.value, tree).map(without_husky));
         } else if setting.runs() && !setting.includes() {
-            found.extend(programs(&setting.value).filter_map(|word| beside(word, tree)));
+            let is_there = |word: &str| beside(word, tree).is_some_and(|path| is_program(&path));
+            let named = programs(&setting.value, is_there);
+            found.extend(named.iter().filter_map(|word| beside(word, tree)));
         }
     });
     found
@@ -455,8 +458,8 @@ impl UserSettings {
             if setting.is("core", "hookspath") {
                 self.name(&setting.value, without_husky);
             } else if setting.runs() && !setting.includes() {
-                for word in programs(&setting.value) {
-                    self.name(word, |path| path);
+                for word in programs(&setting.value, |_| false) {
+                    self.name(&word, |path| path);
                 }
             }
         });
@@ -476,23 +479,41 @@ impl UserSettings {
     }
 }
 
-/// The words of a command that are programs or scripts of theirs, if they are named by a path.
-fn programs(value: &str) -> impl Iterator<Item = &str> {
-    const INTERPRETERS: &[&str] = &[
-        "bash", "dash", "env", "node", "perl", "python", "python3", "ruby", "sh", "zsh",
+/// The words of a command that may be programs or their scripts, if they are named by a path: the first word, what an interpreter or a
+/// wrapper runs, and whatever else is a program. `is_program` says whether there is one at a path.
+fn programs(value: &str, is_program: impl Fn(&str) -> bool) -> Vec<String> {
+    const RUNNERS: &[&str] = &[
+        "bash", "dash", "env", "exec", "ionice", "ksh", "nice", "node", "nohup", "perl", "php",
+        "python", "python3", "ruby", "setsid", "sh", "stdbuf", "sudo", "time", "timeout", "zsh",
     ];
-    let words: Vec<&str> = value
-        .trim_start_matches('!')
-        .split_whitespace()
-        .map(|word| word.trim_matches(['"', '\'']))
-        .take(3)
-        .collect();
-    let runs_next = |word: &str| INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word));
-    let many = 1 + words.iter().take_while(|word| runs_next(word)).count();
-    words
-        .into_iter()
-        .take(many)
-        .filter(|word| word.contains('/'))
+    let words = value.split(|char: char| char.is_whitespace() || ";&|(){}<>!".contains(char));
+    let words = words.map(|word| word.replace(['"', '\'', '\\'], ""));
+    let words = words.filter(|word| !word.is_empty()).take(MOST_PATHS);
+    let mut found = Vec::new();
+    let mut is_run = true;
+    for word in words {
+        let word = word
+            .strip_prefix("$PWD/")
+            .map_or(word.as_str(), |rest| rest)
+            .to_owned();
+        let name = word.rsplit('/').next().unwrap_or(&word);
+        let runs_next = RUNNERS.contains(&name);
+        // Options and variables of a wrapper, and how long `timeout` waits.
+        let is_aside =
+            word.starts_with(['-', '+']) || word.contains('=') || word.parse::<f64>().is_ok();
+        let is_named = word.contains('/');
+        if is_named && (is_run || is_program(&word)) {
+            found.push(word);
+        }
+        is_run = runs_next || (is_run && is_aside);
+    }
+    found
+}
+
+/// Whether there is a file at a path that may be run.
+fn is_program(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

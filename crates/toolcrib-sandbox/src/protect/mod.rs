@@ -49,7 +49,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
-use watch::{Changed, Findings, Watch, changed};
+use watch::{Changed, Findings, State, Watch, changed};
 
 /// How a name is covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,7 @@ struct Watched {
     made: Vec<PathBuf>,
     holds: bool,
     /// Names in the root that were another program's when they were last looked at.
-    accepted: Vec<PathBuf>,
+    accepted: Vec<(PathBuf, Option<State>)>,
     /// Whether a run made a repository that is to be covered for the next one.
     is_stale: bool,
 }
@@ -290,7 +290,7 @@ impl Guard {
     /// Gives files behind mounts that have a second name elsewhere a content of their own: a mount covers a name, and the other name could
     /// be written.
     fn separate(&self) -> io::Result<()> {
-        const MOST: usize = 4096;
+        const MOST: usize = 20_000;
         let covered = self
             .covered
             .iter()
@@ -302,8 +302,13 @@ impl Guard {
                 continue;
             };
             seen += 1;
-            if metadata.is_dir() && seen < MOST {
-                queue.extend(names::entries(&path));
+            if seen > MOST {
+                let text = format!("more than {MOST} files are to be protected");
+                return Err(io::Error::other(text));
+            }
+            if metadata.is_dir() {
+                let entries = names::read_directory(&path).unwrap_or_default();
+                queue.extend(entries.into_iter().map(|entry| entry.path()));
             } else if metadata.is_file() && metadata.nlink() > 1 {
                 let Ok(relative) = path.strip_prefix(&self.root) else {
                     continue;
@@ -387,13 +392,16 @@ impl Looking<'_> {
             let others = findings
                 .planted
                 .extract_if(.., |planted| self.guard.is_by_others(planted, makers));
-            let others: Vec<PathBuf> = others.map(|planted| planted.path).collect();
+            let others = others.map(|planted| (planted.path.clone(), watch::state(&planted.path)));
+            let others: Vec<_> = others.collect();
             watched.accepted.extend(others);
             if moment == Moment::Ended {
                 // A run may have written what was another program's.
-                for path in std::mem::take(&mut watched.accepted) {
+                for (path, then) in std::mem::take(&mut watched.accepted) {
                     let name = path.file_name().unwrap_or_default();
-                    if path.symlink_metadata().is_ok() && !makers.is_by_others(name) {
+                    let now = watch::state(&path);
+                    // A second name says nothing about this one.
+                    if now.is_some() && (now != then || !makers.is_by_others(name)) {
                         let why = names::protected(name)
                             .map_or("other programs run it", |row| row.effect);
                         findings.planted.push(Planted::new(path, why, Remedy::Take));

@@ -4,12 +4,13 @@ use super::{
     judge::is_repository_name,
     table::{NAMES, ProtectedName},
 };
+use crate::sys;
 use std::{
     collections::{HashMap, VecDeque},
     ffi::OsStr,
     fs,
     io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::LazyLock,
 };
@@ -128,14 +129,33 @@ impl Pieces {
     }
 }
 
+/// What is in a directory. One of ours that is closed is opened for as long as that takes: a command may have closed it to hide what is
+/// in it.
+pub(super) fn read_directory(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    let read = || fs::read_dir(directory).map(|entries| entries.flatten().collect());
+    match read() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+        read => return read,
+    }
+    let metadata = directory.symlink_metadata()?;
+    if !metadata.is_dir() || metadata.uid() != sys::uid() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let open = fs::Permissions::from_mode(metadata.mode() | 0o500);
+    fs::set_permissions(directory, open)?;
+    let entries = read();
+    fs::set_permissions(directory, metadata.permissions())?;
+    entries
+}
+
 /// Looks into one directory.
 pub(super) fn list(directory: &Path) -> Listing {
     let mut listing = Listing::default();
-    let entries = fs::read_dir(directory);
+    let entries = read_directory(directory);
     listing.is_closed = entries
         .as_ref()
         .is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
-    for entry in entries.into_iter().flatten().flatten() {
+    for entry in entries.into_iter().flatten() {
         let name = entry.file_name();
         if let Some(name) = name.to_str() {
             listing.pieces.add(name);

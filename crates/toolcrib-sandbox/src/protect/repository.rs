@@ -1,7 +1,7 @@
 //! One repository, as git would find it, and what in it came to run programs.
 
 use super::{
-    names::{entries, read_small, read_whole},
+    names::{entries, read_directory, read_small, read_whole},
     planted::{Moment, Planted, Remedy},
     watch::{
         self, Changed, Mark, State, born, harmless_configuration, hooks, names_a_program, state,
@@ -138,7 +138,7 @@ impl Repository {
             }
             self.directories
                 .insert(directory.clone(), watch::steady(now));
-            for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            for entry in read_directory(&directory).into_iter().flatten() {
                 let path = entry.path();
                 let kind = entry.file_type();
                 if kind.as_ref().is_ok_and(|kind| kind.is_symlink()) {
@@ -168,17 +168,22 @@ impl Repository {
         // First, because it finds the directories that names can appear in.
         if moment == Moment::Ended {
             let why = "git would write where it leads";
+            let pieces = ["HEAD", "objects", "refs"].map(|name| git.join(name));
             let links = self.find_links(git).into_iter();
+            // Without these it is not a repository; `restore` deals with them.
+            let links = links.filter(|link| self.is_of_a_run || !pieces.contains(link));
             planted.extend(links.map(|link| Planted::new(link, why, Remedy::Take)));
         }
         let is_quiet = self.changed == changed;
-        self.changed = watch::steady(changed);
+        // Whether all of it was judged: what is put off is looked at again.
+        let mut is_judged = true;
         for name in WATCHED {
             let path = git.join(name);
-            let before = self.states.get(name).copied().flatten();
-            if before.is_none() && is_quiet && !self.may_appear_quietly(&path, git) {
+            let before = self.states.get(name).copied();
+            if before == Some(None) && is_quiet && !self.may_appear_quietly(&path, git) {
                 continue;
             }
+            let before = before.flatten();
             let now = state(&path);
             // What was left alone while the command ran is looked at when it has ended.
             let is_over = moment == Moment::Ended && self.is_of_a_run;
@@ -186,6 +191,7 @@ impl Repository {
                 || !self.is_judged(name, moment, before.is_some())
                 || (moment == Moment::Running && is_config(name) && !is_settled(now))
             {
+                is_judged &= now == before;
                 continue;
             }
             self.states.insert(name, now);
@@ -193,6 +199,7 @@ impl Repository {
                 self.judge(name, path, planted);
             }
         }
+        self.changed = watch::steady(changed).filter(|_| is_judged);
         if !self.is_of_a_run && !self.head.is_empty() {
             self.restore(git, is_quiet, planted);
         }
@@ -354,7 +361,9 @@ fn is_valid_head(path: &Path) -> bool {
     // Git reads no more.
     let text = &text[..text.floor_char_boundary(255)];
     match text.strip_prefix("ref:") {
-        Some(name) => name.trim_start().starts_with("refs/"),
+        Some(name) => name
+            .trim_start_matches([' ', '\t', '\n', '\r'])
+            .starts_with("refs/"),
         None => [40, 64].iter().any(|length| {
             text.get(..*length)
                 .is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))

@@ -4,6 +4,7 @@
 //! Only links to commits ("gitlinks", mode 160000) are read; the format is that of git's `gitformat-index`, versions 2 to 4.
 
 use super::{
+    gitconfig::{self, Setting},
     names,
     watch::{State, git_directory, state},
 };
@@ -99,9 +100,12 @@ impl Index {
         // How long the names of objects are depends on the configuration. In doubt the index is read both ways: a path that was never
         // meant leads to no repository.
         let common = names::common_directory(git);
-        let configuration = names::read_small(&common.as_deref().unwrap_or(git).join("config"));
-        let object_names: &[usize] = match configuration {
-            Some(text) if !text.to_ascii_lowercase().contains("sha256") => &[20],
+        let configuration = names::read_whole(&common.as_deref().unwrap_or(git).join("config"));
+        let settings = configuration.and_then(|text| gitconfig::read(&text));
+        let is_format =
+            |setting: &Setting| setting.section == "extensions" && setting.key == "objectformat";
+        let object_names: &[usize] = match settings {
+            Some(settings) if !settings.iter().any(is_format) => &[20],
             _ => &[20, 32],
         };
         let mut index = Index {

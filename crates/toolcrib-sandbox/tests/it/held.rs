@@ -827,6 +827,138 @@ fn what_the_user_changes_in_a_protected_file_during_a_run_stays() {
     });
 }
 
+#[test]
+fn settings_that_are_written_just_before_a_repository_appears_are_judged() {
+    as_root_and_nobody(|| {
+        for script in [
+            "git init -q node_modules/e; git -C node_modules/e config core.fsmonitor ./evil; sleep 0.3; chmod 600 node_modules/e/.git/config; mv node_modules/e sub; sleep 0.6",
+            "git init -q node_modules/e; git -C node_modules/e config core.fsmonitor ./evil; mkdir d; sleep 0.5; chmod 311 d; mv node_modules/e d/sub; sleep 0.4",
+        ] {
+            let stage = Stage::new();
+            let command = format!("{NO_SETTINGS} {script}");
+            let command = bash(&command).keeper(Arc::new(Notes::default()) as _);
+            let ran = stage
+                .run(&holding(&stage, Level::Process), &command)
+                .unwrap();
+            let planted = found(&stage, &ran.report);
+            assert!(
+                matches!(&planted[..], [(path, Remedy::Replace(_)), ..] if path.ends_with("sub/.git/config")),
+                "{script}: {planted:?}"
+            );
+            let closed = stage.workspace.join("d");
+            if closed.exists() {
+                let mode = std::os::unix::fs::PermissionsExt::mode(
+                    &fs::metadata(closed).unwrap().permissions(),
+                );
+                assert_eq!(mode & 0o777, 0o311);
+            }
+        }
+    });
+}
+
+#[test]
+fn programs_of_settings_are_found_behind_wrappers() {
+    as_root_and_nobody(|| {
+        for value in [
+            "env A=b ./tools/x",
+            "A=b ./tools/x",
+            "sh -e ./tools/x",
+            "exec ./tools/x",
+            "timeout 5 ./tools/x",
+            "true && ./tools/x",
+            "f() { ./tools/x; }; f",
+            "$PWD/tools/x",
+            "./tools/\"x\"",
+            "python3 -u tools/x",
+        ] {
+            let stage = Stage::new();
+            stage.repository();
+            stage.file("tools/x", "mine");
+            stage.file("src/lib.rs", "mine");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(stage.workspace.join("tools/x"), mode).unwrap();
+            git(&stage.workspace, &["config", "filter.f.clean", value]);
+            git(
+                &stage.workspace,
+                &["config", "alias.see", "!cat src/lib.rs"],
+            );
+            let script = "echo evil > tools/x; echo more > src/lib.rs";
+            stage.bash(&holding(&stage, Level::Process), script);
+            let text = |name: &str| fs::read_to_string(stage.workspace.join(name)).unwrap();
+            assert_eq!(
+                (text("tools/x").as_str(), text("src/lib.rs").as_str()),
+                ("mine", "more\n"),
+                "{value}"
+            );
+        }
+    });
+}
+
+#[test]
+fn settings_of_submodules_and_of_the_repository_around_count_in_the_workspace() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        git(&stage.workspace, &["init", "-q", "sub"]);
+        git(
+            &stage.workspace.join("sub"),
+            &["config", "core.hooksPath", "../gh"],
+        );
+        let around = stage.workspace.parent().unwrap();
+        git(around, &["init", "-q"]);
+        let name = stage.workspace.file_name().unwrap().to_str().unwrap();
+        git(
+            around,
+            &["config", "core.fsmonitor", &format!("{name}/q/x")],
+        );
+        stage.file("gh/pre-commit", "mine");
+        stage.file("q/x", "mine");
+        stage.bash(
+            &holding(&stage, Level::Process),
+            "echo evil > gh/pre-commit; echo evil > q/x",
+        );
+        for path in ["gh/pre-commit", "q/x"] {
+            assert_eq!(
+                fs::read_to_string(stage.workspace.join(path)).unwrap(),
+                "mine",
+                "{path}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_head_that_git_does_not_take_is_replaced_and_a_linked_one_too() {
+    as_root_and_nobody(|| {
+        for script in [
+            "printf 'ref:\\vrefs/heads/main\\n' > .git/HEAD",
+            "mv .git/HEAD h; ln -s ../h .git/HEAD",
+        ] {
+            let stage = Stage::new();
+            stage.repository();
+            let ran = stage.bash(&holding(&stage, Level::Process), script);
+            let planted = found(&stage, &ran.report);
+            assert!(
+                matches!(&planted[..], [(path, Remedy::Replace(_))] if path == ".git/HEAD"),
+                "{script}: {planted:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_submodule_of_a_repository_with_a_strange_spelling_of_its_format_is_found() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        let script = format!(
+            "{NO_SETTINGS} git init -q --object-format=sha256 .; git init -q --object-format=sha256 node_modules/e; git -C node_modules/e commit -q --allow-empty -m x; \
+             git -C node_modules/e config core.fsmonitor ./evil; git add -f node_modules/e 2>/dev/null; sed -i 's/objectformat = sha256/objectformat = \"sha\"256/' .git/config; git status >/dev/null && echo fine"
+        );
+        let ran = stage.bash(&holding(&stage, Level::Process), &script);
+        assert_eq!(ran.stdout, "fine\n", "{}", ran.stderr);
+        assert_eq!(paths(&stage, &ran.report), ["node_modules/e/.git/config"]);
+    });
+}
+
 /// Only root learns who made a file; for others what is uncertain is to be taken.
 #[test]
 fn a_file_that_another_program_makes_while_a_command_runs_stays_where_that_is_certain() {
@@ -842,9 +974,10 @@ fn a_file_that_another_program_makes_while_a_command_runs_stays_where_that_is_ce
                 }
                 fs::write(workspace.join(".envrc"), "mine\n").unwrap();
                 fs::write(workspace.join(".vimrc"), "mine\n").unwrap();
+                fs::write(workspace.join(".exrc"), "mine\n").unwrap();
                 fs::write(fifo, "").unwrap();
             });
-            let script = "echo > begun; until [ -e go ]; do sleep 0.01; done; sleep 0.3; echo evil > .zshrc; echo evil >> .vimrc; true";
+            let script = "echo > begun; until [ -e go ]; do sleep 0.01; done; sleep 0.3; echo evil > .zshrc; echo evil >> .vimrc; mkdir s; ln .exrc s/x && echo evil >> s/x && rm s/x; true";
             let command = bash(script).keeper(Arc::new(Notes::default()) as _);
             let ran = stage.run(&holding(&stage, level), &command).unwrap();
             others.join().unwrap();
@@ -852,8 +985,8 @@ fn a_file_that_another_program_makes_while_a_command_runs_stays_where_that_is_ce
             planted.sort();
             planted.dedup();
             let expected: &[&str] = match is_root() {
-                true => &[".vimrc", ".zshrc"],
-                false => &[".envrc", ".vimrc", ".zshrc"],
+                true => &[".exrc", ".vimrc", ".zshrc"],
+                false => &[".envrc", ".exrc", ".vimrc", ".zshrc"],
             };
             assert_eq!(planted, expected, "{level}");
         }
