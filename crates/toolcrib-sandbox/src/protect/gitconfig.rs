@@ -348,7 +348,8 @@ pub(super) fn configured_paths(config: &Path, tree: &Path) -> Vec<PathBuf> {
             found.extend(beside(&setting.value, tree).map(without_husky));
         } else if setting.runs() && !setting.includes() {
             let is_there = |word: &str| beside(word, tree).is_some_and(|path| is_program(&path));
-            let named = programs(&setting.value, is_there);
+            let is_file = |word: &str| beside(word, tree).is_some_and(|path| path.is_file());
+            let named = programs(&setting.value, is_file, is_there);
             found.extend(named.iter().filter_map(|word| beside(word, tree)));
         }
     });
@@ -458,7 +459,7 @@ impl UserSettings {
             if setting.is("core", "hookspath") {
                 self.name(&setting.value, without_husky);
             } else if setting.runs() && !setting.includes() {
-                for word in programs(&setting.value, |_| false) {
+                for word in programs(&setting.value, |_| true, |_| false) {
                     self.name(&word, |path| path);
                 }
             }
@@ -480,8 +481,12 @@ impl UserSettings {
 }
 
 /// The words of a command that may be programs or their scripts, if they are named by a path: the first word, what an interpreter or a
-/// wrapper runs, and whatever else is a program. `is_program` says whether there is one at a path.
-fn programs(value: &str, is_program: impl Fn(&str) -> bool) -> Vec<String> {
+/// wrapper runs if that is a file, and whatever else is a program.
+fn programs(
+    value: &str,
+    is_file: impl Fn(&str) -> bool,
+    is_program: impl Fn(&str) -> bool,
+) -> Vec<String> {
     const RUNNERS: &[&str] = &[
         "bash", "dash", "env", "exec", "ionice", "ksh", "nice", "node", "nohup", "perl", "php",
         "python", "python3", "ruby", "setsid", "sh", "stdbuf", "sudo", "time", "timeout", "zsh",
@@ -491,7 +496,7 @@ fn programs(value: &str, is_program: impl Fn(&str) -> bool) -> Vec<String> {
     let words = words.filter(|word| !word.is_empty()).take(MOST_PATHS);
     let mut found = Vec::new();
     let mut is_run = true;
-    for word in words {
+    for (index, word) in words.enumerate() {
         let word = word
             .strip_prefix("$PWD/")
             .map_or(word.as_str(), |rest| rest)
@@ -502,7 +507,7 @@ fn programs(value: &str, is_program: impl Fn(&str) -> bool) -> Vec<String> {
         let is_aside =
             word.starts_with(['-', '+']) || word.contains('=') || word.parse::<f64>().is_ok();
         let is_named = word.contains('/');
-        if is_named && (is_run || is_program(&word)) {
+        if is_named && (index == 0 || is_run && is_file(&word) || is_program(&word)) {
             found.push(word);
         }
         is_run = runs_next || (is_run && is_aside);
