@@ -157,7 +157,7 @@ impl<'f> Loops<'f> {
         let mut listings: Vec<&Invocation<'_>> = Vec::new();
         for over in facts.loops() {
             if listings.is_empty() {
-                // One of each name: there are no more than programs that list files.
+                // One of each name, so that the list stays as short as the list of programs in `lists_everything`.
                 listings = commands
                     .iter()
                     .copied()
