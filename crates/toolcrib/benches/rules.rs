@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use toolcrib::expr::Expression;
 use toolcrib::model::JsonObject;
-use toolcrib::model::spec::Role;
 use toolcrib::rules::{RuleContext, RuleSet, Rules as _};
 use toolcrib::schema::Property;
 use toolcrib::serde_json::{Value, json};
+use toolcrib::spec::Role;
 use toolcrib::{Schema, ToolSpec, WireName};
 
 const COMMANDS: &[&str] = &[

@@ -32,8 +32,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::approval::Approver;
-use crate::model::call::{CallRequest, Caller};
-use crate::model::elicit::Elicitor;
+use crate::call::elicit::Elicitor;
+use crate::call::request::CallRequest;
+use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::Outcome;
 use crate::model::text;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
 use fair::Fair;

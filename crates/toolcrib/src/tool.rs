@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::Approval;
 use crate::model::error::ToolError;
 use crate::model::outcome::ToolOutput;
 use crate::model::sandbox_plan::SandboxPlan;
-use crate::model::spec::ToolSpec;
 use crate::schema::Fault;
+use crate::spec::ToolSpec;
 use crate::workspace::Workspace;
 
 /// Shell text that a call would run.

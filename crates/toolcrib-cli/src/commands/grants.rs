@@ -8,8 +8,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use toolcrib::approval::grants::{Grant, GrantError, GrantRequest, Scope, Shape, fit, grantable};
-use toolcrib::model::spec::Role;
 use toolcrib::model::{JsonObject, text};
+use toolcrib::spec::Role;
 use toolcrib::{Caller, Crib, ErrorCode, ToolError, ToolSpec, WireName};
 
 use super::confirm::confirmed;

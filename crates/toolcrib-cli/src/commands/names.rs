@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use toolcrib::Crib;
 use toolcrib::crib::{Candidate, Contest};
 use toolcrib::model::ids::BundleId;
-use toolcrib::model::manifest::{Bundle, ToolManifest};
 use toolcrib::model::names::WireName;
 use toolcrib::model::text::visible;
+use toolcrib::spec::manifest::{Bundle, ToolManifest};
 use toolcrib::store::StoredTool;
 
 use super::trust::labelled;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::definition::Problem;
-use toolcrib::model::manifest::ToolManifest;
 use toolcrib::model::text::visible;
 use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::spec::manifest::ToolManifest;
 use toolcrib::store::StoredTool;
 use toolcrib::store::archive::Reach;
 use toolcrib::{Crib, ErrorCode, ToolError, ToolSpec};

@@ -1,8 +1,8 @@
 //! A tool of a server, as far as a call needs to know it.
 
 use serde_json::Value;
-use toolcrib::model::spec::Role;
 use toolcrib::model::text;
+use toolcrib::spec::Role;
 use toolcrib::{Schema, ToolSpec, WireName};
 use toolcrib_server::client::{Ask, ClientError};
 

@@ -7,7 +7,7 @@
 use toolcrib::Crib;
 use toolcrib::approval::ApprovalResponse;
 use toolcrib::approval::queue::Status;
-use toolcrib::model::call::Caller;
+use toolcrib::model::caller::Caller;
 
 use super::clients::{Clients, ClientsError};
 

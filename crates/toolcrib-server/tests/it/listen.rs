@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinHandle;
-use toolcrib::model::event::OutputStream;
+use toolcrib::call::event::OutputStream;
 use toolcrib::{Effects, FnTool};
 use toolcrib_server::listen::{Limits, ListenError, ListenOptions, Server, Stopping, Tls};
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::bound::BoundFile;
 use super::grants::{GrantRequest, Offer};
 use crate::model::JsonObject;
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::ids::CallId;
 
 /// A question to a person (S2's `ApprovalRequest`, with what is needed to decide well).

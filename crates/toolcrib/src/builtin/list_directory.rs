@@ -13,14 +13,14 @@ use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::Effects;
 use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec, Traits};
+use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use walk::{Listing, Reach, list};
 

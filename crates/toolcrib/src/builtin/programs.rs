@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::invalid;
-use crate::model::context::CallContext;
+use crate::call::context::CallContext;
 use crate::model::effects::Approval;
 use crate::model::error::ToolError;
 use crate::process::{MAX_ARGUMENT, NetworkAccess, Reachable, SandboxOptions, Wall};

@@ -119,7 +119,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 mod tests {
     use super::*;
     use crate::builtin::{BuiltinOptions, SearchProvider, SearchSettings};
-    use crate::model::call::CallRequest;
+    use crate::call::request::CallRequest;
 
     #[test]
     fn every_built_in_says_what_it_does_and_shows_an_example_it_takes() {

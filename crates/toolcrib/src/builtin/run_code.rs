@@ -9,16 +9,16 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::programs::{self, SandboxSettings};
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects, Verdict};
 use crate::model::error::ToolError;
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::process::{self, NetworkAccess, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
 use crate::shell;
+use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 

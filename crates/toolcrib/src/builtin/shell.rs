@@ -10,17 +10,17 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::programs::{self, SandboxSettings};
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::model::text;
 use crate::process::{self, NetworkAccess, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
+use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 

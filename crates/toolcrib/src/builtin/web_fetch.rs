@@ -30,16 +30,16 @@ use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
+use crate::call::context::CallContext;
 use crate::egress::{Egress, Request, Response};
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB, as_millis};
 use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::schema::Fault;
+use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 use arguments::{Args, Format, Verb};

@@ -16,17 +16,17 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::call::context::CallContext;
 use crate::egress::{Egress, Response, retry_after};
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
 use crate::model::secret::Secret;
-use crate::model::spec::{ToolSpec, Traits};
 use crate::model::text;
 use crate::secret::{self, SecretStore};
+use crate::spec::{ToolSpec, Traits};
 use crate::tool::Tool;
 use provider::{Asked, Service};
 

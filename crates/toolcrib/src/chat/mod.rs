@@ -30,11 +30,11 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{AnswerOptions, AnsweredCall, Progress, answer_with};
+use crate::call::request::CallRequest;
 use crate::egress::Egress;
-use crate::model::call::CallRequest;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::spec::ToolSpec;
 use crate::registry::Registry;
+use crate::spec::ToolSpec;
 use crate::wire::{
     DefinitionOptions, Definitions, ReplyFormat, definitions, error_text, read_reply, write_results,
 };

@@ -12,12 +12,12 @@ use super::{Crib, reaping};
 use crate::definition::{Definition, Problem};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::BundleId;
-use crate::model::manifest::{Bundle, SCHEMA_VERSION, ToolManifest};
 use crate::model::names::{Slug, Version};
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::{Entry, Source};
 use crate::source::{Checked, check_record, command_of_record, refusal_of_record};
+use crate::spec::manifest::{Bundle, SCHEMA_VERSION, ToolManifest};
 use crate::store::{
     BundleDigest, BundleDraft, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey,
 };

@@ -7,9 +7,9 @@ use jiff::Timestamp;
 
 use super::Crib;
 use crate::model::ids::BundleId;
-use crate::model::manifest::Bundle;
 use crate::model::names::{Slug, Version, WireName};
 use crate::registry::Source;
+use crate::spec::manifest::Bundle;
 use crate::store::archive::IMPORTED_AT;
 
 /// A tool that is about to be on offer.

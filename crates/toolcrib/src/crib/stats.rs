@@ -197,7 +197,7 @@ impl Crib {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::call::Caller;
+    use crate::model::caller::Caller;
     use crate::model::error::ErrorCode;
     use crate::model::ids::CallId;
     use crate::model::names::Version;

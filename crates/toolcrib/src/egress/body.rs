@@ -13,9 +13,9 @@ use hyper::body::{Body as _, Incoming};
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use tokio::time::Instant;
 
-use super::error::EgressError;
-use super::exchange::Noted;
-use super::target::Target;
+use crate::model::exchange::Noted;
+use crate::target::EgressError;
+use crate::target::Target;
 
 /// What we can unpack, for the header `Accept-Encoding`.
 pub(super) const ACCEPTED: &str = "gzip, deflate, br, zstd";

@@ -15,9 +15,8 @@ use tokio_rustls::client::TlsStream;
 use url::Url;
 
 use super::body;
+use super::counted::Counted;
 use super::dial::{Connector, Way, within};
-use super::error::EgressError;
-use super::exchange::{Counted, Noted};
 use super::guard::Guard;
 use super::hosts::{AllowedHosts, Reach, Standing};
 use super::pool::{Pool, Speaking};
@@ -25,8 +24,10 @@ use super::redirect;
 use super::request::{Redirected, Request, Response};
 use super::resolve::{Dial, Dialled, Resolve, System, Tcp};
 use super::stream::{Streamed, StreamedBody};
-use super::target::Target;
 use super::tls::Tls;
+use crate::model::exchange::Noted;
+use crate::target::EgressError;
+use crate::target::Target;
 
 /// The longest head of an answer, and the most headers in it.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
@@ -175,7 +176,10 @@ impl Egress {
                     .ok_or_else(|| too_much(&target, hops))?;
             }
             request.log.leaves(size);
-            let noted = request.log.begin(&request.method, &url, &target);
+            let noted =
+                request
+                    .log
+                    .begin(request.method.as_str(), url.as_str(), target.to_string());
             hops += 1;
             let exchange = self.exchange(&request, &url, &target, deadline, &noted);
             let answer = within(deadline, &target, exchange)
@@ -242,7 +246,9 @@ impl Egress {
             return Err(too_much(&target, 0));
         }
         request.log.leaves(size);
-        let noted = request.log.begin(&request.method, &url, &target);
+        let noted = request
+            .log
+            .begin(request.method.as_str(), url.as_str(), target.to_string());
         let exchange = self.exchange(&request, &url, &target, deadline, &noted);
         let answer = within(deadline, &target, exchange).await??;
         if request.method != Method::HEAD && !body::packings(&answer.headers)?.is_empty() {

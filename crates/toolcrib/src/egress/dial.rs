@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout_at};
 
-use super::error::EgressError;
 use super::guard::Guard;
 use super::hosts::Reach;
 use super::resolve::{Dial, Dialled, Resolve};
-use super::target::{Host, Target};
+use crate::target::EgressError;
+use crate::target::{Host, Target};
 
 /// The most addresses a name may have. All are judged.
 const MAX_ADDRESSES: usize = 256;
@@ -119,7 +119,7 @@ impl Connector {
         }
         Ok(addresses
             .into_iter()
-            .map(super::address::canonical)
+            .map(crate::target::canonical)
             .collect())
     }
 

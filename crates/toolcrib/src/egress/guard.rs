@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::address::{self, Kind, Range};
-use super::error::{EgressError, Refusal};
 use super::hosts::{AllowedHosts, Reach, Standing};
-use super::target::{Host, Target};
+use crate::target::{EgressError, Refusal};
+use crate::target::{Host, Target};
+use crate::target::{Kind, Range, refused};
 
 /// What the settings permit.
 #[derive(Debug, Clone, Default)]
@@ -96,7 +96,7 @@ impl Guard {
         reach: &Reach,
         address: IpAddr,
     ) -> Result<(), Range> {
-        let Some(range) = address::refused(address) else {
+        let Some(range) = refused(address) else {
             return Ok(());
         };
         let is_permitted = match &target.host {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::address::{self, Kind};
-use super::error::Refusal;
-use super::target::{Host, Target, is_local, name_of};
+use crate::target::Refusal;
+use crate::target::{Host, Target, is_local, name_of};
+use crate::target::{Kind, refused};
 
 /// The setting `allowedHosts`: `host`, `*.host`, `host:port`, a literal address or `localhost` with a port.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -186,12 +186,12 @@ impl Entry {
     }
 
     fn of_address(address: IpAddr, port: Option<u16>) -> Result<Entry, String> {
-        let address = address::canonical(address);
+        let address = crate::target::canonical(address);
         let entry = Entry {
             whom: Whom::Address(address),
             port,
         };
-        match address::refused(address) {
+        match refused(address) {
             Some(range) if range.kind == Kind::Special => Err(format!(
                 "is an address for {}, where no server is",
                 range.name
@@ -204,7 +204,7 @@ impl Entry {
     fn permits_nothing(&self) -> Option<String> {
         let is_closed = match &self.whom {
             Whom::Name(name) => is_local(name),
-            Whom::Address(address) => address::refused(*address).is_some(),
+            Whom::Address(address) => refused(*address).is_some(),
             Whom::Beneath(_) => false,
         };
         (is_closed && self.port.is_none()).then(|| {

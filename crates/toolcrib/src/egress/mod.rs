@@ -17,13 +17,11 @@
 //! The invariant: no connection is opened to an address that was not judged, and what was judged is what is dialled. It is why redirects,
 //! the pool and the resolver are our own: a general client follows, resolves and reuses by itself.
 
-mod address;
 mod body;
 pub(crate) mod charset;
 mod client;
+mod counted;
 mod dial;
-mod error;
-mod exchange;
 mod guard;
 mod hosts;
 mod pool;
@@ -34,18 +32,17 @@ mod request;
 mod resolve;
 mod retry_after;
 mod stream;
-mod target;
 mod tls;
 
 pub use client::{Egress, EgressOptions};
-pub use error::{EgressError, Refusal};
-pub use exchange::{Exchange, ExchangeLog};
 pub use hosts::{AllowedHosts, Reach, Standing};
 pub use proxy::Proxy;
 pub(crate) use raw::{RawStream, RawTls};
-pub use request::{Redirected, Request, Response, is_framing};
+pub use request::{Redirected, Request, Response};
 pub use resolve::{Dial, Dialled, Resolve};
 pub(crate) use retry_after::retry_after;
 pub use stream::{Streamed, StreamedBody};
-pub use target::{Host, Target};
-pub(crate) use target::{MAX_URL, is_ambiguous};
+
+pub use crate::model::exchange::{Exchange, ExchangeLog};
+pub(crate) use crate::target::MAX_URL;
+pub use crate::target::{EgressError, Host, Refusal, Target, is_framing};

@@ -12,8 +12,8 @@ use hyper::client::conn::http1::SendRequest;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::exchange::Counted;
-use super::target::Target;
+use super::counted::Counted;
+use crate::target::Target;
 
 /// How long a connection is kept. Many servers close theirs after five seconds or more, and an address should not outlive its name by much.
 const MAX_IDLE: Duration = Duration::from_secs(20);

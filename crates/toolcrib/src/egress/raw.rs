@@ -11,11 +11,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
 use super::client::Egress;
-use super::error::EgressError;
-use super::exchange::{Exchange, ExchangeLog, Noted};
 use super::hosts::Reach;
 use super::resolve::Dialled;
-use super::target::Target;
+use crate::model::exchange::{Exchange, ExchangeLog, Noted};
+use crate::target::EgressError;
+use crate::target::Target;
 
 /// The same, encrypted.
 pub(crate) type RawTls = TlsStream<RawStream>;

@@ -5,9 +5,9 @@
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use url::Url;
 
-use super::error::{EgressError, Refusal};
 use super::request::Request;
-use super::target::Target;
+use crate::target::Target;
+use crate::target::{EgressError, Refusal};
 
 /// Headers that say how to answer. They are all that goes to another origin.
 static HARMLESS: [HeaderName; 11] = [

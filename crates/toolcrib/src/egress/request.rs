@@ -7,9 +7,9 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use url::Url;
 
-use super::error::EgressError;
-use super::exchange::ExchangeLog;
 use super::hosts::Reach;
+use crate::model::exchange::ExchangeLog;
+use crate::target::EgressError;
 
 /// The most headers of a request, and how long they may be together.
 const MAX_HEADERS: usize = 100;
@@ -96,7 +96,11 @@ impl Request {
     /// Refuses what would be read as something else than a header of this request.
     pub(super) fn check(&self) -> Result<(), EgressError> {
         let bad = |message: String| Err(EgressError::BadRequest(message));
-        if let Some(name) = self.headers.keys().find(|name| is_framing(name.as_str())) {
+        if let Some(name) = self
+            .headers
+            .keys()
+            .find(|name| crate::target::is_framing(name.as_str()))
+        {
             return bad(format!(
                 "the header `{name}` cannot be set: it follows from the request itself"
             ));
@@ -118,26 +122,6 @@ impl Request {
         }
         Ok(())
     }
-}
-
-/// Headers for the next machine only.
-pub(crate) const HOP_BY_HOP: &[&str] = &[
-    "connection",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
-/// Whether a header, in small letters, says where a message goes, where it ends, or what becomes of the connection: the client's own
-/// to say, whoever asks.
-pub fn is_framing(name: &str) -> bool {
-    HOP_BY_HOP.contains(&name) || matches!(name, "host" | "content-length" | "expect")
 }
 
 /// The well-known headers for credentials.

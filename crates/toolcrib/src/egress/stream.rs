@@ -9,10 +9,10 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Frame, Incoming};
 
 use super::body;
-use super::error::EgressError;
-use super::exchange::Noted;
 use super::pool::{Pool, Speaking};
-use super::target::Target;
+use crate::model::exchange::Noted;
+use crate::target::EgressError;
+use crate::target::Target;
 
 /// The head of an answer, and its body as it comes.
 pub struct Streamed {

@@ -12,9 +12,9 @@ use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::error::EgressError;
 use super::resolve::Dialled;
-use super::target::{Host, Target};
+use crate::target::EgressError;
+use crate::target::{Host, Target};
 
 /// Encrypts connections.
 pub(super) struct Tls {

@@ -1,15 +1,13 @@
 //! How definitions become tools.
 
 pub(crate) mod command;
-mod function;
 mod function_ref;
 pub(crate) mod http;
 
 use crate::manifest::HttpDefinition;
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 
 pub use command::spec_of;
-pub use function::{DefineError, FnTool};
 pub(crate) use function_ref::FunctionRef;
 
 /// What models and people see of an HTTP tool that is in no bundle yet.

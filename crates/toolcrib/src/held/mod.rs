@@ -26,7 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::digest;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::CallId;

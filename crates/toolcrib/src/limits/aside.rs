@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::fair::Fair;
 use super::rate_limited;
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::error::ToolError;
 
 /// Texts up to this long are read where they are: that takes less than a millisecond.

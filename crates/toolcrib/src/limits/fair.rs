@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{MAX_WAITING, rate_limited};
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::error::ToolError;
 
 /// Places that callers take turns at.

@@ -26,12 +26,12 @@ pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template,
 use crate::definition::fields::Syntax;
 use crate::definition::problem::{self, Findings, Found};
 use crate::definition::{Fixed, Problem, fix_by, hidden, schema, shape, values, yaml};
-use crate::egress::Target;
 use crate::jsonpath::JsonPath;
 use crate::model::limits::LimitsPatch;
 use crate::model::names::{Slug, Version, WireName};
+use crate::model::secret::SecretName;
 use crate::schema::Schema;
-use crate::secret::SecretName;
+use crate::target::Target;
 
 /// An HTTP tool: what its file says, with every template compiled.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use super::{
     Auth, BodyTemplate, HttpDefinition, JsonPart, OauthGrant, Placeholder, RequestTemplate,
     Template,
 };
-use crate::egress::Target;
+use crate::target::Target;
 
 /// The requests of a tool in the order of its file, each text with what it is. Placeholders stand as in the file: values are not
 /// known, and secrets are never shown.

@@ -6,8 +6,8 @@
 //!
 //! `$${` is the escape for a literal `${`; a `$` before anything else is itself.
 
-use crate::egress::Target;
-use crate::secret::SecretName;
+use crate::model::secret::SecretName;
+use crate::target::Target;
 
 /// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::JsonObject;
-use crate::secret::Masker;
+use super::mask::Masker;
 
 /// How an error reaches an MCP client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -160,7 +160,7 @@ impl CallId {
     pub const MAX_BYTES: usize = 128;
 
     /// A new id. Given with a call, it has that call's outcome kept like any id that a caller gave:
-    /// [`CallRequest::keep_outcome`](super::call::CallRequest::keep_outcome).
+    /// `CallRequest::keep_outcome`.
     pub fn generate() -> Self {
         let mut text = Uuid::encode_buffer();
         CallId(Arc::from(

@@ -4,28 +4,23 @@
 //! whatever comes in from outside becomes one of these types at the edge and is trusted after.
 
 pub mod budget;
-pub mod call;
-pub mod context;
+pub mod caller;
 pub(crate) mod diff;
 pub mod digest;
 pub mod effects;
-pub mod elicit;
 pub mod error;
-pub mod event;
+pub mod exchange;
 pub mod hidden;
 pub mod ids;
 pub mod json;
 pub mod limits;
-pub mod live;
-pub mod manifest;
+pub mod mask;
 pub mod names;
 pub mod outcome;
 pub mod reference;
 pub mod sandbox_plan;
 pub mod secret;
-pub mod spec;
 pub mod text;
-pub(crate) mod waits;
 
 /// A JSON object: arguments, details and metadata are always one of these.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -16,10 +16,10 @@ use crate::approval::grants::place;
 use crate::model::JsonObject;
 use crate::model::diff;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::spec::Role;
 use crate::model::text;
 use crate::registry::{Entry, Inner};
 use crate::shell::{self, Directory, RunFile, Script, SimpleCommand};
+use crate::spec::Role;
 use crate::tool::ShellText;
 use crate::workspace::{Runnable, Workspace};
 

@@ -13,10 +13,10 @@ use crate::model::JsonObject;
 use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
-use crate::model::spec::Role;
 use crate::registry::{Entry, Inner};
 use crate::rules::{Finding, Judgement, RuleContext};
 use crate::schema::{Fault, Rejected};
+use crate::spec::Role;
 use crate::tool::Touched;
 use crate::workspace::Workspace;
 

@@ -18,16 +18,16 @@ use super::trace::Trace;
 use super::{Call, panic_text};
 use crate::approval::grants::{Grant, GrantRequest, Grants, Subject};
 use crate::approval::{ApprovalRequest, ApprovalResponse, BoundFile, Hold, NoAnswer};
+use crate::call::event::EventKind;
+use crate::call::waits::Waits;
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::event::EventKind;
 use crate::model::limits::Limits;
 use crate::model::outcome::ApprovalTrail;
-use crate::model::spec::Role;
 use crate::model::text;
-use crate::model::waits::Waits;
 use crate::registry::{Entry, Inner};
+use crate::spec::Role;
 
 /// When to try again, with too many questions open: people answer within minutes, not milliseconds.
 const RETRY_AFTER_MS: u64 = 10_000;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::Call;
 use super::trace::Trace;
+use crate::call::request::CallRequest;
 use crate::model::JsonObject;
-use crate::model::call::CallRequest;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
 use crate::registry::{Availability, Entry, Source};

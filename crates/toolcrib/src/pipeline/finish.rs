@@ -15,19 +15,19 @@ use super::check::size_of;
 use super::trace::Trace;
 use super::{Call, panic_text};
 use crate::approval::Approver;
+use crate::call::context::{Around, CallContext, Inner as Context};
+use crate::call::event::EventKind;
+use crate::call::request::CallRequest;
 use crate::model::JsonObject;
-use crate::model::call::CallRequest;
-use crate::model::context::{Around, CallContext, Inner as Context};
 use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError, shorten_value};
-use crate::model::event::EventKind;
 use crate::model::limits::Limits;
 use crate::model::outcome::{Outcome, ToolOutput};
-use crate::model::spec::ToolSpec;
 use crate::model::text::{self, left_out};
 use crate::registry::{Entry, Inner};
 use crate::rules::RuleContext;
 use crate::schema::Schema;
+use crate::spec::ToolSpec;
 use crate::workspace::Workspace;
 
 /// How long a call that is over waits for what it started to end.

@@ -1,15 +1,15 @@
 //! Secrets stay out of everything that leaves a call: its outcome, what is recorded of it, what a person is asked about it.
 //!
 //! What runs is never touched: masks are for what is shown and kept. Events are masked where they are written, in
-//! [`EventLog`](crate::model::event::EventLog).
+//! [`EventLog`](crate::call::event::EventLog).
 
 use serde_json::Value;
 
 use crate::approval::{ApprovalRequest, ApprovalResponse};
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::mask::{Masker, REDACTED};
 use crate::model::outcome::{ApprovalTrail, HeldNote, Outcome, SandboxUse, ToolOutput};
-use crate::secret::{Masker, REDACTED};
 
 /// Why a call with a secret in its arguments is asked about every time.
 pub(super) const NO_GRANT: &str = "the arguments have a secret in them";

@@ -13,16 +13,16 @@ use super::trace::Trace;
 use super::{Begun, Call, check, clear, find, question};
 use crate::approval::grants::{GrantError, Offer, Subject, offers, place};
 use crate::approval::{ApprovalRequest, ApprovalResponse};
+use crate::call::request::CallRequest;
 use crate::model::JsonObject;
-use crate::model::call::CallRequest;
 use crate::model::effects::{Effects, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
+use crate::model::mask::{Masker, REDACTED};
 use crate::model::secret::MASK;
-use crate::model::spec::{Role, ToolSpec};
 use crate::registry::{Entry, Inner};
 use crate::schema::Rejected;
-use crate::secret::{Masker, REDACTED};
+use crate::spec::{Role, ToolSpec};
 use crate::workspace::Workspace;
 
 /// What a call would do: the answer to a dry run. Made by the same stages that a call goes through,

@@ -9,20 +9,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::Begun;
 use super::masking::{mask_held, mask_result, mask_sandbox, mask_trail};
-use crate::egress::{Exchange, ExchangeLog};
+use crate::call::context::{CallContext, Notes};
+use crate::call::event::{EventKind, EventLog};
+use crate::call::request::CallRequest;
 use crate::model::JsonObject;
-use crate::model::call::{CallRequest, Caller};
-use crate::model::context::{CallContext, Notes};
+use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::event::{EventKind, EventLog};
+use crate::model::exchange::{Exchange, ExchangeLog};
 use crate::model::ids::{CallId, ToolId};
+use crate::model::mask::Masker;
 use crate::model::outcome::{
     ApprovalTrail, HeldNote, Origin, Outcome, SandboxUse, Timing, ToolOutput, milliseconds,
 };
-use crate::model::spec::ToolSpec;
 use crate::record::CallRecord;
 use crate::registry::{Entry, Inner};
-use crate::secret::Masker;
+use crate::spec::ToolSpec;
 
 /// Collects what the stages learn. Whatever happens to the call, [`finish`](Trace::finish) or, when
 /// the caller drops the future, `drop` makes exactly one record.

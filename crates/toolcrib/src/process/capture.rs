@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::{ByteSink, Sink};
-use crate::model::context::CallContext;
-use crate::model::event::OutputStream;
+use crate::call::context::CallContext;
+use crate::call::event::OutputStream;
 use crate::model::text::left_out;
 use crate::sandbox::Stream;
 

@@ -22,9 +22,9 @@ mod way_out;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::call::event::OutputStream;
 use crate::egress::Egress;
 use crate::held::HeldStore;
-use crate::model::event::OutputStream;
 use crate::sandbox::{AbsentNames, Command, Sandbox};
 pub(crate) use dialogue::Dialogue;
 pub(crate) use ending::{Finished, output_schema};

@@ -21,9 +21,9 @@ use super::ending::{Finished, finished, sandbox_use, with_details};
 use super::look::{LookBounds, Looked};
 use super::way_out::WayOut;
 use super::{Run, SandboxOptions, Wall};
+use crate::call::context::CallContext;
 use crate::egress::Egress;
 use crate::held::HeldRun;
-use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
 use crate::model::text;
@@ -143,7 +143,7 @@ impl Runner {
     }
 
     /// Runs a command before there is a call, to find out what the call would do. Blocks: for tools whose spec says
-    /// [`looks_first`](crate::model::spec::ToolSpec::looks_first). Nothing of it is on record, so it must change nothing.
+    /// [`looks_first`](crate::spec::ToolSpec::looks_first). Nothing of it is on record, so it must change nothing.
     pub(crate) fn look(
         &self,
         workspace: &Workspace,

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{CallTemp, Dialogue, Run, Runner, SandboxOptions, Wall};
-use crate::exec::FnTool;
-use crate::model::call::CallRequest;
+use crate::call::event::OutputStream;
+use crate::call::request::CallRequest;
+use crate::function::FnTool;
 use crate::model::error::{ErrorCode, Failure};
-use crate::model::event::OutputStream;
 use crate::model::outcome::Outcome;
 use crate::sandbox::{Command, Layer, Level, Sandbox, Stdin};
 use crate::testing::TestCrib;

@@ -17,10 +17,10 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::egress::Exchange;
 use crate::model::JsonObject;
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::error::ErrorCode;
+use crate::model::exchange::Exchange;
 use crate::model::ids::{CallId, ToolId};
 use crate::model::names::{Slug, Version};
 use crate::model::outcome::ApprovalTrail;

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::model::call::Caller;
+use crate::call::live::Live;
+use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::CallId;
-use crate::model::live::Live;
 use crate::model::outcome::Outcome;
 use disk::{DiskClaim, DiskReplay, Found};
 

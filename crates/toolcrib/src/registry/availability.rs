@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 
 /// Who switched a tool off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use crate::approval::{Approver, DenyAll};
 use crate::limits::{DEFAULT_MAX_CONCURRENT, Gate};
 use crate::model::ids::CallId;
 use crate::model::limits::LimitsPatch;
+use crate::model::mask::Secrets;
 use crate::record::replay::Replay;
 use crate::record::{NoRecord, RecordHooks, Recorder};
 use crate::rules::{RuleSet, Rules};
-use crate::secret::SecretStore;
 use crate::workspace::Workspace;
 
 /// How deep tools may call tools.
@@ -29,7 +29,7 @@ pub struct RegistryBuilder {
     recorder: Arc<dyn Recorder>,
     replay: Replay,
     workspace: Option<Arc<Workspace>>,
-    secrets: Option<SecretStore>,
+    secrets: Option<Arc<dyn Secrets>>,
     limits: LimitsPatch,
     max_concurrent: usize,
     look_every: Duration,
@@ -120,8 +120,8 @@ impl RegistryBuilder {
     /// Takes these secrets out of everything that calls give back, tell, ask or leave on record; without a store nothing is
     /// looked for.
     #[must_use]
-    pub fn secrets(mut self, secrets: SecretStore) -> Self {
-        self.secrets = Some(secrets);
+    pub fn secrets(mut self, secrets: impl Secrets + 'static) -> Self {
+        self.secrets = Some(Arc::new(secrets));
         self
     }
 

@@ -14,7 +14,7 @@ use crate::limits::Meter;
 use crate::model::digest::Digester;
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::limits::{Limits, LimitsPatch};
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 use crate::tool::Tool;
 
 /// Where a tool comes from; of two with one name the one whose source stands first here has it.

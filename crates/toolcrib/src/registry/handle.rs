@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Inner, Registry};
 use crate::approval::Approver;
-use crate::model::call::CallRequest;
-use crate::model::event::{EventLog, EventReader};
+use crate::call::event::{EventLog, EventReader};
+use crate::call::live::{Hooks, RunningCall};
+use crate::call::request::CallRequest;
 use crate::model::ids::CallId;
-use crate::model::live::{Hooks, RunningCall};
 use crate::model::outcome::Outcome;
 use crate::pipeline::{self, Begun};
 

@@ -11,13 +11,13 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 
+use crate::call::context::CallContext;
 use crate::limits::Meter;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{Limits, LimitsPatch};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 use crate::tool::Tool;
 
 /// How many tools may be built on one another in a row. Calls do not nest nearly as deep.

@@ -34,23 +34,24 @@ pub use watch::{CallState, EventSubscription, RunningCall};
 
 use crate::approval::grants::{Grant, GrantRequest, Grants, Offer, Subject};
 use crate::approval::{ApprovalRequest, ApprovalResponse, ApprovedFiles, Approver};
+use crate::call::event::{EventLog, EventReader};
+use crate::call::request::CallRequest;
 use crate::limits::Gate;
 use crate::model::JsonObject;
-use crate::model::call::{CallRequest, Caller};
+use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::event::{EventLog, EventReader};
 use crate::model::ids::{BundleId, CallId, ToolId};
 use crate::model::limits::LimitsPatch;
+use crate::model::mask::{Masker, Secrets};
 use crate::model::names::{Looks, Slug};
 use crate::model::outcome::Outcome;
 use crate::model::reference::ToolRef;
 use crate::model::sandbox_plan::SandboxPlan;
-use crate::model::spec::ToolSpec;
 use crate::pipeline::{self, Plan};
 use crate::record::replay::Replay;
 use crate::record::{CallRecord, RecordHooks, RecordSubscription, Recorder};
 use crate::rules::Rules;
-use crate::secret::{Masker, SecretStore};
+use crate::spec::ToolSpec;
 use crate::tool::Tool;
 use crate::wire::{DefinitionOptions, Definitions, Provider, definitions};
 use crate::workspace::Workspace;
@@ -189,7 +190,7 @@ pub(crate) struct Policy {
     pub(crate) replay: Replay,
     pub(crate) workspace: Option<Arc<Workspace>>,
     /// What must not be in anything that leaves a call.
-    pub(crate) secrets: Option<SecretStore>,
+    pub(crate) secrets: Option<Arc<dyn Secrets>>,
     pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
     pub(crate) max_depth: u8,
@@ -206,14 +207,14 @@ impl Policy {
     pub(crate) fn masker(&self) -> Masker {
         self.secrets
             .as_ref()
-            .map_or_else(Masker::default, SecretStore::masker)
+            .map_or_else(Masker::default, |secrets| secrets.masker())
     }
 
     /// The same, by what was found if somebody looked a moment ago.
     pub(crate) fn masker_of_late(&self) -> Masker {
         self.secrets
             .as_ref()
-            .map_or_else(Masker::default, SecretStore::masker_of_late)
+            .map_or_else(Masker::default, |secrets| secrets.recent_masker())
     }
 }
 

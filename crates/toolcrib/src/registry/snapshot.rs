@@ -18,8 +18,8 @@ use super::group::{Group, Ranked};
 use super::{Entry, RegisterError, Source};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::names::{Slug, Version, WireName};
-use crate::model::spec::ToolSpec;
 use crate::model::text;
+use crate::spec::ToolSpec;
 
 /// Tools by their number.
 type Numbered = HashTrieMapSync<u64, Arc<Entry>>;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-pub use crate::model::live::{EventSubscription, RunningCall};
+pub use crate::call::live::{EventSubscription, RunningCall};
 
 use super::Registry;
-use crate::model::call::Caller;
+use crate::call::event::{Event, EventReader};
+use crate::model::caller::Caller;
 use crate::model::error::ToolError;
-use crate::model::event::{Event, EventReader};
 use crate::model::ids::CallId;
 use crate::model::outcome::Outcome;
 use crate::pipeline;

@@ -11,9 +11,9 @@ use super::rule::{Rule, Stated};
 use crate::model::JsonObject;
 use crate::model::budget::Budget;
 use crate::model::names::WireName;
-use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
 use crate::schema::{Property, Schema};
+use crate::spec::{Role, ToolSpec};
 
 /// Where the workspace of every example is.
 const WORKSPACE: &str = "/workspace";

@@ -10,8 +10,8 @@ use super::invocation::{Invocation, word_text};
 use super::paths::{Access, PathWord};
 use super::place::Where;
 use crate::model::JsonObject;
-use crate::model::spec::{Role, ToolSpec};
 use crate::shell::{self, Script, WordLoop};
+use crate::spec::{Role, ToolSpec};
 use crate::tool::Touched;
 
 /// A call, as rules see it.

@@ -38,7 +38,7 @@ pub use set::RuleSet;
 
 use crate::model::JsonObject;
 use crate::model::effects::Verdict;
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 use crate::tool::{ShellText, Touched};
 
 /// Judges calls.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::facts::Facts;
 use super::invocation::{Flag, Invocation};
 use crate::model::JsonObject;
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 
 /// A pattern that must not occur.
 #[derive(Debug, Clone, PartialEq)]

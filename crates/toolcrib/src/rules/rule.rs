@@ -13,8 +13,8 @@ use super::paths::{Access, PathWord};
 use super::patterns::Pattern;
 use crate::expr::{ExprError, Expression};
 use crate::model::effects::Verdict;
-use crate::model::spec::ToolSpec;
 use crate::model::text;
+use crate::spec::ToolSpec;
 
 /// What is said about calls that meet a condition.
 #[derive(Debug, Clone)]

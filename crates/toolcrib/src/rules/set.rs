@@ -8,7 +8,7 @@ use super::knowledge::Knowledge;
 use super::rule::{Rule, RuleOrigin};
 use super::{Judgement, RuleContext, Rules};
 use crate::model::JsonObject;
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 
 /// A list of rules; the severest that matches wins.
 ///

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::error::SecretError;
-use super::name::SecretName;
 use crate::egress::{AllowedHosts, Target};
 use crate::model::ids::BundleId;
 use crate::model::names::Slug;
+use crate::model::secret::SecretName;
 
 /// Whose tool wants a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]

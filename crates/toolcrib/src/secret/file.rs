@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::binding::Binding;
 use super::error::SecretError;
-use super::forms::MIN_BYTES;
-use super::name::SecretName;
 use crate::model::JsonObject;
 use crate::model::digest::Digester;
 use crate::model::ids::BundleId;
+use crate::model::mask::MIN_BYTES;
 use crate::model::names::Slug;
 use crate::model::secret::Secret;
+use crate::model::secret::SecretName;
 
 /// The longest value.
 pub(super) const MAX_BYTES: usize = 64 * 1024;

@@ -5,25 +5,19 @@
 //! programs commonly give it. It is no boundary: a tool that turns a value around, or encrypts it, is not caught.
 
 mod binding;
-mod cuts;
 mod error;
-mod events;
+#[cfg(test)]
+mod event_tests;
 mod excerpt;
 mod file;
-mod forms;
-pub mod looks;
-mod mask;
-mod name;
 mod reading;
 mod store;
-mod stream;
 
 pub use binding::{Asker, Binding};
 pub use error::SecretError;
-pub(crate) use events::EventMask;
 pub(crate) use excerpt::excerpt;
-pub use mask::{Masker, REDACTED};
-pub use name::SecretName;
 pub use reading::SecretProblem;
 pub use store::{SecretEntry, SecretStore};
-pub use stream::MaskStream;
+
+pub use crate::model::mask::{MaskStream, Masker, REDACTED};
+pub use crate::model::secret::{SecretName, looks};

@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use super::error::SecretError;
 use super::file::{self, Stored, exposure};
-use super::name::SecretName;
 use crate::egress::Target;
 use crate::model::secret::Secret;
+use crate::model::secret::SecretName;
 use crate::storage::{DurableDir, StorageError};
 
 /// A file or directory that changed less than this ago may change again without its times showing it.

@@ -19,12 +19,12 @@ use sha2::{Digest as _, Sha256};
 use super::binding::{Asker, Binding};
 use super::error::SecretError;
 use super::file::{self, Stored};
-use super::mask::Masker;
-use super::name::SecretName;
 use super::reading::{Loaded, SecretProblem};
 use crate::egress::Target;
+use crate::model::mask::{Masker, Secrets};
 use crate::model::names::{Slug, hex};
 use crate::model::secret::Secret;
+use crate::model::secret::SecretName;
 use crate::storage::{DurableDir, StorageError};
 
 /// How many values learned at run time are masked, and how many bytes of them.
@@ -305,26 +305,6 @@ impl SecretStore {
         state.masker()
     }
 
-    /// As [`masker`](Self::masker), by what was found if somebody looked a moment ago: for short calls, which look when they begin.
-    pub(crate) fn masker_of_late(&self) -> Masker {
-        let mut state = self.state();
-        let is_fresh = state.looked.is_some_and(|at| at.elapsed() < LATELY)
-            && state.loaded.as_ref().is_some_and(|loaded| loaded.settled);
-        if !is_fresh {
-            let _ = self.loaded(&mut state);
-        }
-        state.masker()
-    }
-
-    /// As [`masker`](Self::masker), with a look at the files only now and then: for what comes many times a second.
-    pub(super) fn masker_for_output(&self) -> Masker {
-        let mut state = self.state();
-        if state.looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN) {
-            let _ = self.loaded(&mut state);
-        }
-        state.masker()
-    }
-
     /// Looks at the files; another number than before says that they were read again.
     pub(crate) fn readings(&self) -> u64 {
         let mut state = self.state();
@@ -470,4 +450,27 @@ fn keep_private(directory: &Path) -> Result<(), StorageError> {
         std::fs::set_permissions(directory, private).map_err(failed)?;
     }
     Ok(())
+}
+impl Secrets for SecretStore {
+    fn masker(&self) -> Masker {
+        SecretStore::masker(self)
+    }
+
+    fn recent_masker(&self) -> Masker {
+        let mut state = self.state();
+        let is_fresh = state.looked.is_some_and(|at| at.elapsed() < LATELY)
+            && state.loaded.as_ref().is_some_and(|loaded| loaded.settled);
+        if !is_fresh {
+            let _ = self.loaded(&mut state);
+        }
+        state.masker()
+    }
+
+    fn output_masker(&self) -> Masker {
+        let mut state = self.state();
+        if state.looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN) {
+            let _ = self.loaded(&mut state);
+        }
+        state.masker()
+    }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
 use crate::schema::Schema;
+use crate::spec::ToolSpec;
 use crate::tool::Tool;
 
 /// What stands in the place of a tool whose file cannot be loaded. It is registered as unavailable and never called.

@@ -9,9 +9,9 @@ use crate::definition::problem::{self, Found};
 use crate::definition::{self, Body, OddNumbers, Problem, Severity};
 use crate::manifest;
 use crate::model::ids::BundleId;
-use crate::model::manifest::ToolManifest;
 use crate::model::names::{Slug, Version, WireName};
 use crate::model::text as words;
+use crate::spec::manifest::ToolManifest;
 
 /// What came of reading a file for a store.
 #[derive(Debug)]

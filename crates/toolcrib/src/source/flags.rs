@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 use crate::storage::{DurableDir, Stamp, StorageError};
 
 const STATE: &str = "state";

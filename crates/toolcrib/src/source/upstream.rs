@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
+use crate::call::context::CallContext;
 use crate::config::read_upstreams;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::names::{Looks, Slug, Version, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::model::reference::{BundleRef, ToolRef};
-use crate::model::spec::ToolSpec;
 use crate::model::text::{shorten, visible};
 use crate::registry::{Entry, Registration, Registry, Source};
 use crate::schema::Schema;
+use crate::spec::ToolSpec;
 use crate::storage::Stamp;
 use crate::tool::Tool;
 use crate::upstream::{

@@ -9,8 +9,8 @@ use super::record::BundleDraft;
 use super::writing::{NoStore, Session};
 use super::{BundleDigest, Look, Put, Store, StoreError};
 use crate::model::ids::BundleId;
-use crate::model::manifest::{Bundle, SCHEMA_VERSION};
 use crate::model::names::{MAX_RUNES, Slug};
+use crate::spec::manifest::{Bundle, SCHEMA_VERSION};
 
 /// What becomes of the switch of a bundle that is there.
 #[derive(Debug, Clone, Copy)]

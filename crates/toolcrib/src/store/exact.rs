@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::StoreError;
 use super::files;
-use crate::model::manifest::{Fields, any_value};
+use crate::spec::manifest::{Fields, any_value};
 
 /// A record as the store writes it; the fields of which `is_unknown` says so, and which are as they were, with the text they had.
 pub(super) fn render(

@@ -6,9 +6,9 @@ use super::StoreError;
 use super::head::{self, Named};
 use super::record::{StoredTool, ToolKey};
 use crate::model::ids::BundleId;
-use crate::model::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 use crate::model::names::{Slug, Version, hex};
 use crate::model::text;
+use crate::spec::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 
 /// The directory in the home.
 pub(super) const DIRECTORY: &str = "bundles";

@@ -1,6 +1,6 @@
 //! Reads what lists need of a tool's file, and steps over the rest.
 //!
-//! What is stepped over is checked all the same: a file is read here if and only if [`ToolManifest`](crate::model::manifest::ToolManifest)
+//! What is stepped over is checked all the same: a file is read here if and only if [`ToolManifest`](crate::spec::manifest::ToolManifest)
 //! can be read from it. Only no tree of it is built, which is what makes thousands of tools open quickly.
 
 use std::borrow::Cow;
@@ -15,11 +15,11 @@ use serde_json::value::RawValue;
 
 use super::record::ToolHead;
 use crate::model::ids::{BundleId, ToolId};
-use crate::model::manifest::{
-    MAX_UNKNOWN_FIELDS, ManifestLimits, any_value, too_many_unknown_fields,
-};
 use crate::model::names::{Slug, Version};
 use crate::model::text;
+use crate::spec::manifest::{
+    MAX_UNKNOWN_FIELDS, ManifestLimits, any_value, too_many_unknown_fields,
+};
 
 /// What a file says about itself.
 pub(super) struct Named {
@@ -33,7 +33,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Named, serde_json::Error> {
     match std::str::from_utf8(bytes) {
         Ok(text) => serde_json::from_str(text),
         // For the place and the words.
-        Err(_) => match serde_json::from_slice::<crate::model::manifest::ToolManifest>(bytes) {
+        Err(_) => match serde_json::from_slice::<crate::spec::manifest::ToolManifest>(bytes) {
             Err(error) => Err(error),
             Ok(_) => Err(serde_json::Error::custom("it is not UTF-8")),
         },

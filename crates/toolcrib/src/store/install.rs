@@ -13,8 +13,8 @@ use super::tools::{is_same_but_for_switch, key_of, later, taken};
 use super::writing::{NoStore, Session};
 use super::{Install, Store, StoreError};
 use crate::model::ids::{BundleId, ToolId};
-use crate::model::manifest::{Bundle, ToolManifest};
 use crate::model::names::{Slug, Version};
+use crate::spec::manifest::{Bundle, ToolManifest};
 use crate::storage::DurableDir;
 
 impl Store {

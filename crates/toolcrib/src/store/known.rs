@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use super::files::{BUNDLE_FILE, Flaw};
 use super::record::{StoredBundle, StoredTool};
 use crate::model::ids::BundleId;
-use crate::model::manifest::Bundle;
 use crate::model::names::Slug;
+use crate::spec::manifest::Bundle;
 use crate::storage::Stamp;
 
 /// What was read from a file.

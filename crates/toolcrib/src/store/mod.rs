@@ -49,7 +49,7 @@ use follow::Seen;
 use look::How;
 
 use crate::model::ids::BundleId;
-use crate::model::manifest::Bundle;
+use crate::spec::manifest::Bundle;
 use crate::storage::DurableDir;
 
 /// How a store is kept.

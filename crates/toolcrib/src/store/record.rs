@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::model::ids::{BundleId, ToolId};
-use crate::model::manifest::{Bundle, ManifestError, ToolKind, ToolManifest};
 use crate::model::names::{Slug, Version, WireName};
+use crate::spec::manifest::{Bundle, ManifestError, ToolKind, ToolManifest};
 
 /// Which version of which tool of which bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

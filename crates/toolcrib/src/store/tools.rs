@@ -11,7 +11,7 @@ use super::record::{StoredTool, ToolHead, ToolKey};
 use super::writing::{NoStore, Session};
 use super::{Store, StoreError};
 use crate::model::ids::ToolId;
-use crate::model::manifest::ToolManifest;
+use crate::spec::manifest::ToolManifest;
 use crate::storage::{DurableDir, StorageError};
 
 impl Store {

@@ -16,7 +16,7 @@ use super::look::{self, Found, How};
 use super::record::{StoredTool, ToolKey};
 use super::{Look, Store, StoreError, unpoisoned};
 use crate::model::ids::BundleId;
-use crate::model::manifest::Bundle;
+use crate::spec::manifest::Bundle;
 use crate::storage::{DirLock, DurableDir, Stamp};
 
 /// What a writer does where there is no store yet.

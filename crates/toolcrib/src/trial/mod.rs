@@ -25,11 +25,12 @@ pub use judge::{Mismatch, Observed, judge};
 pub use record::{RecordError, expects_nothing, observed_expectation, rewrite};
 
 use crate::approval::Approver;
+use crate::call::request::CallRequest;
 use crate::definition::{
     Body, Definition, FilePaths, Program, Resources, Security, TestCase, Validation,
 };
 use crate::model::JsonObject;
-use crate::model::call::{CallRequest, Caller};
+use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::Outcome;

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_mcp::client::Asked;
 use toolcrib_mcp::rpc::{RpcError, code};
 
-use crate::model::context::CallContext;
-use crate::model::elicit::Elicitation;
+use crate::call::context::CallContext;
+use crate::call::elicit::Elicitation;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::secret::SecretStore;

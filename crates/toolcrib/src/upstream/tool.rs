@@ -8,16 +8,16 @@ use super::definition::Definition;
 use super::result;
 use super::server::Upstream;
 use super::settings::Transport;
+use crate::call::context::CallContext;
 use crate::egress::Target;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects, Verdict};
 use crate::model::error::ToolError;
 use crate::model::limits::as_millis;
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
 use crate::model::text;
+use crate::spec::ToolSpec;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 

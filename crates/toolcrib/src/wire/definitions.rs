@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::UnknownChoice;
 use super::hints::Hints;
 use super::lower::{self, Dialect, Lowered};
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 
 /// The most characters OpenAI takes as the description of a function.
 const MAX_DESCRIPTION: usize = 1024;

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::spec::{Role, ToolSpec};
+use crate::spec::{Role, ToolSpec};
 
 /// The tag by which an author says that a tool that writes takes nothing away.
 const ADDITIVE: &str = "additive";
@@ -98,8 +98,8 @@ mod tests {
     use super::*;
     use crate::model::effects::Effects;
     use crate::model::names::WireName;
-    use crate::model::spec::Traits;
     use crate::schema::Schema;
+    use crate::spec::Traits;
 
     fn spec(effects: Effects, tags: &[&str]) -> ToolSpec {
         let schema = Schema::object().build().unwrap();

@@ -9,7 +9,7 @@ use super::definitions::{NotExpressible, Provider};
 use super::hints::Hints;
 use super::lower::{self, Dialect, Trouble};
 use super::tokens::Counter;
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 
 /// A tool as MCP publishes it.
 #[derive(Debug, Clone, PartialEq, Eq)]

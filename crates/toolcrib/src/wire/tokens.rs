@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::lower::{self, Dialect};
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 
 /// How many bytes of ASCII make a token.
 const BYTES_A_TOKEN: u64 = 4;

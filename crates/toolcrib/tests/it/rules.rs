@@ -8,9 +8,9 @@ mod verdicts;
 
 use serde_json::{Value, json};
 use toolcrib::model::JsonObject;
-use toolcrib::model::spec::Role;
 use toolcrib::rules::{Judgement, Rule, RuleContext, RuleSet, Rules as _, Whose};
 use toolcrib::schema::Property;
+use toolcrib::spec::Role;
 use toolcrib::{Schema, ToolSpec, WireName};
 
 /// Where the workspace of these tests is said to be.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use toolcrib::Crib;
 use toolcrib::definition::{Problem, Severity};
-use toolcrib::model::manifest::Bundle;
 use toolcrib::model::names::Slug;
 use toolcrib::model::text::{self, visible};
 use toolcrib::secret::Asker;
+use toolcrib::spec::manifest::Bundle;
 use toolcrib::store::archive::{
     Comparison, Contents, FieldChange, Reach, ToolChange, ToolComparison, compare,
 };

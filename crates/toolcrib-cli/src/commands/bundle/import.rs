@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use toolcrib::crib::{Contest, ImportShown};
-use toolcrib::model::manifest::Bundle;
 use toolcrib::model::names::Slug;
 use toolcrib::model::text::{self, visible};
+use toolcrib::spec::manifest::Bundle;
 use toolcrib::store::StoreError;
 use toolcrib::store::archive::{Archive, Comparison, Contents};
 use toolcrib::{Crib, ErrorCode, ToolError};

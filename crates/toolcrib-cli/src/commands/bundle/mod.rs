@@ -15,8 +15,8 @@ mod show;
 mod switch;
 
 use toolcrib::crib::{BundleKind, BundleRow, BundleView};
-use toolcrib::model::manifest::Bundle;
 use toolcrib::model::text::visible;
+use toolcrib::spec::manifest::Bundle;
 use toolcrib::store::archive::IMPORTED_AT;
 use toolcrib::{Crib, ErrorCode, Slug, ToolError};
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use toolcrib::definition::{Problem, Severity};
 use toolcrib::model::ids::ToolId;
-use toolcrib::model::manifest::ToolKind;
 use toolcrib::model::text::visible;
 use toolcrib::registry::Entry;
 use toolcrib::source::{FileKind, draft};
+use toolcrib::spec::manifest::ToolKind;
 use toolcrib::store::StoredTool;
 use toolcrib::{Crib, ErrorCode, ToolError, ToolManifest, Version};
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolcrib::definition::Definition;
-use toolcrib::model::manifest::ToolKind;
 use toolcrib::model::text;
 use toolcrib::registry::Entry;
 use toolcrib::source::{FileDefinition, ToolFile};
+use toolcrib::spec::manifest::ToolKind;
 use toolcrib::store::StoredTool;
 use toolcrib::trial::{Bench, Trial};
 use toolcrib::{Crib, ErrorCode, Slug, ToolError};

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use toolcrib::approval::{
     Announce, ApprovalQueue, ApprovalRequest, ApprovalResponse, Approver, NoAnswer, Status,
 };
-use toolcrib::model::elicit::{Elicitation, Elicitor, NotAnswered};
+use toolcrib::call::elicit::{Elicitation, Elicitor, NotAnswered};
 use toolcrib::{CallId, EventReader};
 
 /// A question that waits.

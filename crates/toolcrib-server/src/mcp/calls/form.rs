@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 use toolcrib::approval::{ApprovalRequest, ApprovalResponse};
-use toolcrib::model::elicit::Elicitation;
+use toolcrib::call::elicit::Elicitation;
 use toolcrib::model::text;
 use toolcrib_mcp::protocol::Era;
 

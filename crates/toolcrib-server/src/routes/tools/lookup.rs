@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 use serde_json::{Map, Value};
 use toolcrib::Crib;
-use toolcrib::model::spec::Role;
+use toolcrib::spec::Role;
 
 use super::version::ToolShape;
 use crate::api::{Answer, Asked, Refusal, Route, Who, param};

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 use toolcrib::crib::BundleView;
 use toolcrib::definition::{Problem, Severity};
-use toolcrib::model::manifest::ToolKind;
 use toolcrib::model::text;
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::source;
+use toolcrib::spec::manifest::ToolKind;
 use toolcrib::{BundleId, Crib, ErrorCode, NameError, Slug, ToolError, Version};
 
 use crate::api::{Answer, Asked, Refusal, Route, Who, located, no_content};

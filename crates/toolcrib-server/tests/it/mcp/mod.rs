@@ -18,7 +18,7 @@ use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
 use toolcrib::approval::{ApprovalResponse, Queued, Status};
-use toolcrib::model::elicit::Elicitation;
+use toolcrib::call::elicit::Elicitation;
 use toolcrib::schemars::JsonSchema;
 use toolcrib::serde::Deserialize;
 use toolcrib::{Crib, ErrorCode, FnTool, ToolError};

@@ -6,8 +6,8 @@
 use super::offer::is_delete;
 use super::shape::{Pattern, Shape};
 use super::store::GrantError;
-use crate::model::spec::ToolSpec;
 use crate::model::text;
+use crate::spec::ToolSpec;
 
 /// Refuses a tool that is asked about every time, before anybody thinks about patterns.
 pub fn grantable(spec: &ToolSpec) -> Result<(), GrantError> {

@@ -12,9 +12,9 @@ use super::shape::Shape;
 use crate::approval::bound::BoundFile;
 use crate::approval::clock::Moment;
 use crate::model::JsonObject;
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::ids::CallId;
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 
 /// How far a grant reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

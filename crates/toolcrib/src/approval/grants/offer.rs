@@ -10,9 +10,9 @@ use super::origin::Origin;
 use super::path::PathPattern;
 use super::shape::{Pattern, Shape};
 use crate::model::effects::Effects;
-use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
 use crate::shell::read;
+use crate::spec::{Role, ToolSpec};
 
 /// A shape that could be granted, and what it means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::egress::Target;
+use crate::target::Target;
 
 /// A scheme, a host and a port in their one spelling, as `https://docs.rs` or `http://127.0.0.1:8080`.
 ///

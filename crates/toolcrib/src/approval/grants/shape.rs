@@ -12,8 +12,8 @@ use super::argv::Argv;
 use super::origin::Origin;
 use super::path::PathPattern;
 use crate::model::JsonObject;
-use crate::model::spec::{Role, ToolSpec};
 use crate::model::text;
+use crate::spec::{Role, ToolSpec};
 
 /// A pattern for every parameter of a tool. A parameter without a pattern must be absent from the call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -16,7 +16,7 @@ use super::wait::{Waiting, is_awaited};
 use crate::approval::approver::NoAnswer;
 use crate::approval::clock::Moment;
 use crate::approval::request::{ApprovalRequest, ApprovalResponse};
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::text;
 use crate::storage::{DirLock, DurableDir, StorageError};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::builtin::{BuiltinOptions, SandboxOptions, SandboxSettings};
-use crate::model::call::CallRequest;
+use crate::call::request::CallRequest;
 use crate::model::error::ErrorCode;
 use crate::model::outcome::Outcome;
 use crate::testing::TestCrib;

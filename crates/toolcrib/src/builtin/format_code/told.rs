@@ -7,7 +7,7 @@ use super::apply::{Complaint, Formatted, Shop, Surveyed};
 use super::choose::{self, Job, Plan};
 use super::formatter::Formatter;
 use crate::builtin::project::join;
-use crate::model::context::CallContext;
+use crate::call::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::ToolOutput;
 

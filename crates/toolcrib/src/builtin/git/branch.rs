@@ -18,14 +18,14 @@ use super::failure;
 use super::invoke::{Git, Hooks};
 use super::names;
 use super::repository::{self, Repository};
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::model::text;
+use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 

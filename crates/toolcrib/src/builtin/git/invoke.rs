@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::repository::Repository;
 use super::{GitSettings, failure};
-use crate::model::context::CallContext;
+use crate::call::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::process::{ByteSink, LookBounds, Looked, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};

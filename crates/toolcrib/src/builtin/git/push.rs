@@ -20,16 +20,16 @@ use super::remote::Place;
 use super::repository::{self, Repository};
 use super::sending;
 use super::upstream;
+use crate::call::context::CallContext;
 use crate::egress::Egress;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::model::text;
 use crate::sandbox::Stdin;
+use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 

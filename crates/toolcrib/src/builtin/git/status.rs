@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 use super::invoke::Git;
 use super::porcelain::{Entry, Status};
 use super::repository::{self, Repository};
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::Effects;
 use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::model::text;
+use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 
 /// How long it may take.

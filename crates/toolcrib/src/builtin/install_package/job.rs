@@ -11,7 +11,7 @@ use super::manager::{Manager, Order, Step};
 use super::plan::Plan;
 use super::records::{Change, Changed, Records};
 use crate::builtin::project;
-use crate::model::context::CallContext;
+use crate::call::context::CallContext;
 use crate::model::error::ToolError;
 use crate::model::outcome::ToolOutput;
 use crate::process::{CallTemp, Reachable, Wall};

@@ -27,16 +27,16 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::Family;
+use crate::call::context::CallContext;
 use crate::egress::Egress;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{Role, ToolSpec, Traits};
 use crate::model::text;
 use crate::secret::SecretStore;
+use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 use arguments::{Args, MAX_ROWS, Meant, Mode};

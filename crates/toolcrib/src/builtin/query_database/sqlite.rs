@@ -10,7 +10,7 @@ use super::answer::{self, Answer, Column, Overflow};
 use super::arguments::{Args, Mode, Params};
 use super::{NAME, WRITES, not_approved};
 use crate::builtin::invalid;
-use crate::model::context::CallContext;
+use crate::call::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::ToolOutput;
 use crate::model::text;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::libtest::{Label, Libtest};
 use super::results::{Failure, Results, Spot};
 use super::watch::{Ended, Reader};
-use crate::model::event::OutputStream;
+use crate::call::event::OutputStream;
 
 /// How many lines of cargo's own errors are kept, and how many programs that failed.
 const MAX_LINES: usize = 40;

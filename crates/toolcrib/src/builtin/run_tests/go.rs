@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::results::{Failure, MAX_MESSAGE, Results, Spot};
 use super::watch::{Ended, Reader};
-use crate::model::event::OutputStream;
+use crate::call::event::OutputStream;
 
 /// How many tests are followed at once, and how long their names can be; of others only the counts are known.
 const MAX_OPEN: usize = 5000;

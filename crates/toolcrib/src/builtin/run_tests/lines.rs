@@ -1,6 +1,6 @@
 //! What a run prints, line by line as it comes, and the end of it.
 
-use crate::model::event::OutputStream;
+use crate::call::event::OutputStream;
 
 /// The longest line that is kept whole; the rest of a longer one is let go. (Compilers write whole messages into one line of JSON.)
 const MAX_LINE: usize = 1024 * 1024;

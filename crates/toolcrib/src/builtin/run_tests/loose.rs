@@ -7,7 +7,7 @@ use super::libtest::Libtest;
 use super::results::{Failure, Results, Spot};
 use super::tap::Tap;
 use super::watch::{Ended, Reader};
-use crate::model::event::OutputStream;
+use crate::call::event::OutputStream;
 
 /// Reads whatever is printed.
 #[derive(Debug, Default)]

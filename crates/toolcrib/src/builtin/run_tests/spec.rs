@@ -6,7 +6,7 @@ use super::TOOL;
 use super::choose::TestRunner;
 use crate::model::effects::Effects;
 use crate::model::limits::LimitsPatch;
-use crate::model::spec::{Role, ToolSpec, Traits};
+use crate::spec::{Role, ToolSpec, Traits};
 
 /// How long a run may take when nothing is said, and the most that can be asked for, in seconds.
 pub(super) const TIMEOUT: u64 = 600;

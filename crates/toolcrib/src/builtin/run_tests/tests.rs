@@ -8,7 +8,7 @@ use super::loose::Loose;
 use super::results::{Failure, MAX_FAILURES, MAX_MESSAGE, Results, Spot};
 use super::watch::{Ended, Reader};
 use super::{json_report, junit, tap};
-use crate::model::event::OutputStream;
+use crate::call::event::OutputStream;
 
 const CARGO_OUT: &str = include_str!("golden/cargo-1.95.stdout");
 const CARGO_ERR: &str = include_str!("golden/cargo-1.95.stderr");

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::lines::{Lines, Tail};
 use super::results::{Results, without_colours};
-use crate::model::context::CallContext;
+use crate::call::context::CallContext;
+use crate::call::event::OutputStream;
 use crate::model::error::ToolError;
-use crate::model::event::OutputStream;
 
 /// How much of the end of the output is in the result.
 const MAX_TAIL: usize = 8 * 1024;

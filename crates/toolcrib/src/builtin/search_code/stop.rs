@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
-use crate::model::context::CallContext;
+use crate::call::context::CallContext;
 
 const RUNNING: u8 = 0;
 const TIMED_OUT: u8 = 1;

@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 
 /// Judges files by the rules. The default lets everything pass.
 #[derive(Default)]

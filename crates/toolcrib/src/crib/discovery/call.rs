@@ -8,14 +8,14 @@ use serde_json::json;
 
 use super::{Others, called_with, is_one, wide};
 use crate::builtin;
+use crate::call::context::CallContext;
+use crate::call::request::CallRequest;
 use crate::model::JsonObject;
-use crate::model::call::CallRequest;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{ToolSpec, Traits};
 use crate::model::text;
+use crate::spec::{ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::wire::{Care, Hints};
 use crate::workspace::Workspace;

@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 use super::Others;
 use crate::builtin;
+use crate::call::context::CallContext;
 use crate::crib::finder::{Finder, SearchRequest};
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::ToolError;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::{ToolSpec, Traits};
 use crate::model::text;
 use crate::registry::{Entry, Registry};
+use crate::spec::{ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 

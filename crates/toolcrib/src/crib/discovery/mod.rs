@@ -25,8 +25,8 @@ use super::finder::Finder;
 use crate::builtin;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
-use crate::model::spec::ToolSpec;
 use crate::registry::{self, Entry, RegisterError, Registration, Registry, Source};
+use crate::spec::ToolSpec;
 use crate::tool::Tool;
 use crate::wire::{Care, Hints};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Discovery;
-use crate::model::spec::ToolSpec;
 use crate::registry::{Availability, Entry, Registry};
+use crate::spec::ToolSpec;
 use crate::wire::estimated_tokens;
 
 /// Up to how many tools are made to learn whether they can run; of more, a call says so.

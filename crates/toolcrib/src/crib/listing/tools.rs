@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::config::Surroundings;
     use crate::crib::CribOptions;
-    use crate::model::manifest::ToolManifest;
+    use crate::spec::manifest::ToolManifest;
     use crate::store::BundleDraft;
 
     /// A crib whose store has a bundle with these tools.

@@ -6,8 +6,8 @@ use serde::Serialize;
 use crate::crib::Crib;
 use crate::definition::{Problem, Severity};
 use crate::model::ids::BundleId;
-use crate::model::manifest::ToolManifest;
 use crate::source::{FileKind, draft, without_computed};
+use crate::spec::manifest::ToolManifest;
 
 /// A problem in a row of others, without its fix.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::check::ProblemRow;
 use crate::crib::Contest;
-use crate::model::manifest::{Bundle, ToolKind};
 use crate::model::names::{Slug, Version};
+use crate::spec::manifest::{Bundle, ToolKind};
 use crate::store::archive::{Comparison, Contents, FieldChange, ToolChange, ToolComparison};
 
 /// A comparison of two bundles.

@@ -9,11 +9,11 @@ use crate::model::JsonObject;
 use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::WireName;
-use crate::model::spec::{Role, ToolSpec};
 use crate::pipeline::touched;
 use crate::rules::{Finding, Rule, RuleContext, Rules as _};
 use crate::schema::{Property, Rejected, Schema};
 use crate::shell::{Directory, Part, SimpleCommand, Word};
+use crate::spec::{Role, ToolSpec};
 use crate::tool::{ShellText, Touched};
 
 /// A rule as lists show it.

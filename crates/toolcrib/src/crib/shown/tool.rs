@@ -14,9 +14,9 @@ use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::limits::Limits;
-use crate::model::manifest::{SCHEMA_VERSION, ToolKind};
 use crate::registry::{Availability, Entry, Source};
 use crate::source::{FileDefinition, Report, Standing, ToolFile, runs};
+use crate::spec::manifest::{SCHEMA_VERSION, ToolKind};
 use crate::store::StoredTool;
 
 /// One tool in a list: one version of it, wherever it comes from.

@@ -156,7 +156,7 @@ impl Histogram {
 mod tests {
     use super::super::tests::record;
     use super::*;
-    use crate::model::call::Caller;
+    use crate::model::caller::Caller;
     use crate::model::error::ErrorCode;
 
     #[test]

@@ -37,8 +37,8 @@ use tokio_util::sync::CancellationToken;
 use self::activity::{Activity, Watched};
 use self::tunnel::Tunnel;
 use super::client::Egress;
-use super::exchange::ExchangeLog;
 use super::hosts::Reach;
+use crate::model::exchange::ExchangeLog;
 
 /// Connections that are served at once.
 const MOST_CONNECTIONS: usize = 64;

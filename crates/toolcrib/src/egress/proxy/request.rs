@@ -19,10 +19,10 @@ use url::Url;
 use super::activity::Watched;
 use super::tunnel::Tunnel;
 use super::{Client, MAX_HEAD, MAX_HEADERS};
-use crate::egress::error::EgressError;
-use crate::egress::exchange::Noted;
-use crate::egress::request::HOP_BY_HOP;
-use crate::egress::target::Target;
+use crate::model::exchange::Noted;
+use crate::target::EgressError;
+use crate::target::HOP_BY_HOP;
+use crate::target::Target;
 
 /// Says with a refusal that it is ours, and not the server's.
 const REFUSED: HeaderName = HeaderName::from_static("x-toolcrib-refused");
@@ -72,7 +72,10 @@ async fn open_tunnel(
     let (url, target) = target("https", authority)?;
     check_host(request.headers(), "https", &target)?;
     let upstream = connect(client, &target).await?;
-    let noted = client.proxy.log.begin(&Method::CONNECT, &url, &target);
+    let noted = client
+        .proxy
+        .log
+        .begin(Method::CONNECT.as_str(), url.as_str(), target.to_string());
     noted.answered(StatusCode::OK.as_u16());
     let tunnel = Tunnel {
         upgrade: hyper::upgrade::on(request),
@@ -102,7 +105,11 @@ async fn pass_on(client: &Client, request: Request<Incoming>) -> Result<Response
     check_framing(&request)?;
     let upstream = connect(client, &target).await?;
     let whole = Url::parse(&uri.to_string()).unwrap_or(url);
-    let noted = client.proxy.log.begin(request.method(), &whole, &target);
+    let noted = client.proxy.log.begin(
+        request.method().as_str(),
+        whole.as_str(),
+        target.to_string(),
+    );
     let answered = exchange(client, request, &target, upstream, &noted).await;
     answered.map_err(|error| Refused {
         status: StatusCode::BAD_GATEWAY,

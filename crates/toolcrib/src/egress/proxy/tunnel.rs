@@ -10,8 +10,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use super::activity::Watched;
 use super::hello::{self, Hello, MAX_HELLO};
 use crate::egress::Dialled;
-use crate::egress::exchange::Noted;
-use crate::egress::target::{Host, Target};
+use crate::model::exchange::Noted;
+use crate::target::{Host, Target};
 
 /// How much is on its way in one direction.
 const PIECE: usize = 16 * 1024;

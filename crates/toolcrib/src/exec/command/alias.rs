@@ -10,18 +10,18 @@ use serde_json::{Map, Value, json};
 use super::publish::{self, unpublishable};
 use super::steps::arguments;
 use super::surroundings::judged_variables;
+use crate::call::context::CallContext;
+use crate::call::event::OutputWatch;
+use crate::call::request::CallRequest;
 use crate::definition::{Definition, JsonTemplate};
 use crate::model::JsonObject;
-use crate::model::call::CallRequest;
-use crate::model::context::CallContext;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::event::OutputWatch;
 use crate::model::limits::as_millis;
 use crate::model::names::Slug;
 use crate::model::outcome::{Outcome, ToolOutput};
-use crate::model::spec::ToolSpec;
 use crate::schema::Schema;
+use crate::spec::ToolSpec;
 use crate::template::{Reference, Text, Values, Variable};
 
 /// An alias of a tool that is there.

@@ -5,8 +5,8 @@
 //! itself, and the rules judge it there.
 
 use crate::definition::{Definition, JsonTemplate, ParameterKind};
-use crate::model::spec::{Role, ToolSpec};
 use crate::model::text::fold;
+use crate::spec::{Role, ToolSpec};
 use crate::template::{Reference, StepField};
 
 /// Why arguments cannot be handed to a tool: a value would be read as code.

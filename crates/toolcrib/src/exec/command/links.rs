@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::code_arguments::{self, published_name};
 use crate::definition::{Action, Body, Definition, JsonTemplate, LinkFault};
 use crate::model::JsonObject;
-use crate::model::spec::ToolSpec;
 use crate::model::text::fold;
 use crate::schema::{Fault, Rejected};
+use crate::spec::ToolSpec;
 use crate::template::Values;
 
 /// What is wrong with the arguments that a definition has for other tools. Tools that are not there are passed over.

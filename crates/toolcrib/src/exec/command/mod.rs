@@ -34,19 +34,19 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::call::context::CallContext;
 use crate::definition::{Action, Body, Definition, LinkFault, Step};
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::Approval;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
 use crate::model::outcome::ToolOutput;
 use crate::model::sandbox_plan::SandboxPlan;
-use crate::model::spec::ToolSpec;
 use crate::model::text;
 use crate::process::Runner;
 use crate::schema::Fault;
 use crate::secret::SecretStore;
+use crate::spec::ToolSpec;
 use crate::tool::{ShellText, Tool};
 use crate::workspace::Workspace;
 use alias::Alias;

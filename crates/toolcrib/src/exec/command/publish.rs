@@ -14,8 +14,8 @@ use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::names::{Slug, WireName};
-use crate::model::spec::{Role, ToolSpec};
 use crate::schema::Schema;
+use crate::spec::{Role, ToolSpec};
 use crate::template::{Reference, Text};
 
 /// How many example calls are made up.

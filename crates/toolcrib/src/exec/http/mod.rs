@@ -28,18 +28,18 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use crate::call::context::CallContext;
 use crate::egress::{Egress, MAX_URL};
 use crate::manifest::HttpDefinition;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{Limits, as_millis};
 use crate::model::names::Slug;
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
 use crate::schema::Fault;
 use crate::secret::{Asker, SecretStore};
+use crate::spec::ToolSpec;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 use build::{Draft, too_long};

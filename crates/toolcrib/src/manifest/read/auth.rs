@@ -6,8 +6,8 @@ use super::Reader;
 use super::names::Names;
 use crate::definition::At;
 use crate::definition::problem::Found;
-use crate::egress::Target;
 use crate::manifest::{Auth, OauthGrant, Placeholder, Template};
+use crate::target::Target;
 
 /// The fields that each type has.
 const FIELDS: &[(&str, &[&str])] = &[

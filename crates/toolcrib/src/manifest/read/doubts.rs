@@ -9,8 +9,8 @@ use super::scan::{Piece, What};
 use crate::definition::At;
 use crate::definition::problem::Found;
 use crate::manifest::Template;
+use crate::model::secret::looks;
 use crate::model::text::shorten;
-use crate::secret::looks;
 
 /// Where a text stands that may hold a placeholder of another language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use super::names::Names;
 use super::scan::scan;
 use crate::definition::At;
 use crate::definition::problem::Found;
-use crate::egress::is_framing;
 use crate::manifest::Template;
 use crate::model::text::shorten;
+use crate::target::is_framing;
 
 /// The most headers of a file: what the client sends, without those that `auth` and the client itself add.
 const MAX_HEADERS: usize = 90;

@@ -22,8 +22,8 @@ use super::fields::FORMAT;
 use crate::definition::At;
 use crate::definition::problem::{Findings, Found};
 use crate::definition::yaml::Node;
+use crate::model::secret::SecretName;
 use crate::model::text::shorten;
-use crate::secret::SecretName;
 
 /// A property of `argSchema`.
 struct Argument {

@@ -8,8 +8,8 @@ use crate::definition::problem::Found;
 use crate::manifest::json;
 use crate::manifest::template::PREVIOUS;
 use crate::manifest::{BuiltIn, Part, Placeholder, Template};
+use crate::model::secret::SecretName;
 use crate::model::text::{fold, shorten};
-use crate::secret::SecretName;
 
 use super::scan::{Piece, What, scan};
 

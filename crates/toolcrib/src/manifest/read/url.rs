@@ -8,9 +8,9 @@ use super::names::Names;
 use super::scan::{Piece, What, scan};
 use crate::definition::At;
 use crate::definition::problem::Found;
-use crate::egress::{Host, Target, is_ambiguous};
 use crate::manifest::{Placeholder, Template, UrlTemplate};
 use crate::model::text::shorten;
+use crate::target::{Host, Target, is_ambiguous};
 
 impl Reader<'_, '_> {
     /// Reads a `urlTemplate`.

@@ -189,7 +189,7 @@ impl io::Write for Capped<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::call::Caller;
+    use crate::model::caller::Caller;
     use crate::model::ids::CallId;
     use crate::model::outcome::ApprovalTrail;
     use jiff::Timestamp;

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::file::LogName;
 use super::reader::{CallLogReader, Line};
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::error::ErrorCode;
 use crate::model::ids::CallId;
 use crate::record::CallRecord;

@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{Claimant, Standing};
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::CallId;

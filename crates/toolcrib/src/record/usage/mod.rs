@@ -29,7 +29,7 @@ use self::files::{Read, Stamp, UsageFiles};
 use super::CallRecord;
 use crate::model::ids::ToolId;
 use crate::model::names::{Slug, Version};
-use crate::model::spec::ToolSpec;
+use crate::spec::ToolSpec;
 use crate::storage::StorageError;
 
 /// How long counts wait for more of them.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::model::JsonObject;
-use crate::model::call::Caller;
+use crate::model::caller::Caller;
 use crate::model::ids::CallId;
 use crate::model::names::{Slug, Version};
 use crate::record::Recorder as _;

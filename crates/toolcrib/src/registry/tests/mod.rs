@@ -14,15 +14,15 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
 use super::{Entry, MadeTool, Registration, Registry, Source, StoreSwitches};
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::Effects;
 use crate::model::error::ToolError;
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::names::{Slug, Version, WireName};
 use crate::model::outcome::ToolOutput;
-use crate::model::spec::ToolSpec;
 use crate::schema::Schema;
+use crate::spec::ToolSpec;
 use crate::tool::Tool;
 
 /// A tool that says which version it is.

@@ -9,12 +9,12 @@ use crate::definition::{Definition, LinkFault, Problem, Severity};
 use crate::exec::command::CommandTool;
 use crate::exec::spec_of;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::manifest::{ToolKind, ToolManifest};
 use crate::model::names::Slug;
 use crate::model::text::shorten;
 use crate::secret::SecretEntry;
 use crate::source::definition::named_like_secrets;
 use crate::source::look_alike;
+use crate::spec::manifest::{ToolKind, ToolManifest};
 
 /// A definition that was looked at.
 pub(crate) struct Checked {

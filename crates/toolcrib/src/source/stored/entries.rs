@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::workshop::{self, Home, Workshop};
 use crate::model::ids::BundleId;
-use crate::model::manifest::{Bundle, ToolKind};
 use crate::model::names::{Below as _, Slug, Version};
-use crate::model::spec::ToolSpec;
 use crate::model::text::shorten;
 use crate::registry::{BundleState, Entry, Registration, Registry, Source, StoreSwitches, Switch};
 use crate::schema::SchemaPool;
 use crate::source::flags::Flags;
+use crate::spec::ToolSpec;
+use crate::spec::manifest::{Bundle, ToolKind};
 use crate::store::archive::IMPORTED_AT;
 use crate::store::{Changes, Damage, Store, StoredTool, ToolKey};
 

@@ -13,10 +13,10 @@ use crate::definition::{self, Definition, Problem, Severity};
 use crate::manifest::fields::HTTP_FIELDS;
 use crate::manifest::{self, HttpDefinition};
 use crate::model::digest::Digester;
-use crate::model::manifest::{ToolKind, ToolManifest};
 use crate::model::names::WireName;
 use crate::model::text::shorten;
 use crate::schema::Schema;
+use crate::spec::manifest::{ToolKind, ToolManifest};
 
 /// What a record's tool does.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::definition::problem::{self, Found};
 use crate::definition::{Problem, UseAt};
-use crate::model::manifest::ToolManifest;
+use crate::spec::manifest::ToolManifest;
 
 /// A record as the store writes it, without what this version does not know.
 pub(super) struct RecordText(pub(super) String);

@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 
+use crate::call::context::CallContext;
 use crate::manifest::HttpDefinition;
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::effects::{Approval, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::ToolOutput;
 use crate::model::sandbox_plan::SandboxPlan;
-use crate::model::spec::ToolSpec;
 use crate::schema::Fault;
 use crate::secret::SecretStore;
 use crate::source::definition::named_like_secrets;
+use crate::spec::ToolSpec;
 use crate::tool::{ShellText, Tool};
 use crate::workspace::Workspace;
 

@@ -13,10 +13,10 @@ use super::{ArchiveError, Contents, STATE};
 use crate::model::JsonObject;
 use crate::model::budget::Budget;
 use crate::model::ids::{BundleId, ToolId};
-use crate::model::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 use crate::model::names::Slug;
 use crate::model::text;
 use crate::schema::hidden;
+use crate::spec::manifest::{Bundle, MAX_UNKNOWN_FIELDS, ToolManifest, too_many_unknown_fields};
 use crate::store::install::keep_switches;
 use crate::store::{Install, Store, StoreError, StoredBundle};
 

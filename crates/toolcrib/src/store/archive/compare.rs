@@ -12,8 +12,8 @@ use super::{Contents, IMPORTED_AT, STATE};
 use crate::definition::Problem;
 use crate::model::JsonObject;
 use crate::model::diff;
-use crate::model::manifest::{Bundle, ToolManifest};
 use crate::model::names::{Slug, Version};
+use crate::spec::manifest::{Bundle, ToolManifest};
 
 /// Fields that are no difference.
 const UNCOMPARED: [&str; 5] = ["bundleID", "toolID", "createdAt", "modifiedAt", "isBuiltIn"];

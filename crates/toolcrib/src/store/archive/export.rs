@@ -7,8 +7,8 @@ use super::zip::{EntryName, Packer};
 use super::{Contents, IMPORTED_AT, STATE};
 use crate::model::JsonObject;
 use crate::model::ids::BundleId;
-use crate::model::manifest::{Bundle, ToolManifest};
 use crate::secret::SecretStore;
+use crate::spec::manifest::{Bundle, ToolManifest};
 use crate::store::{Store, StoreError, files};
 
 /// A bundle of the store as a ZIP archive; the same content gives the same bytes. Refused if a secret's value stands in it in any form that is

@@ -27,7 +27,7 @@ pub use zip::{
     MAX_ARCHIVE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_UNPACKED_BYTES, NameFault, ZipError,
 };
 
-use crate::model::manifest::{Bundle, ToolManifest};
+use crate::spec::manifest::{Bundle, ToolManifest};
 
 /// Fields that say what became of a thing in one home: they are neither taken along nor taken over.
 const STATE: [&str; 3] = ["lastCalledAt", "callCount", "availability"];

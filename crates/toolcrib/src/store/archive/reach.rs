@@ -6,9 +6,9 @@ use crate::definition::{self, Definition};
 use crate::manifest::fields::HTTP_FIELDS;
 use crate::manifest::{self, HttpDefinition};
 use crate::model::JsonObject;
-use crate::model::manifest::{ToolKind, ToolManifest};
 use crate::model::names::WireName;
 use crate::sandbox::Level;
+use crate::spec::manifest::{ToolKind, ToolManifest};
 
 /// What a tool would run and reach, whether or not it could: what is wrong with it is said by whoever checks it. Texts are those of the definition, placeholders and all; values of secrets are not known here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

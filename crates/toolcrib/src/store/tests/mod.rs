@@ -16,8 +16,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::manifest::ToolManifest;
 use crate::model::names::{Slug, Version};
+use crate::spec::manifest::ToolManifest;
 
 /// A home with a clock of its own.
 pub(super) struct Place {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib::model::ids::BundleId;
-use toolcrib::model::manifest::ToolManifest;
 use toolcrib::model::names::Slug;
 use toolcrib::model::secret::Secret;
 use toolcrib::secret::{Binding, SecretName, SecretStore};
+use toolcrib::spec::manifest::ToolManifest;
 use toolcrib::store::archive::{Archive, ArchiveError, Contents, contents, export};
 use toolcrib::store::{BundleDraft, Install, Store, StoreError, StoreOptions};
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Bench, CARGO, NPM, error, plain};
 use crate::approval::{ApprovalRequest, ApprovalResponse};
-use crate::model::call::CallRequest;
+use crate::call::request::CallRequest;
 use crate::model::error::ErrorCode;
 use crate::testing::TestCrib;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Bench, CARGO, NPM, error, lacks, serve, value, wheel};
-use crate::model::call::CallRequest;
+use crate::call::request::CallRequest;
 use crate::model::error::ErrorCode;
 use crate::testing::ScriptedServer;
 

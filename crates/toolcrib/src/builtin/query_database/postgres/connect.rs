@@ -17,8 +17,8 @@ use tokio_postgres::{CancelToken, Client, Config};
 
 use super::super::settings::Encryption;
 use super::{Asked, fault};
+use crate::call::context::CallContext;
 use crate::egress::{Egress, EgressError, RawStream, RawTls, Target};
-use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 
 /// What the record of a call says in the place of a method.

@@ -25,8 +25,8 @@ use tokio::sync::oneshot;
 
 use super::arguments::{Args, Mode};
 use super::settings::Database;
+use crate::call::context::CallContext;
 use crate::egress::Egress;
-use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::ToolOutput;
 use crate::model::secret::Secret;

@@ -15,7 +15,7 @@ use super::values::{self, Given};
 use super::{Asked, fault, role};
 use crate::builtin::invalid;
 use crate::builtin::query_database::keyword::Dialect;
-use crate::model::context::CallContext;
+use crate::call::context::CallContext;
 use crate::model::error::ToolError;
 use crate::model::limits::as_millis;
 use crate::model::outcome::ToolOutput;

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::OnFailure;
 use super::result::{Printed, Status, StepResult};
+use crate::call::context::CallContext;
 use crate::definition::{Action, Step};
 use crate::model::JsonObject;
-use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::limits::as_millis;
 use crate::model::outcome::ToolOutput;

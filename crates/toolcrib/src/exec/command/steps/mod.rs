@@ -25,8 +25,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use crate::call::context::CallContext;
 use crate::definition::{Program, Step};
-use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::process::Sink;
 use crate::template::Values;

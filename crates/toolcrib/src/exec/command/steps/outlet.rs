@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 
 use super::result::Printed;
+use crate::call::context::CallContext;
+use crate::call::event::OutputStream;
 use crate::definition::{Step, StreamTo};
-use crate::model::context::CallContext;
 use crate::model::error::ToolError;
-use crate::model::event::OutputStream;
 use crate::model::limits::MB;
 use crate::process::Sink;
 use crate::workspace::{Workspace, WorkspacePath};

@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::Tried;
 use super::outlet::Outlet;
 use super::result::{Printed, Why, in_turn, trimmed};
+use crate::call::context::CallContext;
+use crate::call::event::{OutputStream, OutputWatch};
+use crate::call::request::CallRequest;
 use crate::definition::Step;
 use crate::model::JsonObject;
-use crate::model::call::CallRequest;
-use crate::model::context::CallContext;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::event::{OutputStream, OutputWatch};
 use crate::model::outcome::{Outcome, ToolOutput};
 
 /// Calls a tool once for a step.

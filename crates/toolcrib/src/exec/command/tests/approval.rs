@@ -143,7 +143,7 @@ async fn a_link_that_changes_after_the_approval_stops_the_call() {
         .build();
     registry.register(tool).unwrap();
     let outcome = registry
-        .execute(crate::model::call::CallRequest::new("a"))
+        .execute(crate::call::request::CallRequest::new("a"))
         .await;
     let error = error(&outcome);
     assert_eq!(error.code(), ErrorCode::ExecutionError);
@@ -292,7 +292,7 @@ async fn a_tool_that_was_switched_off_while_its_call_waited_does_not_run() {
     let tool = scene.make("{name: a, description: d, tags: [git], bash: 'touch ran'}");
     registry.register(tool.unwrap()).unwrap();
     let _ = approver.0.set(registry.clone());
-    let call = crate::model::call::CallRequest::new("a");
+    let call = crate::call::request::CallRequest::new("a");
     let outcome = registry.execute(call).await;
     assert_eq!(error(&outcome).code(), ErrorCode::ToolDisabled);
     assert!(!directory.path().join("ran").exists());

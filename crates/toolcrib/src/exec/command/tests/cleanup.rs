@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{Scene, error, value};
-use crate::model::call::CallRequest;
+use crate::call::request::CallRequest;
 use crate::model::error::ErrorCode;
 use crate::model::outcome::Outcome;
 
@@ -208,10 +208,10 @@ async fn a_temporary_directory_cannot_be_led_elsewhere() {
 async fn it_is_done_after_a_panic() {
     struct Panics(std::path::PathBuf);
     impl crate::tool::Tool for Panics {
-        fn spec(&self) -> std::sync::Arc<crate::model::spec::ToolSpec> {
+        fn spec(&self) -> std::sync::Arc<crate::spec::ToolSpec> {
             let schema = crate::schema::Schema::object().build().unwrap();
             let name = crate::model::names::WireName::parse("panics").unwrap();
-            let mut spec = crate::model::spec::ToolSpec::new(name, "d", schema);
+            let mut spec = crate::spec::ToolSpec::new(name, "d", schema);
             spec.effects = crate::model::effects::Effects::READ;
             std::sync::Arc::new(spec)
         }
@@ -219,7 +219,7 @@ async fn it_is_done_after_a_panic() {
         fn call(
             &self,
             _args: crate::model::JsonObject,
-            cx: crate::model::context::CallContext,
+            cx: crate::call::context::CallContext,
         ) -> futures_util::future::BoxFuture<
             '_,
             Result<crate::model::outcome::ToolOutput, crate::model::error::ToolError>,

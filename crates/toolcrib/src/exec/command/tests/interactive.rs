@@ -6,9 +6,9 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::{Scene, error, value};
-use crate::model::call::CallRequest;
+use crate::call::event::EventKind;
+use crate::call::request::CallRequest;
 use crate::model::error::ErrorCode;
-use crate::model::event::EventKind;
 
 const CONFIRM: &str = "
 name: confirm

@@ -17,14 +17,14 @@ use serde_json::Value;
 
 use super::{CommandSettings, CommandTool};
 use crate::approval::ApprovalResponse;
+use crate::call::request::CallRequest;
 use crate::definition::{self, Definition};
-use crate::model::call::CallRequest;
 use crate::model::error::ToolError;
 use crate::model::names::Slug;
 use crate::model::outcome::Outcome;
-use crate::model::spec::ToolSpec;
 use crate::process::{Runner, SandboxOptions};
 use crate::registry::Registry;
+use crate::spec::ToolSpec;
 use crate::testing::TestCrib;
 
 /// A workspace with YAML tools.

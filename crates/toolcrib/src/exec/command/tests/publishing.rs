@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Scene;
 use crate::model::effects::Effects;
-use crate::model::spec::{Role, ToolSpec};
+use crate::spec::{Role, ToolSpec};
 use crate::tool::Tool as _;
 
 fn spec(yaml: &str) -> ToolSpec {

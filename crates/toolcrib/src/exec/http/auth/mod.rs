@@ -26,9 +26,9 @@ mod tokens;
 use http::header::AUTHORIZATION;
 
 use super::Values;
+use crate::call::context::CallContext;
 use crate::egress::{Egress, Request};
 use crate::manifest::{Auth, Template};
-use crate::model::context::CallContext;
 use crate::model::error::ToolError;
 use crate::model::secret::Secret;
 use grant::Grant;

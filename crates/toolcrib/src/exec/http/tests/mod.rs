@@ -16,9 +16,9 @@ use tempfile::TempDir;
 
 use super::{HttpSettings, tool};
 use crate::approval::ApprovalResponse;
+use crate::call::request::CallRequest;
 use crate::egress::{AllowedHosts, Egress, EgressOptions};
 use crate::manifest;
-use crate::model::call::CallRequest;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
 use crate::model::outcome::Outcome;

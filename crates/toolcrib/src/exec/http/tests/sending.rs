@@ -137,7 +137,7 @@ async fn several_requests_tell_how_far_they_got() {
     assert_eq!(error(&outcome).details().unwrap()["request"], 2);
     let mut steps = Vec::new();
     while let Some(event) = events.next().await {
-        if let crate::model::event::EventKind::Step { name, status } = &event.kind {
+        if let crate::call::event::EventKind::Step { name, status } = &event.kind {
             steps.push(format!("{name} {status}"));
         }
     }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{AGES, Scene, call, code, error, value};
+use crate::call::event::EventKind;
 use crate::model::error::ErrorCode;
-use crate::model::event::EventKind;
 use crate::model::ids::CallId;
 use crate::model::secret::Secret;
 use crate::secret::{Binding, SecretName};

@@ -17,18 +17,18 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Attempt, Ended, OnFailure, Programs, Ran, run};
+use crate::call::context::{Around, CallContext, Inner};
+use crate::call::event::{EventKind, EventLog};
+use crate::call::request::CallRequest;
 use crate::definition::{Action, OutputMode, Program, Retry, Step};
 use crate::model::JsonObject;
-use crate::model::call::CallRequest;
-use crate::model::context::{Around, CallContext, Inner};
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::event::{EventKind, EventLog};
 use crate::model::ids::CallId;
 use crate::model::limits::Limits;
 use crate::model::names::WireName;
 use crate::model::outcome::{Outcome, Timing, ToolOutput};
-use crate::model::spec::ToolSpec;
 use crate::schema::ObjectBuilder;
+use crate::spec::ToolSpec;
 use crate::template::Values;
 use crate::workspace::Workspace;
 
@@ -184,7 +184,7 @@ impl Bench {
         let schema = ObjectBuilder::default().build().unwrap();
         let cx = CallContext::new(Inner {
             call_id: id.clone(),
-            caller: crate::model::call::Caller::Cli,
+            caller: crate::model::caller::Caller::Cli,
             root: id,
             spec: Arc::new(ToolSpec::new(
                 WireName::parse("many").unwrap(),

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::super::{HttpSettings, tool};
+use crate::call::request::CallRequest;
 use crate::egress::{AllowedHosts, Egress, EgressOptions};
 use crate::manifest;
-use crate::model::call::CallRequest;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
 use crate::model::outcome::Outcome;

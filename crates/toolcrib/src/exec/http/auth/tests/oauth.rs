@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::model::event::EventKind;
+use crate::call::event::EventKind;
 
 #[tokio::test]
 async fn client_credentials_are_exchanged_for_a_token_that_is_kept() {

@@ -13,9 +13,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::approval::{AllowAll, Approver};
+use crate::call::request::CallRequest;
 use crate::definition;
 use crate::exec::command::{CommandSettings, CommandTool};
-use crate::model::call::CallRequest;
 use crate::model::names::Slug;
 use crate::model::outcome::Outcome;
 use crate::process::{Runner, SandboxOptions};

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::approval::{ApprovalRequest, ApprovalResponse, NoAnswer};
+use crate::call::event::EventKind;
 use crate::model::error::ErrorCode;
-use crate::model::event::EventKind;
 
 #[tokio::test]
 async fn a_step_uses_a_built_in_tool_with_typed_values() {

@@ -1,7 +1,7 @@
 //! Where output goes while a step runs.
 
 use super::*;
-use crate::model::event::EventKind;
+use crate::call::event::EventKind;
 
 #[tokio::test]
 async fn a_file_has_the_output_while_the_step_runs() {

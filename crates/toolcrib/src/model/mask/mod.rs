@@ -1,5 +1,9 @@
 //! Taking secrets out of texts, in every form they commonly have.
 
+mod cuts;
+mod forms;
+mod stream;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,12 +12,31 @@ use std::sync::{Arc, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::{Map, Value};
 
-use super::cuts::{self, Cuts};
-use super::forms::{MIN_BYTES, forms};
-use crate::model::secret::Secret;
+pub use stream::MaskStream;
+
+use super::secret::Secret;
+use cuts::Cuts;
+pub(crate) use forms::MIN_BYTES;
+use forms::forms;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[REDACTED]";
+
+/// Where the secrets are that calls must not show.
+pub trait Secrets: Send + Sync + fmt::Debug {
+    /// Takes all secrets out of a text, as of now.
+    fn masker(&self) -> Masker;
+
+    /// Like [`masker`](Self::masker), but may go by a look at the secrets a moment ago: for short calls, which look when they begin.
+    fn recent_masker(&self) -> Masker {
+        self.masker()
+    }
+
+    /// Like [`masker`](Self::masker), but looks at the secrets only now and then: for output, which comes many times a second.
+    fn output_masker(&self) -> Masker {
+        self.masker()
+    }
+}
 
 /// Replaces secrets by `[REDACTED]`: as they are, in base64 at any offset, percent-encoded, escaped for JSON, HTML and shells,
 /// in hexadecimal. Cheap to clone; the default looks for nothing.

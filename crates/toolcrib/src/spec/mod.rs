@@ -1,14 +1,16 @@
 //! What a model (and a person reading a list) sees of a tool.
 
+pub mod manifest;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::effects::Effects;
-use super::hidden::{hides_something, without_hidden};
-use super::limits::LimitsPatch;
-use super::names::{Slug, Version, WireName};
+use crate::model::effects::Effects;
+use crate::model::hidden::{hides_something, without_hidden};
+use crate::model::limits::LimitsPatch;
+use crate::model::names::{Slug, Version, WireName};
 use crate::schema::{self, Schema};
 
 /// The published face of a tool. Everything that runs has one; every provider format is made

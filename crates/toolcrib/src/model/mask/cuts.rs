@@ -3,8 +3,8 @@
 //! A text is read twice, whatever it is and however many marks it has: forwards for the beginnings of forms that a mark broke off,
 //! backwards for the ends that follow one. Each reading follows an automaton of all forms, a few steps for a byte.
 
+use super::REDACTED;
 use super::forms::MIN_BYTES;
-use super::mask::REDACTED;
 
 const LEFT_OUT: &str = "\n[toolcrib ";
 const LEFT_OUT_END: &str = " bytes left out]\n";

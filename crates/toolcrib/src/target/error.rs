@@ -45,7 +45,7 @@ pub enum EgressError {
 
 impl EgressError {
     /// Nothing was sent, for this reason.
-    pub(super) fn unsent(message: impl Into<String>) -> Self {
+    pub(crate) fn unsent(message: impl Into<String>) -> Self {
         EgressError::Network {
             message: message.into(),
             unsent: true,
@@ -53,7 +53,7 @@ impl EgressError {
     }
 
     /// The same of a later hop: what was asked first was sent, and answered.
-    pub(super) fn after_an_answer(self) -> Self {
+    pub(crate) fn after_an_answer(self) -> Self {
         match self {
             EgressError::Network { message, .. } => EgressError::Network {
                 message,

@@ -12,10 +12,10 @@ use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::call::Caller;
 use super::event::{Event, EventKind};
-use super::ids::CallId;
-use super::spec::ToolSpec;
+use crate::model::caller::Caller;
+use crate::model::ids::CallId;
+use crate::spec::ToolSpec;
 
 /// An outermost call that runs or waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -9,17 +9,18 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::JsonObject;
-use super::call::{CallRequest, Caller, NestedIn, Typed};
 use super::elicit::{Asks, Elicitor};
-use super::error::{ErrorCode, ToolError};
 use super::event::{EventKind, EventLog, OutputStream};
-use super::ids::CallId;
-use super::limits::Limits;
-use super::outcome::{HeldNote, Outcome, SandboxUse};
-use super::spec::ToolSpec;
+use super::request::{CallRequest, NestedIn, Typed};
 use super::waits::{Wait, Waits};
-use crate::egress::ExchangeLog;
+use crate::model::JsonObject;
+use crate::model::caller::Caller;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::exchange::ExchangeLog;
+use crate::model::ids::CallId;
+use crate::model::limits::Limits;
+use crate::model::outcome::{HeldNote, Outcome, SandboxUse};
+use crate::spec::ToolSpec;
 use crate::workspace::{Runnable, Workspace};
 
 /// What is around a call; handed in by the pipeline, so that this layer need not know the registry and the rules.

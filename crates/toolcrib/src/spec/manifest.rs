@@ -12,13 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::JsonObject;
-use super::effects::Effects;
-use super::error::{ErrorCode, ToolError};
-use super::ids::{BundleId, ToolId};
-use super::limits::LimitsPatch;
-use super::names::{Slug, Version, WireName};
-use super::spec::ToolSpec;
+use super::ToolSpec;
+use crate::model::JsonObject;
+use crate::model::effects::Effects;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::ids::{BundleId, ToolId};
+use crate::model::limits::LimitsPatch;
+use crate::model::names::{Slug, Version, WireName};
 use crate::schema::{Schema, SchemaPool};
 
 /// The version of the on-disk format this build writes.
@@ -189,7 +189,7 @@ impl<'de> Visitor<'de> for ManifestVisitor {
                         $($key if $local.is_some() => return Err(M::Error::duplicate_field($key)),
                           $key => $local = Some(map.next_value()?),)*
                         _ if $extra.contains_key(&key) => {
-                            let key = super::text::shorten(&key, 64);
+                            let key = crate::model::text::shorten(&key, 64);
                             return Err(M::Error::custom(format!("duplicate field `{key}`")));
                         }
                         _ if $extra.len() >= MAX_UNKNOWN_FIELDS => {

@@ -1,15 +1,15 @@
 //! The events of a call without secrets: [`EventMask`].
 
-use super::mask::Masker;
-use super::store::SecretStore;
-use super::stream::MaskStream;
-use crate::model::event::{EventKind, OutputStream};
+use std::sync::Arc;
+
+use super::event::{EventKind, OutputStream};
+use crate::model::mask::{MaskStream, Masker, Secrets};
 
 /// Takes secrets out of the events of one call. Output is looked at stream by stream and step by step, so that a secret that comes
 /// in two pieces is found; what is held back is told before the step, or the call, is over.
 #[derive(Debug)]
 pub(crate) struct EventMask {
-    store: SecretStore,
+    secrets: Arc<dyn Secrets>,
     open: Vec<Open>,
     /// Whether there was an event before.
     begun: bool,
@@ -25,9 +25,9 @@ struct Open {
 }
 
 impl EventMask {
-    pub(crate) fn new(store: SecretStore) -> Self {
+    pub(crate) fn new(secrets: Arc<dyn Secrets>) -> Self {
         EventMask {
-            store,
+            secrets,
             open: Vec::new(),
             begun: false,
         }
@@ -39,11 +39,11 @@ impl EventMask {
             // Nothing in it can be a secret; it only ends what is open, which has maskers of its own.
             EventKind::Finished { .. } => Masker::default(),
             // The tool has just been looked for, and the secrets with it.
-            EventKind::Started { .. } => self.store.masker_of_late(),
+            EventKind::Started { .. } => self.secrets.recent_masker(),
             // Output begins with what is known at that moment; then files are not looked at for every chunk.
             _ => match std::mem::replace(&mut self.begun, true) {
-                true => self.store.masker_for_output(),
-                false => self.store.masker(),
+                true => self.secrets.output_masker(),
+                false => self.secrets.masker(),
             },
         };
         match masker.is_empty() && self.open.is_empty() {
@@ -184,50 +184,4 @@ fn output(
         step: step.map(|step| masker.mask(step).into_owned()),
         console,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use tempfile::TempDir;
-
-    use super::*;
-    use crate::model::secret::Secret;
-    use crate::secret::{Binding, SecretName};
-
-    fn shown(mask: &mut EventMask, text: &str) -> String {
-        let output = EventKind::Output {
-            stream: OutputStream::Stdout,
-            chunk: text.to_owned(),
-            step: None,
-            console: false,
-        };
-        let mut told = Vec::new();
-        mask.filter(output, |kind| told.push(kind));
-        let chunks = told.into_iter().map(|kind| match kind {
-            EventKind::Output { chunk, .. } => chunk,
-            other => panic!("{other:?}"),
-        });
-        chunks.collect()
-    }
-
-    #[test]
-    fn what_is_set_or_learned_here_is_masked_in_the_next_chunk_and_what_others_set_in_the_next_call()
-     {
-        let home = TempDir::new().unwrap();
-        let store = SecretStore::at(home.path());
-        let set = |store: &SecretStore, name: &str, value: &str| {
-            let name = SecretName::parse(name).unwrap();
-            let (value, binding) = (Secret::new(value), Binding::default());
-            store.set(&name, &value, &binding).unwrap();
-        };
-        let mut mask = EventMask::new(store.clone());
-        assert_eq!(shown(&mut mask, "first-7f3a!"), "first-7f3a!");
-        set(&store, "FIRST", "first-7f3a");
-        assert_eq!(shown(&mut mask, "first-7f3a!"), "[REDACTED]!");
-        store.also_mask(&Secret::new("learned-7f3a"));
-        assert_eq!(shown(&mut mask, "learned-7f3a!"), "[REDACTED]!");
-        set(&SecretStore::at(home.path()), "OTHER", "other-7f3a");
-        let mut next = EventMask::new(store);
-        assert_eq!(shown(&mut next, "other-7f3a!"), "[REDACTED]!");
-    }
 }

@@ -1,6 +1,6 @@
 //! A text that comes in pieces: a secret that is cut in two by chance is found all the same.
 
-use super::mask::{Masker, REDACTED};
+use super::{Masker, REDACTED};
 
 /// Masks a text that comes in pieces. What it shows, put together, is the mask of the whole text; what may be the beginning of a
 /// secret, and no more, is held back until the next piece tells.
@@ -26,7 +26,7 @@ impl MaskStream {
         }
     }
 
-    pub(super) fn masker(&self) -> &Masker {
+    pub(crate) fn masker(&self) -> &Masker {
         &self.masker
     }
 

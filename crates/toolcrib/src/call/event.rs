@@ -11,9 +11,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use super::ids::CallId;
 use super::live::Live;
-use crate::secret::{EventMask, SecretStore};
+use super::mask::EventMask;
+use crate::model::ids::CallId;
+use crate::model::mask::Secrets;
 
 /// Something that happened during a call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -226,7 +227,7 @@ impl EventLog {
 
     /// Takes these secrets out of every event. Whoever watches sees the output as it is: it is for another call, which has
     /// events of its own.
-    pub(crate) fn without_secrets(mut self, secrets: Option<SecretStore>) -> Self {
+    pub(crate) fn without_secrets(mut self, secrets: Option<Arc<dyn Secrets>>) -> Self {
         self.mask = secrets.map(|secrets| Mutex::new(EventMask::new(secrets)));
         self
     }

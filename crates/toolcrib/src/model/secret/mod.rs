@@ -1,4 +1,9 @@
-//! A value that cannot be printed, logged or serialized by accident.
+//! A value that cannot be printed, logged or serialized by accident; its name; and what looks like one.
+
+pub mod looks;
+mod name;
+
+pub use name::SecretName;
 
 use std::fmt;
 

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use crate::model::names::hex;
 
 /// The shortest value and the shortest form: what is shorter is in too many texts by chance to be masked.
-pub(super) const MIN_BYTES: usize = 4;
+pub(crate) const MIN_BYTES: usize = 4;
 
 /// Longer secrets, private keys mostly, are looked for in fewer forms: what looks for them grows with every byte of every form.
 const MAX_IN_EVERY_FORM: usize = 512;

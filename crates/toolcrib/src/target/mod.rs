@@ -3,13 +3,19 @@
 //! Attacks on guards live on two readings of one text. So there is one parser, the WHATWG one, and on top of it everything is
 //! refused that another parser is known to read otherwise: user info, backslashes, missing slashes, white space.
 
+mod address;
+mod error;
+mod headers;
+
 use std::fmt;
 use std::net::IpAddr;
 
 use url::Url;
 
-use super::address::{self, Kind};
-use super::error::{EgressError, Refusal};
+pub(crate) use address::{Kind, Range, canonical, refused};
+pub use error::{EgressError, Refusal};
+pub(crate) use headers::HOP_BY_HOP;
+pub use headers::is_framing;
 
 /// The longest URL, as it is given and as it is sent. Most servers take 8 KB and few more than 32.
 pub(crate) const MAX_URL: usize = 32 * 1024;
@@ -62,7 +68,7 @@ impl Target {
     }
 
     /// As [`parse`](Self::parse), of a URL that the parser has read already: its text would be read as what it is.
-    pub(super) fn of(url: &Url) -> Result<(Url, Target), EgressError> {
+    pub(crate) fn of(url: &Url) -> Result<(Url, Target), EgressError> {
         Target::read(url.as_str(), || Ok(url.clone()))
     }
 
@@ -123,7 +129,7 @@ impl Target {
         let host = match read.host() {
             Some(url::Host::Domain(name)) => Host::Name(name_of(name)?),
             Some(url::Host::Ipv4(address)) => Host::Address(address.into()),
-            Some(url::Host::Ipv6(address)) => Host::Address(address::canonical(address.into())),
+            Some(url::Host::Ipv6(address)) => Host::Address(canonical(address.into())),
             None => return bad("the URL has no host"),
         };
         let target = Target {
@@ -149,12 +155,12 @@ impl Target {
         let Host::Address(address) = self.host else {
             return false;
         };
-        let range = address::refused(address);
+        let range = refused(address);
         range.is_some_and(|range| !matches!(range.kind, Kind::Private | Kind::Loopback))
     }
 
     /// Whether a host is the same one, for somebody who agreed to it: on the same port, or both on the usual ones of the two schemes.
-    pub(super) fn is_same_host(&self, other: &Target) -> bool {
+    pub(crate) fn is_same_host(&self, other: &Target) -> bool {
         let usual = |target: &Target| matches!(target.port, 80 | 443);
         self.host == other.host && (self.port == other.port || (usual(self) && usual(other)))
     }
@@ -176,13 +182,13 @@ impl Target {
     }
 
     /// Whether a name is one of this machine by definition (RFC 6761), or by the habit of `/etc/hosts`.
-    pub(super) fn is_local_name(&self) -> bool {
+    pub(crate) fn is_local_name(&self) -> bool {
         matches!(&self.host, Host::Name(name) if is_local(name))
     }
 }
 
 /// Whether a name is this machine's by definition or habit.
-pub(super) fn is_local(name: &str) -> bool {
+pub(crate) fn is_local(name: &str) -> bool {
     let last = name.rsplit('.').next();
     last == Some("localhost")
         || matches!(
@@ -196,7 +202,7 @@ pub(super) fn is_local(name: &str) -> bool {
 }
 
 /// Reads a name as it stands in a setting or a URL: lower case, punycode, without the final dot.
-pub(super) fn name_of(name: &str) -> Result<String, EgressError> {
+pub(crate) fn name_of(name: &str) -> Result<String, EgressError> {
     let name = name.strip_suffix('.').unwrap_or(name);
     let label = |label: &str| {
         !label.is_empty()
