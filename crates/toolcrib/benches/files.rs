@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use toolcrib::RegisterBuiltins as _;
 
 use toolcrib::builtin::{BuiltinOptions, ListOptions};
 use toolcrib::workspace::{MissingDirs, Replaces, Workspace};

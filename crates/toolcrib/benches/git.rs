@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+use toolcrib::RegisterBuiltins as _;
 
 use toolcrib::workspace::Workspace;
 use toolcrib::{CallRequest, Registry};

@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use toolcrib::RegisterBuiltins as _;
 
 use toolcrib::builtin::{BuiltinOptions, SandboxSettings};
 use toolcrib::sandbox::Level;

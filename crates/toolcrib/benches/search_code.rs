@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use toolcrib::RegisterBuiltins as _;
 
 use serde_json::{Value, json};
 use toolcrib::workspace::Workspace;

@@ -2,6 +2,7 @@
 //!
 //! `cargo run -p toolcrib --example embed`
 
+use toolcrib::RegisterBuiltins as _;
 use toolcrib::workspace::Workspace;
 use toolcrib::{CallRequest, Registry};
 

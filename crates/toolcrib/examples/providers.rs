@@ -3,6 +3,7 @@
 //! `cargo run -p toolcrib --example providers`
 
 use serde_json::json;
+use toolcrib::RegisterBuiltins as _;
 use toolcrib::Registry;
 use toolcrib::answer::{AnswerOptions, answer};
 use toolcrib::wire::{DefinitionOptions, Provider};

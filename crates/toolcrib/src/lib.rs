@@ -101,7 +101,7 @@
 //! File tools work on a [`workspace::Workspace`], the only directory tree they can open:
 //!
 //! ```no_run
-//! # use toolcrib::{Registry, workspace::Workspace};
+//! # use toolcrib::{RegisterBuiltins as _, Registry, workspace::Workspace};
 //! let registry = Registry::builder().workspace(Workspace::open("project".as_ref())?).build();
 //! registry.register_builtins()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -136,46 +136,53 @@
 //! `testing` has doubles for testing your own tools. Everything runs on a Tokio runtime with time
 //! enabled.
 
-pub mod answer;
-pub mod approval;
-pub mod builtin;
-pub mod call;
-pub mod chat;
-pub mod config;
-pub mod crib;
-pub mod definition;
-pub mod egress;
-pub mod exec;
-pub mod expr;
-pub mod function;
-pub mod held;
-pub mod jsonpath;
-pub mod limits;
-pub mod manifest;
-pub mod model;
-pub mod pipeline;
-pub mod process;
-pub mod record;
-pub mod registry;
-pub mod rules;
-pub mod sandbox;
-pub mod schema;
-pub mod search;
-pub mod secret;
-pub mod shell;
-pub mod source;
-pub mod spec;
-pub mod storage;
-pub mod store;
-pub mod target;
-pub mod template;
+pub use toolcrib_core::{
+    answer, call, function, limits, pipeline, registry, tool, wire, workspace,
+};
+pub use toolcrib_lang::{definition, expr, jsonpath, manifest, rules, shell, template};
+pub use toolcrib_model as model;
+pub use toolcrib_model::{schema, spec, target};
+
+#[cfg(feature = "home")]
+pub use toolcrib_home::{chat, config, crib, search, source, store, trial, upstream};
+#[cfg(feature = "tools")]
+pub use toolcrib_tools::{builtin, egress, exec, held, process, sandbox, secret, storage};
+
+/// Asking a person: who is asked, what they are asked, and what they may answer.
+pub mod approval {
+    pub use toolcrib_core::approval::*;
+    #[cfg(feature = "home")]
+    pub use toolcrib_home::approval::*;
+
+    /// Answers given ahead ("don't ask again").
+    pub mod grants {
+        pub use toolcrib_core::approval::grants::*;
+        #[cfg(feature = "home")]
+        pub use toolcrib_home::approval::{GrantError, GrantList, Grants};
+    }
+}
+
+/// The account of calls.
+pub mod record {
+    pub use toolcrib_core::record::*;
+    #[cfg(feature = "home")]
+    pub use toolcrib_home::record::{call_log, usage};
+
+    /// Calls with an id of the caller's own: run once, answered as often as asked.
+    pub mod replay {
+        pub use toolcrib_core::record::replay::*;
+        #[cfg(feature = "home")]
+        pub use toolcrib_home::record::replay::in_directory;
+    }
+}
+
+/// Doubles for testing tools and programs that embed Toolcrib.
 #[cfg(feature = "testing")]
-pub mod testing;
-pub mod tool;
-pub mod trial;
-pub mod upstream;
-pub mod wire;
-pub mod workspace;
+pub mod testing {
+    pub use toolcrib_core::testing::*;
+    #[cfg(feature = "tools")]
+    pub use toolcrib_tools::testing::*;
+}
 
 /// What calls are cancelled with.
 pub use tokio_util::sync::CancellationToken;
@@ -191,6 +198,9 @@ pub use schemars;
 /// The crate behind typed arguments, so that embedders need no dependency of their own.
 pub use serde;
 
+#[cfg(feature = "tools")]
+pub use builtin::{BuiltinOptions, RegisterBuiltins};
+#[cfg(feature = "home")]
 pub use crib::{Approvals, Crib, CribOptions};
 pub use function::{DefineError, FnTool};
 pub use pipeline::Plan;

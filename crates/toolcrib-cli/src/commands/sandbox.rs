@@ -315,7 +315,7 @@ fn refused(error: SandboxError) -> CliError {
         SandboxError::NoProgram { .. } => "`toolcrib sandbox --help` shows how to allow more",
         _ => "nothing was run",
     };
-    CliError::from(ToolError::from(error))
+    CliError::from(toolcrib::sandbox::failure(error))
         .with_hint(hint)
         .exiting(SET_UP_FAILED)
 }

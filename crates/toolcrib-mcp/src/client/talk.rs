@@ -129,7 +129,8 @@ impl Ask {
 }
 
 /// How long an answer is waited for.
-pub(super) struct Wait {
+#[doc(hidden)]
+pub struct Wait {
     pub(super) idle: Duration,
     pub(super) total: Duration,
     pub(super) cancel: CancellationToken,

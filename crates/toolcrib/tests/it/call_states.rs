@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tokio::sync::Notify;
-use toolcrib::record::replay::{DEFAULT_KEEP, Replay};
+use toolcrib::record::replay::{DEFAULT_KEEP, in_directory};
 use toolcrib::registry::CallState;
 use toolcrib::{CallId, CallRequest, Caller, ErrorCode, EventKind, Registry};
 
@@ -31,7 +31,7 @@ fn saying(text: &str, call: &str, caller: Caller) -> CallRequest {
 /// A registry of a process of its own, with the outcomes of all in one directory.
 fn process(home: &Path) -> Registry {
     let registry = Registry::builder()
-        .replay(Replay::in_directory(home.join("ids"), DEFAULT_KEEP))
+        .replay(in_directory(home.join("ids"), DEFAULT_KEEP))
         .build();
     registry.register(echo()).unwrap();
     registry

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use toolcrib::RegisterBuiltins as _;
 
 use serde_json::{Value, json};
 use toolcrib::builtin::{BuiltinOptions, ListOptions, ReadOptions};

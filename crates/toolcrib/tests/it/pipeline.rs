@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use toolcrib::testing::WithBuiltins as _;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 use std::time::{Duration, Instant};
+use toolcrib::RegisterBuiltins as _;
+use toolcrib::testing::WithBuiltins as _;
 
 use serde_json::{Value, json};
 use toolcrib::approval::ApprovalResponse;

@@ -3,6 +3,8 @@
 //! `model/manifest.rs`.)
 
 use std::time::Duration;
+use toolcrib::RegisterBuiltins as _;
+use toolcrib::testing::WithBuiltins as _;
 
 use serde_json::{Value, json};
 use toolcrib::approval::{ApprovalRequest, ApprovalResponse};

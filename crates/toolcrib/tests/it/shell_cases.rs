@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use toolcrib::testing::WithBuiltins as _;
 
 use serde_json::Value;
 use toolcrib::testing::TestCrib;

@@ -23,7 +23,8 @@ struct Followed {
 }
 
 /// Says that a call is over when it is dropped.
-pub(crate) struct Ending(Arc<AtomicBool>);
+#[doc(hidden)]
+pub struct Ending(Arc<AtomicBool>);
 
 impl Drop for Ending {
     fn drop(&mut self) {

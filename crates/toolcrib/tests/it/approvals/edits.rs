@@ -1,6 +1,7 @@
 //! What a person changes is judged like what the caller sent.
 
 use std::sync::atomic::Ordering;
+use toolcrib::testing::WithBuiltins as _;
 
 use serde_json::{Value, json};
 use toolcrib::approval::{AnswerError, ApprovalQueue, ApprovalResponse};

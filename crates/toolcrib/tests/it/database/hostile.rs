@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use toolcrib::testing::WithBuiltins as _;
 
 use rusqlite::Connection;
 use serde_json::json;

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use toolcrib::approval::ApprovalResponse;
 use toolcrib::testing::TestCrib;
+use toolcrib::testing::WithBuiltins as _;
 use toolcrib::{CallRequest, ErrorCode, Outcome};
 
 use crate::tools::args;

@@ -1,6 +1,7 @@
 //! A real PostgreSQL server.
 
 use std::time::{Duration, Instant};
+use toolcrib::RegisterBuiltins as _;
 
 use serde_json::{Value, json};
 use toolcrib::builtin::{BuiltinOptions, DatabaseSettings};

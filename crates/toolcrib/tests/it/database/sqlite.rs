@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use toolcrib::testing::WithBuiltins as _;
 
 use rusqlite::Connection;
 use serde_json::json;

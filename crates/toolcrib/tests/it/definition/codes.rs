@@ -102,7 +102,7 @@ fn codes_are_named_once_and_have_words() {
 #[test]
 fn every_code_of_the_sources_can_be_explained() {
     let mut seen = 0;
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../toolcrib-lang/src");
     let mut open = vec![
         sources.join("definition"),
         sources.join("template"),

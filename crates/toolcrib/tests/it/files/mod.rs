@@ -15,6 +15,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use toolcrib::RegisterBuiltins as _;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};

@@ -9,6 +9,7 @@ mod writing;
 
 use std::path::Path;
 use std::process::Command;
+use toolcrib::RegisterBuiltins as _;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tempfile::TempDir;
+use toolcrib::RegisterBuiltins as _;
 use toolcrib::builtin::{BuiltinOptions, SandboxOptions, SandboxSettings};
 use toolcrib::sandbox::{Layer, Sandbox};
 use toolcrib::testing::TestCrib;

@@ -1,6 +1,7 @@
 //! The files of grants, and processes that use one at once.
 
 use std::path::PathBuf;
+use toolcrib::approval::grants::GrantStore as _;
 
 use serde_json::{Value, json};
 use toolcrib::approval::grants::{Grant, GrantError, Grants};

@@ -29,7 +29,7 @@ fn every_rule_in_the_docs_loads_and_keeps_its_examples() {
 
 #[test]
 fn the_table_in_the_docs_is_the_default_set() {
-    let default = include_str!("../../../src/rules/default.toml");
+    let default = include_str!("../../../../toolcrib-lang/src/rules/default.toml");
     let mut table = String::from("\n| rule | verdict | reason |\n|---|---|---|\n");
     for rule in RuleSet::default().rules() {
         let code = if default.contains(&format!("name = \"{}\"", rule.name())) {

@@ -2,6 +2,7 @@
 //! formatter comes upon.
 
 use std::os::unix::fs::symlink;
+use toolcrib::RegisterBuiltins as _;
 
 use serde_json::{Value, json};
 use toolcrib::approval::AllowAll;

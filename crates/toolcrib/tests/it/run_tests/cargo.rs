@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use toolcrib::ErrorCode;
-use toolcrib::testing::TestCrib;
+use toolcrib::testing::{TestCrib, WithBuiltins as _};
 
 use super::{beneath, counts, failures, has, run, text, value, write};
 

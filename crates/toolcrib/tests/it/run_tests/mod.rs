@@ -9,6 +9,7 @@ mod python;
 mod walls;
 
 use std::path::{Path, PathBuf};
+use toolcrib::testing::WithBuiltins as _;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -1,6 +1,7 @@
 //! vitest, jest, mocha and `node --test`, in packages beneath a `node_modules` that `test.sh` has filled.
 
 use std::path::{Path, PathBuf};
+use toolcrib::testing::WithBuiltins as _;
 
 use serde_json::json;
 use tempfile::TempDir;

@@ -3,6 +3,7 @@
 use serde_json::json;
 use toolcrib::ErrorCode;
 use toolcrib::testing::TestCrib;
+use toolcrib::testing::WithBuiltins as _;
 
 use super::{counts, failures, has, run, value};
 

@@ -1,6 +1,8 @@
 //! Calls from outside: shape of the answer, errors, limits, cancellation.
 
 use std::time::{Duration, Instant};
+use toolcrib::RegisterBuiltins as _;
+use toolcrib::testing::WithBuiltins as _;
 
 use serde_json::{Value, json};
 use toolcrib::approval::AllowAll;

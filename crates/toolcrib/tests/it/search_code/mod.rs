@@ -6,6 +6,7 @@ mod calls;
 mod same_as_rg;
 
 use std::path::Path;
+use toolcrib::RegisterBuiltins as _;
 
 use serde_json::Value;
 use toolcrib::workspace::Workspace;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use toolcrib::testing::WithBuiltins as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

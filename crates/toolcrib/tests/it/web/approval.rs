@@ -1,6 +1,7 @@
 //! Who is asked about a request, what is never asked, and what was agreed to.
 
 use serde_json::json;
+use toolcrib::RegisterBuiltins as _;
 use toolcrib::approval::ApprovalResponse;
 use toolcrib::approval::grants::{GrantRequest, Scope};
 use toolcrib::rules::{Rule, RuleSet, Whose};

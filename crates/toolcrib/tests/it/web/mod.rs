@@ -6,6 +6,7 @@ mod search;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use toolcrib::RegisterBuiltins as _;
 use toolcrib::approval::grants::Grants;
 use toolcrib::builtin::BuiltinOptions;
 use toolcrib::egress::{AllowedHosts, Egress, EgressOptions};

@@ -1,6 +1,7 @@
 //! `web_search` and each provider's requests, answers and refusals.
 
 use std::fmt::Write as _;
+use toolcrib::RegisterBuiltins as _;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -1,0 +1,23 @@
+//! The kernel of Toolcrib: what tools there are, and the one way to call them.
+//!
+//! A call enters at [`registry::Registry::execute`] and goes through [`pipeline`], whose order is fixed by types. What the kernel does
+//! not do itself it asks for through traits: a [`tool::Tool`] acts, an [`approval::Approver`] decides, a [`record::Recorder`] and an
+//! [`approval::grants::GrantStore`] remember. It opens no file but those of the [`workspace`], and no socket.
+
+pub mod answer;
+pub mod approval;
+pub mod call;
+pub mod function;
+pub mod limits;
+pub mod pipeline;
+pub mod record;
+pub mod registry;
+#[cfg(feature = "testing")]
+pub mod testing;
+pub mod tool;
+pub mod wire;
+pub mod workspace;
+
+use toolcrib_lang::{rules, shell};
+use toolcrib_model as model;
+use toolcrib_model::{schema, spec, target};

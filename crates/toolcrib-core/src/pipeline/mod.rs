@@ -1,0 +1,380 @@
+//! How one call goes: the only code that runs a tool.
+//!
+//! ```text
+//! find → check → clear → admit → finish
+//! lookup, enabled?  validate, rules  approval  limits  execute, output
+//! ```
+//!
+//! Each stage consumes what the one before made and is its only maker, so that the order is a fact
+//! of types: there is no way to execute what was not admitted, nor to admit what was not cleared.
+//! Recording sits around all of it, so that no early return, panic or dropped future can skip it.
+
+mod admit;
+mod bind;
+mod check;
+mod clear;
+mod find;
+mod finish;
+mod masking;
+mod plan;
+mod policy;
+mod question;
+mod trace;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use bind::Bound;
+pub use check::touched;
+pub use masking::mask_answer;
+pub use plan::Plan;
+pub(crate) use plan::{check_answer, offers_for, plan};
+pub(crate) use policy::Policy;
+pub(crate) use question::subject_of;
+
+use crate::approval::Approver;
+use crate::call::context::Endings;
+use crate::call::elicit::Asks;
+use crate::call::event::EventLog;
+use crate::call::live::Live;
+use crate::call::request::{CallRequest, Typed};
+use crate::call::waits::Waits;
+use crate::model::caller::Caller;
+use crate::model::digest::Digester;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::ids::CallId;
+use crate::model::outcome::{Outcome, ToolOutput};
+use crate::model::text;
+use crate::record::replay::{Claim, Claimant};
+use crate::registry::{Counted, Inner};
+use admit::Admission;
+use clear::Clearance;
+use trace::Trace;
+
+/// How long a call waits for another with its id, if it does not say.
+const MAX_PATIENCE: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// How often a call asks when others use what was meant for it. Each time a person answers, so this ends no call in earnest; it
+/// ends one whose approver approves everything and lets nothing be used.
+const MAX_ASKED: u32 = 1000;
+
+/// What a call has from its first moment.
+pub(crate) struct Begun {
+    pub(crate) id: CallId,
+    pub(crate) events: Arc<EventLog>,
+    /// The tool that is asked for, fit to be shown.
+    asked_for: Arc<str>,
+    /// When it arrived, by both clocks.
+    at: Timestamp,
+    started: Instant,
+    /// Who is asked about it and the calls inside it, if not the registry's approver.
+    approver: Option<Arc<dyn Approver>>,
+    /// Whether all calls were cancelled since can be told by this.
+    era: u64,
+}
+
+impl Begun {
+    pub(crate) fn of(
+        inner: &Inner,
+        request: &CallRequest,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> Self {
+        let id = request.call_id.clone().unwrap_or_else(CallId::generate);
+        let at = Timestamp::now();
+        // Nobody has vouched for this text yet.
+        let asked_for: Arc<str> = text::shortened(&request.tool, 128).into();
+        let around = request.nested_in.as_ref();
+        let live = match around.and_then(|nested| nested.live.clone()) {
+            Some(around) => around,
+            None => Arc::new(Live::new(
+                id.clone(),
+                Arc::clone(&asked_for),
+                request.caller.clone(),
+                at,
+                Arc::clone(inner.running.hooks()),
+            )),
+        };
+        let events = EventLog::new(id.clone())
+            .watched_by(request.watch.clone())
+            .live_in(live)
+            .without_secrets(inner.policy.secrets.clone());
+        Begun {
+            id,
+            events: Arc::new(events),
+            asked_for,
+            at,
+            started: Instant::now(),
+            approver,
+            era: inner.running.era(),
+        }
+    }
+}
+
+/// What the stages share about the call they work on.
+struct Call<'a> {
+    inner: &'a Arc<Inner>,
+    id: CallId,
+    events: Arc<EventLog>,
+    cancel: CancellationToken,
+    depth: u8,
+    caller: Caller,
+    /// Who is asked, if not the registry's approver.
+    approver: Option<Arc<dyn Approver>>,
+    /// Which session it belongs to, if not the registry's.
+    session: Option<String>,
+    /// The outermost call: this one, or the one it is nested in.
+    root: CallId,
+    /// How long the caller would wait for a person.
+    approval_wait: Option<Duration>,
+    /// What a person types.
+    typed: Option<Typed>,
+    /// Who asks the one behind the call.
+    elicitor: Option<Asks>,
+    /// What the whole tree of calls has yet to clean up; of an outermost call its context makes it.
+    cleanups: Option<Arc<Endings>>,
+    /// How long people were waited for by the calls around this one, and by others in them.
+    waits: Option<Arc<Waits>>,
+}
+
+impl<'a> Call<'a> {
+    fn of(
+        inner: &'a Arc<Inner>,
+        request: &CallRequest,
+        begun: &Begun,
+        cancel: CancellationToken,
+    ) -> Self {
+        let nested = request.nested_in.as_ref();
+        Call {
+            inner,
+            id: begun.id.clone(),
+            events: Arc::clone(&begun.events),
+            cancel,
+            depth: nested.map_or(0, |nested| nested.depth),
+            caller: request.caller.clone(),
+            approver: begun.approver.clone(),
+            session: request.session.clone(),
+            root: nested.map_or_else(|| begun.id.clone(), |nested| nested.root.clone()),
+            approval_wait: request.approval_wait,
+            typed: request.typed.clone(),
+            elicitor: request.elicitor.clone(),
+            cleanups: nested.map(|nested| Arc::clone(&nested.cleanups)),
+            waits: nested.map(|nested| Arc::clone(&nested.waits)),
+        }
+    }
+
+    /// Who is asked about it.
+    fn approver(&self) -> &Arc<dyn Approver> {
+        self.approver
+            .as_ref()
+            .unwrap_or(&self.inner.policy.approver)
+    }
+
+    /// Which session it belongs to, for grants.
+    fn session(&self) -> &str {
+        self.session
+            .as_deref()
+            .unwrap_or(&self.inner.policy.session)
+    }
+}
+
+/// Runs a call; with another approver than the registry's if one is given.
+pub(crate) async fn run(
+    inner: &Arc<Inner>,
+    request: CallRequest,
+    approver: Option<Arc<dyn Approver>>,
+) -> Outcome {
+    run_told(inner, request, approver, |_| {}).await
+}
+
+/// The same, for somebody who wants to know of the call's events, and with them its id, before it begins.
+pub(crate) async fn run_told(
+    inner: &Arc<Inner>,
+    request: CallRequest,
+    approver: Option<Arc<dyn Approver>>,
+    told: impl FnOnce(&Arc<EventLog>),
+) -> Outcome {
+    let begun = Begun::of(inner, &request, approver);
+    told(&begun.events);
+    let _counted = begun.events.outermost().map(|_| Counted::one(inner));
+    run_begun(inner, request, begun).await
+}
+
+pub(crate) async fn run_begun(
+    inner: &Arc<Inner>,
+    mut request: CallRequest,
+    begun: Begun,
+) -> Outcome {
+    // A token of our own below the caller's: what ends this call must not end its neighbours.
+    let cancel = request
+        .cancel
+        .take()
+        .map_or_else(CancellationToken::new, |token| token.child_token());
+    // Replay is for ids the caller chose: a generated one cannot come twice.
+    match request.call_id.clone() {
+        None => run_once(inner, request, begun, cancel).await.0,
+        Some(given) => Box::pin(run_given(inner, given, request, begun, cancel)).await,
+    }
+}
+
+/// Runs a call by the id that its caller gave, unless it ran already.
+async fn run_given(
+    inner: &Arc<Inner>,
+    given: CallId,
+    request: CallRequest,
+    begun: Begun,
+    cancel: CancellationToken,
+) -> Outcome {
+    // A call that runs by an id we made is nobody's to repeat, let alone to take the id of.
+    if inner.running.has(&given) && !inner.policy.replay.knows(&given) {
+        let error = ToolError::new(
+            ErrorCode::Conflict,
+            format!("call `{given}` is another call, which runs; call with an id of your own"),
+        );
+        return refused(inner, request, begun, error);
+    }
+    let digest = Digester::default()
+        // An id is its caller's own: what another one gets to know is that it is taken.
+        .text(&request.caller.to_string())
+        .text(&request.tool)
+        .object(&request.args)
+        .finish();
+    let claimant = Claimant {
+        digest,
+        caller: request.caller.clone(),
+        live: begun.events.outermost().cloned(),
+    };
+    let given_up = inner.running.given_up();
+    // After that: who cancels all from now on is heard.
+    if inner.running.era() != begun.era {
+        cancel.cancel();
+    }
+    let claiming = inner.policy.replay.claim(&given, &claimant);
+    // Who waits for a running call waits no longer than they said.
+    let patience = request
+        .limits
+        .timeout_ms
+        .map_or(MAX_PATIENCE, Duration::from_millis)
+        .min(MAX_PATIENCE);
+    let claiming = async {
+        let late = || ToolError::new(ErrorCode::Timeout, "the call with this id is still running");
+        tokio::time::timeout(patience, claiming)
+            .await
+            .unwrap_or_else(|_| Err(late()))
+    };
+    let claimed = {
+        let claiming = std::pin::pin!(cancel.run_until_cancelled(claiming));
+        match select(std::pin::pin!(given_up), claiming).await {
+            Either::Left(((), _)) => None,
+            Either::Right((claimed, _)) => claimed,
+        }
+    };
+    match claimed {
+        Some(Ok(Claim::Fresh(claim))) => {
+            let (outcome, ran) = run_once(inner, request, begun, cancel).await;
+            // A refusal is not an answer to keep: the tool may be enabled, the rate limit pass. But
+            // a person who said no is not asked again.
+            let denied = outcome
+                .error()
+                .is_some_and(|error| error.code() == ErrorCode::ApprovalDenied);
+            if ran || denied {
+                claim.finish(&outcome).await;
+            } else {
+                claim.give_up();
+            }
+            outcome
+        }
+        Some(Ok(Claim::Stored(mut outcome))) => {
+            mask_stored(inner, &mut outcome);
+            begun.events.push(trace::finished(outcome.error()));
+            *outcome
+        }
+        Some(Err(error)) => refused(inner, request, begun, error),
+        None => {
+            let error = ToolError::new(ErrorCode::Cancelled, "the call was cancelled");
+            refused(inner, request, begun, error)
+        }
+    }
+}
+
+/// Takes secrets out of an outcome that was kept: one may have become known since.
+pub(crate) fn mask_stored(inner: &Inner, outcome: &mut Outcome) {
+    masking::mask_outcome(&inner.policy.masker(), outcome);
+}
+
+/// A call that ends before it begins: recorded like any, but under an id of its own, because its id
+/// belongs to the call that has it.
+fn refused(inner: &Arc<Inner>, request: CallRequest, begun: Begun, error: ToolError) -> Outcome {
+    Trace::unlisted(inner, &request, &begun).finish(Err(error))
+}
+
+/// Runs a call; says too whether the tool itself was reached.
+async fn run_once(
+    inner: &Arc<Inner>,
+    request: CallRequest,
+    begun: Begun,
+    cancel: CancellationToken,
+) -> (Outcome, bool) {
+    let mut trace = Trace::listed(inner, &request, &begun, cancel.clone());
+    if inner.running.era() != begun.era {
+        cancel.cancel();
+    }
+    let call = Call::of(inner, &request, &begun, cancel);
+    // Tools' own panics are caught where they are called; this one is for ours, and for the
+    // approver's and the rules'.
+    let stages = AssertUnwindSafe(stages(&call, request, &mut trace)).catch_unwind();
+    let result = match stages.await {
+        Ok(result) => result,
+        Err(panic) => {
+            let message = format!("a bug in Toolcrib: {}", panic_text(&*panic));
+            Err(ToolError::new(ErrorCode::Internal, message))
+        }
+    };
+    let ran = trace.ran();
+    (trace.finish(result), ran)
+}
+
+async fn stages(
+    call: &Call<'_>,
+    request: CallRequest,
+    trace: &mut Trace<'_>,
+) -> Result<ToolOutput, ToolError> {
+    let found = find::find(call, request, trace)?;
+    let mut checked = check::check_aside(found, call, trace).await?;
+    let mut changes = None;
+    for _ in 0..MAX_ASKED {
+        let cleared = match clear::clear(checked, &mut changes, call, trace).await? {
+            Clearance::Cleared(cleared) => cleared,
+            // A file that it runs changed while the question waited: ask again.
+            Clearance::Changed(again) => {
+                checked = *again;
+                continue;
+            }
+        };
+        match admit::admit(cleared, &mut changes, call).await? {
+            Admission::Permitted(permitted) => {
+                return finish::finish(permitted, call, trace).await;
+            }
+            // What allowed this call was used by an identical one meanwhile, or is no longer what was allowed: ask again.
+            Admission::TooLate(again) => checked = *again,
+        }
+    }
+    Err(ToolError::new(
+        ErrorCode::ApprovalUnavailable,
+        "every approval of this call was used by another one; call again",
+    ))
+}
+
+/// The message of a panic.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

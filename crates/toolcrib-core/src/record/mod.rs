@@ -1,0 +1,111 @@
+//! Keeping account of calls: the [`Recorder`] trait and what it is given.
+//!
+//! Every call that enters the pipeline is recorded once, whatever became of it.
+
+mod hooks;
+pub mod replay;
+
+pub(crate) use hooks::RecordHooks;
+pub use hooks::RecordSubscription;
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::model::JsonObject;
+use crate::model::caller::Caller;
+use crate::model::error::ErrorCode;
+use crate::model::exchange::Exchange;
+use crate::model::ids::{CallId, ToolId};
+use crate::model::names::{Slug, Version};
+use crate::model::outcome::ApprovalTrail;
+
+/// Takes the record of every call. Called on the hot path: hand the work on, do not wait.
+pub trait Recorder: Send + Sync + 'static {
+    /// Takes one record.
+    fn record(&self, record: CallRecord);
+
+    /// Takes note of a record that its maker goes on using: what the pipeline calls. By default a copy is recorded; who needs none
+    /// saves making it.
+    fn note(&self, record: &CallRecord) {
+        self.record(record.clone());
+    }
+
+    /// Resolves when everything recorded so far is written, or is known not to be: it survives the death of this process, if not a
+    /// power failure. Never waits for longer than writing takes.
+    fn written(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Waits until everything recorded so far is safe.
+    fn flush(&self) {}
+}
+
+/// Keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoRecord;
+
+impl Recorder for NoRecord {
+    fn record(&self, _record: CallRecord) {}
+
+    fn note(&self, _record: &CallRecord) {}
+}
+
+/// What is kept of a call. Secrets are masked before this is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallRecord {
+    /// The call.
+    pub call_id: CallId,
+    /// The tool's wire name, or what was asked for when there is none.
+    pub tool: String,
+    /// Its bundle, when it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<Slug>,
+    /// Its slug, when it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
+    /// Its version, when it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// Its id, when it is a tool of the store: its bundle may be renamed, and another tool get its name.
+    #[serde(default, rename = "toolID", skip_serializing_if = "Option::is_none")]
+    pub tool_id: Option<ToolId>,
+    /// Whether the tool itself ran, however that went; not of a call that was refused before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reached: bool,
+    /// Who called.
+    pub caller: Caller,
+    /// The call around this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<CallId>,
+    /// When it arrived.
+    pub start_time: Timestamp,
+    /// When it ended.
+    pub end_time: Timestamp,
+    /// Waiting, in milliseconds.
+    pub queue_time_ms: f64,
+    /// The tool itself, in milliseconds.
+    pub execution_time_ms: f64,
+    /// End to end, in milliseconds.
+    pub duration_ms: f64,
+    /// Whether it went well.
+    pub ok: bool,
+    /// The error's code, if not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<ErrorCode>,
+    /// The error's message, if not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// How approval went, if it was needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalTrail>,
+    /// Whether the output was cut.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// What left for other machines: whom it was for and how much it was, never what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<Exchange>,
+    /// The arguments, secrets masked, long texts shortened.
+    pub parameters: JsonObject,
+}

@@ -1,0 +1,55 @@
+//! [`OnlyGiven`]: approvals that are there already, for calls about which nobody can be asked.
+
+use futures_util::future::BoxFuture;
+
+use super::put::Look;
+use super::{ApprovalQueue, blocking};
+use toolcrib_core::approval::{ApprovalRequest, ApprovalResponse, Hold};
+use toolcrib_core::approval::{Approver, NoAnswer};
+
+/// Asks nobody. A call runs by the approval that an identical call was given and died before it could use, and is refused
+/// where there is none.
+#[derive(Debug, Clone)]
+pub struct OnlyGiven {
+    queue: ApprovalQueue,
+    why: String,
+}
+
+impl OnlyGiven {
+    /// Looks for approvals in this queue; `why` says why nobody can be asked.
+    pub fn of(queue: ApprovalQueue, why: impl Into<String>) -> Self {
+        let why = why.into();
+        OnlyGiven { queue, why }
+    }
+}
+
+impl Approver for OnlyGiven {
+    fn decide(
+        &self,
+        request: ApprovalRequest,
+    ) -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>> {
+        let queue = self.queue.clone();
+        Box::pin(async move {
+            let taken = blocking(move || {
+                let Some(ticket) = queue.take_up(&request)? else {
+                    return Ok::<_, NoAnswer>(None);
+                };
+                Ok(match ticket.look()? {
+                    Look::Answered(response) => Some((response, ticket)),
+                    Look::Pending | Look::Changed(_) | Look::Gone => None,
+                })
+            });
+            match taken.await.map_err(NoAnswer::Storage)?? {
+                Some((mut response, ticket)) => {
+                    response.hold = Hold::of(ticket.id().to_owned(), ticket);
+                    Ok(*response)
+                }
+                None => Err(NoAnswer::Unavailable(self.why.clone())),
+            }
+        })
+    }
+
+    fn claim(&self, id: &str) -> BoxFuture<'_, Result<(), NoAnswer>> {
+        self.queue.claim(id)
+    }
+}

@@ -1,0 +1,236 @@
+//! The compiled-in tools, one file each: spec, arguments, body and tests together.
+
+mod delete_file;
+mod format_code;
+mod git;
+mod install_package;
+mod list_directory;
+mod move_file;
+mod programs;
+mod project;
+mod query_database;
+mod read_file;
+mod reference;
+mod run_code;
+mod run_tests;
+mod search_code;
+mod shell;
+mod tree;
+mod web_fetch;
+mod web_search;
+mod write_file;
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+pub use crate::process::{NetworkAccess, SandboxOptions};
+pub use git::GitSettings;
+pub use list_directory::ListOptions;
+pub use programs::SandboxSettings;
+pub use query_database::{Database, DatabaseFault, DatabaseSettings, Encryption};
+pub use read_file::ReadOptions;
+pub use reference::reference;
+pub use web_search::{SearchProvider, SearchSettings};
+
+use crate::egress::{Egress, EgressOptions};
+use crate::model::JsonObject;
+pub use crate::model::diff::unified as unified_diff;
+use crate::model::effects::Effects;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::limits::MB;
+use crate::model::names::{Slug, WireName};
+use crate::process::Runner;
+use crate::registry::{RegisterError, Registration, Registry, Source};
+use crate::schema::{Fault, Schema};
+use crate::secret::SecretStore;
+use crate::spec::ToolSpec;
+use crate::tool::Tool;
+use delete_file::DeleteFile;
+use list_directory::ListDirectory;
+use move_file::MoveFile;
+use read_file::ReadFile;
+use run_code::RunCode;
+use shell::Shell;
+use web_fetch::WebFetch;
+#[cfg(feature = "testing")]
+pub(crate) use web_fetch::page_as_markdown;
+use web_search::WebSearch;
+use write_file::WriteFile;
+
+/// Tools of one topic, each with why it cannot be used here, if it cannot.
+type Family = Vec<(Arc<dyn Tool>, Option<String>)>;
+
+/// What can be set about the built-in tools.
+#[derive(Debug, Clone, Default)]
+pub struct BuiltinOptions {
+    /// For `read_file` and `search_code`.
+    pub read: ReadOptions,
+    /// For `list_directory`.
+    pub list: ListOptions,
+    /// For `shell` and `run_code`.
+    pub sandbox: SandboxSettings,
+    /// The way out, for `web_fetch` and `web_search`; one that lists no host if not said, so that a person is asked about every one.
+    pub egress: Option<Egress>,
+    /// Whom `web_search` asks; without it the tool cannot be called.
+    pub search: Option<SearchSettings>,
+    /// Where the key of a search provider is.
+    pub secrets: Option<SecretStore>,
+    /// For the tools of git.
+    pub git: GitSettings,
+    /// The databases that `query_database` knows by name.
+    pub databases: DatabaseSettings,
+    /// Why there is no workspace, which file tools need.
+    pub no_workspace: Option<String>,
+    /// Why there is no network, which `web_fetch` and `web_search` need, where there is none.
+    pub no_network: Option<String>,
+}
+
+/// Adds the built-in tools to a [`Registry`].
+pub trait RegisterBuiltins {
+    /// Adds the built-in tools (S3: `RegisterBuiltinTools`).
+    fn register_builtins(&self) -> Result<(), RegisterError> {
+        self.register_builtins_with(BuiltinOptions::default())
+    }
+
+    /// Adds the built-in tools, some of them set up otherwise.
+    fn register_builtins_with(&self, options: BuiltinOptions) -> Result<(), RegisterError>;
+}
+
+impl RegisterBuiltins for Registry {
+    fn register_builtins_with(&self, options: BuiltinOptions) -> Result<(), RegisterError> {
+        let no_workspace = match self.workspace() {
+            Some(_) => None,
+            None => Some(
+                options
+                    .no_workspace
+                    .unwrap_or_else(|| "there is no workspace".to_owned()),
+            ),
+        };
+        let runner = Arc::new(Runner::new(options.sandbox.options.clone()));
+        let egress = options.egress.unwrap_or_else(|| {
+            Egress::new(EgressOptions::default()).expect("nothing is set that could be wrong")
+        });
+        let search_code = search_code::tools(&options.read);
+        let on_files: [Arc<dyn Tool>; 7] = [
+            Arc::new(ListDirectory::new(options.list)),
+            Arc::new(ReadFile::new(options.read)),
+            Arc::new(WriteFile::new()),
+            Arc::new(DeleteFile::new()),
+            Arc::new(MoveFile::new()),
+            Arc::new(Shell::new(&options.sandbox, Arc::clone(&runner))),
+            Arc::new(RunCode::new(&options.sandbox, Arc::clone(&runner))),
+        ];
+        let mut tools: Family = on_files.map(|tool| (tool, no_workspace.clone())).into();
+        let mut on_projects = git::tools(&options.git, options.secrets.as_ref(), &runner);
+        on_projects.extend(search_code);
+        on_projects.extend(run_tests::tools(&options.sandbox, &runner));
+        on_projects.extend(format_code::tools(&options.sandbox, &runner));
+        on_projects.extend(install_package::tools(&options.sandbox, &runner));
+        tools.extend(
+            on_projects
+                .into_iter()
+                .map(|(tool, unavailable)| (tool, no_workspace.clone().or(unavailable))),
+        );
+        // A database by name needs no workspace.
+        tools.extend(query_database::tools(
+            options.databases,
+            options.secrets.as_ref(),
+            &egress,
+        ));
+        let search = WebSearch::new(options.search.as_ref(), options.secrets, egress.clone());
+        let no_provider = options.no_network.clone().or(search.unavailable());
+        tools.push((Arc::new(WebFetch::new(egress)), options.no_network));
+        tools.push((Arc::new(search), no_provider));
+        let unavailable = |(tool, unavailable)| {
+            (
+                tool,
+                Registration {
+                    unavailable,
+                    ..Registration::default()
+                },
+            )
+        };
+        self.insert_all(Source::BuiltIn, tools.into_iter().map(unavailable))
+    }
+}
+
+/// The spec of a built-in: one of the bundle `core`, with schemas that are ours and therefore valid.
+#[doc(hidden)]
+pub fn core_spec(
+    name: &str,
+    title: &str,
+    description: &str,
+    effects: Effects,
+    input: Value,
+    output: Value,
+) -> ToolSpec {
+    let schema = |schema| Arc::new(Schema::stored(schema).expect("a valid schema"));
+    let name = WireName::parse(name).expect("a valid name");
+    let mut spec = ToolSpec::new(name, description, schema(input));
+    spec.output_schema = Some(schema(output));
+    spec.bundle = Slug::parse("core").expect("a valid slug");
+    spec.title = Some(title.to_owned());
+    spec.effects = effects;
+    spec
+}
+
+/// Reads the arguments of a built-in; its schema has let through only what its type takes.
+#[doc(hidden)]
+pub fn arguments<A: DeserializeOwned>(args: JsonObject) -> Result<A, ToolError> {
+    serde_json::from_value(args.into())
+        .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, error.to_string()))
+}
+
+/// A fault the schema cannot express, told like those it can.
+#[doc(hidden)]
+pub fn invalid(tool: &str, pointer: &str, message: &str) -> ToolError {
+    let text = format!("invalid arguments for `{tool}`: `{pointer}` {message}");
+    let fault = Fault {
+        pointer: pointer.to_owned(),
+        message: message.to_owned(),
+    };
+    ToolError::new(ErrorCode::InvalidArguments, text).with_detail("faults", json!([fault]))
+}
+
+/// A size as a person says it.
+fn size_in_words(bytes: u64) -> String {
+    const KB: u64 = 1024;
+    const GB: u64 = 1024 * MB;
+    let in_units = |unit: u64, name: &str| {
+        let tenths = bytes.saturating_mul(10) / unit;
+        match (tenths / 10, tenths % 10) {
+            (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {name}"),
+            (whole, _) => format!("{whole} {name}"),
+        }
+    };
+    match bytes {
+        1 => "1 byte".to_owned(),
+        0..KB => format!("{bytes} bytes"),
+        KB..MB => in_units(KB, "KB"),
+        MB..GB => in_units(MB, "MB"),
+        GB.. => in_units(GB, "GB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_in_few_digits() {
+        for (bytes, words) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1023 bytes"),
+            (1024, "1 KB"),
+            (1536, "1.5 KB"),
+            (49_300, "48 KB"),
+            (MB, "1 MB"),
+            (10 << 30, "10 GB"),
+        ] {
+            assert_eq!(size_in_words(bytes), words);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A function that a definition names (S4: `goFunc`): [`FunctionRef`].
+//!
+//! The definition is what is published and checked: its schemas, its words, its limits, its tags. The function runs, and may ask and
+//! refuse by itself as before; that a definition names it never lets a call through that the function would ask about.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::call::context::CallContext;
+use crate::model::JsonObject;
+use crate::model::effects::{Approval, Verdict};
+use crate::model::error::ToolError;
+use crate::model::outcome::ToolOutput;
+use crate::model::sandbox_plan::SandboxPlan;
+use crate::schema::Fault;
+use crate::spec::ToolSpec;
+use crate::tool::{ShellText, Tool};
+use crate::workspace::Workspace;
+
+const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs something (no tag `read`, `write` or `run`)";
+
+/// A registered function under the name, schemas and tags of a definition.
+#[doc(hidden)]
+pub struct FunctionRef {
+    spec: Arc<ToolSpec>,
+    function: Arc<dyn Tool>,
+}
+
+impl FunctionRef {
+    /// The function as `spec` publishes it. What its arguments are about (paths, commands) is known by the function alone, and is taken
+    /// from it as far as the names are the same, so that rules hold.
+    #[doc(hidden)]
+    pub fn new(mut spec: ToolSpec, function: Arc<dyn Tool>) -> Self {
+        let own = function.spec();
+        let takes = |name: &str| {
+            spec.input_schema
+                .properties()
+                .any(|(known, _)| known == name)
+        };
+        let roles = own.roles.iter().filter(|(name, _)| takes(name)).cloned();
+        spec.roles = roles.collect();
+        spec.urls.clone_from(&own.urls);
+        spec.asks = match (spec.effects.is_unknown(), &own.asks) {
+            (true, None) => Some(format!("every time: {UNTAGGED}")),
+            (_, asks) => asks.clone(),
+        };
+        spec.interactive = own.interactive;
+        FunctionRef {
+            spec: Arc::new(spec),
+            function,
+        }
+    }
+}
+
+impl Tool for FunctionRef {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.spec)
+    }
+
+    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+        let own = self.function.approval(args, workspace);
+        match own.verdict {
+            Verdict::Allow if self.spec.effects.is_unknown() => Approval {
+                verdict: Verdict::Ask,
+                reason: Some(UNTAGGED.to_owned()),
+                ..own
+            },
+            Verdict::Allow | Verdict::Ask | Verdict::Deny => own,
+        }
+    }
+
+    fn effect(&self, args: &JsonObject) -> Option<String> {
+        self.function.effect(args)
+    }
+
+    fn refine(&self, args: JsonObject, edited: bool) -> Result<JsonObject, Vec<Fault>> {
+        self.function.refine(args, edited)
+    }
+
+    fn refusal(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Option<ToolError> {
+        self.function.refusal(args, workspace)
+    }
+
+    fn commands(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Vec<ShellText> {
+        self.function.commands(args, workspace)
+    }
+
+    fn pins_files(&self) -> bool {
+        self.function.pins_files()
+    }
+
+    fn sandbox_plan(
+        &self,
+        args: &JsonObject,
+        workspace: Option<&Workspace>,
+    ) -> Option<SandboxPlan> {
+        self.function.sandbox_plan(args, workspace)
+    }
+
+    fn call(
+        &self,
+        args: JsonObject,
+        cx: CallContext,
+    ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        self.function.call(args, cx)
+    }
+}

@@ -1,0 +1,29 @@
+//! Toolcrib's own files: [`DurableDir`], on which the store, the state files and the call log build.
+//!
+//! A write is a temporary file, `fsync`, a rename and `fsync` of the directory, under a lock that
+//! the kernel frees when its holder dies. Whatever kills the process at whatever moment, a reader
+//! finds the old content or the new one. Readers need no lock, and never create anything.
+//!
+//! Everything goes through the open directory, not through its path: what is meant for a directory
+//! that was moved or replaced meanwhile never lands in another one. What the files mean is the
+//! business of others. All functions block; async callers hand them to a blocking thread.
+
+mod aside;
+mod count;
+mod dir;
+mod error;
+mod lock;
+mod name;
+mod stamp;
+mod tree;
+mod write;
+
+pub use aside::{set_aside, set_aside_unguarded};
+pub use count::Generation;
+pub use name::is_temp as is_leftover;
+pub use stamp::{Entry, Stamp};
+pub use tree::NewDir;
+
+pub use dir::DurableDir;
+pub use error::StorageError;
+pub use lock::DirLock;

@@ -1,9 +1,0 @@
-//! A call as data and as something that runs: what is asked for, what a tool may use, what others see of it.
-
-pub mod context;
-pub mod elicit;
-pub mod event;
-pub mod live;
-pub(crate) mod mask;
-pub mod request;
-pub(crate) mod waits;
