@@ -152,10 +152,11 @@ pub async fn answer(
     let reply = read_reply(reply, format)?;
     let approver = options.approver.as_ref();
     let run = |request: CallRequest| async move {
-        Ok(match approver {
-            Some(approver) => registry.execute_by(request, Arc::clone(approver)).await,
-            None => registry.execute(request).await,
-        })
+        let request = match approver {
+            Some(approver) => request.approver(Arc::clone(approver)),
+            None => request,
+        };
+        Ok(registry.execute(request).await)
     };
     Ok(answer_with(reply, options, run, |_| ()).await)
 }

@@ -7,9 +7,11 @@
 pub mod answer;
 pub mod approval;
 pub mod call;
+mod catalogue;
 pub mod function;
 pub mod limits;
 pub mod pipeline;
+mod policy;
 pub mod record;
 pub mod registry;
 #[cfg(feature = "testing")]

@@ -4,6 +4,7 @@
 //! needs a runtime. Hostile text is bounded by [`toolcrib_model::budget::Budget`].
 
 pub mod definition;
+pub mod explain;
 pub mod expr;
 pub mod jsonpath;
 pub mod manifest;

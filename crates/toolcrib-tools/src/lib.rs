@@ -11,7 +11,7 @@ pub mod storage;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-use toolcrib_core::{approval, call, function, registry, tool, workspace};
+use toolcrib_core::{approval, call, registry, tool, workspace};
 use toolcrib_lang::{definition, jsonpath, manifest, shell, template};
 use toolcrib_model as model;
 use toolcrib_model::{schema, spec, target};

@@ -132,7 +132,7 @@ fn with_crib(calls: u32, at_once: usize) -> Spent {
 
 async fn call(crib: &Crib) {
     let approver = Arc::clone(crib.registry().approver()) as Arc<dyn Approver>;
-    let outcome = crib.registry().execute_by(request(), approver).await;
+    let outcome = crib.registry().execute(request().approver(approver)).await;
     assert!(outcome.is_ok(), "{outcome:?}");
 }
 

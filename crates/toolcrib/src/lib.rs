@@ -139,7 +139,7 @@
 pub use toolcrib_core::{
     answer, call, function, limits, pipeline, registry, tool, wire, workspace,
 };
-pub use toolcrib_lang::{definition, expr, jsonpath, manifest, rules, shell, template};
+pub use toolcrib_lang::{definition, explain, expr, jsonpath, manifest, rules, shell, template};
 pub use toolcrib_model as model;
 pub use toolcrib_model::{schema, spec, target};
 

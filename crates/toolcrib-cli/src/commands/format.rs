@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use toolcrib::definition::fields::Field;
-use toolcrib::definition::{ProblemCode, code, explain};
+use toolcrib::definition::{ProblemCode, code};
+use toolcrib::explain;
 use toolcrib::manifest::fields::is_http;
 use toolcrib::model::text;
 use toolcrib::source::FileKind;

@@ -514,7 +514,7 @@ fn the_examples_of_http_tools_print_what_they_show() {
     let heading = "\n## All fields\n\n";
     let (written, table) = text.split_once(heading).expect("a heading for all fields");
     let (mut wrong, made) = tour_sections(page, written);
-    let fields = toolcrib::definition::explain::http_reference();
+    let fields = toolcrib::explain::http_reference();
     if table != fields {
         wrong.push(format!("{page}: the table is not what the fields say"));
     }

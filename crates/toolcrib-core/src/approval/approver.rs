@@ -1,5 +1,6 @@
 //! [`Approver`]: somebody, or something, that decides.
 
+use std::fmt;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -76,6 +77,12 @@ pub trait Approver: Send + Sync + 'static {
     /// call says so before it asks.
     fn announces(&self) -> bool {
         false
+    }
+}
+
+impl fmt::Debug for dyn Approver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Approver")
     }
 }
 

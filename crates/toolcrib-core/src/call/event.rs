@@ -201,11 +201,6 @@ impl EventLog {
         }
     }
 
-    /// The call.
-    pub(crate) fn call_id(&self) -> &CallId {
-        &self.call_id
-    }
-
     /// Lets somebody see the output as it comes.
     pub(crate) fn watched_by(mut self, watch: Option<OutputWatch>) -> Self {
         self.watch = watch;

@@ -1,5 +1,6 @@
 //! What a caller asks for: [`CallRequest`].
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::Endings;
 use super::elicit::{Asks, Elicitor};
-use super::event::OutputWatch;
+use super::event::{EventReader, OutputWatch};
 use super::live::Live;
 use super::waits::Waits;
+use crate::approval::Approver;
 use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::CallId;
@@ -62,6 +64,10 @@ pub struct CallRequest {
     pub session: Option<String>,
     /// Cancels the call from outside.
     pub cancel: Option<CancellationToken>,
+    /// Who is asked about it and the calls inside it, if not the registry's approver.
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    /// Who gets its events before it begins.
+    pub(crate) observer: Option<Observer>,
     /// What a person types, for interactive tools.
     pub(crate) typed: Option<Typed>,
     /// Who asks the one behind the call what its tools want to know.
@@ -71,6 +77,22 @@ pub struct CallRequest {
     pub watch: Option<OutputWatch>,
     /// Set by the pipeline for nested calls.
     pub(crate) nested_in: Option<NestedIn>,
+}
+
+/// Gets the events of a call before it begins.
+#[derive(Clone)]
+pub(crate) struct Observer(Arc<dyn Fn(EventReader) + Send + Sync>);
+
+impl Observer {
+    pub(crate) fn begun(&self, events: EventReader) {
+        (self.0)(events);
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 /// The call around a nested one.
@@ -123,6 +145,22 @@ impl CallRequest {
     #[must_use]
     pub fn keep_outcome(mut self) -> Self {
         self.call_id.get_or_insert_with(CallId::generate);
+        self
+    }
+
+    /// Asks another approver than the registry's about the call; calls inside it ask the same one. Of no effect on a call that a tool
+    /// makes: it asks the approver of the call around it.
+    #[must_use]
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// Hands a reader of the call's events, which knows its id, to a function before the call begins. The call waits for the function:
+    /// it must not block.
+    #[must_use]
+    pub fn observer(mut self, begun: impl Fn(EventReader) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer(Arc::new(begun)));
         self
     }
 

@@ -14,11 +14,11 @@ use super::check::Checked;
 use super::clear::{Cleared, Pass, unanswered};
 use crate::approval::NoAnswer;
 use crate::approval::grants::place;
+use crate::catalogue::Entry;
 use crate::limits::Permit;
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
-use crate::registry::Entry;
 use crate::workspace::{Runnable, Workspace};
 
 /// The files that an approval counts for, as they are to run; none for nearly every call.

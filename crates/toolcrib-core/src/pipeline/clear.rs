@@ -20,13 +20,13 @@ use crate::approval::grants::{Grant, GrantRequest, GrantStore, Subject};
 use crate::approval::{ApprovalRequest, ApprovalResponse, BoundFile, Hold, NoAnswer};
 use crate::call::event::EventKind;
 use crate::call::waits::Waits;
+use crate::catalogue::{Entry, Inner};
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
 use crate::model::outcome::ApprovalTrail;
 use crate::model::text;
-use crate::registry::{Entry, Inner};
 use crate::spec::Role;
 
 /// When to try again, with too many questions open: people answer within minutes, not milliseconds.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::Call;
 use super::trace::Trace;
 use crate::call::request::CallRequest;
+use crate::catalogue::{Availability, Entry, Source};
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
-use crate::registry::{Availability, Entry, Source};
 
 /// A tool that is there and switched on.
 pub(super) struct Found {

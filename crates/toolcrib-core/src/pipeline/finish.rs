@@ -18,13 +18,13 @@ use crate::approval::Approver;
 use crate::call::context::{Around, CallContext, Inner as Context};
 use crate::call::event::EventKind;
 use crate::call::request::CallRequest;
+use crate::catalogue::{Entry, Inner};
 use crate::model::JsonObject;
 use crate::model::effects::Verdict;
 use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::limits::Limits;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::model::text::{self, left_out};
-use crate::registry::{Entry, Inner};
 use crate::rules::RuleContext;
 use crate::schema::Schema;
 use crate::spec::ToolSpec;
@@ -245,9 +245,10 @@ impl Surroundings {
 
 impl Around for Surroundings {
     fn call(&self, mut request: CallRequest) -> BoxFuture<'static, Outcome> {
-        let (inner, approver) = (Arc::clone(&self.inner), self.approver.clone());
+        let inner = Arc::clone(&self.inner);
+        request.approver.clone_from(&self.approver);
         request.session.clone_from(&self.session);
-        Box::pin(async move { super::run(&inner, request, approver).await })
+        Box::pin(async move { super::run(&inner, request).await })
     }
 
     fn objections(&self, spec: &ToolSpec, args: &JsonObject) -> Vec<String> {

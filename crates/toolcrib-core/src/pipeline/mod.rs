@@ -17,7 +17,6 @@ mod find;
 mod finish;
 mod masking;
 mod plan;
-mod policy;
 mod question;
 mod trace;
 
@@ -35,7 +34,6 @@ pub use check::touched;
 pub use masking::mask_answer;
 pub use plan::Plan;
 pub(crate) use plan::{check_answer, offers_for, plan};
-pub(crate) use policy::Policy;
 pub(crate) use question::subject_of;
 
 use crate::approval::Approver;
@@ -45,6 +43,7 @@ use crate::call::event::EventLog;
 use crate::call::live::Live;
 use crate::call::request::{CallRequest, Typed};
 use crate::call::waits::Waits;
+use crate::catalogue::{Counted, Inner};
 use crate::model::caller::Caller;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
@@ -52,7 +51,6 @@ use crate::model::ids::CallId;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::model::text;
 use crate::record::replay::{Claim, Claimant};
-use crate::registry::{Counted, Inner};
 use admit::Admission;
 use clear::Clearance;
 use trace::Trace;
@@ -80,11 +78,7 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    pub(crate) fn of(
-        inner: &Inner,
-        request: &CallRequest,
-        approver: Option<Arc<dyn Approver>>,
-    ) -> Self {
+    pub(crate) fn of(inner: &Inner, request: &CallRequest) -> Self {
         let id = request.call_id.clone().unwrap_or_else(CallId::generate);
         let at = Timestamp::now();
         // Nobody has vouched for this text yet.
@@ -110,7 +104,7 @@ impl Begun {
             asked_for,
             at,
             started: Instant::now(),
-            approver,
+            approver: request.approver.clone(),
             era: inner.running.era(),
         }
     }
@@ -183,24 +177,9 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Runs a call; with another approver than the registry's if one is given.
-pub(crate) async fn run(
-    inner: &Arc<Inner>,
-    request: CallRequest,
-    approver: Option<Arc<dyn Approver>>,
-) -> Outcome {
-    run_told(inner, request, approver, |_| {}).await
-}
-
-/// The same, for somebody who wants to know of the call's events, and with them its id, before it begins.
-pub(crate) async fn run_told(
-    inner: &Arc<Inner>,
-    request: CallRequest,
-    approver: Option<Arc<dyn Approver>>,
-    told: impl FnOnce(&Arc<EventLog>),
-) -> Outcome {
-    let begun = Begun::of(inner, &request, approver);
-    told(&begun.events);
+/// Runs a call.
+pub(crate) async fn run(inner: &Arc<Inner>, request: CallRequest) -> Outcome {
+    let begun = Begun::of(inner, &request);
     let _counted = begun.events.outermost().map(|_| Counted::one(inner));
     run_begun(inner, request, begun).await
 }
@@ -210,6 +189,9 @@ pub(crate) async fn run_begun(
     mut request: CallRequest,
     begun: Begun,
 ) -> Outcome {
+    if let Some(observer) = request.observer.take() {
+        observer.begun(begun.events.read_after(0));
+    }
     // A token of our own below the caller's: what ends this call must not end its neighbours.
     let cancel = request
         .cancel

@@ -14,13 +14,13 @@ use super::{Begun, Call, check, clear, find, question};
 use crate::approval::grants::{self, GrantRefusal, Offer, Subject, offers, place};
 use crate::approval::{ApprovalRequest, ApprovalResponse};
 use crate::call::request::CallRequest;
+use crate::catalogue::{Entry, Inner};
 use crate::model::JsonObject;
 use crate::model::effects::{Effects, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
 use crate::model::mask::{Masker, REDACTED};
 use crate::model::secret::MASK;
-use crate::registry::{Entry, Inner};
 use crate::schema::Rejected;
 use crate::spec::{Role, ToolSpec};
 use crate::workspace::Workspace;
@@ -78,7 +78,7 @@ impl Plan {
 }
 
 fn plan_call(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError> {
-    let begun = Begun::of(inner, &request, None);
+    let begun = Begun::of(inner, &request);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let mut trace = Trace::unlisted(inner, &request, &begun);
     // Nothing runs, so there is nothing to record.
@@ -141,7 +141,7 @@ fn offers_of_call(
     request: CallRequest,
     masker: &Masker,
 ) -> Result<Vec<Offer>, ToolError> {
-    let begun = Begun::of(inner, &request, None);
+    let begun = Begun::of(inner, &request);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let mut trace = Trace::unlisted(inner, &request, &begun);
     trace.forget();
@@ -192,7 +192,7 @@ pub(crate) fn check_answer(
         return Err(ToolError::new(ErrorCode::Conflict, message));
     }
     let request = CallRequest::new(&asked.tool).caller(asked.caller.clone());
-    let begun = Begun::of(inner, &request, None);
+    let begun = Begun::of(inner, &request);
     let call = Call::of(inner, &request, &begun, CancellationToken::new());
     let args = match &response.modified_args {
         Some(edited) => {

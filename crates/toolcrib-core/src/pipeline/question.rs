@@ -12,6 +12,7 @@ use super::masking::mask_question;
 use crate::approval::grants::{Subject, offers, place};
 use crate::approval::{Announce, ApprovalRequest};
 use crate::call::event::EventKind;
+use crate::catalogue::{Entry, Inner};
 use crate::model::JsonObject;
 use crate::model::caller::Caller;
 use crate::model::digest::Digester;
@@ -19,7 +20,6 @@ use crate::model::effects::{Approval, Verdict};
 use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::ids::CallId;
 use crate::model::text;
-use crate::registry::{Entry, Inner};
 use crate::rules::Judgement;
 use crate::workspace::Workspace;
 

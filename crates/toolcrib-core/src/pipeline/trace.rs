@@ -12,6 +12,7 @@ use super::masking::{mask_held, mask_result, mask_sandbox, mask_trail};
 use crate::call::context::{CallContext, Notes};
 use crate::call::event::{EventKind, EventLog};
 use crate::call::request::CallRequest;
+use crate::catalogue::{Entry, Inner};
 use crate::model::JsonObject;
 use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
@@ -22,7 +23,6 @@ use crate::model::outcome::{
     ApprovalTrail, HeldNote, Origin, Outcome, SandboxUse, Timing, ToolOutput, milliseconds,
 };
 use crate::record::CallRecord;
-use crate::registry::{Entry, Inner};
 use crate::spec::ToolSpec;
 
 /// Collects what the stages learn. Whatever happens to the call, [`finish`](Trace::finish) or, when

@@ -10,7 +10,7 @@ use crate::limits::{DEFAULT_MAX_CONCURRENT, Gate};
 use crate::model::ids::CallId;
 use crate::model::limits::LimitsPatch;
 use crate::model::mask::Secrets;
-use crate::pipeline::Policy;
+use crate::policy::Policy;
 use crate::record::replay::Replay;
 use crate::record::{NoRecord, RecordHooks, Recorder};
 use crate::rules::{RuleSet, Rules};

@@ -10,14 +10,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use toolcrib_core::approval::Clock;
 use toolcrib_core::approval::grants::{
-    Grant, GrantRefusal, GrantRequest, GrantStore, Scope, Subject, check, no_grant, place,
+    Grant, GrantRefusal, GrantRequest, GrantStore, Subject, check, no_grant,
 };
 
 use super::queue::{Damaged, one_named};

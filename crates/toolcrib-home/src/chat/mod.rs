@@ -292,10 +292,11 @@ impl Chat {
                             format!("not run: the limit of {steps} steps is reached"),
                         ));
                     }
-                    Ok(match approver {
-                        Some(approver) => registry.execute_by(request, approver).await,
-                        None => registry.execute(request).await,
-                    })
+                    let request = match approver {
+                        Some(approver) => request.approver(approver),
+                        None => request,
+                    };
+                    Ok(registry.execute(request).await)
                 }
             };
             let watch = |progress: Progress<'_>| match progress {

@@ -4,7 +4,6 @@
 //! it takes to run one is in `exec::command`, where files come from is in `source`.
 
 mod codes;
-pub mod explain;
 pub mod fields;
 mod fix;
 pub(crate) mod hidden;
@@ -29,7 +28,10 @@ use sha2::{Digest as _, Sha256};
 pub use codes::{CODES, ProblemCode, code};
 pub(crate) use fix::fix_by;
 pub use fix::{Fixed, fix};
-pub use parameter::{Format, Parameter, ParameterKind, Validation};
+pub use parameter::{Parameter, Validation};
+
+pub use crate::template::{Format, ParameterKind};
+
 pub use problem::{Fix, Problem, Severity};
 pub use programs::programs;
 pub(crate) use read::at::At;

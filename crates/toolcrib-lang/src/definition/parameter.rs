@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::expr::Expression;
-use crate::template::Text;
+use crate::template::{Format, ParameterKind};
 
 /// A parameter of a tool.
 #[derive(Debug, Clone)]
@@ -32,21 +32,6 @@ pub struct Parameter {
     pub escape_shell: bool,
 }
 
-/// The type of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ParameterKind {
-    /// Text.
-    String,
-    /// A number.
-    Number,
-    /// True or false.
-    Boolean,
-    /// A list.
-    Array,
-    /// Fields.
-    Object,
-}
-
 /// `validation`.
 #[derive(Debug, Clone, Default)]
 pub struct Validation {
@@ -62,13 +47,4 @@ pub struct Validation {
     pub max_length: Option<u64>,
     /// The values it may have.
     pub allowed: Option<Vec<Value>>,
-}
-
-/// `format`: how a value appears in a command.
-#[derive(Debug, Clone)]
-pub struct Format {
-    /// The words of it; `{value}` stands for the value. Without it the format is a flag.
-    pub words: Vec<Text>,
-    /// The text as the file has it.
-    pub source: String,
 }

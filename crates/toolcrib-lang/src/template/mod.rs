@@ -12,6 +12,7 @@ mod bash;
 mod code;
 mod condition;
 mod javascript;
+mod parameter;
 mod python;
 mod run;
 mod scan;
@@ -25,12 +26,12 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::definition::{Format, ParameterKind};
 use crate::model::JsonObject;
 
 pub use code::Code;
 pub(crate) use code::{MAX_BYTES, MAX_STEPS};
 pub use condition::Condition;
+pub use parameter::{Format, ParameterKind};
 pub use text::Text;
 pub use value::words;
 

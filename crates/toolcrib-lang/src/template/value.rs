@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Number, Value};
 
 use super::scan::Piece;
-use crate::definition::{Format, ParameterKind};
+use super::{Format, ParameterKind};
 
 /// A value as text: a list's items with blanks between them, JSON for objects, nothing for null.
 pub(super) fn text(value: &Value) -> Cow<'_, str> {

@@ -129,8 +129,7 @@ impl Ask {
 }
 
 /// How long an answer is waited for.
-#[doc(hidden)]
-pub struct Wait {
+pub(super) struct Wait {
     pub(super) idle: Duration,
     pub(super) total: Duration,
     pub(super) cancel: CancellationToken,

@@ -255,13 +255,13 @@ async fn another_approver_is_asked_about_the_call_and_the_calls_inside_it() {
                 .message()
                 .contains("the registry's own")
         );
-        let given =
-            registry.execute_async_by(CallRequest::new(tool), Arc::new(AllowAll::by("--yes")));
+        let given = registry
+            .execute_async(CallRequest::new(tool).approver(Arc::new(AllowAll::by("--yes"))));
         assert_eq!(given.outcome().await.value(), Some(&json!("ran")), "{tool}");
     }
     let person = ScriptedApprover::default();
     person.then(Ok(ApprovalResponse::approve("Ada")));
-    let handle = registry.execute_async_by(CallRequest::new("ask"), Arc::new(person.clone()));
+    let handle = registry.execute_async(CallRequest::new("ask").approver(Arc::new(person.clone())));
     let outcome = handle.outcome().await;
     assert_eq!(outcome.approval.unwrap().by, "Ada");
     assert_eq!(person.asked().len(), 1);

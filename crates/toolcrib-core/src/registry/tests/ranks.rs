@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::registry::snapshot::Snapshot;
+use crate::catalogue::snapshot::Snapshot;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 const BUNDLES: [&str; 2] = ["x", "y"];

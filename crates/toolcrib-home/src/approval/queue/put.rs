@@ -15,7 +15,7 @@ use super::files::{
 use super::wait::{Waiting, is_awaited};
 use crate::model::caller::Caller;
 use crate::model::text;
-use crate::storage::{DirLock, DurableDir, StorageError};
+use crate::storage::{DirLock, DurableDir};
 use toolcrib_core::approval::Moment;
 use toolcrib_core::approval::NoAnswer;
 use toolcrib_core::approval::{ApprovalRequest, ApprovalResponse};

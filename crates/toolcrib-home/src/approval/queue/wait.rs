@@ -17,8 +17,7 @@ use toolcrib_core::approval::Moment;
 
 /// The questions this process waits for.
 #[derive(Debug, Default)]
-#[doc(hidden)]
-pub struct Waits(Mutex<Waited>);
+pub(super) struct Waits(Mutex<Waited>);
 
 #[derive(Debug, Default)]
 struct Waited {

@@ -189,14 +189,14 @@ async fn a_call_that_runs_longer_than_outcomes_are_kept_is_not_run_twice() {
 
 /// Makes every claim look older than it is kept.
 fn age_claims(path: &std::path::Path) {
-    let yesterday = std::time::SystemTime::now() - DEFAULT_KEEP - Duration::from_secs(60);
-    for entry in std::fs::read_dir(path).unwrap().flatten() {
+    let yesterday = SystemTime::now() - DEFAULT_KEEP - Duration::from_secs(60);
+    for entry in fs::read_dir(path).unwrap().flatten() {
         if entry
             .path()
             .extension()
             .is_some_and(|extension| extension == "json")
         {
-            std::fs::File::options()
+            fs::File::options()
                 .write(true)
                 .open(entry.path())
                 .unwrap()
@@ -220,7 +220,7 @@ async fn old_outcomes_are_forgotten() {
     fresh(&two, "a", "another").await.give_up();
     // By the sweep of a store that is new.
     fresh(&pair(&dir).0, "b", "d").await.give_up();
-    let left = std::fs::read_dir(dir.path().join("ids")).unwrap().flatten();
+    let left = fs::read_dir(dir.path().join("ids")).unwrap().flatten();
     assert_eq!(
         left.filter(|entry| entry.path().extension().is_some())
             .count(),
@@ -232,10 +232,10 @@ async fn old_outcomes_are_forgotten() {
 async fn a_claim_that_cannot_be_written_is_a_storage_error_and_can_be_tried_again() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ids");
-    std::fs::write(&path, "a file where the directory should be").unwrap();
+    fs::write(&path, "a file where the directory should be").unwrap();
     let replay = in_directory(path.clone(), DEFAULT_KEEP);
     assert_eq!(refused(&replay, "a", "d").await, ErrorCode::StorageError);
-    std::fs::remove_file(&path).unwrap();
+    fs::remove_file(&path).unwrap();
     drop(fresh(&replay, "a", "d").await);
 }
 
@@ -254,7 +254,7 @@ async fn a_process_that_lives_long_removes_old_claims_again() {
     let keep = Duration::from_millis(20);
     let replay = in_directory(dir.path().to_owned(), keep);
     let claims = || {
-        let files = std::fs::read_dir(dir.path()).unwrap().flatten();
+        let files = fs::read_dir(dir.path()).unwrap().flatten();
         files
             .filter(|file| file.path().extension().is_some_and(|end| end == "json"))
             .count()
@@ -307,7 +307,7 @@ async fn outcomes_have_room_for_so_much_together_and_the_calls_of_those_let_go_a
     }
     // Whoever claims next, here or in another process, finds that it is too much.
     drop(fresh(&open(), "next", "d").await);
-    let files = std::fs::read_dir(&path).unwrap().flatten();
+    let files = fs::read_dir(&path).unwrap().flatten();
     let total: u64 = files.map(|file| file.metadata().unwrap().len()).sum();
     assert!(total <= 500_000, "{total}");
     let value = |outcome: Outcome| outcome.result.unwrap().value;

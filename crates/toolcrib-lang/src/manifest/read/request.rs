@@ -24,8 +24,7 @@ const MAX_GROUPS: usize = 32;
 
 impl Reader<'_, '_> {
     /// Reads `impl`.
-    #[doc(hidden)]
-    pub fn requests(&mut self, root: At<'_, '_>) -> Option<Vec<RequestTemplate>> {
+    pub(super) fn requests(&mut self, root: At<'_, '_>) -> Option<Vec<RequestTemplate>> {
         let Some(at) = root.get("impl") else {
             if !self.found.suggests("impl") {
                 let message = "the tool has no `impl`, which says what it sends";

@@ -8,13 +8,13 @@
 use super::rewrite::{escaped, expanded, single};
 use super::{Bash, Chunk, Slot, SlotForm, Trust};
 use super::{demands, languages};
-use crate::definition::ParameterKind;
 use crate::model::budget::Budget;
 use crate::shell::places::Quote;
 use crate::shell::shape::{Shape, Spot, shape};
 use crate::shell::{
     Dialect, Doubt, MAX_DOUBTS, Part, Script, SimpleCommand, VALUE_PREFIX, is_shell, read_with,
 };
+use crate::template::ParameterKind;
 use crate::template::TemplateProblem;
 use crate::template::scan::Piece;
 

@@ -20,11 +20,11 @@ use super::{
     Invocation, NamedParameter, Names, Reference, StepField, TemplateProblem, ValueFault, Values,
     value,
 };
-use crate::definition::ParameterKind;
 use crate::model::budget::Budget;
 use crate::shell::Dialect;
 use crate::shell::cuts::Cut;
 use crate::shell::places::Quote;
+use crate::template::ParameterKind;
 
 pub(super) use channels::holds_values;
 pub(super) use limits::{MAX_ARGUMENT, faults};

@@ -13,7 +13,7 @@ use super::code::Prepared;
 use super::scan::Scanned;
 use super::value::{self, MadeWord};
 use super::{Invocation, NamedParameter, Names, Reference, TemplateProblem, ValueFault, Values};
-use crate::definition::ParameterKind;
+use crate::template::ParameterKind;
 
 /// A text for PowerShell or `cmd`.
 #[derive(Debug, Clone)]

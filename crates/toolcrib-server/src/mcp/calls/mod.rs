@@ -248,11 +248,12 @@ fn begin(
     place: Option<Arc<Place>>,
 ) -> Own {
     let (by, told) = (Arc::clone(asking), Arc::clone(asking));
+    let request = request
+        .approver(by)
+        .observer(move |events| told.begun(events));
     let running = registry.clone();
     let call = async move {
-        let outcome = running
-            .execute_followed_by(request, by, |events| told.begun(events))
-            .await;
+        let outcome = running.execute(request).await;
         drop(place);
         outcome
     };

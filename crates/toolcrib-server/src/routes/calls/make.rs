@@ -175,12 +175,15 @@ async fn one(api: &Api, who: &Principal, mut wanted: Wanted) -> Result<Outcome, 
     let place = enter(api, who, &mut wanted).await?;
     let approver = approver(api, wanted.approvals, &place);
     let registry = api.crib().registry().clone();
-    let (mut request, note) = (wanted.request, wanted.note);
+    let note = wanted.note;
+    let mut request = wanted
+        .request
+        .approver(approver)
+        .observer(move |events| note.call(events.call_id()));
     let cancel = wanted.cancel_on_disconnect.then(CancellationToken::new);
     request.cancel.clone_from(&cancel);
     let call = async move {
-        let told = |id: &CallId| note.call(id);
-        let outcome = registry.execute_told_by(request, approver, told).await;
+        let outcome = registry.execute(request).await;
         drop(place);
         registry.recorded().await;
         outcome
@@ -260,7 +263,7 @@ fn spawn(api: &Api, wanted: Wanted, place: &Arc<Place>) -> Spawned {
     // Known from the start: whoever is told of it can ask for it.
     let request = wanted.request;
     let call = call_as_it_comes(&request);
-    let handle = registry.execute_async_by(request, approver);
+    let handle = registry.execute_async(request.approver(approver));
     let id = handle.id().clone();
     wanted.note.call(&id);
     let call = call(id.clone());

@@ -23,8 +23,7 @@ struct Followed {
 }
 
 /// Says that a call is over when it is dropped.
-#[doc(hidden)]
-pub struct Ending(Arc<AtomicBool>);
+pub(crate) struct Ending(Arc<AtomicBool>);
 
 impl Drop for Ending {
     fn drop(&mut self) {

@@ -28,8 +28,7 @@ pub(super) struct Counts {
 
 /// A path that is not as it is in the commit.
 #[derive(Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub struct Entry {
+pub(super) struct Entry {
     pub(super) path: Vec<u8>,
     /// What it was called before.
     pub(super) old_path: Option<Vec<u8>>,

@@ -315,7 +315,7 @@ async fn a_file_that_was_exchanged_since_somebody_agreed_is_left_alone() {
     let request = CallRequest::new("query_database").args(args(
         json!({"database": "app.db", "sql": "INSERT INTO t VALUES (1)"}),
     ));
-    let outcome = test.registry().execute_by(request, exchanging).await;
+    let outcome = test.registry().execute(request.approver(exchanging)).await;
     assert_eq!(code(&outcome), ErrorCode::Conflict, "{outcome:?}");
     assert_eq!(look(&test, "app.db", "SELECT count(*) FROM t"), 0);
 }

@@ -368,7 +368,7 @@ fn the_schema_and_the_reader_agree_on_files() {
 
 #[test]
 fn the_documentation_has_every_field_of_the_table() {
-    use toolcrib::definition::explain;
+    use toolcrib::explain;
     has_every_field("yaml-tools.md", &explain::reference());
     has_every_field("http-tools.md", &explain::http_reference());
 }

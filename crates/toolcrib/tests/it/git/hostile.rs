@@ -4,6 +4,7 @@
 //! it ran. What must not happen is looked at in both places; that it ran at all is fine where git has to run it.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,6 +21,13 @@ struct Hostile {
     program: String,
 }
 
+/// What the program makes in the user's home directory, by another name in each test: they run at the same time.
+fn planted_at_home(outside: &TempDir) -> PathBuf {
+    let home = std::env::var("HOME").unwrap_or_else(|_| "/root".to_owned());
+    let own = outside.path().file_name().unwrap().to_string_lossy();
+    PathBuf::from(home).join(format!(".toolcrib-test-planted-{own}"))
+}
+
 impl Hostile {
     /// A repository with a staged, an unstaged and an untracked change, and a program in it.
     fn new() -> Self {
@@ -27,17 +35,17 @@ impl Hostile {
         repo.git(&["init", "--quiet", "--initial-branch=main", "."]);
         let outside = TempDir::new().unwrap();
         let server = ScriptedServer::start(|_| Reply::ok("reached"));
-        let home = std::env::var("HOME").unwrap_or_else(|_| "/root".to_owned());
         let script = format!(
             "#!/bin/bash\n\
              echo \"$0 $*\" >> {ran}\n\
-             touch {outside}/planted {home}/.toolcrib-test-planted 2>/dev/null\n\
+             touch {outside}/planted {at_home} 2>/dev/null\n\
              echo evil >> .git/config; echo evil > .git/hooks/post-commit\n\
              curl -s --noproxy '*' --max-time 2 {url} >/dev/null 2>&1\n\
              (exec 3<>/dev/tcp/127.0.0.1/{port}; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3) 2>/dev/null\n\
              exec cat\n",
             ran = repo.path().join("ran").display(),
             outside = outside.path().display(),
+            at_home = planted_at_home(&outside).display(),
             url = server.url("/"),
             port = server
                 .url("/")
@@ -114,14 +122,8 @@ impl Hostile {
     }
 
     fn held(&self, what: &str) {
-        let home = std::env::var("HOME").unwrap_or_else(|_| "/root".to_owned());
         assert!(!self.outside.path().join("planted").exists(), "{what}");
-        assert!(
-            !std::path::Path::new(&home)
-                .join(".toolcrib-test-planted")
-                .exists(),
-            "{what}"
-        );
+        assert!(!planted_at_home(&self.outside).exists(), "{what}");
         assert!(
             !self.repo.path().join(".git/hooks/post-commit").exists(),
             "{what}"
@@ -159,8 +161,7 @@ async fn the_program_of_these_tests_does_what_must_not_happen_outside_of_a_wall(
         .current_dir(hostile.repo.path())
         .output()
         .unwrap();
-    let home = std::env::var("HOME").unwrap_or_else(|_| "/root".to_owned());
-    let _ = std::fs::remove_file(std::path::Path::new(&home).join(".toolcrib-test-planted"));
+    let _ = std::fs::remove_file(planted_at_home(&hostile.outside));
     assert!(hostile.outside.path().join("planted").exists(), "{done:?}");
     assert!(hostile.server.connections() > 0);
 }

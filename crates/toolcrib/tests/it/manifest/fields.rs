@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use toolcrib::definition::explain::http_reference;
 use toolcrib::definition::fields::{Field, Kind};
+use toolcrib::explain::http_reference;
 use toolcrib::manifest::fields::HTTP_FIELDS;
 use toolcrib::manifest::{json_schema, read};
 

@@ -61,7 +61,7 @@ async fn calls_ask_until_there_is_a_policy_whatever_the_server_says_of_its_tools
         scene
             .crib
             .registry()
-            .execute_by(CallRequest::new(tool).args(args), deny.clone())
+            .execute(CallRequest::new(tool).args(args).approver(deny.clone()))
     };
     // `readOnlyHint` is a hint.
     let asked = call("echo", json!({"text": "x"})).await;

@@ -1,7 +1,7 @@
 //! `toolcrib explain <field>`: finding the field that somebody means.
 
-use super::fields::{FIELDS, Field, Kind};
-use super::values::{size_in_words, time_in_words};
+use crate::definition::fields::{FIELDS, Field, Kind};
+use crate::definition::values::{size_in_words, time_in_words};
 use crate::manifest::fields::{HTTP_FIELDS, is_http};
 use crate::model::text::nearest;
 
