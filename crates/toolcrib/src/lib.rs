@@ -139,7 +139,9 @@
 pub use toolcrib_core::{
     answer, call, function, limits, pipeline, registry, tool, wire, workspace,
 };
-pub use toolcrib_lang::{definition, explain, expr, jsonpath, manifest, rules, shell, template};
+#[cfg(feature = "tools")]
+pub use toolcrib_lang::{definition, explain, jsonpath, manifest, template};
+pub use toolcrib_lang::{expr, rules, shell};
 pub use toolcrib_model as model;
 pub use toolcrib_model::{schema, spec, target};
 

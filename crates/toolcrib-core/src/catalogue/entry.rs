@@ -287,7 +287,7 @@ impl Entry {
     }
 
     /// Which of two has a name that both want: the lesser one. It never changes, and is the same in every process.
-    pub(crate) fn rank(&self, other: &Entry) -> Ordering {
+    pub(super) fn rank(&self, other: &Entry) -> Ordering {
         let within_source = || match self.source {
             // These hold their names against each other by clashing. Of one slug, the newest is meant.
             Source::BuiltIn | Source::App => other.number.cmp(&self.number),

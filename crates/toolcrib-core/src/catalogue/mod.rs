@@ -10,7 +10,9 @@ mod group;
 mod lookup;
 mod made;
 mod running;
-pub(crate) mod snapshot;
+mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -39,7 +39,7 @@ type Reference = (Slug, Slug, Version);
 type Open = BinaryHeap<Reverse<Ranked>>;
 
 #[derive(Clone, Default)]
-pub(crate) struct Snapshot {
+pub(super) struct Snapshot {
     /// Who has a name, be it the wire name, an alias or the slug of a built-in tool.
     pub(super) names: HashTrieMapSync<WireName, Arc<Entry>>,
     /// Who has a `bundle/slug@version`.

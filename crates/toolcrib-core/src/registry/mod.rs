@@ -2,8 +2,6 @@
 
 mod builder;
 mod handle;
-#[cfg(test)]
-mod tests;
 mod watch;
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{CallTemp, Dialogue, Run, Runner, SandboxOptions, Wall};
 use crate::call::event::OutputStream;
 use crate::call::request::CallRequest;
-use crate::function::FnTool;
+use toolcrib_core::function::FnTool;
 use crate::model::error::{ErrorCode, Failure};
 use crate::model::outcome::Outcome;
 use crate::sandbox::{Command, Layer, Level, Sandbox, Stdin};

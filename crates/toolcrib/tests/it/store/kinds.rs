@@ -5,11 +5,24 @@ use std::path::{Path, PathBuf};
 
 use super::operation::Operation;
 
-/// The sources below a directory of `src`, by their path from there, without their tests.
+/// The sources of the crates that write files of a home, below a directory of `src`, by their path from there, without their tests.
 fn sources(below: &str) -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut pending: Vec<PathBuf> = vec![root.join(below)];
     let mut found = Vec::new();
+    for name in ["toolcrib-home", "toolcrib-tools"] {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("..")
+            .join(name)
+            .join("src");
+        add_sources(&root, below, &mut found);
+    }
+    found.sort();
+    assert!(!found.is_empty());
+    found
+}
+
+fn add_sources(root: &Path, below: &str, found: &mut Vec<(String, String)>) {
+    let mut pending: Vec<PathBuf> = vec![root.join(below)];
+    pending.retain(|directory| directory.is_dir());
     while let Some(dir) = pending.pop() {
         for entry in std::fs::read_dir(dir).unwrap().map(Result::unwrap) {
             let path = entry.path();
@@ -17,7 +30,7 @@ fn sources(below: &str) -> Vec<(String, String)> {
                 pending.extend((path.file_name().unwrap() != "tests").then_some(path));
                 continue;
             }
-            let name = path.strip_prefix(&root).unwrap().to_str().unwrap();
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap();
             if !name.ends_with(".rs") || name.ends_with("tests.rs") {
                 continue;
             }
@@ -26,9 +39,6 @@ fn sources(below: &str) -> Vec<(String, String)> {
             found.push((name.to_owned(), code.to_owned()));
         }
     }
-    found.sort();
-    assert!(!found.is_empty());
-    found
 }
 
 /// The public functions of `impl` blocks in a source, with their bodies.
@@ -60,7 +70,7 @@ fn every_function_of_a_store_that_writes_is_killed_and_refused() {
 
 /// Where a source is shown to survive kills and refusals: a file of these tests, and a name in it.
 const PROOFS: [(&str, &str, &str); 20] = [
-    ("approval/grants/store.rs", ONE, ""),
+    ("approval/grants.rs", ONE, ""),
     ("approval/queue/answer.rs", "approvals/crash.rs", "fn child"),
     ("approval/queue/put.rs", "approvals/crash.rs", "fn child"),
     (
@@ -92,7 +102,7 @@ const PROOFS: [(&str, &str, &str); 20] = [
         "store/crash.rs",
         "every_kind_of_write_is_killed",
     ),
-    ("record/replay/disk.rs", ONE, ""),
+    ("record/replay.rs", ONE, ""),
     (
         "record/usage/files.rs",
         "store/state_writes.rs",
