@@ -270,6 +270,29 @@ async fn another_approver_is_asked_about_the_call_and_the_calls_inside_it() {
 }
 
 #[tokio::test]
+async fn a_tool_cannot_choose_who_is_asked_about_the_calls_that_it_makes() {
+    let registry = Registry::builder()
+        .approver(DenyAll::because("the registry's own"))
+        .build();
+    registry.register(asking()).unwrap();
+    let sly = simple("sly", |cx| async move {
+        let request = CallRequest::new("ask").approver(Arc::new(AllowAll::by("the tool")));
+        let outcome = cx.call(request).await;
+        Ok(outcome.result.map(|output| output.value)?)
+    });
+    registry.register(sly).unwrap();
+    let outcome = registry.execute(CallRequest::new("sly")).await;
+    assert!(
+        outcome
+            .error()
+            .unwrap()
+            .message()
+            .contains("the registry's own"),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
 async fn all_calls_are_cancelled_at_once_and_then_there_is_none() {
     let end = Arc::new(Notify::new());
     let registry = Registry::new();
