@@ -32,6 +32,7 @@ mod grammar;
 mod lex;
 mod options;
 pub(crate) mod places;
+pub(crate) mod programs;
 mod python;
 mod rare_tools;
 mod redirect;

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::text;
+use crate::shell::programs::{self, Fact};
 use crate::shell::{Directory, Script, SimpleCommand, Word, read};
 
 /// A pattern on the words of a command.
@@ -39,26 +40,6 @@ pub struct ArgvError(&'static str);
 /// The most words of a pattern.
 const MAX_WORDS: usize = 256;
 
-/// Commands that make something else run, or mean something else from now on: never covered, whatever their words.
-const RUNNERS: &[&str] = &[
-    ".", "alias", "builtin", "command", "coproc", "enable", "env", "eval", "exec", "find", "nice",
-    "nohup", "parallel", "setsid", "source", "ssh", "stdbuf", "su", "sudo", "time", "timeout",
-    "trap", "unalias", "watch", "xargs",
-];
-
-/// Commands that run whatever their arguments say: no pattern with a wildcard covers them.
-const INTERPRETERS: &[&str] = &[
-    "Rscript", "awk", "bash", "bun", "bunx", "dash", "deno", "docker", "dotnet", "fish", "gawk",
-    "go", "irb", "java", "just", "ksh", "lua", "make", "node", "npm", "npx", "perl", "php", "pip",
-    "pipx", "pnpm", "podman", "poetry", "python", "python2", "python3", "rake", "ruby", "sed",
-    "sh", "socat", "tclsh", "ts-node", "uv", "uvx", "yarn", "zsh",
-];
-
-/// Commands that take something away.
-const REMOVERS: &[&str] = &[
-    "dd", "mkfs", "rm", "rmdir", "shred", "srm", "trash", "truncate", "unlink", "wipe", "wipefs",
-];
-
 impl Argv {
     /// A pattern; the error says what is wrong with it.
     pub fn new(words: Vec<ArgvWord>) -> Result<Self, ArgvError> {
@@ -70,7 +51,7 @@ impl Argv {
             [ArgvWord::Literal(name), ..] if name.is_empty() => {
                 return Err(ArgvError("the command has no name"));
             }
-            [ArgvWord::Literal(name), ..] if RUNNERS.contains(&base(name)) => {
+            [ArgvWord::Literal(name), ..] if runs_others(name) => {
                 return Err(ArgvError(
                     "the command runs others; no grant can cover that",
                 ));
@@ -203,21 +184,25 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
     let fixed = |word: &'a Word| word.as_static().filter(|_| !word.splits);
     let words: Vec<&str> = words.iter().map(fixed).collect::<Option<_>>()?;
     let name = *words.first()?;
-    let is_covered =
-        !name.is_empty() && !RUNNERS.contains(&base(name)) && is_accounted_for(text, &words);
+    let is_covered = !name.is_empty() && !runs_others(name) && is_accounted_for(text, &words);
     is_covered.then_some(words)
 }
 
 /// Whether a command takes something away.
 pub(super) fn removes(name: &str) -> bool {
     let name = base(name);
-    REMOVERS.contains(&name) || name.starts_with("mkfs.")
+    programs::find(name).is_some_and(|program| program.has(Fact::Removes))
+        || name.starts_with("mkfs.")
 }
 
-/// Whether a command runs what its arguments say.
+/// Whether a command makes something else run, or changes what comes after it: never covered, whatever its words.
+fn runs_others(name: &str) -> bool {
+    programs::is(base(name), Fact::Runs, "others")
+}
+
+/// Whether a command runs what its arguments say: no pattern with a wildcard covers it.
 pub(super) fn is_interpreter(name: &str) -> bool {
-    let name = base(name).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&base(name))
+    programs::version(base(name)).is_some_and(|program| program.has(Fact::Runs))
 }
 
 fn base(name: &str) -> &str {

@@ -177,6 +177,15 @@ fn commands_that_run_others_have_no_pattern() {
     ] {
         assert!(refused(bad), "{bad:?}");
     }
+    // Other names of the same interpreters, and versions of them.
+    for name in [
+        "nodejs", "node22", "pypy", "pypy3", "jruby", "luajit", "mawk", "gsed", "gmake", "tsx",
+        "mksh", "pip3", "nerdctl",
+    ] {
+        assert!(refused(&[name, "*"]), "{name} *");
+        assert!(refused(&[name, "x", "**"]), "{name} x **");
+        assert!(!refused(&[name, "x"]), "{name} x");
+    }
     for good in [
         &["python3", "build.py"][..],
         &["make", "test"],
@@ -187,6 +196,32 @@ fn commands_that_run_others_have_no_pattern() {
     // Nor are they covered by one that was made in another way.
     let script = script(vec![command(&["env", "ls"])]);
     assert_eq!(simple_words("env ls", &script), None);
+}
+
+/// An interpreter that one part of Toolcrib knows is known to grants, too.
+#[test]
+fn no_program_that_runs_code_or_others_has_a_pattern_with_a_wildcard() {
+    let names = |fact, value| programs::with(fact, value).collect::<Vec<&str>>();
+    let interpreters = [
+        (Fact::Runs, "others"),
+        (Fact::Runs, "code"),
+        (Fact::Reader, "code"),
+        (Fact::Reader, "inline"),
+        (Fact::Reader, "shell"),
+        (Fact::Reader, "wrapper"),
+        (Fact::Reader, "unclear"),
+        (Fact::Reader, "project"),
+        (Fact::File, "first"),
+        (Fact::File, "run"),
+    ];
+    for (fact, value) in interpreters {
+        let names = names(fact, value);
+        assert!(!names.is_empty(), "{fact:?} = {value}");
+        for name in names {
+            let pattern = vec![name.to_owned(), "*".to_owned()];
+            assert!(Argv::try_from(pattern).is_err(), "{name} *");
+        }
+    }
 }
 
 fn any_word() -> impl Strategy<Value = String> {

@@ -1,0 +1,179 @@
+//! What is known of programs: `programs.toml`, which `shell`, `rules`, `approval` and `template` share.
+//!
+//! The beginning of that file explains the facts. It is TOML, but this reads only what the file uses: a table per program, a line per
+//! fact, every value a string. That costs some 50 µs, once per process, where a parser of all of TOML takes ten times as long. A
+//! test compares the two.
+//!
+//! Names are those of programs without their directory.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+const TABLE: &str = include_str!("programs.toml");
+
+macro_rules! facts {
+    ($($fact:ident $key:literal)*) => {
+        /// A key of the table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Fact { $($fact),* }
+
+        impl Fact {
+            #[cfg(test)]
+            const ALL: &[Fact] = &[$(Fact::$fact),*];
+
+            fn of(key: &str) -> Option<Fact> {
+                Some(match key { $($key => Fact::$fact,)* _ => return None })
+            }
+        }
+    };
+}
+
+facts! {
+    Names "names" Like "like" Runs "runs" Removes "removes" Reader "reader"
+    Flags "flags" Valued "valued" Optional "optional" Long "long" LongValued "long-valued"
+    Before "before" Sets "sets" Moves "moves" Elsewhere "elsewhere" StartsShell "starts-shell"
+    Verbs "verbs" Skips "skips" Commands "commands" Programs "programs" Loads "loads" Asks "asks"
+    Unclear "unclear" Settings "settings" LoadsSettings "loads-settings" Signs "signs"
+    InputSigns "input-signs" Input "input" File "file" Keyword "keyword" Prints "prints" Reads "reads"
+    Harmless "harmless" Language "language" Code "code" Values "values" Stops "stops"
+    Scripts "scripts" Plain "plain" Starts "starts" Evals "evals" Odd "odd" Mains "mains"
+    Evaluators "evaluators" Operands "operands" First "first" Unless "unless" Text "text"
+    Writes "writes" InPlace "in-place" Leading "leading" Evaluates "evaluates" Filter "filter"
+    Opens "opens" Forbids "forbids" Executes "executes" Recipes "recipes" Script "script"
+}
+
+impl Fact {
+    /// Whether it holds only for the names of the table it is in: it would make a check of another program milder.
+    fn is_own(self) -> bool {
+        matches!(
+            self,
+            Fact::Names
+                | Fact::Harmless
+                | Fact::Operands
+                | Fact::First
+                | Fact::Unless
+                | Fact::Text
+                | Fact::Writes
+                | Fact::InPlace
+                | Fact::Leading
+                | Fact::Script
+        )
+    }
+}
+
+/// A program of the table.
+#[derive(Debug)]
+pub(crate) struct Program {
+    name: &'static str,
+    facts: Vec<(Fact, &'static str)>,
+}
+
+impl Program {
+    /// The name of its table.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The words of a fact as they are written; empty if the fact does not hold.
+    pub(crate) fn get(&self, fact: Fact) -> &'static str {
+        let own = |fact: Fact| self.facts.iter().find(|(known, _)| *known == fact);
+        if let Some((_, words)) = own(fact) {
+            return words;
+        }
+        match own(Fact::Like) {
+            Some((_, other)) if !fact.is_own() => {
+                find(other).map(|other| other.get(fact)).unwrap_or_default()
+            }
+            _ => "",
+        }
+    }
+
+    /// The words of a fact.
+    pub(crate) fn words(&self, fact: Fact) -> impl Iterator<Item = &'static str> + Clone + use<> {
+        self.get(fact).split_ascii_whitespace()
+    }
+
+    /// Whether a fact holds at all.
+    pub(crate) fn has(&self, fact: Fact) -> bool {
+        !self.get(fact).is_empty()
+    }
+
+    /// Whether a word is among those of a fact.
+    pub(crate) fn lists(&self, fact: Fact, word: &str) -> bool {
+        self.words(fact).any(|known| known == word)
+    }
+}
+
+struct Table {
+    programs: Vec<Program>,
+    by_name: HashMap<&'static str, usize>,
+}
+
+static PROGRAMS: LazyLock<Table> = LazyLock::new(|| Table::read(TABLE));
+
+impl Table {
+    fn read(text: &'static str) -> Table {
+        let mut table = Table {
+            programs: Vec::with_capacity(300),
+            by_name: HashMap::with_capacity(600),
+        };
+        for line in text.lines() {
+            if let Some(header) = line.strip_prefix('[') {
+                let name = header.trim_end_matches(']').trim_matches('"');
+                table.by_name.insert(name, table.programs.len());
+                table.programs.push(Program {
+                    name,
+                    facts: Vec::with_capacity(8),
+                });
+                continue;
+            }
+            let (Some((key, value)), Some(last)) =
+                (line.split_once(" = "), table.programs.len().checked_sub(1))
+            else {
+                continue;
+            };
+            let Some(fact) = Fact::of(key) else { continue };
+            // Three quotes, or one.
+            let value = value
+                .strip_prefix("'''")
+                .and_then(|value| value.strip_suffix("'''"))
+                .unwrap_or_else(|| value.trim_matches(|c| c == '"' || c == '\''));
+            if fact == Fact::Names {
+                let names = value.split_ascii_whitespace();
+                table.by_name.extend(names.map(|name| (name, last)));
+            }
+            table.programs[last].facts.push((fact, value));
+        }
+        table
+    }
+}
+
+/// The program of this name.
+pub(crate) fn find(name: &str) -> Option<&'static Program> {
+    let table = &*PROGRAMS;
+    table.by_name.get(name).map(|at| &table.programs[*at])
+}
+
+/// The program of this name, or the one that this is a version of: `python3.12`. Only for facts that make a check stricter, and for
+/// scripts of templates.
+pub(crate) fn version(name: &str) -> Option<&'static Program> {
+    find(name).or_else(|| find(name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')))
+}
+
+/// Whether a fact of a program has this value.
+pub(crate) fn is(name: &str, fact: Fact, value: &str) -> bool {
+    find(name).is_some_and(|program| program.get(fact) == value)
+}
+
+/// The programs of which a fact has this value, in the order of the table.
+pub(crate) fn with(fact: Fact, value: &str) -> impl Iterator<Item = &'static str> {
+    PROGRAMS
+        .programs
+        .iter()
+        .filter(move |program| program.get(fact) == value)
+        .flat_map(|program| std::iter::once(program.name).chain(program.words(Fact::Names)))
+}
+
+#[cfg(test)]
+#[path = "programs_tests.rs"]
+mod tests;

@@ -1,0 +1,73 @@
+//! Whether the table is one that its readers understand.
+
+use std::collections::HashSet;
+
+use super::*;
+
+#[test]
+fn a_real_parser_reads_the_same_table() {
+    let parsed: toml::Table = TABLE.parse().unwrap();
+    let mut facts = 0;
+    for (name, program) in &parsed {
+        let read = find(name).unwrap();
+        assert_eq!(read.name, name);
+        for (key, value) in program.as_table().unwrap() {
+            let fact = Fact::of(key).unwrap_or_else(|| panic!("unknown key `{key}` in {name}"));
+            let value = value.as_str().unwrap();
+            assert!(!value.trim().is_empty(), "{name}: {key} has no words");
+            let found = read.facts.iter().find(|(known, _)| *known == fact);
+            assert_eq!(found.unwrap().1, value, "{name}: {key}");
+            facts += 1;
+        }
+    }
+    assert_eq!(parsed.len(), PROGRAMS.programs.len());
+    let read = PROGRAMS.programs.iter().map(|program| program.facts.len());
+    assert_eq!(facts, read.sum::<usize>());
+}
+
+#[test]
+fn every_name_is_listed_once_and_every_likeness_exists() {
+    let mut names = HashSet::new();
+    for program in &PROGRAMS.programs {
+        let all = std::iter::once(program.name).chain(program.words(Fact::Names));
+        for name in all {
+            assert!(names.insert(name), "{name} is listed twice");
+        }
+        let mut at = program;
+        let mut steps = 0;
+        while let Some((_, other)) = at.facts.iter().find(|(fact, _)| *fact == Fact::Like) {
+            at = find(other).unwrap_or_else(|| panic!("{} is like {other}", program.name));
+            steps += 1;
+            assert!(steps < 5, "{} is like itself", program.name);
+        }
+    }
+}
+
+/// Whoever looks a fact up does so by a variant of `Fact`, so a fact that is in the table is read; a program without one is not.
+#[test]
+fn every_program_has_a_fact_and_every_fact_a_program() {
+    for program in &PROGRAMS.programs {
+        let says = |(fact, _): &&(Fact, &str)| *fact != Fact::Names;
+        assert!(
+            program.facts.iter().any(|fact| says(&fact)),
+            "{}",
+            program.name
+        );
+    }
+    for fact in Fact::ALL {
+        let mut programs = PROGRAMS.programs.iter();
+        assert!(programs.any(|program| program.has(*fact)), "{fact:?}");
+    }
+}
+
+#[test]
+fn likeness_and_versions_carry_no_mild_facts() {
+    let nodejs = find("nodejs").unwrap();
+    assert_eq!(nodejs.get(Fact::Language), "node");
+    assert_eq!(nodejs.get(Fact::Runs), "code");
+    assert_eq!(nodejs.get(Fact::Text), "");
+    assert_eq!(find("python3.12").map(Program::name), None);
+    assert_eq!(version("python3.12").map(Program::name), Some("python"));
+    assert_eq!(version(".").map(Program::name), Some("."));
+    assert_eq!(version("..").map(Program::name), None);
+}
