@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use super::programs::{self, Fact};
 use super::script::{Directory, SimpleCommand, Word, WordLoop};
 use super::syntax::{Command, Kind, List, Piece, Raw};
+use super::variables;
 use super::walk::{Context, Function, Input, Outcome, Walker, join};
-use super::{runners, variables};
 
 /// The most redirections that a command inherits from the groups around it.
 const MAX_INHERITED: usize = 16;
@@ -228,7 +229,7 @@ impl Walker {
         function: Function,
         context: &Context<'_>,
     ) {
-        if runners::SHELL_WORDS.contains(&name) {
+        if programs::is(name, Fact::Keyword, "yes") {
             self.doubt("a function takes the place of a command of the shell", name);
         }
         // It may be defined in a branch or a subshell only: what was known of the name before still counts.

@@ -1,125 +1,102 @@
-//! Build tools and downloaders with an option that names a program to run.
+//! Build tools whose settings and variables name programs to run.
 
-use super::lex::Dialect;
-use super::runners::Runner;
+use super::followed::{read, value};
+use super::options::long_option;
+use super::programs::{self, Fact};
 use super::script::Word;
-use super::tools::{read, stays};
+use super::tools::stays;
 use super::walk::{Context, Outcome, Walker};
+use super::{shells, variables};
 
-pub(super) fn find(name: &str) -> Option<Runner> {
-    Some(match name {
-        "cargo" | "cargo-watch" => cargo,
-        "go" => go,
-        "cmake" => cmake,
-        "ip" => ip,
-        "concurrently" | "pee" => texts,
-        _ if OPTIONS.iter().any(|(program, _)| *program == name) => option_that_runs,
-        _ => return None,
-    })
+/// Whether one of the settings of a program that name another fits.
+fn names_program(name: &str, fits: impl Fn(&str) -> bool) -> bool {
+    programs::find(name).is_some_and(|program| program.words(Fact::Settings).any(fits))
 }
 
-/// Programs, and how their options begin that name a program to run.
-const OPTIONS: &[(&str, &[&str])] = &[
-    ("gcc", &["-wrapper", "-specs"]),
-    ("g++", &["-wrapper", "-specs"]),
-    ("cc", &["-wrapper", "-specs"]),
-    ("c++", &["-wrapper", "-specs"]),
-    ("clang", &["-wrapper"]),
-    ("install", &["--strip-program"]),
-    ("wget", &["--use-askpass"]),
-    ("aria2c", &["--on-"]),
-    (
-        "yt-dlp",
-        &[
-            "--exec",
-            "--external-downloader",
-            "--downloader",
-            "--netrc-cmd",
-        ],
-    ),
-    ("youtube-dl", &["--exec", "--external-downloader"]),
-];
-
-fn option_that_runs(
+pub(super) fn make(
     walker: &mut Walker,
     name: &str,
     words: &[Word],
-    _context: &Context<'_>,
+    context: &Context<'_>,
 ) -> Outcome {
-    let options = OPTIONS
-        .iter()
-        .filter(|(program, _)| *program == name)
-        .flat_map(|(_, options)| *options);
-    for option in options {
-        for word in &words[1..] {
-            if word.literal_prefix().starts_with(option) {
-                walker.doubt(
-                    format!("an option of `{name}` that runs a program"),
-                    &word.shown(),
-                );
+    for (index, word) in words.iter().enumerate().skip(1) {
+        let start = word.literal_prefix();
+        if word.adds_words() {
+            walker.doubt(
+                "words of `make` that may set how it runs commands",
+                &word.shown(),
+            );
+        }
+        // Letters with a value take the rest of the word.
+        let cluster = start
+            .strip_prefix('-')
+            .filter(|rest| !rest.starts_with('-'));
+        let letter = cluster.and_then(|letters| {
+            letters
+                .find(['f', 'C', 'I', 'j', 'l', 'o', 'W', 'E'])
+                .map(|at| (letters.as_bytes()[at], at + 2))
+        });
+        if long_option(word, "eval", 2).is_some() || matches!(letter, Some((b'E', _))) {
+            walker.doubt("a text for `make`, which may run anything", &word.shown());
+        }
+        let file = long_option(word, "file", 1)
+            .or_else(|| long_option(word, "makefile", 3))
+            .map(|attached| attached.or_else(|| words.get(index + 1).cloned()));
+        let file = file.or_else(|| match letter {
+            Some((b'f', end)) => Some(
+                word.after(&start[..end])
+                    .filter(|rest| !rest.parts.is_empty())
+                    .or_else(|| words.get(index + 1).cloned()),
+            ),
+            _ => None,
+        });
+        if let Some(Some(file)) = file {
+            walker.note_script(&file);
+            if shells::is_unclear_input(&file) {
+                walker.doubt("a makefile that cannot be told", &file.shown());
             }
+        }
+        if let Some(end) = start.find('=').filter(|_| !start.starts_with('-')) {
+            let variable = start[..end].trim_end_matches([':', '!', '+', '?']);
+            let value = word.after(&start[..=end]).unwrap_or_default();
+            if start[..end].ends_with('!') || variable == ".SHELLFLAGS" {
+                walker.doubt("a variable of `make` that runs its value", &word.shown());
+            }
+            if value.shown().contains("$(") || value.shown().contains("${") {
+                walker.doubt("a variable of `make` that may run something", &word.shown());
+            }
+            variables::check(walker, variable, &value, &context.inside(name));
         }
     }
     stays(walker)
 }
 
-/// An option's value, attached with `=` or in the next word.
-fn value_of(words: &[Word], index: usize, option: &str) -> Option<Option<Word>> {
-    let word = &words[index];
-    if word.as_static() == Some(option) {
-        return Some(words.get(index + 1).cloned());
-    }
-    word.after(option)
-        .and_then(|rest| rest.after("="))
-        .map(Some)
-}
-
-fn read_value(
+pub(super) fn cargo(
     walker: &mut Walker,
-    value: Option<Word>,
-    option: &str,
     name: &str,
+    words: &[Word],
     context: &Context<'_>,
-) {
-    match value {
-        // What it is about comes after it.
-        Some(mut text) => {
-            text.push_text(" \"$@\"");
-            read(walker, &text, &context.inside(name), name);
-        }
-        None => walker.doubt(format!("an option of `{name}` that runs a program"), option),
-    }
-}
-
-fn cargo(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+) -> Outcome {
     let inner = context.inside(name);
     let watches =
         name == "cargo-watch" || words.iter().any(|word| word.as_static() == Some("watch"));
     for index in 1..words.len() {
-        if let Some(setting) = value_of(words, index, "--config") {
+        if let Some(setting) = value(words, index, "--config", "") {
             // Settings from outside are files or harmless keys; what cannot be told may be anything.
             let unclear = setting.as_ref().is_some_and(|setting| {
                 setting.is_dynamic() && !setting.literal_prefix().contains('=')
             });
             let key = setting.map(|setting| setting.shown()).unwrap_or_default();
-            let runs = [
-                "rustc",
-                "rustdoc",
-                "runner",
-                "linker",
-                "credential",
-                "alias",
-                "include",
-            ];
-            if unclear || runs.iter().any(|word| key.contains(word)) {
+            if unclear || names_program("cargo", |word| key.contains(word)) {
                 walker.doubt("a setting of `cargo` that runs a program", &key);
             }
         }
         if !watches {
             continue;
         }
+        let valued = programs::find("cargo-watch").map_or("", |watch| watch.get(Fact::Valued));
         for option in ["-s", "--shell"] {
-            if let Some(text) = value_of(words, index, option) {
+            if let Some(text) = value(words, index, option, valued) {
                 match text {
                     Some(text) => read(walker, &text, &inner, name),
                     None => walker.doubt("an option of `cargo watch` that runs a text", option),
@@ -127,7 +104,7 @@ fn cargo(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>)
             }
         }
         for option in ["-x", "--exec"] {
-            if let Some(Some(text)) = value_of(words, index, option) {
+            if let Some(Some(text)) = value(words, index, option, valued) {
                 let mut whole = Word::text("cargo ");
                 text.parts.into_iter().for_each(|part| whole.push(part));
                 read(walker, &whole, &inner, name);
@@ -137,25 +114,12 @@ fn cargo(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>)
     stays(walker)
 }
 
-fn go(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
-    for index in 1..words.len() {
-        for option in [
-            "-exec",
-            "-toolexec",
-            "-vettool",
-            "--exec",
-            "--toolexec",
-            "--vettool",
-        ] {
-            if let Some(value) = value_of(words, index, option) {
-                read_value(walker, value, option, name, context);
-            }
-        }
-    }
-    stays(walker)
-}
-
-fn cmake(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn cmake(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
     let inner = context.inside(name);
     if words.get(1).and_then(Word::as_static) == Some("-E") {
         let rest = words.get(3..).unwrap_or_default();
@@ -199,37 +163,12 @@ fn cmake(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>)
             continue;
         };
         let key = start[..end].split(':').next().unwrap_or_default();
-        let program = ["LAUNCHER", "_COMPILER", "_LINKER", "EMULATOR", "_PROGRAM"];
-        if program.iter().any(|last| key.ends_with(last)) {
-            read_value(walker, definition.after(&start[..=end]), key, name, context);
-        }
-    }
-    stays(walker)
-}
-
-/// `ip netns exec x ls`
-fn ip(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
-    if let Some(at) = words
-        .iter()
-        .position(|word| word.as_static() == Some("exec"))
-    {
-        let rest = words.get(at + 2..).unwrap_or_default().to_vec();
-        walker.run_words(rest, &context.inside(name));
-    }
-    stays(walker)
-}
-
-/// Programs whose words are texts for a shell, each.
-fn texts(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
-    let inner = context.inside(name);
-    for word in &words[1..] {
-        let start = word.literal_prefix();
-        if start.starts_with('-') || start.starts_with("npm:") {
-            continue;
-        }
-        match word.as_static() {
-            Some(text) => walker.child_text(text, Dialect::Sh, &inner),
-            None => read(walker, word, &inner, name),
+        if names_program(name, |last| key.ends_with(last))
+            && let Some(mut text) = definition.after(&start[..=end])
+        {
+            // What it is about comes after it.
+            text.push_text(" \"$@\"");
+            read(walker, &text, &inner, name);
         }
     }
     stays(walker)

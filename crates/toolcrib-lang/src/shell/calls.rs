@@ -2,152 +2,11 @@
 //! risky word counts, wherever it stands.
 
 use super::code::{Call, Language};
+use super::programs::{Fact, Program};
 
-/// Words of a language that start programs, or make code out of text.
-fn risky(language: Language) -> (&'static [&'static str], &'static [&'static str]) {
-    match language {
-        Language::Python => (&[], &[]),
-        Language::Node => (
-            &[
-                "exec",
-                "execSync",
-                "spawn",
-                "spawnSync",
-                "execFile",
-                "execFileSync",
-                "fork",
-            ],
-            &[
-                "eval",
-                "Function",
-                "binding",
-                "mainModule",
-                "_load",
-                "createRequire",
-                "globalThis",
-                "vm",
-                "Worker",
-                "cluster",
-                "Bun",
-                "Deno",
-                "dlopen",
-                "constructor",
-                "_linkedBinding",
-                "getBuiltinModule",
-                "repl",
-            ],
-        ),
-        Language::Perl => (
-            &["system", "exec"],
-            &[
-                "qx",
-                "open",
-                "open2",
-                "open3",
-                "eval",
-                "readpipe",
-                "syscall",
-                "fork",
-                "require",
-                "do",
-                "glob",
-                "DynaLoader",
-                "XSLoader",
-                "Inline",
-                "pipe",
-                "IPC",
-                "Symbol",
-            ],
-        ),
-        Language::Ruby => (
-            &[
-                "system",
-                "exec",
-                "spawn",
-                "popen",
-                "capture2",
-                "capture2e",
-                "capture3",
-                "popen3",
-            ],
-            &[
-                "eval",
-                "instance_eval",
-                "class_eval",
-                "module_eval",
-                "send",
-                "__send__",
-                "public_send",
-                "method",
-                "const_get",
-                "PTY",
-                "Fiddle",
-                "syscall",
-                "fork",
-                "load",
-                "binding",
-                "open",
-                "readlines",
-                "IO",
-                "define_method",
-            ],
-        ),
-        Language::Php => (
-            &["system", "exec", "shell_exec", "passthru", "popen"],
-            &[
-                "proc_open",
-                "pcntl_exec",
-                "eval",
-                "assert",
-                "call_user_func",
-                "call_user_func_array",
-                "create_function",
-                "array_map",
-                "array_walk",
-                "array_filter",
-                "usort",
-                "include",
-                "include_once",
-                "require",
-                "require_once",
-                "dl",
-                "mail",
-                "ReflectionFunction",
-                "FFI",
-                "preg_replace_callback",
-                "register_shutdown_function",
-                "ob_start",
-                "invoke",
-                "expect_popen",
-            ],
-        ),
-        Language::Lua => (
-            &["execute", "popen"],
-            &[
-                "load",
-                "loadstring",
-                "dofile",
-                "loadfile",
-                "loadlib",
-                "require",
-                "_G",
-                "_ENV",
-                "debug",
-            ],
-        ),
-        Language::R => (
-            &["system", "shell"],
-            &[
-                "system2", "eval", "parse", "source", "pipe", "do", "get", "match", "dyn",
-                "processx", "sys", "library",
-            ],
-        ),
-    }
-}
-
-pub(super) fn calls(language: Language, code: &str) -> Vec<Call> {
+/// What code in the language of an interpreter starts.
+pub(super) fn calls(program: &Program, language: Language, code: &str) -> Vec<Call> {
     let mut found = Vec::new();
-    let (starting, unclear) = risky(language);
     // Without the module there is nothing to call; `/re/.exec(text)` is everywhere.
     let starts_at_all = language != Language::Node || code.contains("child_process");
     let has_bar = code.contains('|');
@@ -165,7 +24,7 @@ pub(super) fn calls(language: Language, code: &str) -> Vec<Call> {
         if sigil {
             continue;
         }
-        if starting.contains(&word) && starts_at_all {
+        if starts_at_all && program.lists(Fact::Starts, word) {
             match arguments(language, rest, last_shell) {
                 Some((mut texts, used)) => {
                     from = at + word.len() + used;
@@ -181,7 +40,7 @@ pub(super) fn calls(language: Language, code: &str) -> Vec<Call> {
                 }
                 None => found.push(Call::Unclear(word.to_owned())),
             }
-        } else if unclear.contains(&word) {
+        } else if program.lists(Fact::Evals, word) {
             let harmless = match (language, word) {
                 // `do { … }`, `library(dplyr)`
                 (Language::Perl, "do") => rest.trim_start().starts_with('{'),
@@ -200,21 +59,8 @@ pub(super) fn calls(language: Language, code: &str) -> Vec<Call> {
             }
         }
     }
-    let odd: &[&str] = match language {
-        Language::Node => &[
-            "process[", "global[", "this[", "module[", "\\x", "\\u", "import(", "require[",
-        ],
-        Language::Perl => &["(?{", "(??{", "&{", "&$", "->$", "|-", "-|", "CORE::", "*{"],
-        Language::Ruby => &["%x", ".()", "&:"],
-        Language::Php => &["${", "\\x", "$$", "]("],
-        Language::Lua => &["[\"", "['", "\\x", "_ENV"],
-        Language::Python | Language::R => &[],
-    };
-    found.extend(
-        odd.iter()
-            .filter(|sign| code.contains(**sign))
-            .map(|sign| Call::Unclear((*sign).to_owned())),
-    );
+    let odd = program.words(Fact::Odd).filter(|sign| code.contains(*sign));
+    found.extend(odd.map(|sign| Call::Unclear(sign.to_owned())));
     if language == Language::Node {
         for (at, _) in code.match_indices("require") {
             let rest = code[at + "require".len()..].trim_start();
@@ -342,51 +188,47 @@ fn literal(language: Language, code: &str) -> Option<(String, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::calls;
     use crate::shell::code::{Call, Language};
+    use crate::shell::programs;
+
+    fn calls(name: &str, code: &str) -> Vec<Call> {
+        let program = programs::find(name).unwrap();
+        super::calls(program, Language::of(program).unwrap(), code)
+    }
 
     #[test]
     fn fixed_texts_are_read_and_others_are_unclear() {
         assert_eq!(
-            calls(Language::Perl, "system(\"rm -rf x\")"),
+            calls("perl", "system(\"rm -rf x\")"),
             vec![Call::Text("rm -rf x".into())]
         );
         assert_eq!(
-            calls(Language::Perl, "system 'rm', '-rf', 'x';"),
+            calls("perl", "system 'rm', '-rf', 'x';"),
             vec![Call::Words(vec!["rm".into(), "-rf".into(), "x".into()])]
         );
-        assert_eq!(calls(Language::Perl, "s/foo/bar/g; print $exec"), vec![]);
+        assert_eq!(calls("perl", "s/foo/bar/g; print $exec"), vec![]);
         assert_eq!(
-            calls(Language::Perl, "system($x)"),
+            calls("perl", "system($x)"),
             vec![Call::Unclear("system".into())]
         );
-        assert_eq!(calls(Language::Node, "console.log(/a/.exec('b'))"), vec![]);
+        assert_eq!(calls("node", "console.log(/a/.exec('b'))"), vec![]);
         assert_eq!(
-            calls(
-                Language::Node,
-                "require('child_process').execSync('rm -rf x')"
-            ),
+            calls("node", "require('child_process').execSync('rm -rf x')"),
             vec![Call::Text("rm -rf x".into())]
         );
         assert_eq!(
-            calls(
-                Language::Node,
-                "require('child_process').spawn('rm', ['-rf', 'x'])"
-            ),
+            calls("node", "require('child_process').spawn('rm', ['-rf', 'x'])"),
             vec![Call::Words(vec!["rm".into(), "-rf".into(), "x".into()])]
         );
         assert_eq!(
-            calls(Language::Node, "require('child_'+'process')"),
+            calls("node", "require('child_'+'process')"),
             vec![Call::Unclear("require".into())]
         );
+        assert_eq!(calls("ruby", "puts `ls`"), vec![Call::Text("ls".into())]);
         assert_eq!(
-            calls(Language::Ruby, "puts `ls`"),
-            vec![Call::Text("ls".into())]
-        );
-        assert_eq!(
-            calls(Language::Php, "echo shell_exec('rm x');"),
+            calls("php", "echo shell_exec('rm x');"),
             vec![Call::Text("rm x".into())]
         );
-        assert_eq!(calls(Language::Php, "$f='system'; $f('rm');").len(), 2);
+        assert_eq!(calls("php", "$f='system'; $f('rm');").len(), 2);
     }
 }

@@ -4,7 +4,7 @@
 //! commands, anything else is a doubt. Deleting or writing files by the language's own means is the sandbox's business.
 
 use super::lex::Dialect;
-use super::runners::Runner;
+use super::programs::{self, Fact, Program};
 use super::script::{Code, Word};
 use super::shells::{is_unclear_file, is_unclear_input};
 use super::walk::{Context, Input, Outcome, Walker};
@@ -31,63 +31,46 @@ pub(super) enum Language {
     R,
 }
 
-/// What an interpreter runs of a directory or of a name without its ending: put after the name.
-const MAINS: &[(Language, &str)] = &[
-    (Language::Python, "/__main__.py"),
-    (Language::Node, ".js"),
-    (Language::Node, "/index.js"),
-];
-
 impl Language {
-    /// Its name in rules.
-    fn name(self) -> &'static str {
-        match self {
-            Language::Python => "python",
-            Language::Node => "node",
-            Language::Perl => "perl",
-            Language::Ruby => "ruby",
-            Language::Php => "php",
-            Language::Lua => "lua",
-            Language::R => "r",
-        }
+    /// The language of an interpreter.
+    pub(super) fn of(program: &Program) -> Option<Language> {
+        Some(match program.get(Fact::Language) {
+            "python" => Language::Python,
+            "node" => Language::Node,
+            "perl" => Language::Perl,
+            "ruby" => Language::Ruby,
+            "php" => Language::Php,
+            "lua" => Language::Lua,
+            "r" => Language::R,
+            _ => return None,
+        })
     }
 }
 
 /// The names of languages that rules may use.
 pub(crate) const LANGUAGES: &[&str] = &["python", "node", "perl", "ruby", "php", "lua", "r"];
 
-fn language(name: &str) -> Option<Language> {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(match stem {
-        "python" | "pypy" | "ipython" | "bpython" | "ptpython" | "jython" | "micropython"
-        | "graalpy" => Language::Python,
-        "node" | "nodejs" | "bun" | "deno" => Language::Node,
-        "perl" => Language::Perl,
-        "ruby" | "jruby" | "mruby" | "truffleruby" => Language::Ruby,
-        "php" => Language::Php,
-        "lua" | "luajit" | "texlua" => Language::Lua,
-        "Rscript" | "R" | "littler" => Language::R,
-        _ => return None,
-    })
-}
-
-pub(super) fn find(name: &str) -> Option<Runner> {
-    language(name).map(|_| run as Runner)
-}
-
-fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn run(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
     let stays = Outcome::stays(&walker.directory);
-    let Some(language) = language(name) else {
+    let program = programs::version(name);
+    let Some((program, language)) =
+        program.and_then(|program| Some((program, Language::of(program)?)))
+    else {
         return stays;
     };
     let inner = context.inside(name);
-    let codes = codes(walker, language, name, words, context);
+    let codes = codes(walker, program, language, name, words, context);
     // It was listed just now.
     if let Some(command) = walker.script.commands.last_mut()
         && !codes.is_empty()
     {
         command.code = Some(Code {
-            language: language.name(),
+            language: program.get(Fact::Language),
             texts: codes.clone(),
         });
     }
@@ -109,7 +92,7 @@ fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
         }
         let calls = match language {
             Language::Python => python::calls(text),
-            language => calls::calls(language, text),
+            language => calls::calls(program, language, text),
         };
         for call in calls {
             match call {
@@ -135,6 +118,7 @@ fn unread() -> Word {
 /// The code that an interpreter is given in its words or on its input.
 fn codes(
     walker: &mut Walker,
+    program: &Program,
     language: Language,
     name: &str,
     words: &[Word],
@@ -185,8 +169,7 @@ fn codes(
             }
             has_script = start != "-" || !word.is_static();
             if has_script {
-                let mains = MAINS.iter().filter(|(of, _)| *of == language);
-                walker.note_any(word, mains.map(|(_, main)| *main));
+                walker.note_any(word, program.words(Fact::Mains));
             }
             break;
         }
@@ -202,7 +185,7 @@ fn codes(
         {
             separators.extend(word.after(&start[..=letter]));
         }
-        match option(language, start) {
+        match option(program, language, start) {
             Opt::Flag => {}
             Opt::Value => at += 1,
             Opt::Stop => return Vec::new(),
@@ -299,65 +282,41 @@ enum Opt {
     Unclear,
 }
 
-fn option(language: Language, option: &str) -> Opt {
+fn option(program: &Program, language: Language, option: &str) -> Opt {
     if let Some(long) = option.strip_prefix("--") {
-        return match (language, long) {
-            (_, "version" | "help") => Opt::Stop,
-            (_, "") => Opt::Flag,
-            (Language::Node, "eval" | "print") => Opt::CodeNext,
-            (Language::Node, "require" | "import" | "loader" | "experimental-loader") => Opt::Value,
-            (Language::Node, long) if long.starts_with("eval=") => {
-                Opt::CodeAttached("--eval=".len())
+        return match long.split_once('=') {
+            _ if matches!(long, "version" | "help") => Opt::Stop,
+            _ if program.lists(Fact::Code, option) => Opt::CodeNext,
+            _ if program.lists(Fact::Values, option) => Opt::Value,
+            _ if program.lists(Fact::Stops, option) => Opt::Stop,
+            Some((name, _)) if language == Language::Node => {
+                let name = &option[..2 + name.len()];
+                match program.lists(Fact::Code, name) {
+                    true => Opt::CodeAttached(name.len() + 1),
+                    false => Opt::Flag,
+                }
             }
-            (Language::Node, long) if long.starts_with("print=") => {
-                Opt::CodeAttached("--print=".len())
-            }
-            (Language::Node, "test" | "watch" | "check") => Opt::Flag,
-            (Language::Node, long)
-                if long.starts_with("max")
-                    || long.contains('=')
-                    || long.starts_with("no-")
-                    || long.starts_with("trace")
-                    || long.starts_with("input-type") =>
-            {
-                Opt::Flag
-            }
-            (
-                Language::R,
-                "vanilla" | "no-save" | "slave" | "quiet" | "no-echo" | "no-restore" | "silent",
-            ) => Opt::Flag,
-            (Language::Php, "run") => Opt::CodeNext,
-            (Language::Php, "ini" | "info" | "modules") => Opt::Stop,
-            (Language::Python, "check-hash-based-pycs") => Opt::Value,
+            _ if long.is_empty() || is_plain(program, long) => Opt::Flag,
             _ => Opt::Unclear,
         };
     }
     let letters = &option[1..];
     for (index, letter) in letters.char_indices() {
         let end = 1 + index + letter.len_utf8();
-        let last = end == option.len();
-        let value = if last { Opt::Value } else { Opt::Flag };
-        let code = if last {
-            Opt::CodeNext
-        } else {
-            Opt::CodeAttached(end)
+        let rest = &option[end..];
+        let last = rest.is_empty();
+        let lists = |fact: Fact| {
+            let mut options = program.words(fact);
+            options.any(|known| known.strip_prefix('-') == Some(&option[1 + index..end]))
         };
         match (language, letter) {
-            (Language::Python, 'c') => return code,
-            (Language::Python, 'm') => return Opt::Script,
-            (Language::Python, 'W' | 'X' | 'Q') => return value,
-            (Language::Python, 'V' | 'h') => return Opt::Stop,
-            (Language::Python, 'i') => return Opt::Unclear,
+            // `-pe` is both.
             (Language::Node, 'e' | 'p') => {
-                // `-pe` is both.
-                if letters[index + 1..].is_empty() || letters[index + 1..] == *"e" {
-                    return Opt::CodeNext;
-                }
-                return Opt::Unclear;
+                return match rest {
+                    "" | "e" => Opt::CodeNext,
+                    _ => Opt::Unclear,
+                };
             }
-            (Language::Node, 'r' | 'C') => return value,
-            (Language::Node, 'v' | 'h') => return Opt::Stop,
-            (Language::Perl, 'e' | 'E') | (Language::Ruby, 'e') => return code,
             // The rest of the word belongs to these.
             (Language::Perl | Language::Ruby, 'i') => {
                 return if letters.ends_with(['e', 'E']) && !last {
@@ -367,8 +326,7 @@ fn option(language: Language, option: &str) -> Opt {
                 };
             }
             (Language::Perl | Language::Ruby, '0' | 'l' | 'F' | 'D' | 'x' | 'K' | 'T' | 'W')
-                if letter != 'l'
-                    || letters[index + 1..].starts_with(|c: char| c.is_ascii_digit()) =>
+                if letter != 'l' || rest.starts_with(|c: char| c.is_ascii_digit()) =>
             {
                 return if letters.ends_with(['e', 'E']) && !last {
                     Opt::CodeNext
@@ -377,8 +335,7 @@ fn option(language: Language, option: &str) -> Opt {
                 };
             }
             (Language::Perl, 'M' | 'm') => {
-                let module = &letters[index + 1..];
-                let plain = module
+                let plain = rest
                     .bytes()
                     .all(|byte| byte.is_ascii_alphanumeric() || b":_=,-.".contains(&byte));
                 return match (plain, last) {
@@ -386,23 +343,25 @@ fn option(language: Language, option: &str) -> Opt {
                     _ => Opt::Unclear,
                 };
             }
-            (Language::Perl | Language::Ruby, 'I') | (Language::Ruby, 'r' | 'C' | 'E') => {
-                return value;
-            }
-            // `perl -c` runs what is in `BEGIN` blocks.
-            (Language::Perl, 'v' | 'V' | 'h') | (Language::Ruby, 'h') => return Opt::Stop,
-            (Language::Perl, 'd' | 'S' | 's') => return Opt::Unclear,
-            (Language::Php, 'r' | 'B' | 'R' | 'E') => return code,
-            (Language::Php, 'f' | 'F' | 'S' | 't') => return Opt::Script,
-            (Language::Php, 'd' | 'c' | 'z') => return Opt::Unclear,
-            (Language::Php, 'v' | 'i' | 'm' | 'h') => return Opt::Stop,
-            (Language::Php, 'l') => return Opt::Script,
-            (Language::Lua, 'e') | (Language::R, 'e') => return code,
-            (Language::Lua, 'l') => return value,
-            (Language::Lua, 'v') => return Opt::Stop,
-            (Language::R, 'f') => return Opt::Script,
+            _ if lists(Fact::Code) && last => return Opt::CodeNext,
+            _ if lists(Fact::Code) => return Opt::CodeAttached(end),
+            _ if lists(Fact::Values) && last => return Opt::Value,
+            _ if lists(Fact::Values) => return Opt::Flag,
+            _ if lists(Fact::Scripts) => return Opt::Script,
+            _ if lists(Fact::Stops) => return Opt::Stop,
+            _ if lists(Fact::Asks) => return Opt::Unclear,
             _ => {}
         }
     }
     Opt::Flag
+}
+
+/// Whether a long option is of no concern; `max*` stands for all that begin like that.
+fn is_plain(program: &Program, long: &str) -> bool {
+    program
+        .words(Fact::Plain)
+        .any(|plain| match plain.strip_suffix('*') {
+            Some(start) => long.starts_with(start),
+            None => long == plain,
+        })
 }

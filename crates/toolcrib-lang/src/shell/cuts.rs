@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::lex::Parser;
+use super::programs::{self, Fact};
 use super::shape::{INPUT, mention_pieces};
 use super::syntax::{Command, Kind, List, Parameter, Piece, Raw, RawKind};
 use super::{Dialect, VALUE_PREFIX};
@@ -25,16 +26,11 @@ pub(crate) enum Cut {
 
 /// What a program prints of what it is given.
 fn printing(name: &str) -> Option<Cut> {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(match stem {
-        "echo" | "printf" | "cat" | "dirname" | "tee" => Cut::Start,
-        "basename" => Cut::Slash,
-        "head" | "tail" | "sort" | "uniq" | "tac" | "shuf" | "nl" => Cut::Blank,
-        "cut" | "tr" | "sed" | "gsed" | "awk" | "gawk" | "mawk" | "rev" | "expr" | "jq" | "yq"
-        | "perl" | "python" | "ruby" | "node" | "xargs" | "paste" | "column" | "fmt" | "fold"
-        | "base" | "xxd" | "envsubst" | "read" | "mapfile" | "readarray" | "iconv" | "csplit" => {
-            Cut::Anywhere
-        }
+    Some(match programs::version(name)?.get(Fact::Prints) {
+        "start" => Cut::Start,
+        "slash" => Cut::Slash,
+        "blank" => Cut::Blank,
+        "anywhere" => Cut::Anywhere,
         _ => return None,
     })
 }

@@ -4,6 +4,7 @@
 //! are noted for every command. Only fixed words count. A script's own scripts, modules that it loads and build files
 //! (`Makefile`, `package.json`) are not looked for.
 
+use super::programs::{self, Fact};
 use super::script::{
     Directory, Part, RedirectKind, RunFile, Script, SimpleCommand, Word, base_name,
 };
@@ -17,56 +18,6 @@ const MAX_FILES: usize = 200;
 
 /// The most words of which one may be the script.
 const MAX_NAMES: usize = 16;
-
-/// Programs that run a file and whose options no reader here knows: the first of their words that is a file is taken for it.
-const OTHER_INTERPRETERS: &[&str] = &[
-    "ansible-playbook",
-    "bats",
-    "cscript",
-    "elixir",
-    "expect",
-    "gjs",
-    "groovy",
-    "guile",
-    "java",
-    "julia",
-    "kotlin",
-    "ocaml",
-    "osascript",
-    "powershell",
-    "pwsh",
-    "qjs",
-    "racket",
-    "raku",
-    "sbcl",
-    "scala",
-    "swift",
-    "tclsh",
-    "ts-node",
-    "tsx",
-    "wish",
-    "xonsh",
-    "zx",
-];
-
-/// Programs of which only one subcommand runs a file.
-const WITH_RUN: &[&str] = &["bun", "deno", "dotnet", "go", "uv"];
-
-/// Programs that read the files they are given, and write none of them.
-const READERS: &[&str] = &[
-    "awk", "base64", "cat", "curl", "cut", "egrep", "envsubst", "fgrep", "gawk", "grep", "gunzip",
-    "gzip", "head", "jq", "mawk", "nl", "rev", "sort", "tac", "tail", "tr", "uniq", "xxd", "xz",
-    "yq", "zcat",
-];
-
-/// Programs that change no file, whatever their words are.
-const HARMLESS: &[&str] = &[
-    ":", "[", "[[", "basename", "cat", "cd", "date", "declare", "dirname", "echo", "egrep", "exit",
-    "export", "false", "fgrep", "file", "grep", "head", "hostname", "id", "let", "local", "ls",
-    "mkdir", "popd", "printenv", "printf", "pushd", "pwd", "read", "readlink", "readonly",
-    "realpath", "return", "seq", "set", "shift", "shopt", "sleep", "stat", "tail", "test", "true",
-    "type", "typeset", "ulimit", "umask", "uname", "unset", "wait", "wc", "which", "whoami",
-];
 
 impl Walker {
     /// Notes the program of a command, if a path names it, and the script of an interpreter that has no reader here.
@@ -83,10 +34,12 @@ impl Walker {
         }
         let name = command.name().unwrap_or_default();
         let second = command.words.get(1).and_then(Word::as_static);
-        let skipped = match second {
-            Some("run") if WITH_RUN.contains(&name) => 2,
-            Some(file) if WITH_RUN.contains(&name) && file.contains('.') => 1,
-            _ if OTHER_INTERPRETERS.contains(&name) || name.starts_with("ld-linux") => 1,
+        let file = programs::find(name).map_or("", |program| program.get(Fact::File));
+        let skipped = match (file, second) {
+            ("run", Some("run")) => 2,
+            ("run", Some(file)) if file.contains('.') => 1,
+            ("first", _) => 1,
+            _ if name.starts_with("ld-linux") => 1,
             _ => 0,
         };
         if skipped > 0 {
@@ -203,7 +156,10 @@ pub fn read_files(script: &Script) -> Vec<RunFile> {
         for redirect in command.redirects.iter().filter(reads) {
             add(&redirect.target, &redirect.directory, index, false);
         }
-        if command.name().is_some_and(|name| READERS.contains(&name)) {
+        if command
+            .name()
+            .is_some_and(|name| programs::is(name, Fact::Reads, "yes"))
+        {
             let words = command.words[1..].iter();
             words.for_each(|word| add(word, &command.directory, index, true));
         }
@@ -227,7 +183,7 @@ pub fn may_change(script: &Script, file: &RunFile) -> bool {
         let is_harmless = command.words.is_empty()
             || command.name().is_some_and(|name| {
                 let wraps = runs.is_some_and(|runs| runs.via.iter().any(|via| via == name));
-                wraps || HARMLESS.contains(&name)
+                wraps || programs::is(name, Fact::Harmless, "yes")
             });
         !is_harmless || command.redirects.iter().any(writes)
     };

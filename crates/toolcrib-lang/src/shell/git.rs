@@ -1,17 +1,19 @@
 //! git: configuration given on the command line, and subcommands that run programs.
 
+use super::followed::{follow, letter_value};
 use super::lex::Dialect;
-use super::options;
-use super::runners::Runner;
+use super::options::{is_value, long_option};
+use super::programs::{self, Fact};
 use super::script::{Directory, Word};
 use super::shells;
 use super::walk::{Context, Outcome, Walker};
 
-pub(super) fn find(name: &str) -> Option<Runner> {
-    (name == "git").then_some(run as Runner)
-}
-
-fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn run(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
     let stays = Outcome::stays(&walker.directory);
     let inner = context.inside(name);
     let mut directory = walker.directory.clone();
@@ -92,44 +94,15 @@ fn setting_word(walker: &mut Walker, setting: &Word, context: &Context<'_>) {
     }
 }
 
-/// Settings whose value is a command line.
-fn runs_value(key: &str) -> bool {
-    let last = key.rsplit('.').next().unwrap_or(key);
-    let whole = [
-        "core.pager",
-        "core.editor",
-        "core.sshcommand",
-        "core.askpass",
-        "core.gitproxy",
-        "core.alternaterefscommand",
-        "sequence.editor",
-        "diff.external",
-        "gpg.program",
-        "interactive.difffilter",
-        "uploadpack.packobjectshook",
-        "web.browser",
-        "core.fsmonitor",
-    ];
-    whole.contains(&key)
-        || key.starts_with("pager.")
-        || key.starts_with("credential.") && last == "helper"
-        || key.starts_with("gpg.") && matches!(last, "program" | "defaultkeycommand")
-        || key.starts_with("diff.") && matches!(last, "command" | "textconv")
-        || key.starts_with("filter.") && matches!(last, "clean" | "smudge" | "process")
-        || key.starts_with("merge.") && last == "driver"
-        || matches!(
-            last,
-            "cmd"
-                | "command"
-                | "uploadpack"
-                | "receivepack"
-                | "sendmailcmd"
-                | "tocmd"
-                | "cccmd"
-                | "headercmd"
-                | "smtpserver"
-                | "proxycommand"
-        )
+/// Whether a setting is among those of a fact: `credential.*helper` is all that begin and end like that.
+fn is_among(fact: Fact, key: &str) -> bool {
+    let fits = |setting: &str| match setting.split_once('*') {
+        Some((first, last)) => {
+            key.len() >= first.len() + last.len() && key.starts_with(first) && key.ends_with(last)
+        }
+        None => key == setting,
+    };
+    programs::find("git").is_some_and(|git| git.words(fact).any(fits))
 }
 
 /// Reads a text that git runs with more words after it.
@@ -155,7 +128,7 @@ fn check_setting(walker: &mut Walker, name: &str, value: &Word, context: &Contex
         }
         return;
     }
-    if runs_value(&key) {
+    if is_among(Fact::Settings, &key) {
         match value.as_static() {
             Some("true" | "false" | "0" | "1" | "") => {}
             Some(text) => {
@@ -170,20 +143,7 @@ fn check_setting(walker: &mut Walker, name: &str, value: &Word, context: &Contex
         }
         return;
     }
-    let loads = matches!(
-        key.as_str(),
-        "core.hookspath"
-            | "include.path"
-            | "init.templatedir"
-            | "core.attributesfile"
-            | "core.worktree"
-            | "submodule.recurse"
-    ) || key.starts_with("includeif.")
-        || key.starts_with("protocol.") && key.ends_with(".allow")
-        || key.starts_with("remote.") && key.ends_with(".vcs")
-        || key.starts_with("submodule.") && key.ends_with(".update")
-        || key.starts_with("url.");
-    if loads
+    if is_among(Fact::LoadsSettings, &key)
         && !matches!(
             value.as_static(),
             Some("/dev/null" | "" | "false" | "true" | "never" | "user")
@@ -212,44 +172,24 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
             );
         });
     };
-    let may_run = matches!(
-        verb,
-        "clone"
-            | "fetch"
-            | "pull"
-            | "ls-remote"
-            | "push"
-            | "archive"
-            | "rebase"
-            | "difftool"
-            | "grep"
-            | "submodule"
-            | "config"
-            | "bisect"
-    );
+    let program = programs::find(&format!("git-{verb}"));
+    let unclear = program.map_or("", |program| program.get(Fact::Unclear));
     for word in rest {
         // A value of a template is no option, but it may be a setting or a command.
-        let is_option = !options::is_value(word)
-            || matches!(verb, "config" | "submodule" | "bisect" | "difftool");
-        if may_run && is_option && word.literal_prefix().is_empty() && word.is_dynamic() {
+        let is_option = !is_value(word) || unclear == "value";
+        if !unclear.is_empty() && is_option && word.literal_prefix().is_empty() && word.is_dynamic()
+        {
             walker.doubt(
                 "a word of `git` that may be an option that runs a program",
                 &word.shown(),
             );
         }
-        let runs = [
-            "ext::",
-            "--upload-archive",
-            "--browser",
-            "--access-hook",
-            "--authors-prog",
-        ];
-        if runs
-            .iter()
-            .any(|start| word.literal_prefix().starts_with(start))
-        {
-            walker.doubt("an address of `git` that runs a program", &word.shown());
-        }
+    }
+    let of_all = programs::find("git");
+    for program in of_all.into_iter().chain(program) {
+        at_top(walker, |walker| {
+            follow(walker, program, "git", rest, context);
+        });
     }
     match verb {
         "bisect" if rest.first().and_then(Word::as_static) == Some("run") => {
@@ -310,68 +250,25 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
     }
     for (index, word) in rest.iter().enumerate() {
         let next = || rest.get(index + 1).cloned();
-        let start = word.literal_prefix();
         if word.as_static() == Some("--") {
             break;
         }
-        let long = |name: &str, least: usize| {
-            options::long_option(word, name, least).map(|attached| attached.or_else(next))
-        };
-        // A letter in a cluster; those before it may take the rest of the word.
-        let attached = |letter: char, with_value: &str| {
-            let letters = start
-                .strip_prefix('-')
-                .filter(|rest| !rest.starts_with('-'))?;
-            let at = letters.find(|c| c == letter || with_value.contains(c))?;
-            letters[at..].starts_with(letter).then(|| {
-                word.after(&start[..at + 2])
-                    .filter(|rest| !rest.parts.is_empty())
-            })
-        };
-        let short = |letter: char, with_value: &str| {
-            attached(letter, with_value).map(|rest| rest.or_else(next))
-        };
-        let text = match verb {
-            "rebase" => long("exec", 2).or_else(|| short('x', "XCsS")),
-            "difftool" => long("extcmd", 2).or_else(|| short('x', "t")),
-            "grep" => options::long_option(word, "open-files-in-pager", 3)
-                .or_else(|| attached('O', "efABCm"))
-                .map(|attached| {
-                    attached
-                        .filter(|word| !word.parts.is_empty())
-                        .or_else(|| Some(Word::text("less")))
-                }),
-            "clone" | "fetch" | "pull" | "ls-remote" | "fetch-pack" | "push" | "send-pack"
-            | "archive" => long("upload-pack", 3)
-                .or_else(|| long("receive-pack", 3))
-                .or_else(|| long("exec", 3))
-                .or_else(|| match verb {
-                    "clone" => short('u', "bocj"),
-                    _ => None,
-                }),
-            "filter-branch" if start.ends_with("-filter") || start == "--setup" => Some(next()),
-            "send-email" => long("sendmail-cmd", 3)
-                .or_else(|| long("smtp-server", 8))
-                .or_else(|| long("to-cmd", 4))
-                .or_else(|| long("cc-cmd", 4)),
-            _ => None,
-        };
-        if let Some(text) = text {
-            match text {
-                Some(text) if matches!(verb, "rebase" | "filter-branch") => read(walker, &text),
-                // Names of files, addresses and the like come after it.
-                Some(mut text) => {
-                    text.push_text(" \"$@\"");
-                    read(walker, &text);
-                }
-                None => walker.doubt("an option of `git` that runs a program", &word.shown()),
+        if verb == "grep" {
+            let valued = program.map_or("", |program| program.get(Fact::Valued));
+            let pager = long_option(word, "open-files-in-pager", 3);
+            if let Some(pager) = pager.or_else(|| letter_value(word, 'O', valued)) {
+                let pager = pager.filter(|word| !word.parts.is_empty());
+                let mut text = pager.unwrap_or_else(|| Word::text("less"));
+                // The names of files come after it.
+                text.push_text(" \"$@\"");
+                read(walker, &text);
             }
         }
         if matches!(verb, "clone" | "init") {
-            let template = long("template", 4).is_some();
+            let setting = long_option(word, "config", 4).map(|attached| attached.or_else(next));
             let setting =
-                long("config", 4).or_else(|| (verb == "clone" && start == "-c").then(next));
-            if template {
+                setting.or_else(|| (verb == "clone" && word.literal_prefix() == "-c").then(next));
+            if long_option(word, "template", 4).is_some() {
                 walker.doubt("a template of `git`, which may hold hooks", &word.shown());
             }
             if let Some(Some(setting)) = setting {

@@ -6,7 +6,8 @@
 //!
 //! The way of a text: `grammar` (with `compound`, `redirect`, `lex` and `dollar`) turns it into `syntax`; `walk` (with
 //! `branches` and `simple`) goes through that in the order of running and keeps track of variables and directories; `expand`
-//! makes words; `runners` finds who knows a program that runs others: `builtins`, `wrappers`, `shells`, `code`, `tools`, `build_tools`, `git`.
+//! makes words; `runners` finds the reader of a program that runs others. Which programs those are, and which of their options and words
+//! count, is in the table `programs.toml`.
 //!
 //! Written by hand rather than on a C grammar: the input is hostile, and where bash's grammar is murky we want doubt, not a guess.
 
@@ -27,6 +28,7 @@ mod escapes;
 mod expand;
 mod facts;
 mod files;
+mod followed;
 mod git;
 mod grammar;
 mod lex;
@@ -34,7 +36,6 @@ mod options;
 pub(crate) mod places;
 pub(crate) mod programs;
 mod python;
-mod rare_tools;
 mod redirect;
 mod runners;
 mod script;
@@ -47,7 +48,6 @@ mod text_wrappers;
 mod tools;
 mod variables;
 mod walk;
-mod wrapper_table;
 mod wrappers;
 
 pub(crate) use code::LANGUAGES;

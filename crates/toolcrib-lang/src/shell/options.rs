@@ -1,5 +1,6 @@
 //! Options of programs, as `getopt` reads them: clusters, attached values, long options and their abbreviations.
 
+use super::programs::{Fact, Program};
 use super::script::{Part, Word};
 
 /// The options of a program. Letters and names not listed are not known, and that is a doubt.
@@ -15,6 +16,19 @@ pub(super) struct Spec {
     pub(super) long_flags: &'static str,
     /// Names with a value, separated by blanks.
     pub(super) long_valued: &'static str,
+}
+
+impl Spec {
+    /// The options that the table of programs lists.
+    pub(super) fn of(program: &Program) -> Spec {
+        Spec {
+            flags: program.get(Fact::Flags),
+            valued: program.get(Fact::Valued),
+            optional: program.get(Fact::Optional),
+            long_flags: program.get(Fact::Long),
+            long_valued: program.get(Fact::LongValued),
+        }
+    }
 }
 
 /// An option that was given.

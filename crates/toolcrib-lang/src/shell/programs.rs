@@ -1,8 +1,8 @@
 //! What is known of programs: `programs.toml`, which `shell`, `rules`, `approval` and `template` share.
 //!
 //! The beginning of that file explains the facts. It is TOML, but this reads only what the file uses: a table per program, a line per
-//! fact, every value a string. That costs some 50 µs, once per process, where a parser of all of TOML takes ten times as long. A
-//! test compares the two.
+//! fact, every value a string. That takes 0.16 ms in a process that just started, and happens when the first program is looked up.
+//! A test compares the result with that of a TOML parser.
 //!
 //! Names are those of programs without their directory.
 
@@ -34,12 +34,12 @@ facts! {
     Before "before" Sets "sets" Moves "moves" Elsewhere "elsewhere" StartsShell "starts-shell"
     Verbs "verbs" Skips "skips" Commands "commands" Programs "programs" Loads "loads" Asks "asks"
     Unclear "unclear" Settings "settings" LoadsSettings "loads-settings" Signs "signs"
-    InputSigns "input-signs" Input "input" File "file" Keyword "keyword" Prints "prints" Reads "reads"
+    Texts "texts" TextSigns "text-signs" Input "input" File "file" Keyword "keyword" Prints "prints" Reads "reads"
     Harmless "harmless" Language "language" Code "code" Values "values" Stops "stops"
     Scripts "scripts" Plain "plain" Starts "starts" Evals "evals" Odd "odd" Mains "mains"
     Evaluators "evaluators" Operands "operands" First "first" Unless "unless" Text "text"
     Writes "writes" InPlace "in-place" Leading "leading" Evaluates "evaluates" Filter "filter"
-    Opens "opens" Forbids "forbids" Executes "executes" Recipes "recipes" Script "script"
+    Opens "opens" Forbids "forbids" Executes "executes" Recipes "recipes" Script "script" Typed "typed"
 }
 
 impl Fact {
@@ -57,6 +57,7 @@ impl Fact {
                 | Fact::InPlace
                 | Fact::Leading
                 | Fact::Script
+                | Fact::Typed
         )
     }
 }

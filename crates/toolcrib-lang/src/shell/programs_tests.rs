@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::shell::LANGUAGES;
 
 #[test]
 fn a_real_parser_reads_the_same_table() {
@@ -43,7 +44,7 @@ fn every_name_is_listed_once_and_every_likeness_exists() {
     }
 }
 
-/// Whoever looks a fact up does so by a variant of `Fact`, so a fact that is in the table is read; a program without one is not.
+/// Facts are looked up by variants of `Fact`, so each that is in the table is read somewhere. A program without one is not.
 #[test]
 fn every_program_has_a_fact_and_every_fact_a_program() {
     for program in &PROGRAMS.programs {
@@ -70,4 +71,37 @@ fn likeness_and_versions_carry_no_mild_facts() {
     assert_eq!(version("python3.12").map(Program::name), Some("python"));
     assert_eq!(version(".").map(Program::name), Some("."));
     assert_eq!(version("..").map(Program::name), None);
+}
+
+#[test]
+fn every_reader_exists() {
+    for program in &PROGRAMS.programs {
+        let reader = program.get(Fact::Reader);
+        let exists = reader.is_empty() || super::super::runners::reader(reader).is_some();
+        assert!(exists, "{}: {reader}", program.name);
+    }
+}
+
+/// The shell reader, rules and templates know the same interpreters.
+#[test]
+fn all_parts_know_the_same_interpreters() {
+    for program in &PROGRAMS.programs {
+        let name = program.name;
+        let reader = program.get(Fact::Reader);
+        let runs = program.get(Fact::Runs);
+        if program.has(Fact::Language) {
+            assert_eq!((reader, runs), ("code", "code"), "{name}");
+            assert!(LANGUAGES.contains(&program.get(Fact::Language)), "{name}");
+        }
+        if matches!(reader, "code" | "shell") {
+            assert!(program.has(Fact::Code), "{name} has no option for code");
+        }
+        if matches!(reader, "code" | "shell" | "inline" | "sed" | "awk" | "make") {
+            assert_eq!(runs, "code", "{name}");
+            assert_eq!(program.get(Fact::Executes), "yes", "{name}");
+        }
+        if program.has(Fact::Flags) || program.has(Fact::Before) {
+            assert_eq!(runs, "others", "{name} is a wrapper");
+        }
+    }
 }

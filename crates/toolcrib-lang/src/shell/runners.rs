@@ -1,30 +1,21 @@
 //! Which programs and builtins need a closer look, because they run others or change what comes after them.
 
+use super::programs::{self, Fact, Program};
 use super::script::Word;
 use super::walk::{Context, Input, Outcome, Walker};
-use super::{build_tools, builtins, code, git, shells, tools, wrappers};
+use super::wrappers;
+use super::{awk, build_tools, builtins, code, followed, git, sed, shells, text_wrappers, tools};
 
 /// Reads one program's words.
 pub(super) type Runner = fn(&mut Walker, &str, &[Word], &Context<'_>) -> Outcome;
 
-/// Words of the shell whose meaning the reader relies on. A function of such a name is a doubt.
-pub(super) const SHELL_WORDS: &[&str] = &[
-    "cd", "pushd", "popd", "eval", ".", "source", "exec", "command", "builtin", "trap", "set",
-    "shopt", "alias", "unalias", "exit", "return", "break", "continue", "export", "declare",
-    "typeset", "local", "readonly", "read", "unset", "enable",
-    // Those whose output is known to be a number, or a new directory.
-    "wc", "date", "nproc", "seq", "id", "mktemp",
-];
-
-/// Programs that are not read as interpreters of their input here, and may make commands or arguments of it all the same.
-const RUNS_INPUT: &[&str] = &[
-    "xargs", "parallel", "deno", "bun", "uv", "uvx", "npx", "tsx", "ssh", "docker", "podman",
-    "nerdctl", "kubectl", "nsenter", "chroot", "fish", "csh", "tcsh", "zsh", "yash", "elvish",
-    "nu", "xonsh", "swift", "scala", "groovy", "jshell", "clojure",
-];
-
 pub(super) fn knows(name: &str) -> bool {
-    RUNS_INPUT.contains(&name) || find(name).is_some()
+    runs_input(name) || find(name).is_some()
+}
+
+/// Whether a program may make commands or arguments of its input.
+fn runs_input(name: &str) -> bool {
+    programs::is(name, Fact::Input, "arguments")
 }
 
 pub(super) fn run(
@@ -34,7 +25,7 @@ pub(super) fn run(
     context: &Context<'_>,
 ) -> Outcome {
     // What these are given is what they run, or whom they do something to.
-    if let (true, Input::Given(text)) = (RUNS_INPUT.contains(&name), &context.input) {
+    if let (true, Input::Given(text)) = (runs_input(name), &context.input) {
         walker.doubt(
             format!("`{name}` takes from its input what it does"),
             &text.shown(),
@@ -47,11 +38,43 @@ pub(super) fn run(
 }
 
 fn find(name: &str) -> Option<Runner> {
-    builtins::find(name)
-        .or_else(|| wrappers::find(name))
-        .or_else(|| shells::find(name))
-        .or_else(|| git::find(name))
-        .or_else(|| code::find(name))
-        .or_else(|| tools::find(name))
-        .or_else(|| build_tools::find(name))
+    builtins::find(name).or_else(|| {
+        let versions = |program: &&Program| program.has(Fact::Language);
+        let program = programs::find(name).or_else(|| programs::version(name).filter(versions))?;
+        reader(program.get(Fact::Reader))
+    })
+}
+
+/// What reads the words of a program, by its name in the table of programs.
+pub(super) fn reader(name: &str) -> Option<Runner> {
+    Some(match name {
+        "wrapper" => wrappers::wrapped,
+        "unclear" => wrappers::unclear,
+        "inline" => wrappers::interpreter,
+        "xargs" => wrappers::xargs,
+        "applet" => wrappers::applet,
+        "flock" => text_wrappers::flock,
+        "watch" => text_wrappers::watch,
+        "ssh" => text_wrappers::ssh,
+        "su" => text_wrappers::su,
+        "script" => text_wrappers::script,
+        "project" => text_wrappers::run_in_project,
+        "npm" => text_wrappers::npm,
+        "texts" => text_wrappers::texts,
+        "shell" => shells::run,
+        "code" => code::run,
+        "git" => git::run,
+        "options" => followed::run,
+        "find" => tools::find_files,
+        "fd" => tools::fd,
+        "tar" => tools::tar,
+        "link" => tools::link,
+        "ip" => tools::ip,
+        "sed" => sed::run,
+        "awk" => awk::run,
+        "make" => build_tools::make,
+        "cargo" => build_tools::cargo,
+        "cmake" => build_tools::cmake,
+        _ => return None,
+    })
 }

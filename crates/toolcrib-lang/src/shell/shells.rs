@@ -1,21 +1,12 @@
 //! Shells: texts given with `-c`, on their input, or in files.
 
 use super::lex::Dialect;
-use super::runners::Runner;
+use super::programs::{self, Fact};
 use super::script::{Part, Word};
 use super::walk::{Context, Input, Outcome, Walker};
 
-const SHELLS: &[&str] = &[
-    "sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash", "yash", "fish", "csh", "tcsh",
-    "posh", "hush",
-];
-
 pub(crate) fn is_shell(name: &str) -> bool {
-    SHELLS.contains(&name)
-}
-
-pub(super) fn find(name: &str) -> Option<Runner> {
-    is_shell(name).then_some(run as Runner)
+    programs::is(name, Fact::Reader, "shell")
 }
 
 /// The dialect of a shell's texts.
@@ -26,7 +17,12 @@ pub(super) fn dialect(shell: &str) -> Dialect {
     }
 }
 
-fn run(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn run(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
     let stays = Outcome::stays(&walker.directory);
     let inner = context.inside(name);
     let mut at = 1;

@@ -2,10 +2,11 @@
 
 use super::lex::Dialect;
 use super::options::{self, Spec};
+use super::programs::{self, Fact};
 use super::script::{Directory, Word};
 use super::walk::{Context, Outcome, Walker};
-use super::wrappers::{not_understood, stays, value};
-use super::{builtins, shells};
+use super::wrappers::{not_understood, parse, stays, value};
+use super::{builtins, followed, shells};
 
 pub(super) fn flock(
     walker: &mut Walker,
@@ -13,18 +14,12 @@ pub(super) fn flock(
     words: &[Word],
     context: &Context<'_>,
 ) -> Outcome {
-    let spec = Spec {
-        flags: "seoxnuFvhV",
-        valued: "wE",
-        optional: "",
-        long_flags: "shared exclusive unlock nonblock nb close no-fork verbose help version",
-        long_valued: "timeout wait conflict-exit-code",
+    let parsed = programs::find(name).and_then(|program| parse(walker, program, name, words));
+    let Some((_, rest)) = parsed else {
+        return stays(walker);
     };
-    let (_, used) = match options::parse(&words[1..], &spec) {
-        Ok(parsed) => parsed,
-        Err(shown) => return not_understood(walker, name, &shown),
-    };
-    let rest = words.get(2 + used..).unwrap_or_default();
+    // The first is the file.
+    let rest = rest.get(1..).unwrap_or_default();
     let inner = context.inside(name);
     match rest.first().map(|word| word.as_static()) {
         Some(Some("-c" | "--command")) => match rest.get(1) {
@@ -51,19 +46,10 @@ pub(super) fn watch(
     words: &[Word],
     context: &Context<'_>,
 ) -> Outcome {
-    let spec = Spec {
-        flags: "bcegprtwxCfhv",
-        valued: "nqs",
-        optional: "d",
-        long_flags: "beep color no-color differences errexit chgexit precise no-rerun no-title no-wrap exec follow help \
-            version",
-        long_valued: "interval equexit shotsdir",
+    let parsed = programs::find(name).and_then(|program| parse(walker, program, name, words));
+    let Some((given, rest)) = parsed else {
+        return stays(walker);
     };
-    let (given, used) = match options::parse(&words[1..], &spec) {
-        Ok(parsed) => parsed,
-        Err(shown) => return not_understood(walker, name, &shown),
-    };
-    let rest = &words[1 + used..];
     let inner = context.inside(name);
     if given
         .iter()
@@ -95,11 +81,10 @@ pub(super) fn ssh(
     words: &[Word],
     context: &Context<'_>,
 ) -> Outcome {
-    let spec = Spec {
-        flags: "46AaCfGgKkMNnqsTtVvXxYy",
-        valued: "BbcDEeFIiJLlmOoPpQRSWw",
-        ..Spec::default()
+    let Some(program) = programs::find(name) else {
+        return stays(walker);
     };
+    let spec = Spec::of(program);
     let mut words = &words[1..];
     let mut host = false;
     let inner = context.inside(name);
@@ -117,20 +102,12 @@ pub(super) fn ssh(
                 continue;
             };
             let lower = value.shown().to_ascii_lowercase();
-            let runs = [
-                "proxycommand",
-                "localcommand",
-                "permitlocalcommand",
-                "knownhostscommand",
-                "match",
-                "include",
-                "pkcs11provider",
-                "securitykeyprovider",
-            ];
             if option.name == "F" && shells::is_unclear_file(value)
                 || option.name == "o"
                     && (!value.is_static() && value.literal_prefix().is_empty()
-                        || runs.iter().any(|key| lower.trim_start().starts_with(key)))
+                        || program
+                            .words(Fact::Settings)
+                            .any(|key| lower.trim_start().starts_with(key)))
             {
                 walker.doubt(
                     "an option of `ssh` that runs a program here",
@@ -212,18 +189,10 @@ pub(super) fn script(
     context: &Context<'_>,
 ) -> Outcome {
     let inner = context.inside(name);
-    let spec = Spec {
-        flags: "aefqhV",
-        valued: "BcEImoOT",
-        optional: "t",
-        long_flags: "append return flush force quiet timing help version",
-        long_valued: "log-io command echo log-in logging-format output-limit log-out log-timing",
+    let parsed = programs::find(name).and_then(|program| parse(walker, program, name, words));
+    let Some((given, mut rest)) = parsed else {
+        return stays(walker);
     };
-    let (given, used) = match options::parse(&words[1..], &spec) {
-        Ok(parsed) => parsed,
-        Err(shown) => return not_understood(walker, name, &shown),
-    };
-    let mut rest = &words[1 + used..];
     let mut texts: Vec<Word> = value(&given, &["c", "command"])
         .cloned()
         .into_iter()
@@ -274,21 +243,9 @@ pub(super) fn npm(
     words: &[Word],
     context: &Context<'_>,
 ) -> Outcome {
-    const PROGRAMS: &[&str] = &[
-        "script-shell",
-        "shell",
-        "editor",
-        "viewer",
-        "browser",
-        "git",
-        "node-options",
-        "onload-script",
-    ];
     let names_program = |text: &str| {
-        PROGRAMS.iter().any(|key| {
-            text.strip_prefix(key)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-        })
+        let key = text.split('=').next().unwrap_or(text);
+        programs::find(name).is_some_and(|program| program.lists(Fact::Settings, key))
     };
     let mut verb = None;
     let mut at = 1;
@@ -332,20 +289,16 @@ pub(super) fn run_in_project(
     words: &[Word],
     context: &Context<'_>,
 ) -> Outcome {
-    let verbs: &[&str] = match name {
-        "npx" | "bunx" | "uvx" | "nix-shell" | "dotenv" | "env-cmd" => &[],
-        "bundle" | "mise" | "direnv" | "pnpm" | "yarn" | "rbenv" | "pyenv" | "asdf" | "fnm"
-        | "aws-vault" | "chamber" | "bun" => &["exec", "x", "dlx"],
-        "nvm" => &["exec", "run"],
-        "nix" => &["develop", "shell", "run"],
-        _ => &["run"],
+    let Some(program) = programs::find(name) else {
+        return stays(walker);
     };
     let mut rest = &words[1..];
-    if !verbs.is_empty() {
-        let Some(at) = words
-            .iter()
-            .position(|word| word.as_static().is_some_and(|text| verbs.contains(&text)))
-        else {
+    if program.has(Fact::Verbs) {
+        let is_verb = |word: &Word| {
+            let text = word.as_static();
+            text.is_some_and(|text| program.lists(Fact::Verbs, text))
+        };
+        let Some(at) = words.iter().position(is_verb) else {
             return stays(walker);
         };
         rest = &words[at + 1..];
@@ -395,7 +348,7 @@ fn run_command(walker: &mut Walker, name: &str, rest: &[Word], context: &Context
         return;
     }
     // The first word is a version, a place or a profile.
-    let first_is_other = matches!(name, "direnv" | "nvm" | "rustup" | "aws-vault" | "chamber");
+    let first_is_other = programs::is(name, Fact::Skips, "yes");
     let mut listed = 0;
     for (index, word) in rest.iter().enumerate() {
         // `uv run -` runs its input.
@@ -416,4 +369,25 @@ fn run_command(walker: &mut Walker, name: &str, rest: &[Word], context: &Context
             break;
         }
     }
+}
+
+/// Programs whose words are texts for a shell, each.
+pub(super) fn texts(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let inner = context.inside(name);
+    for word in &words[1..] {
+        let start = word.literal_prefix();
+        if start.starts_with('-') || start.starts_with("npm:") {
+            continue;
+        }
+        match word.as_static() {
+            Some(text) => walker.child_text(text, Dialect::Sh, &inner),
+            None => followed::read(walker, word, &inner, name),
+        }
+    }
+    stays(walker)
 }

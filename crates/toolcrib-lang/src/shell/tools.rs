@@ -1,52 +1,23 @@
-//! Programs with an option that runs another program.
+//! Programs that run others in a way that the table of programs cannot say: `find -exec`, `fd -x`, `tar --checkpoint-action`.
 
-use super::lex::Dialect;
+use super::followed::{self, read};
 use super::options::long_option;
-use super::runners::Runner;
 use super::script::{Directory, Word};
+use super::shells;
 use super::simple::weight;
 use super::walk::{Context, Outcome, Walker};
 use super::wrappers::replaced;
-use super::{awk, rare_tools, sed, shells};
-
-pub(super) fn find(name: &str) -> Option<Runner> {
-    Some(match name {
-        "find" | "gfind" => find_files,
-        "fd" | "fdfind" => fd,
-        "tar" | "gtar" | "bsdtar" => tar,
-        "rg" => ripgrep,
-        "sort" | "gsort" => sort,
-        "make" | "gmake" => rare_tools::make,
-        "rsync" | "scp" | "sftp" => rare_tools::remote_copy,
-        "vi" | "vim" | "nvim" | "view" | "ex" | "ed" | "less" | "more" | "man" => {
-            rare_tools::editor
-        }
-        "zip" => rare_tools::zip,
-        "sqlite3" | "psql" | "mysql" | "mariadb" | "gnuplot" | "m4" | "ftp" | "mail" | "mailx"
-        | "dc" => rare_tools::escapes_to_shell,
-        "sed" | "gsed" => sed::run,
-        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::run,
-        "split" => rare_tools::split,
-        "ln" => rare_tools::link,
-        _ => return None,
-    })
-}
 
 pub(super) fn stays(walker: &Walker) -> Outcome {
     Outcome::stays(&walker.directory)
 }
 
-pub(super) fn read(walker: &mut Walker, text: &Word, context: &Context<'_>, name: &str) {
-    shells::read_word(
-        walker,
-        text,
-        Dialect::Sh,
-        context,
-        &format!("`{name}` runs a program that cannot be told"),
-    );
-}
-
-fn find_files(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn find_files(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
     let inner = context.inside(name);
     let mut at = 1;
     while let Some(word) = words.get(at) {
@@ -91,7 +62,12 @@ fn find_files(walker: &mut Walker, name: &str, words: &[Word], context: &Context
     stays(walker)
 }
 
-fn fd(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn fd(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
     let inner = context.inside(name);
     for (index, word) in words.iter().enumerate().skip(1) {
         let start = word.literal_prefix();
@@ -131,26 +107,17 @@ fn fd(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) ->
     stays(walker)
 }
 
-fn tar(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn tar(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let outcome = followed::run(walker, name, words, context);
     let inner = context.inside(name);
     for (index, word) in words.iter().enumerate().skip(1) {
         let next = || words.get(index + 1).cloned();
         let start = word.literal_prefix();
-        for (option, least) in [
-            ("to-command", 4),
-            ("use-compress-program", 3),
-            ("info-script", 3),
-            ("new-volume-script", 5),
-            ("rsh-command", 3),
-            ("rmt-command", 3),
-        ] {
-            if let Some(attached) = long_option(word, option, least) {
-                match attached.or_else(next) {
-                    Some(text) => read(walker, &text, &inner, name),
-                    None => walker.doubt("an option of `tar` that runs a program", start),
-                }
-            }
-        }
         if let Some(attached) = long_option(word, "checkpoint-action", 11) {
             match attached.or_else(next) {
                 Some(action) => {
@@ -166,27 +133,26 @@ fn tar(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
                 None => walker.doubt("an option of `tar` that runs a program", start),
             }
         }
-        let cluster = start.starts_with('-') && !start.starts_with("--");
         let old = index == 1 && !start.starts_with('-');
-        if cluster && let Some(at) = start.find(['I', 'F']) {
-            let attached = word
-                .after(&start[..=at])
-                .filter(|rest| !rest.parts.is_empty());
-            // What follows an `f` is the archive's name.
-            if !start[..at].contains(['f', 'C', 'T', 'X', 'b', 'g', 'K', 'L', 'N', 'V', 'H']) {
-                match attached.or_else(next) {
-                    Some(text) => read(walker, &text, &inner, name),
-                    None => walker.doubt("an option of `tar` that runs a program", start),
-                }
-            }
-        }
         if old && start.contains(['I', 'F']) && start.bytes().all(|byte| byte.is_ascii_alphabetic())
         {
             walker.doubt("an option of `tar` that runs a program", start);
         }
-        if word.adds_words() && word.literal_prefix().is_empty() {
+    }
+    outcome
+}
+
+/// A link to what is piped in would make a script of it.
+pub(super) fn link(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    _context: &Context<'_>,
+) -> Outcome {
+    for word in &words[1..] {
+        if word.literal_prefix().starts_with(['/', '.']) && shells::is_unclear_file(word) {
             walker.doubt(
-                "words of `tar` that may be options that run a program",
+                format!("`{name}` gives another name to something that cannot be told"),
                 &word.shown(),
             );
         }
@@ -194,46 +160,19 @@ fn tar(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -
     stays(walker)
 }
 
-fn ripgrep(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
-    let inner = context.inside(name);
-    for (index, word) in words.iter().enumerate().skip(1) {
-        if word.as_static() == Some("--") {
-            break;
-        }
-        for option in ["pre", "hostname-bin"] {
-            let Some(attached) = long_option(word, option, option.len()) else {
-                continue;
-            };
-            match attached.or_else(|| words.get(index + 1).cloned()) {
-                Some(program) => walker.run_words(vec![program, Word::dynamic("file")], &inner),
-                None => walker.doubt("an option of `rg` that runs a program", &word.shown()),
-            }
-        }
-        if word.adds_words() {
-            walker.doubt(
-                "words of `rg` that may be options that run a program",
-                &word.shown(),
-            );
-        }
-    }
-    stays(walker)
-}
-
-fn sort(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
-    let inner = context.inside(name);
-    for (index, word) in words.iter().enumerate().skip(1) {
-        if let Some(attached) = long_option(word, "compress-program", 2) {
-            match attached.or_else(|| words.get(index + 1).cloned()) {
-                Some(program) => walker.run_words(vec![program], &inner),
-                None => walker.doubt("an option of `sort` that runs a program", &word.shown()),
-            }
-        }
-        if word.adds_words() {
-            walker.doubt(
-                "words of `sort` that may be options that run a program",
-                &word.shown(),
-            );
-        }
+/// `ip netns exec x ls`
+pub(super) fn ip(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    if let Some(at) = words
+        .iter()
+        .position(|word| word.as_static() == Some("exec"))
+    {
+        let rest = words.get(at + 2..).unwrap_or_default().to_vec();
+        walker.run_words(rest, &context.inside(name));
     }
     stays(walker)
 }

@@ -2,103 +2,10 @@
 
 use super::lex::Dialect;
 use super::options::{self, Given, Spec};
-use super::runners::Runner;
+use super::programs::{self, Fact, Program};
 use super::script::{Directory, Part, Word};
 use super::walk::{Context, Input, Outcome, Walker};
-use super::wrapper_table::WRAPPERS;
-use super::{shells, text_wrappers, variables};
-
-/// Programs that run their words, but whose options are not known well enough.
-const UNCLEAR: &[&str] = &[
-    "parallel",
-    "systemd-run",
-    "firejail",
-    "bwrap",
-    "proxychains",
-    "proxychains4",
-    "tsocks",
-    "torsocks",
-    "faketime",
-    "dbus-run-session",
-    "dbus-launch",
-    "xvfb-run",
-    "rlwrap",
-    "expect",
-    "ssh-agent",
-    "sg",
-    "sem",
-    "proot",
-    "chokidar",
-    "onchange",
-    "arch",
-    "newgrp",
-    "machinectl",
-    "systemd-nspawn",
-    "numactl",
-    "chpst",
-    "softlimit",
-    "start-stop-daemon",
-    "at",
-    "batch",
-    "crontab",
-    "entr",
-    "hyperfine",
-    "perf",
-    "cpulimit",
-    "cgexec",
-    "choom",
-    "setarch",
-    "valgrind",
-    "gdb",
-    "lldb",
-    "runuser",
-    "capsh",
-    "tmux",
-    "screen",
-    "daemonize",
-    "pssh",
-    "clush",
-    "watchexec",
-    "nodemon",
-    "pwsh",
-    "powershell",
-    "osascript",
-    "tclsh",
-    "guile",
-    "emacs",
-    "ghci",
-    "julia",
-    "busybox-static",
-];
-
-/// Interpreters whose inline code nobody here can read; a script's name is fine.
-const INTERPRETERS: &[&str] = &[
-    "elixir", "iex", "erl", "racket", "sbcl", "ocaml", "scala", "groovy", "jshell", "octave",
-    "raku", "janet", "irb", "pry", "clojure", "clj", "swipl", "ghc", "runghc", "just", "tcc",
-    "ts-node", "tsx",
-];
-
-pub(super) fn find(name: &str) -> Option<Runner> {
-    Some(match name {
-        "xargs" => xargs,
-        "busybox" | "toybox" => applet,
-        "flock" => text_wrappers::flock,
-        "watch" => text_wrappers::watch,
-        "ssh" => text_wrappers::ssh,
-        "su" => text_wrappers::su,
-        "script" => text_wrappers::script,
-        "uv" | "poetry" | "pipenv" | "pdm" | "rye" | "hatch" | "bundle" | "mise" | "direnv"
-        | "conda" | "mamba" | "micromamba" | "nix" | "nix-shell" | "npx" | "bunx" | "pnpm"
-        | "yarn" | "uvx" | "pipx" | "rbenv" | "pyenv" | "asdf" | "fnm" | "nvm" | "volta"
-        | "rustup" | "aws-vault" | "chamber" | "op" | "foreman" | "honcho" | "dotenv"
-        | "dotenvx" | "env-cmd" => text_wrappers::run_in_project,
-        "npm" => text_wrappers::npm,
-        _ if UNCLEAR.contains(&name) => unclear,
-        _ if INTERPRETERS.contains(&name) => interpreter,
-        _ if WRAPPERS.iter().any(|wrapper| wrapper.name == name) => wrapped,
-        _ => return None,
-    })
-}
+use super::{shells, variables};
 
 pub(super) fn stays(walker: &Walker) -> Outcome {
     Outcome::stays(&walker.directory)
@@ -120,43 +27,53 @@ pub(super) fn value<'g>(given: &'g [Given], names: &[&str]) -> Option<&'g Word> 
         .and_then(|option| option.value.as_ref())
 }
 
-fn wrapped(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
-    let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == name) else {
+/// Reads the options of a program as the table of programs lists them: what was given, and the words after them. `None` if they are
+/// not understood, which is a doubt then.
+pub(super) fn parse<'w>(
+    walker: &mut Walker,
+    program: &Program,
+    name: &str,
+    words: &'w [Word],
+) -> Option<(Vec<Given>, &'w [Word])> {
+    match options::parse(&words[1..], &Spec::of(program)) {
+        Ok((given, used)) => Some((given, &words[1 + used..])),
+        Err(shown) => {
+            not_understood(walker, name, &shown);
+            None
+        }
+    }
+}
+
+pub(super) fn wrapped(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let Some(program) = programs::find(name) else {
         return stays(walker);
     };
-    // `nice -5` and `nice --5`
-    let (given, used) = match options::parse(&words[1..], &wrapper.spec) {
-        Ok(parsed) => parsed,
-        Err(shown) => return not_understood(walker, name, &shown),
+    let Some((given, mut rest)) = parse(walker, program, name, words) else {
+        return stays(walker);
+    };
+    let says = |fact: Fact| {
+        program.get(fact) == "any" || given.iter().any(|option| program.lists(fact, &option.name))
     };
     let mut directory = walker.directory.clone();
-    match name {
-        "chroot" | "unshare" | "nsenter" => directory = Directory::Unknown,
-        "sudo"
-            if given
-                .iter()
-                .any(|option| matches!(option.name.as_str(), "i" | "login" | "R" | "chroot")) =>
-        {
-            directory = Directory::Unknown;
-        }
-        "strace"
-            if given.iter().any(|option| {
-                option.name == "o"
-                    && option.value.as_ref().is_some_and(|value| {
-                        !value.is_static() || value.literal_prefix().starts_with(['|', '!'])
-                    })
-            }) =>
-        {
-            walker.doubt("`strace -o` may run a program", name);
-        }
-        _ => {}
+    if says(Fact::Elsewhere) {
+        directory = Directory::Unknown;
     }
-    let moves: &[&str] = match name {
-        "env" => &["C", "chdir"],
-        "sudo" => &["D", "chdir"],
-        _ => &[],
+    let runs_output = |option: &Given| {
+        let value = option.value.as_ref().filter(|_| option.name == "o");
+        value.is_some_and(|value| {
+            !value.is_static() || value.literal_prefix().starts_with(['|', '!'])
+        })
     };
-    if let Some(target) = value(&given, moves) {
+    if name == "strace" && given.iter().any(runs_output) {
+        walker.doubt("`strace -o` may run a program", name);
+    }
+    let moves: Vec<&str> = program.words(Fact::Moves).collect();
+    if let Some(target) = value(&given, &moves) {
         directory = match target.as_static() {
             Some(path) => directory.join(path),
             None => Directory::Unknown,
@@ -166,31 +83,26 @@ fn wrapped(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_
         && let Some(text) = value(&given, &["S", "split-string"])
     {
         walker.in_directory(directory, |walker| {
-            split_string(walker, text, &words[1 + used..], context);
+            split_string(walker, text, rest, context);
         });
         return stays(walker);
     }
-    let mut rest = &words[1 + used..];
-    if wrapper.sets_variables {
+    if program.has(Fact::Sets) {
         rest = assignments(walker, rest, context);
     }
     // `env -` is `env -i`.
     if name == "env" && rest.first().and_then(Word::as_static) == Some("-") {
         rest = assignments(walker, &rest[1..], context);
     }
-    for operand in rest.iter().take(wrapper.operands) {
+    let before = program.get(Fact::Before).parse().unwrap_or(0);
+    for operand in rest.iter().take(before) {
         if operand.splits {
             return not_understood(walker, name, &operand.shown());
         }
     }
-    let rest = rest.get(wrapper.operands..).unwrap_or_default();
+    let rest = rest.get(before..).unwrap_or_default();
     if rest.is_empty() {
-        if matches!(name, "chroot" | "unshare" | "nsenter")
-            || name == "sudo"
-                && given
-                    .iter()
-                    .any(|option| matches!(option.name.as_str(), "i" | "s" | "login" | "shell"))
-        {
+        if says(Fact::StartsShell) {
             walker.doubt(format!("`{name}` without a command starts a shell"), name);
         }
         return stays(walker);
@@ -305,20 +217,16 @@ pub(super) fn replaced(word: &Word, marker: &str) -> Word {
     result
 }
 
-fn xargs(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
-    let spec = Spec {
-        flags: "0rtpxo",
-        valued: "aEILnPsdJRS",
-        optional: "eil",
-        long_flags: "null no-run-if-empty verbose interactive exit open-tty show-limits eof replace max-lines help \
-            version",
-        long_valued: "arg-file delimiter max-args max-procs max-chars process-slot-var",
+pub(super) fn xargs(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let parsed = programs::find(name).and_then(|program| parse(walker, program, name, words));
+    let Some((given, rest)) = parsed else {
+        return stays(walker);
     };
-    let (given, used) = match options::parse(&words[1..], &spec) {
-        Ok(parsed) => parsed,
-        Err(shown) => return not_understood(walker, name, &shown),
-    };
-    let rest = &words[1 + used..];
     if rest.is_empty() {
         // It runs `echo`.
         return stays(walker);
@@ -347,7 +255,12 @@ fn xargs(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>)
     stays(walker)
 }
 
-fn applet(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn applet(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
     match words.get(1).map(|word| word.as_static()) {
         None => {}
         Some(Some(option)) if option.starts_with('-') => {
@@ -360,7 +273,12 @@ fn applet(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>
     stays(walker)
 }
 
-fn interpreter(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn interpreter(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
     let script = words
         .iter()
         .skip(1)
@@ -393,7 +311,12 @@ fn interpreter(walker: &mut Walker, name: &str, words: &[Word], context: &Contex
     stays(walker)
 }
 
-fn unclear(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) -> Outcome {
+pub(super) fn unclear(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
     let asks = words.len() == 2
         && matches!(
             words[1].as_static(),
