@@ -7,6 +7,7 @@ use super::name_glob::NameGlob;
 use super::paths::{self, PathWord};
 use super::place::{Located, Root, Where};
 use crate::model::text;
+use crate::shell::programs::{self, Fact};
 use crate::shell::{Part, SimpleCommand, Word};
 
 /// A command with what rules ask about it.
@@ -85,7 +86,7 @@ impl<'s> Invocation<'s> {
 
     /// The arguments that are no options, nor values of options that stand before a subcommand.
     pub(super) fn operands(&self) -> impl Iterator<Item = &Arg<'s>> {
-        let with_value = options_before_a_subcommand(self.name);
+        let program = programs::find(self.name);
         let mut skip = false;
         let mut operand_seen = false;
         let cargo = self.name == "cargo";
@@ -94,7 +95,8 @@ impl<'s> Invocation<'s> {
                 return false;
             }
             if arg.is_option() {
-                skip = !operand_seen && with_value.contains(&arg.text.as_ref());
+                skip = !operand_seen
+                    && program.is_some_and(|program| program.lists(Fact::Leading, &arg.text));
                 return false;
             }
             // `cargo +nightly test`
@@ -283,56 +285,6 @@ fn long_of(name: &str, letter: char) -> Option<&'static str> {
         'f' => Some("force"),
         _ => None,
     })
-}
-
-/// Options of a program itself, before its subcommand, that take the next word as their value.
-fn options_before_a_subcommand(name: &str) -> &'static [&'static str] {
-    match name {
-        "git" => &[
-            "-C",
-            "-c",
-            "--git-dir",
-            "--work-tree",
-            "--namespace",
-            "--config-env",
-            "--attr-source",
-            "--super-prefix",
-        ],
-        "docker" | "podman" => &[
-            "-H",
-            "--host",
-            "-c",
-            "--context",
-            "--config",
-            "-l",
-            "--log-level",
-        ],
-        "kubectl" | "helm" => &[
-            "-n",
-            "--namespace",
-            "--context",
-            "--kubeconfig",
-            "--kube-context",
-            "-s",
-            "--server",
-            "--cluster",
-            "--user",
-        ],
-        "npm" | "pnpm" | "yarn" => &[
-            "--prefix",
-            "--cwd",
-            "-C",
-            "--dir",
-            "-w",
-            "--workspace",
-            "--filter",
-        ],
-        "cargo" => &["-C", "--config", "-Z", "--color"],
-        "aws" => &["--profile", "--region", "--output", "--endpoint-url"],
-        "gcloud" => &["--project", "--account", "--configuration"],
-        "systemctl" => &["-H", "--host", "-M", "--machine"],
-        _ => &[],
-    }
 }
 
 /// Options of a program, or of its subcommands, that take a value: letters, and names that take the next word as theirs.

@@ -1,7 +1,6 @@
 //! Which words of a command are paths, and whether they are read or written.
 //!
-//! [`habits`](super::habits) knows the programs that everybody uses. For any other program, what can be a path is one, and is
-//! read.
+//! [`habits`](super::habits) asks the table of programs. For a program that is not in it, what can be a path is one, and is read.
 
 use std::path::PathBuf;
 
@@ -120,10 +119,10 @@ impl Found<'_, '_> {
         let text = arg.text.as_ref();
         let among = |options: &[&str]| options.iter().any(|option| is(option, text));
         if let Some((_, value)) = text.split_once('=').filter(|_| text.starts_with("--")) {
-            if among(habits.text) || among(TEXT_OPTIONS) {
+            if among(&habits.text) || among(TEXT_OPTIONS) {
                 return Next::Anything;
             }
-            let access = if among(habits.writes) {
+            let access = if among(&habits.writes) {
                 Access::Write
             } else {
                 Access::Read
@@ -131,10 +130,10 @@ impl Found<'_, '_> {
             self.add(&without(arg.word, text.len() - value.len()), access);
             return Next::Anything;
         }
-        if among(habits.text) || among(TEXT_OPTIONS) {
+        if among(&habits.text) || among(TEXT_OPTIONS) {
             return Next::Text;
         }
-        if among(habits.writes) {
+        if among(&habits.writes) {
             return Next::Written;
         }
         if self.command.name == "git" && matches!(text, "-C" | "--git-dir" | "--work-tree") {
@@ -164,11 +163,11 @@ impl Found<'_, '_> {
                 .iter()
                 .any(|option| option.len() == 2 && text.starts_with(option))
         };
-        if glued(habits.text) {
+        if glued(&habits.text) {
             return Next::Anything;
         }
         let value = text.get(2..).unwrap_or_default();
-        if glued(habits.writes) {
+        if glued(&habits.writes) {
             self.add(&without(arg.word, 2), Access::Write);
         } else if value.starts_with(['/', '~'])
             || value.starts_with("./")

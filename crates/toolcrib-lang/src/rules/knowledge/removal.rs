@@ -7,6 +7,7 @@ use crate::model::effects::Verdict;
 use crate::rules::facts::Facts;
 use crate::rules::invocation::{Arg, Invocation};
 use crate::rules::place::{Located, Name, Root};
+use crate::shell::programs::{self, Fact};
 
 /// What of the workspace's root a removal asks about even though it is inside.
 pub(super) const PRECIOUS: [&str; 3] = [".git", ".toolcrib", ".cycod"];
@@ -122,7 +123,7 @@ fn is_below_scratch(target: &Located, facts: &Facts<'_>) -> bool {
 
 /// Whether a program after `-exec` removes what it is given.
 pub(super) fn removes(program: &str) -> bool {
-    matches!(program, "rm" | "unlink" | "shred" | "rmdir")
+    programs::is(program, Fact::Removes, "names")
 }
 
 /// `find … -delete` and `find … -exec rm …`: what is removed is beneath the starting points.
