@@ -221,6 +221,6 @@ impl Demands {
         } = self;
         let flags = *integer || *number || *plain || *program || *needed;
         let dashes = no_dash.is_some() || no_inner_dash.is_some();
-        !flags && !dashes && most_bytes.is_none() && forbidden.is_none()
+        !flags && !dashes && most_bytes.is_none() && forbidden.is_empty()
     }
 }

@@ -233,7 +233,10 @@ fn signs(bash: &mut Bash, command: &SimpleCommand, word: &Word, shape: &Shape) {
             continue;
         }
         for index in values_in(bash, source, shape) {
-            bash.slots[index].demands.forbidden = Some(forbidden);
+            let known = &mut bash.slots[index].demands.forbidden;
+            if !known.contains(&forbidden) {
+                known.push(forbidden);
+            }
         }
     }
 }

@@ -11,81 +11,11 @@
 use super::Bash;
 use super::check::{is_substitution, mentioned};
 use super::demands::beginnings_in;
+use crate::shell::programs::{self, Fact};
 use crate::shell::shape::{Shape, Spot};
-use crate::shell::{Part, Script, SimpleCommand, Word, is_shell};
+use crate::shell::{Part, Script, SimpleCommand, Word};
 use crate::template::TemplateProblem;
 use crate::template::bash::Trust;
-
-/// Programs that read queries or commands from an option, an operand or their input, and can run programs at that.
-const DATABASES: &[(&str, &[&str])] = &[
-    ("sqlite3", &["-cmd"]),
-    ("psql", &["-c", "--command"]),
-    ("mysql", &["-e", "--execute"]),
-    ("mariadb", &["-e", "--execute"]),
-    ("duckdb", &["-c", "-cmd"]),
-    ("mongosh", &["--eval"]),
-    ("mongo", &["--eval"]),
-    ("redis-cli", &["--eval"]),
-    ("gnuplot", &["-e"]),
-    ("octave", &["--eval"]),
-    ("gdb", &["-ex", "-iex"]),
-    ("m4", &[]),
-    ("dc", &["-e", "--expression"]),
-    ("ftp", &[]),
-    ("lftp", &["-c", "-e"]),
-    ("sftp", &[]),
-    ("ed", &[]),
-    ("ex", &[]),
-    ("mail", &[]),
-    ("mailx", &[]),
-    ("nc", &["-e", "-c", "--exec", "--sh-exec"]),
-    ("ncat", &["-e", "-c", "--exec", "--sh-exec"]),
-    ("rpm", &["-E", "--eval", "-D", "--define"]),
-    ("socat", &[]),
-];
-
-/// Programs with options whose value they run, pipe something into or load as code.
-const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
-    ("psql", &["-o", "--output"]),
-    ("mysql", &["--pager"]),
-    ("mariadb", &["--pager"]),
-    ("tcpdump", &["-z"]),
-    ("gs", &["-sOutputFile=", "-o"]),
-    ("mutt", &["-e"]),
-    ("neomutt", &["-e"]),
-    ("fzf", &["--preview", "--bind"]),
-    ("gcloud", &["--command"]),
-    ("hg", &["--config"]),
-    ("svn", &["--config-option"]),
-    ("bat", &["--pager"]),
-    ("ag", &["--pager"]),
-    ("delta", &["--pager"]),
-    (
-        "pandoc",
-        &["--filter", "-F", "--lua-filter", "-L", "--pdf-engine"],
-    ),
-    ("gcc", &["-B", "-fplugin="]),
-    ("g++", &["-B", "-fplugin="]),
-    ("cc", &["-B", "-fplugin="]),
-    ("c++", &["-B", "-fplugin="]),
-    ("clang", &["-B", "-fplugin="]),
-    ("clang++", &["-B", "-fplugin="]),
-    ("ld", &["-plugin", "--plugin"]),
-    ("ar", &["--plugin"]),
-    ("nm", &["--plugin"]),
-    ("xterm", &["-e"]),
-    ("konsole", &["-e"]),
-    ("gimp", &["-b", "--batch"]),
-    ("blender", &["--python-expr"]),
-    ("rails", &["runner", "r"]),
-    ("ftp", &["-o"]),
-];
-
-/// Programs to which a name that begins with this sign is a command: `ed '!ls'`, `gnuplot '<ls'`. With `./` before it, it is a name.
-const RUNS_NAMES: &[(&str, char)] = &[("ed", '!'), ("red", '!'), ("gnuplot", '<')];
-
-/// Filters whose language cannot run anything: the whole program may be a value, a part of one may not.
-const FILTERS: &[&str] = &["jq", "gojq", "jaq", "yq"];
 
 /// Options whose value is a text that some shell reads; a value may be a word there, but not a part of a text.
 const TEXT_OPTIONS: &[&str] = &[
@@ -146,7 +76,7 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
         }
     }
     for (name, values) in &shape.fed {
-        if DATABASES.iter().any(|(known, _)| known == name) {
+        if reads_input(name) {
             for holder in values.iter().flat_map(|value| shape.sources(value)) {
                 mentioned(&holder).for_each(|index| refuse(index, name));
             }
@@ -161,10 +91,7 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
         }
     }
     for site in &shape.sites {
-        let database = site
-            .command
-            .as_deref()
-            .filter(|name| DATABASES.iter().any(|(known, _)| known == name));
+        let database = site.command.as_deref().filter(|name| reads_input(name));
         if site.spot == Spot::Input
             && let Some(name) = database
         {
@@ -175,14 +102,20 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
     problems
 }
 
+/// Whether a program reads its input as queries or commands, and can run programs at that.
+fn reads_input(name: &str) -> bool {
+    programs::find(name).is_some_and(|program| program.lists(Fact::Evaluates, "input"))
+}
+
 /// Refuses values that begin a name which is a command to the program when a certain sign comes first.
 fn names_that_run(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
     let mut problems = Vec::new();
     for command in &script.commands {
-        let known = RUNS_NAMES
-            .iter()
-            .find(|(name, _)| command.name() == Some(name));
-        let Some((name, sign)) = known else { continue };
+        let name = command.name().unwrap_or_default();
+        let sign = programs::find(name).map_or("", |program| program.get(Fact::Opens));
+        if sign.is_empty() {
+            continue;
+        }
         let firsts = command.words[1..]
             .iter()
             .filter_map(|word| match word.parts.first() {
@@ -211,43 +144,13 @@ fn runs_file(script: &Script, file: &str) -> Option<String> {
     let plain = |path: &str| path.trim_start_matches("./").to_owned();
     let file = plain(file);
     let base = file.rsplit('/').next().unwrap_or(&file);
-    let recipes: &[&str] = match base {
-        "Makefile" | "makefile" | "GNUmakefile" => &["make", "gmake", "bmake"],
-        "package.json" => &["npm", "npx", "yarn", "pnpm", "bun", "node"],
-        "justfile" | "Justfile" => &["just"],
-        "build.rs" | "Cargo.toml" => &["cargo"],
-        "setup.py" | "pyproject.toml" => &["pip", "pip3"],
-        _ => &[],
-    };
     for command in &script.commands {
         let Some(first) = command.words.first().and_then(Word::as_static) else {
             continue;
         };
         let name = command.name().unwrap_or(first);
-        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let reads_code = is_shell(name)
-            || matches!(
-                stem,
-                "" | "source"
-                    | "python"
-                    | "perl"
-                    | "ruby"
-                    | "node"
-                    | "php"
-                    | "lua"
-                    | "Rscript"
-                    | "deno"
-                    | "bun"
-                    | "make"
-                    | "awk"
-                    | "gawk"
-                    | "sed"
-                    | "chmod"
-                    | "install"
-                    | "gdb"
-                    | "psql"
-                    | "sqlite"
-            );
+        let program = programs::version(name);
+        let reads_code = program.is_some_and(|program| program.has(Fact::Executes));
         let named = || {
             command.words.iter().skip(1).any(|word| {
                 let text = word.as_static().map(plain);
@@ -255,7 +158,7 @@ fn runs_file(script: &Script, file: &str) -> Option<String> {
             })
         };
         if plain(first) == file && first.contains('/')
-            || recipes.contains(&name)
+            || program.is_some_and(|program| program.lists(Fact::Recipes, base))
             || reads_code && named() && (name != "chmod" || makes_executable(command))
         {
             return Some(name.to_owned());
@@ -281,17 +184,18 @@ fn slots(word: &Word) -> Vec<usize> {
 /// The words of a command that are code, and whether a whole one may be a value.
 fn code_words<'c>(name: &str, command: &'c SimpleCommand) -> Vec<(&'c Word, bool)> {
     let words = &command.words[1..];
-    if name == "socat" {
+    let Some(program) = programs::find(name) else {
+        return Vec::new();
+    };
+    if program.lists(Fact::Evaluates, "words") {
         return words.iter().map(|word| (word, false)).collect();
     }
-    if FILTERS.contains(&name) {
+    if program.has(Fact::Filter) {
         return filter(words).into_iter().map(|word| (word, true)).collect();
     }
-    let options: Vec<&str> = [DATABASES, RUNNING_OPTIONS]
-        .into_iter()
-        .flatten()
-        .filter(|(known, _)| *known == name)
-        .flat_map(|(_, options)| options.iter().copied())
+    let options: Vec<&str> = program
+        .words(Fact::Evaluates)
+        .filter(|option| !matches!(*option, "input" | "operands"))
         .collect();
     let mut found = Vec::new();
     for (index, word) in words.iter().enumerate() {
@@ -305,7 +209,7 @@ fn code_words<'c>(name: &str, command: &'c SimpleCommand) -> Vec<(&'c Word, bool
             found.push((word, false));
         }
     }
-    if name == "sqlite3" || name == "duckdb" {
+    if program.lists(Fact::Evaluates, "operands") {
         // The first operand is the database.
         let operands = words
             .iter()
@@ -365,15 +269,13 @@ fn code_behind(command: &SimpleCommand) -> Option<(&str, Vec<&Word>)> {
             continue;
         };
         let name = text.rsplit('/').next().unwrap_or(text);
-        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let letters: &[char] = match stem {
-            "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "fish" | "python" | "pwsh" | "su" => {
-                &['c']
-            }
-            "node" | "perl" | "ruby" | "php" | "lua" | "Rscript" | "deno" | "bun" => {
-                &['e', 'E', 'p', 'r']
-            }
-            _ => continue,
+        let Some(program) = programs::version(name).filter(|program| program.has(Fact::Code))
+        else {
+            continue;
+        };
+        let letters: &[char] = match program.lists(Fact::Code, "-c") {
+            true => &['c'],
+            false => &['e', 'E', 'p', 'r'],
         };
         let rest = &words[index + 1..];
         let mut found: Vec<&Word> = Vec::new();
@@ -490,36 +392,23 @@ impl Forbidden {
 
 /// What the words of a command must not be.
 pub(super) fn forbidden(command: &SimpleCommand) -> Option<Forbidden> {
-    Some(match command.name()? {
-        "make" | "gmake" | "nmake" | "bmake" => Forbidden::Recipe,
-        "perl" | "ftp" | "tnftp" => Forbidden::Pipe,
-        "convert" | "identify" | "magick" | "mogrify" | "montage" | "composite" | "gm"
-        | "compare" | "display" | "animate" | "conjure" => Forbidden::Image,
-        "vi" | "vim" | "nvim" | "view" | "ex" | "vimdiff" | "gvim" | "less" | "more" | "most"
-        | "man" | "bash" | "sh" | "dash" | "zsh" | "ksh" => Forbidden::Plus,
-        "mail" | "mailx" | "s-nail" | "Mail" | "ruby" => Forbidden::FirstBar,
-        "tex" | "latex" | "pdftex" | "pdflatex" | "xetex" | "xelatex" | "luatex" | "lualatex"
-        | "etex" | "context" => Forbidden::Tex,
-        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "ld" | "ar" | "nm" | "objcopy"
-        | "objdump" | "strip" | "rustc" | "java" | "javac" => Forbidden::Options,
-        "deno" | "soffice" | "libreoffice" => Forbidden::Address,
-        "git" if speaks_to_others(command) => Forbidden::Helper,
+    let name = command.name()?;
+    Some(match programs::find(name)?.get(Fact::Forbids) {
+        "recipe" => Forbidden::Recipe,
+        "pipe" => Forbidden::Pipe,
+        "image" => Forbidden::Image,
+        "plus" => Forbidden::Plus,
+        "first-bar" => Forbidden::FirstBar,
+        "tex" => Forbidden::Tex,
+        "options" => Forbidden::Options,
+        "address" => Forbidden::Address,
+        _ if name == "git" && speaks_to_others(command) => Forbidden::Helper,
         _ => return None,
     })
 }
 
 /// Whether a command of git takes an address.
 fn speaks_to_others(command: &SimpleCommand) -> bool {
-    let verbs = [
-        "clone",
-        "fetch",
-        "pull",
-        "push",
-        "ls-remote",
-        "remote",
-        "submodule",
-        "archive",
-    ];
     let mut words = command.words.iter().skip(1).filter_map(Word::as_static);
-    words.any(|word| verbs.contains(&word))
+    words.any(|word| programs::is(&format!("git-{word}"), Fact::Forbids, "helper"))
 }

@@ -1,5 +1,6 @@
 //! What values must be like in the places where they stand.
 
+use super::languages::Forbidden;
 use super::{Made, Slot, SlotForm};
 use crate::shell::cuts::Cut;
 use crate::template::{Reference, ValueFault};
@@ -53,13 +54,13 @@ fn fault(slot: &Slot, value: &Made, made: &[Made]) -> Option<String> {
     if present && demands.integer && !value.is_integer {
         return Some("is not a whole number that bash can calculate with".to_owned());
     }
-    if let Some(forbidden) = demands.forbidden
-        && let Some(message) = value
-            .words
-            .iter()
+    let fault = |forbidden: &Forbidden| {
+        let words = value.words.iter();
+        words
             .filter(|word| !word.glued || forbidden.is_everywhere())
             .find_map(|word| forbidden.fault(&word.text))
-    {
+    };
+    if let Some(message) = demands.forbidden.iter().find_map(fault) {
         return Some(message);
     }
     let plain = |text: &str| {

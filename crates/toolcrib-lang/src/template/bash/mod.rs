@@ -134,8 +134,8 @@ pub(super) struct Demands {
     pub(super) no_inner_dash: Option<Cut>,
     /// Not longer than this, for a program is given it as an argument.
     pub(super) most_bytes: Option<usize>,
-    /// Without signs that mean something to the program it is given to.
-    pub(super) forbidden: Option<languages::Forbidden>,
+    /// Without signs that mean something to the programs it is given to.
+    pub(super) forbidden: Vec<languages::Forbidden>,
     /// The name of a program, for it is the one word of `command {X}` (S0's first example).
     pub(super) program: bool,
     /// There, for without it another value would become the command.

@@ -6,48 +6,12 @@
 use std::ops::Range;
 
 use super::Language;
+use crate::shell::programs::{self, Fact};
 use crate::template::javascript::Lexed;
 use crate::template::python;
 
 /// Stands for a placeholder while the text is read.
 pub(super) const MARK: &str = "\u{e000}";
-
-const PYTHON: &[&str] = &[
-    "eval",
-    "exec",
-    "system",
-    "popen",
-    "getoutput",
-    "getstatusoutput",
-    "create_subprocess_shell",
-    "getattr",
-    "attrgetter",
-    "methodcaller",
-    "globals",
-    "__dict__",
-    "__builtins__",
-    "__getattribute__",
-    "pty",
-    "runpy",
-    "CDLL",
-    "cdll",
-    "LoadLibrary",
-    "pickle",
-    "marshal",
-    "unsafe_load",
-];
-
-const NODE: &[&str] = &[
-    "eval",
-    "Function",
-    "vm",
-    "runInNewContext",
-    "runInThisContext",
-    "runInContext",
-    "compileFunction",
-    "createRequire",
-    "dlopen",
-];
 
 /// Words of other languages that run the text after them.
 const OTHERS: &[&str] = &[
@@ -109,10 +73,8 @@ pub(super) fn evaluator(language: Language, text: &str) -> Option<&'static str> 
             let compiles = squeezed
                 .match_indices("compile(")
                 .any(|(at, _)| !squeezed[..at].ends_with("re.") && !is_in_name(&squeezed[..at]));
-            PYTHON
-                .iter()
+            evaluating("python")
                 .find(|word| has(word))
-                .copied()
                 .or(calls("__import__(").then_some("__import__"))
                 .or(calls("import_module(").then_some("import_module"))
                 .or(compiles.then_some("compile"))
@@ -126,9 +88,8 @@ pub(super) fn evaluator(language: Language, text: &str) -> Option<&'static str> 
                 || squeezed.contains(".constructor.constructor")
                 || text.contains("'constructor'")
                 || text.contains("\"constructor\"");
-            NODE.iter()
+            evaluating("node")
                 .find(|word| has(word))
-                .copied()
                 .or(by_child)
                 .or(calls("import(").then_some("import"))
                 .or(calls("require(").then_some("require"))
@@ -147,19 +108,23 @@ pub(super) fn evaluator(language: Language, text: &str) -> Option<&'static str> 
         .or(hands_to_shell(text).then_some("-c"))
 }
 
+/// Words of a language that make code of texts.
+fn evaluating(language: &str) -> impl Iterator<Item = &'static str> {
+    let program = programs::find(language).into_iter();
+    program.flat_map(|program| program.words(Fact::Evaluators))
+}
+
 fn is_in_name(before: &str) -> bool {
     before.ends_with(|c: char| c == '_' || c.is_alphanumeric())
 }
 
 /// Whether a list of words has something behind `"-c"` or `"-e"` that is not a fixed text, and a program that would run it.
 fn hands_to_shell(text: &str) -> bool {
-    const RUNNERS: &[&str] = &[
-        "sh", "bash", "dash", "zsh", "ksh", "python", "python3", "node", "perl", "ruby", "php",
-    ];
     let squeezed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let runs = squeezed
         .split(['"', '\'', '`'])
-        .any(|word| RUNNERS.contains(&word.rsplit('/').next().unwrap_or(word)));
+        .filter_map(|word| programs::version(word.rsplit('/').next().unwrap_or(word)))
+        .any(|program| program.has(Fact::Code));
     let options = ["-c", "-lc", "-ec", "-e", "-r"];
     let mut pieces = squeezed.split(['"', '\'', '`']).peekable();
     let mut dynamic = false;

@@ -18,6 +18,7 @@ use super::{
     value,
 };
 use crate::model::text::shorten;
+use crate::shell::programs::{self, Fact, Program};
 
 /// The longest text that is given as an argument.
 const MAX_TEXT: usize = 100 * 1024;
@@ -50,12 +51,21 @@ enum Chunk {
     Raw(Reference),
 }
 
+/// What is known of a program, whatever its directory and version.
+fn known(program: &str) -> Option<&'static Program> {
+    programs::version(base(program))
+}
+
+fn base(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
 /// The language that a program reads.
 pub(super) fn language(program: &str) -> Language {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
-        "python" | "pypy" => Language::Python,
-        "node" | "nodejs" => Language::Node,
+    let typed = known(program).filter(|program| program.has(Fact::Typed));
+    match typed.map(|program| program.get(Fact::Language)) {
+        Some("python") => Language::Python,
+        Some("node") => Language::Node,
         _ => Language::Other,
     }
 }
@@ -89,7 +99,9 @@ impl Script {
                 fix: Some(format!(
                     "use one of bash, sh, python, node, perl, ruby, php, lua, deno, bun, zsh, ksh, fish, Rscript, {}, or write \
                      `bash` and start `{name}` there",
-                    FILE_READERS.join(", ")
+                    programs::with(Fact::Script, "FILE")
+                        .collect::<Vec<&str>>()
+                        .join(", ")
                 )),
             }]);
         }
@@ -164,7 +176,7 @@ impl Script {
         let mut program = self.command[0].clone();
         match code_option(&program) {
             Some(options) => {
-                arguments.extend(options.iter().map(|option| (*option).to_owned()));
+                arguments.extend(options.into_iter().map(str::to_owned));
                 arguments.push(text);
             }
             None => {
@@ -257,74 +269,24 @@ fn argument_name(reference: &Reference) -> String {
 }
 
 /// The options after which a program takes its script as an argument.
-fn code_option(program: &str) -> Option<&'static [&'static str]> {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    Some(
-        match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
-            "python" | "pypy" | "zsh" | "ksh" | "mksh" | "fish" => &["-c"],
-            "node" | "nodejs" | "perl" | "ruby" | "lua" | "luajit" | "Rscript" | "bun" => &["-e"],
-            "php" => &["-r"],
-            "deno" => &["eval"],
-            _ => return None,
-        },
-    )
+fn code_option(program: &str) -> Option<Vec<&'static str>> {
+    let mut words: Vec<&str> = known(program)?.words(Fact::Script).collect();
+    (words.pop() == Some("CODE")).then_some(words)
 }
 
-/// Programs that run the file that is their first operand.
-const FILE_READERS: &[&str] = &[
-    "tclsh",
-    "expect",
-    "wish",
-    "julia",
-    "elixir",
-    "escript",
-    "groovy",
-    "scala",
-    "swift",
-    "racket",
-    "guile",
-    "sbcl",
-    "osascript",
-    "nu",
-    "elvish",
-    "xonsh",
-    "csh",
-    "tcsh",
-    "yash",
-    "tsx",
-    "ts-node",
-    "raku",
-    "crystal",
-    "octave",
-    "gnuplot",
-    "bc",
-    "dc",
-    "cat",
-];
-
-/// Programs that take the file of their script after an option.
-const WITH_OPTION: &[(&str, &str)] = &[
-    ("awk", "-f"),
-    ("gawk", "-f"),
-    ("mawk", "-f"),
-    ("sed", "-f"),
-    ("jq", "-f"),
-    ("gojq", "-f"),
-    ("make", "-f"),
-    ("gmake", "-f"),
-    ("psql", "-f"),
-];
-
-/// Whether a command takes the file of a script as its last word.
+/// Whether a command takes the file of a script as its last word: it does so anyway, or its last option is for that.
 fn takes_file(command: &[String]) -> bool {
-    let name = command[0].rsplit('/').next().unwrap_or_default();
-    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let last = command.last().map(String::as_str);
-    FILE_READERS.contains(&bare)
-        || FILE_READERS.contains(&name)
-        || WITH_OPTION
-            .iter()
-            .any(|(known, option)| *known == name && last == Some(*option))
+    let words = known(&command[0]).map(|program| program.words(Fact::Script));
+    let words: Vec<&str> = words.into_iter().flatten().collect();
+    match words.as_slice() {
+        ["FILE"] => true,
+        // Not for versions of these.
+        [option, "FILE"] => {
+            programs::find(base(&command[0])).is_some()
+                && command.last().is_some_and(|last| last == option)
+        }
+        _ => false,
+    }
 }
 
 /// What fetches a value in a language.

@@ -327,6 +327,9 @@ fn words_that_mean_more_to_a_program_are_refused() {
         ("make -C sub {P}", "CC=touch x"),
         ("make {P}", "$(shell touch canary)"),
         ("make build-{P}", "; touch canary"),
+        // Each of two programs has its say.
+        ("make {P}; bash {P}", "$(shell touch canary)"),
+        ("bash {P}; make {P}", "+c"),
         ("perl script.pl {P}", "touch canary|"),
         ("perl -ne print a{P}", "; touch canary|"),
         ("vim {FILE}", "+!touch canary"),

@@ -521,6 +521,11 @@ const REEVALUATED: &[(&str, &str)] = &[
     ("docker exec c bash --norc -c \"echo {P}\"", "template-code"),
     ("docker exec c bash -c --norc \"echo {P}\"", "template-code"),
     ("docker exec c python3 -c'print(\"{P}\")'", "template-code"),
+    // Other names of an interpreter are that interpreter.
+    ("docker exec c pypy -c 'print(\"{P}\")'", "template-code"),
+    ("docker exec c nodejs -e 'x(\"{P}\")'", "template-code"),
+    ("echo {P} > x.ts; tsx x.ts", "template-code"),
+    ("echo {P} > x.rb; jruby x.rb", "template-code"),
     // A file that the text runs.
     ("echo {P} > x.sh; . ./x.sh", ""),
     ("echo {P} | tee x.sh; bash x.sh", "template-code"),
