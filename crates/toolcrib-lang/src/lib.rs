@@ -5,7 +5,11 @@
 
 #![cfg_attr(
     not(feature = "definitions"),
-    allow(dead_code, unused_imports, reason = "parts of the readers serve definitions alone")
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "parts of the readers serve definitions alone"
+    )
 )]
 
 #[cfg(feature = "definitions")]

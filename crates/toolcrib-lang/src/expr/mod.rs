@@ -123,6 +123,8 @@ impl Expression {
 
 #[cfg(all(test, feature = "expr"))]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use serde_json::json;
 

@@ -34,7 +34,8 @@ mod grammar;
 mod lex;
 mod options;
 pub(crate) mod places;
-pub(crate) mod programs;
+#[doc(hidden)]
+pub mod programs;
 mod python;
 mod redirect;
 mod runners;

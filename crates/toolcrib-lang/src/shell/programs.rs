@@ -15,7 +15,8 @@ macro_rules! facts {
     ($($fact:ident $key:literal)*) => {
         /// A key of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Fact { $($fact),* }
+        #[doc(hidden)]
+        pub enum Fact { $($fact),* }
 
         impl Fact {
             #[cfg(test)]
@@ -64,7 +65,8 @@ impl Fact {
 
 /// A program of the table.
 #[derive(Debug)]
-pub(crate) struct Program {
+#[doc(hidden)]
+pub struct Program {
     name: &'static str,
     facts: Vec<(Fact, &'static str)>,
 }
@@ -95,7 +97,8 @@ impl Program {
     }
 
     /// Whether a fact holds at all.
-    pub(crate) fn has(&self, fact: Fact) -> bool {
+    #[doc(hidden)]
+    pub fn has(&self, fact: Fact) -> bool {
         !self.get(fact).is_empty()
     }
 
@@ -150,24 +153,28 @@ impl Table {
 }
 
 /// The program of this name.
-pub(crate) fn find(name: &str) -> Option<&'static Program> {
+#[doc(hidden)]
+pub fn find(name: &str) -> Option<&'static Program> {
     let table = &*PROGRAMS;
     table.by_name.get(name).map(|at| &table.programs[*at])
 }
 
 /// The program of this name, or the one that this is a version of: `python3.12`. Only for facts that make a check stricter, and for
 /// scripts of templates.
-pub(crate) fn version(name: &str) -> Option<&'static Program> {
+#[doc(hidden)]
+pub fn version(name: &str) -> Option<&'static Program> {
     find(name).or_else(|| find(name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')))
 }
 
 /// Whether a fact of a program has this value.
-pub(crate) fn is(name: &str, fact: Fact, value: &str) -> bool {
+#[doc(hidden)]
+pub fn is(name: &str, fact: Fact, value: &str) -> bool {
     find(name).is_some_and(|program| program.get(fact) == value)
 }
 
 /// The programs of which a fact has this value, in the order of the table.
-pub(crate) fn with(fact: Fact, value: &str) -> impl Iterator<Item = &'static str> {
+#[doc(hidden)]
+pub fn with(fact: Fact, value: &str) -> impl Iterator<Item = &'static str> {
     PROGRAMS
         .programs
         .iter()

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::{CallTemp, Dialogue, Run, Runner, SandboxOptions, Wall};
 use crate::call::event::OutputStream;
 use crate::call::request::CallRequest;
-use toolcrib_core::function::FnTool;
 use crate::model::error::{ErrorCode, Failure};
 use crate::model::outcome::Outcome;
 use crate::sandbox::{Command, Layer, Level, Sandbox, Stdin};
 use crate::testing::TestCrib;
+use toolcrib_core::function::FnTool;
 
 const LEVELS: [Level; 3] = [Level::None, Level::Process, Level::Container];
 

@@ -188,7 +188,7 @@ async fn a_call_that_runs_longer_than_outcomes_are_kept_is_not_run_twice() {
 }
 
 /// Makes every claim look older than it is kept.
-fn age_claims(path: &std::path::Path) {
+fn age_claims(path: &Path) {
     let yesterday = SystemTime::now() - DEFAULT_KEEP - Duration::from_secs(60);
     for entry in fs::read_dir(path).unwrap().flatten() {
         if entry
@@ -196,7 +196,7 @@ fn age_claims(path: &std::path::Path) {
             .extension()
             .is_some_and(|extension| extension == "json")
         {
-            fs::File::options()
+            File::options()
                 .write(true)
                 .open(entry.path())
                 .unwrap()
