@@ -27,7 +27,7 @@ type Body = dyn Fn(JsonObject, CallContext) -> BoxFuture<'static, Result<ToolOut
 type Ask = dyn Fn(&JsonObject, Option<&Workspace>) -> Approval + Send + Sync;
 
 /// A typed function as a tool: the schema comes from the struct of its arguments, whose doc
-/// comments become the descriptions models read. See [`Registry`](crate::Registry) for an example.
+/// comments become the descriptions models read. See [`Registry`](crate::registry::Registry) for an example.
 ///
 /// The function is the program's own code, so that it runs without approval unless
 /// [`ask_when`](FnTool::ask_when), [`always_ask`](FnTool::always_ask) or [`approve_by`](FnTool::approve_by) says otherwise.

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::JsonObject;
 use super::names::hex;
 
-/// Which calls are the same: those of one caller, by its word, of one tool, by its [digest](crate::registry::Entry::digest), with equal
+/// Which calls are the same: those of one caller, by its word, of one tool, by its digest, with equal
 /// arguments. As hexadecimal.
 pub fn of_call(caller: &str, tool: &str, args: &JsonObject) -> String {
     Digester::default()

@@ -1,7 +1,7 @@
 //! Asking the one behind a call: [`Elicitor`].
 //!
 //! A tool of an upstream MCP server may want to know something while it runs. Whoever makes a call and can ask its person says so with
-//! [`CallRequest::elicitor`](super::call::CallRequest::elicitor); the tool finds it in its context. Calls inside the call ask the same one.
+//! [`CallRequest::elicitor`](super::request::CallRequest::elicitor); the tool finds it in its context. Calls inside the call ask the same one.
 //! This is no approval: what is answered goes to the tool, and decides nothing about whether it may run.
 
 use std::fmt;

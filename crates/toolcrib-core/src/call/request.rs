@@ -47,7 +47,7 @@ impl Typed {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct CallRequest {
-    /// The tool, in any spelling of [`ToolRef`](super::reference::ToolRef). Text, because a
+    /// The tool, in any spelling of [`ToolRef`](crate::model::reference::ToolRef). Text, because a
     /// reference nobody can parse is an outcome (`TOOL_NOT_FOUND`), not a failure to ask.
     pub tool: String,
     /// The arguments.
@@ -141,7 +141,7 @@ impl CallRequest {
     }
 
     /// Has the outcome kept like that of a call with an id of the caller's own, by making up an id if there is none: it can be
-    /// asked for later, by [`Registry::call_state`](crate::Registry::call_state) or by repeating the call with the id.
+    /// asked for later, by [`Registry::call_state`](crate::registry::Registry::call_state) or by repeating the call with the id.
     #[must_use]
     pub fn keep_outcome(mut self) -> Self {
         self.call_id.get_or_insert_with(CallId::generate);

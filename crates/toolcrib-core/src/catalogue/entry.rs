@@ -115,7 +115,7 @@ pub struct Entry {
     unavailable: Option<String>,
 }
 
-/// How to register a tool; [`Registry::register`](crate::Registry::register) uses the defaults.
+/// How to register a tool; [`Registry::register`](crate::registry::Registry::register) uses the defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Registration {
     /// The id by which it can be referred to.
@@ -220,7 +220,7 @@ impl Entry {
     }
 
     /// The tool's spec. Of a tool that has not been made yet it is what lists show: names, texts and schemas, but not all that
-    /// rules and approvals go by. What [`Registry::find`](crate::Registry::find) returns has been made.
+    /// rules and approvals go by. What [`Registry::find`](crate::registry::Registry::find) returns has been made.
     pub fn spec(&self) -> &Arc<ToolSpec> {
         match self.body.made() {
             Some(whole) => &whole.spec,

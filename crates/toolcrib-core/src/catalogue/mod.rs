@@ -597,7 +597,7 @@ impl Registry {
         entries
     }
 
-    /// Switches a tool on or off, for as long as this registry lives; [`Crib::set_enabled`](crate::Crib::set_enabled) does it
+    /// Switches a tool on or off, for as long as this registry lives; `Crib::set_enabled` does it
     /// for good. What the user or the settings switched off stays off.
     pub fn set_enabled(&self, reference: &str, enabled: bool) -> Result<(), ToolError> {
         self.find(reference)?.switch(Switch::Program, enabled);

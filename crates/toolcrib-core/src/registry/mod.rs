@@ -77,7 +77,7 @@ impl Registry {
     }
 
     /// Checks an answer to a question about one of these tools: edited arguments by schema, rules and the tool itself, a grant by
-    /// what may be granted. For [`ApprovalQueue::answer`](crate::approval::ApprovalQueue::answer).
+    /// what may be granted. For `ApprovalQueue::answer`.
     ///
     /// The answerer sees secrets masked; a mask that stayed where it was counts as unchanged. A tool that is not registered
     /// here passes: the call checks everything again where it runs.

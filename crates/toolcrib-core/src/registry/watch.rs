@@ -55,7 +55,7 @@ impl Registry {
     }
 
     /// Where a call stands, by what is known here and in the home: running, or over with an outcome if that was kept (it is for ids
-    /// that callers gave, [`CallRequest::keep_outcome`](crate::CallRequest::keep_outcome) included). Calls that left nothing but a
+    /// that callers gave, [`CallRequest::keep_outcome`](crate::call::request::CallRequest::keep_outcome) included). Calls that left nothing but a
     /// record are in the call log. Says so to everybody: whose call it is comes with the answer.
     ///
     /// May read a file.

@@ -1,8 +1,8 @@
 //! JSON as other programs want it: tool definitions per provider, models' replies and their
 //! answers, results per shape.
 //!
-//! Everything here is a pure function from a [`ToolSpec`](crate::ToolSpec) or an
-//! [`Outcome`](crate::Outcome) to JSON. Nothing is validated, run or stored, and nothing that is
+//! Everything here is a pure function from a [`ToolSpec`](crate::spec::ToolSpec) or an
+//! [`Outcome`](crate::model::outcome::Outcome) to JSON. Nothing is validated, run or stored, and nothing that is
 //! published here is relied on: whatever a provider's format cannot say is reported as a
 //! [`Loss`], and the pipeline still checks every call against the tool's own schema.
 //!
