@@ -118,20 +118,22 @@ fn imports(files: &BTreeMap<String, String>) -> BTreeMap<&str, BTreeSet<&str>> {
     graph
 }
 
+/// The modules that one reaches.
+fn reach<'g>(graph: &BTreeMap<&'g str, BTreeSet<&'g str>>, from: &'g str) -> BTreeSet<&'g str> {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(module) = open.pop() {
+        let next = graph.get(module).into_iter().flatten();
+        open.extend(next.filter(|next| seen.insert(next)));
+    }
+    seen
+}
+
 /// The groups of modules that reach each other.
 fn cycles(graph: &BTreeMap<&str, BTreeSet<&str>>) -> BTreeSet<BTreeSet<String>> {
-    let reach = |from: &str| {
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut open = vec![from];
-        while let Some(module) = open.pop() {
-            let next = graph.get(module).into_iter().flatten();
-            open.extend(next.filter(|next| seen.insert(next)));
-        }
-        seen
-    };
     let reached: BTreeMap<&str, BTreeSet<&str>> = graph
         .keys()
-        .map(|module| (*module, reach(module)))
+        .map(|module| (*module, reach(graph, module)))
         .collect();
     let in_cycle = reached
         .iter()
