@@ -308,7 +308,7 @@ impl Guard {
             }
             if metadata.is_dir() {
                 let entries = names::read_directory(&path).unwrap_or_default();
-                queue.extend(entries.into_iter().map(|entry| entry.path()));
+                queue.extend(entries.iter().map(|entry| path.join(entry.file_name())));
             } else if metadata.is_file() && metadata.nlink() > 1 {
                 let Ok(relative) = path.strip_prefix(&self.root) else {
                     continue;

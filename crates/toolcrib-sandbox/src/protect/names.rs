@@ -2,6 +2,7 @@
 
 use super::{
     judge::is_repository_name,
+    place,
     table::{NAMES, ProtectedName},
 };
 use crate::sys;
@@ -10,7 +11,10 @@ use std::{
     ffi::OsStr,
     fs,
     io::{self, Read},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    },
     path::{Path, PathBuf},
     sync::LazyLock,
 };
@@ -130,22 +134,34 @@ impl Pieces {
 }
 
 /// What is in a directory. One of ours that is closed is opened for as long as that takes: a command may have closed it to hide what is
-/// in it.
+/// in it. The paths of the entries may lead through a descriptor that is closed by now; only their names count.
 pub(super) fn read_directory(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
-    let read = || fs::read_dir(directory).map(|entries| entries.flatten().collect());
-    match read() {
+    let read = |path: &Path| fs::read_dir(path).map(|entries| entries.flatten().collect());
+    match read(directory) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
         read => return read,
     }
-    let metadata = directory.symlink_metadata()?;
-    if !metadata.is_dir() || metadata.uid() != sys::uid() {
+    // A command may put a link in its place, or in the place of a directory above it, at any moment: the mode is changed by a descriptor.
+    let pinned = pin(directory).map_err(|_| io::ErrorKind::PermissionDenied)?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", pinned.as_raw_fd()));
+    let metadata = path.metadata()?;
+    if metadata.uid() != sys::uid() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     let open = fs::Permissions::from_mode(metadata.mode() | 0o500);
-    fs::set_permissions(directory, open)?;
-    let entries = read();
-    fs::set_permissions(directory, metadata.permissions())?;
+    fs::set_permissions(&path, open)?;
+    let entries = read(&path);
+    fs::set_permissions(&path, metadata.permissions())?;
     entries
+}
+
+/// Opens a directory to name it, without following a link anywhere on the way.
+fn pin(directory: &Path) -> io::Result<OwnedFd> {
+    let top = OwnedFd::from(fs::File::open("/")?);
+    let relative = directory
+        .strip_prefix("/")
+        .map_err(|_| io::ErrorKind::InvalidInput)?;
+    place::open_directory(&top, relative)
 }
 
 /// Looks into one directory.
@@ -163,7 +179,7 @@ pub(super) fn list(directory: &Path) -> Listing {
         if is_protected_name(&name)
             && let Ok(metadata) = entry.metadata()
         {
-            listing.names.push((entry.path(), metadata));
+            listing.names.push((directory.join(&name), metadata));
         }
         // What is in a repository is judged with it.
         if !is_repository_name(&name)
@@ -171,7 +187,7 @@ pub(super) fn list(directory: &Path) -> Listing {
             && name != "node_modules"
             && name != "target"
         {
-            listing.directories.push(entry.path());
+            listing.directories.push(directory.join(name));
         }
     }
     listing
@@ -381,5 +397,102 @@ mod tests {
     fn a_configuration_that_is_no_file_is_not_waited_for() {
         assert_eq!(read_small(Path::new("/dev/zero")), None);
         assert_eq!(read_small(Path::new("/nowhere")), None);
+    }
+    /// Does something as an ordinary user, who cannot read what is closed: in a thread, which alone changes.
+    fn as_nobody(work: impl FnOnce() + Send) {
+        const NOBODY: u32 = 65534;
+        std::thread::scope(|scope| {
+            let done = scope.spawn(|| {
+                if sys::uid() == 0 {
+                    // SAFETY: numbers only; the system call itself is about this thread.
+                    unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+                }
+                work();
+            });
+            done.join().expect("it ends");
+        });
+    }
+
+    /// A directory for everyone, with a closed one of the user's own outside of the workspace in it.
+    fn ground() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("it exists");
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o777)).expect("a mode");
+        (dir, root)
+    }
+
+    fn close(path: &Path) {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o200)).expect("a mode");
+    }
+
+    #[test]
+    fn a_closed_directory_is_read_but_not_through_a_link() {
+        let (_dir, root) = ground();
+        as_nobody(|| {
+            for name in [
+                "ws",
+                "ws/closed",
+                "ws/closed/x",
+                "outside",
+                "outside/closed",
+            ] {
+                fs::create_dir(root.join(name)).expect("a directory");
+            }
+            std::os::unix::fs::symlink("../outside", root.join("ws/link")).expect("a link");
+            close(&root.join("ws/closed"));
+            close(&root.join("outside/closed"));
+            let read = read_directory(&root.join("ws/closed")).expect("it is ours");
+            assert_eq!(read.len(), 1);
+            let mode = |name: &str| root.join(name).metadata().expect("there").mode() & 0o777;
+            assert_eq!(mode("ws/closed"), 0o200);
+            let error = read_directory(&root.join("ws/link/closed")).expect_err("a link");
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+            for name in ["ws/closed", "outside/closed"] {
+                let open = fs::Permissions::from_mode(0o700);
+                fs::set_permissions(root.join(name), open).expect("a mode");
+            }
+        });
+    }
+
+    #[test]
+    fn a_link_put_in_the_place_of_a_closed_directory_changes_nothing_where_it_leads() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let (_dir, root) = ground();
+        let is_over = AtomicBool::new(false);
+        as_nobody(|| {
+            let outside = root.join("outside");
+            fs::create_dir(root.join("closed")).expect("a directory");
+            close(&root.join("closed"));
+            fs::write(&outside, "secret").expect("a file");
+            fs::set_permissions(&outside, fs::Permissions::from_mode(0o000)).expect("a mode");
+            std::os::unix::fs::symlink("outside", root.join("link")).expect("a link");
+            let names = [root.join("closed"), root.join("link")];
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let names = names
+                        .each_ref()
+                        .map(|name| sys::c_path(name).expect("a path"));
+                    while !is_over.load(Ordering::Relaxed) {
+                        let [one, other] = names.each_ref().map(|name| name.as_ptr());
+                        let here = libc::AT_FDCWD;
+                        // SAFETY: paths that end with null.
+                        unsafe {
+                            libc::renameat2(here, one, here, other, libc::RENAME_EXCHANGE);
+                        }
+                    }
+                });
+                let changed = (0..20_000).find_map(|_| {
+                    let _ = read_directory(&names[0]);
+                    let mode = outside.metadata().expect("there").mode() & 0o777;
+                    (mode != 0).then_some(mode)
+                });
+                is_over.store(true, Ordering::Relaxed);
+                assert_eq!(changed, None);
+            });
+            for name in names {
+                let open = fs::Permissions::from_mode(0o700);
+                let _ = fs::set_permissions(name, open);
+            }
+        });
     }
 }

@@ -6,7 +6,7 @@
 use super::names::read_small;
 use crate::sys;
 use std::{
-    ffi::{CString, OsStr},
+    ffi::{CStr, CString, OsStr},
     fs, io,
     os::{
         fd::{AsRawFd, OwnedFd},
@@ -146,12 +146,21 @@ fn parent(root: &OwnedFd, path: &Path) -> io::Result<(OwnedFd, CString)> {
     let last = names.pop().ok_or(io::ErrorKind::InvalidInput)?;
     let mut directory = root.try_clone()?;
     for name in names {
-        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        // SAFETY: a descriptor of ours and a name that ends with null.
-        directory =
-            sys::own(unsafe { libc::openat(directory.as_raw_fd(), name.as_ptr(), flags) }.into())?;
+        directory = directory_in(&directory, &name)?;
     }
     Ok((directory, last))
+}
+
+/// Opens a directory beneath the root to name it, without following a link.
+pub(super) fn open_directory(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+    let (parent, name) = parent(root, path)?;
+    directory_in(&parent, &name)
+}
+
+fn directory_in(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: a descriptor of ours and a name that ends with null.
+    sys::own(unsafe { libc::openat(parent.as_raw_fd(), name.as_ptr(), flags) }.into())
 }
 
 fn c_name(name: &OsStr) -> io::Result<CString> {

@@ -139,7 +139,7 @@ impl Repository {
             self.directories
                 .insert(directory.clone(), watch::steady(now));
             for entry in read_directory(&directory).into_iter().flatten() {
-                let path = entry.path();
+                let path = directory.join(entry.file_name());
                 let kind = entry.file_type();
                 if kind.as_ref().is_ok_and(|kind| kind.is_symlink()) {
                     if self.links.insert(path.clone()) {
