@@ -211,13 +211,11 @@ impl<'a> Finder<'a> {
 
     /// What they have git run in a work tree.
     fn users_paths_in(&mut self, tree: &Path) -> io::Result<()> {
-        let relative = self
-            .settings
-            .relative
-            .iter()
-            .map(|path| tree.join(path))
-            .collect();
-        self.protect_all(relative)
+        let relative = self.settings.relative.iter().map(|path| tree.join(path));
+        let words = self.settings.words.iter().map(|word| tree.join(word));
+        let named = relative.chain(words.filter(|path| path.is_file()));
+        let named: Vec<PathBuf> = named.collect();
+        self.protect_all(named)
     }
 
     fn protect_all(&mut self, named: Vec<PathBuf>) -> io::Result<()> {

@@ -243,23 +243,28 @@ impl Reader<'_> {
         String::from_utf8_lossy(word).to_ascii_lowercase()
     }
 
-    /// `[section]`, `[section "subsection"]` or `[section.subsection]`.
+    /// `[section]`, `[section "subsection"]`, `[section.subsection]` or `[section.sub "section"]`.
     fn head(&mut self) -> Option<(String, String)> {
         self.at += 1;
         let mut name = String::new();
         loop {
             match self.take()? {
                 b']' => {
-                    let (section, subsection) = match name.split_once('.') {
-                        Some((section, subsection)) => (section.to_owned(), subsection.to_owned()),
-                        None => (name, String::new()),
-                    };
-                    return (!section.is_empty()).then_some((section, subsection));
+                    let (section, subsection) = name.split_once('.').unwrap_or((&name, ""));
+                    let head = (section.to_owned(), subsection.to_owned());
+                    return (!section.is_empty()).then_some(head);
                 }
                 byte if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.' => {
                     name.push(byte.to_ascii_lowercase().into());
                 }
-                b' ' | b'\t' => return Some((name, self.quoted_subsection()?)),
+                b' ' | b'\t' => {
+                    let quoted = self.quoted_subsection()?;
+                    // A section ends at the first dot, wherever that is.
+                    return Some(match name.split_once('.') {
+                        Some((section, rest)) => (section.to_owned(), format!("{rest}.{quoted}")),
+                        None => (name, quoted),
+                    });
+                }
                 _ => return None,
             }
         }
@@ -347,10 +352,19 @@ pub(super) fn configured_paths(config: &Path, tree: &Path) -> Vec<PathBuf> {
         if setting.is("core", "hookspath") {
             found.extend(beside(&setting.value, tree).map(without_husky));
         } else if setting.runs() && !setting.includes() {
-            let is_there = |word: &str| beside(word, tree).is_some_and(|path| is_program(&path));
-            let is_file = |word: &str| beside(word, tree).is_some_and(|path| path.is_file());
-            let named = programs(&setting.value, is_file, is_there);
-            found.extend(named.iter().filter_map(|word| beside(word, tree)));
+            let is_file = |path: &Path| match setting.names_data() {
+                true => is_program(path),
+                false => path.is_file(),
+            };
+            for word in programs(&setting.value) {
+                let path = beside(&word.text, tree);
+                let is_run = |path: &PathBuf| match word.role {
+                    Role::Program => true,
+                    Role::Script => path.is_file(),
+                    Role::Argument => is_file(path),
+                };
+                found.extend(path.filter(is_run));
+            }
         }
     });
     found
@@ -363,6 +377,11 @@ impl Setting {
 
     fn includes(&self) -> bool {
         matches!(self.section.as_str(), "include" | "includeif")
+    }
+
+    /// Whether files that it names are as often data as programs.
+    fn names_data(&self) -> bool {
+        self.section == "alias"
     }
 }
 
@@ -426,6 +445,8 @@ pub(super) struct UserSettings {
     pub(super) relative: Vec<PathBuf>,
     /// Paths that apply wherever git runs, and files that are included.
     pub(super) absolute: Vec<PathBuf>,
+    /// Other words of their commands, which may be files in a work tree that a program reads or runs.
+    pub(super) words: Vec<PathBuf>,
 }
 
 impl UserSettings {
@@ -459,8 +480,13 @@ impl UserSettings {
             if setting.is("core", "hookspath") {
                 self.name(&setting.value, without_husky);
             } else if setting.runs() && !setting.includes() {
-                for word in programs(&setting.value, |_| true, |_| false) {
-                    self.name(&word, |path| path);
+                for word in programs(&setting.value) {
+                    match word.role {
+                        Role::Program | Role::Script => self.name(&word.text, |path| path),
+                        Role::Argument if setting.names_data() => {}
+                        Role::Argument if self.words.len() >= MOST_PATHS => {}
+                        Role::Argument => self.words.push(word.text.into()),
+                    }
                 }
             }
         });
@@ -480,37 +506,64 @@ impl UserSettings {
     }
 }
 
-/// The words of a command that may be programs or their scripts, if they are named by a path: the first word, what an interpreter or a
-/// wrapper runs if that is a file, and whatever else is a program.
-fn programs(
-    value: &str,
-    is_file: impl Fn(&str) -> bool,
-    is_program: impl Fn(&str) -> bool,
-) -> Vec<String> {
-    const RUNNERS: &[&str] = &[
-        "bash", "dash", "env", "exec", "ionice", "ksh", "nice", "node", "nohup", "perl", "php",
-        "python", "python3", "ruby", "setsid", "sh", "stdbuf", "sudo", "time", "timeout", "zsh",
+/// A word of a command.
+struct Word {
+    text: String,
+    role: Role,
+}
+
+/// What a word of a command may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// The program, named by a path.
+    Program,
+    /// What an interpreter or a wrapper runs, if it is a file.
+    Script,
+    /// Anything else: a file only if there is one.
+    Argument,
+}
+
+/// The words of a command that may be programs, scripts or files. A program that is named without a directory is not one of the
+/// work tree's, but a script is.
+fn programs(value: &str) -> Vec<Word> {
+    const WRAPPERS: &[&str] = &[
+        "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo", "time", "timeout",
+    ];
+    const INTERPRETERS: &[&str] = &[
+        "bash", "dash", "ksh", "node", "perl", "php", "python", "ruby", "sh", "zsh",
     ];
     let words = value.split(|char: char| char.is_whitespace() || ";&|(){}<>!".contains(char));
     let words = words.map(|word| word.replace(['"', '\'', '\\'], ""));
     let words = words.filter(|word| !word.is_empty()).take(MOST_PATHS);
     let mut found = Vec::new();
-    let mut is_run = true;
+    // Whether the next word is run, and whether it is a script that needs no directory.
+    let (mut is_run, mut is_script) = (true, false);
     for (index, word) in words.enumerate() {
         let word = word
             .strip_prefix("$PWD/")
             .map_or(word.as_str(), |rest| rest)
             .to_owned();
         let name = word.rsplit('/').next().unwrap_or(&word);
-        let runs_next = RUNNERS.contains(&name);
+        // `python3.11` is a `python`.
+        let name = name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.');
+        let interprets = INTERPRETERS.contains(&name);
+        let runs_next = interprets || WRAPPERS.contains(&name);
         // Options and variables of a wrapper, and how long `timeout` waits.
         let is_aside =
             word.starts_with(['-', '+']) || word.contains('=') || word.parse::<f64>().is_ok();
-        let is_named = word.contains('/');
-        if is_named && (index == 0 || is_run && is_file(&word) || is_program(&word)) {
-            found.push(word);
-        }
+        // What follows `-c`, `-e` or `-m` is not a file.
+        let takes_code = word.starts_with('-') && word.contains(['c', 'e', 'm']);
+        let next_is_script = interprets || (is_script && is_aside && !takes_code);
+        let role = match word.contains('/') {
+            true if index == 0 => Some(Role::Program),
+            true if is_run => Some(Role::Script),
+            false if index == 0 || is_aside => None,
+            false if is_script && !runs_next => Some(Role::Script),
+            true | false => Some(Role::Argument),
+        };
+        found.extend(role.map(|role| Word { text: word, role }));
         is_run = runs_next || (is_run && is_aside);
+        is_script = next_is_script;
     }
     found
 }
@@ -554,6 +607,10 @@ mod tests {
                 "[branch \"a\"]\n\t\n\tmerge = refs/heads/a\n",
             ),
             ("[filter \"a\"]\n\tclean = evil\n", "[filter \"a\"]\n\t\n"),
+            (
+                "[filter.a \"b\"]\n\tclean = evil\n",
+                "[filter.a \"b\"]\n\t\n",
+            ),
             (
                 "[remote \"o\"]\n\turl = ext::sh -c evil\n",
                 "[remote \"o\"]\n\t\n",
@@ -656,14 +713,14 @@ mod tests {
         let config = dir.path().join("config");
         let text = "[core]\n\thooksPath = .githooks\n\tpager = less -R\n\tsshCommand = /opt/ssh -x a/b\n[alias]\n\tgo = !sh tools/go.sh a/b\n\tlast = log -1 origin/main\n[include]\n\tpath = more\n";
         fs::write(&config, text).expect("a configuration");
-        fs::write(dir.path().join("more"), "[diff]\n\texternal = ./bin/show\n")
+        fs::write(dir.path().join("more"), "[diff]\n\texternal = ./bin/show\n[filter \"nb\"]\n\tclean = python3.11 strip.py\n\tsmudge = sh -c 'cat -'\n\tprocess = env less\n")
             .expect("a configuration");
         let mut settings = UserSettings::default();
         settings.add(&config);
         let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
         assert_eq!(
             settings.relative,
-            paths(&[".githooks", "tools/go.sh", "./bin/show"])
+            paths(&[".githooks", "tools/go.sh", "./bin/show", "strip.py"])
         );
         assert_eq!(
             settings.absolute,

@@ -13,7 +13,10 @@ use std::{
     io::{self, Read},
     os::{
         fd::{AsRawFd, OwnedFd},
-        unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+        unix::{
+            ffi::OsStrExt,
+            fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+        },
     },
     path::{Path, PathBuf},
     sync::LazyLock,
@@ -240,20 +243,24 @@ pub(super) fn repositories(root: &Path) -> (Vec<PathBuf>, bool) {
 
 /// Where a `.git` file says that the repository is, as git reads it: blanks are a part of the path.
 pub(super) fn git_directory(file: &Path) -> Option<PathBuf> {
-    let text = read_small(file)?;
-    let target = text.strip_prefix("gitdir: ")?;
-    Some(file.parent()?.join(line(target)))
+    let (text, _) = read_start(file)?;
+    let target = text.strip_prefix(b"gitdir: ")?;
+    Some(file.parent()?.join(named(target)))
 }
 
 /// Where the rest of a repository is, if a part of it says so.
 pub(super) fn common_directory(git: &Path) -> Option<PathBuf> {
-    let text = read_small(&git.join("commondir"))?;
-    Some(git.join(line(&text)))
+    let (text, _) = read_start(&git.join("commondir"))?;
+    Some(git.join(named(&text)))
 }
 
-/// A text without the ends of lines behind it, which is all that git leaves out.
-fn line(text: &str) -> &str {
-    text.trim_end_matches(['\n', '\r'])
+/// The path that a text is to git: without the ends of lines behind it, and then only up to a zero.
+fn named(text: &[u8]) -> &Path {
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    let end = text.iter().rposition(|byte| !is_end(byte));
+    let line = text.get(..end.map_or(0, |end| end + 1)).unwrap_or_default();
+    let path = line.split(|byte| *byte == 0).next().unwrap_or_default();
+    Path::new(OsStr::from_bytes(path))
 }
 
 /// The repositories beneath `.git/modules` (whose names may have slashes in them), identified by the files git stores in one; an error

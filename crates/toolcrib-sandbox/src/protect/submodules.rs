@@ -55,12 +55,12 @@ impl Submodules {
         gits.extend(self.gits.iter().cloned());
         let mut updated = Updated::default();
         while let Some(path) = gits.pop() {
-            let Some(git) = git_directory(&path, root) else {
-                continue;
-            };
-            if self.gits.contains(&path) {
+            let git = git_directory(&path, root);
+            // One that leads elsewhere, or that only git understands, is there as well.
+            if self.gits.contains(&path) && (git.is_some() || path.symlink_metadata().is_ok()) {
                 updated.there.push(path.clone());
             }
+            let Some(git) = git else { continue };
             let Some(tree) = path.parent() else { continue };
             let file = git.join("index");
             let is_known = self.indexes.get(&path).is_some_and(|known| {
@@ -146,26 +146,27 @@ fn read(index: &Path, object_name: usize, found: &mut Vec<PathBuf>) -> io::Resul
     shared_part(&mut from, object_name)
 }
 
-/// The name of the shared part, by the extension `link`.
+/// The name of the shared part, by the extension `link`; the last one counts. Git skips extensions that it does not know if their names
+/// begin with a capital letter.
 fn shared_part(from: &mut impl BufRead, object_name: usize) -> io::Result<Option<String>> {
+    let mut shared = None;
     loop {
         let mut head = [0; 8];
         // The last bytes are a sum of all others, and no extension.
         if from.read_exact(&mut head).is_err() {
-            return Ok(None);
+            return Ok(shared);
         }
-        let length = number(&head[4..]);
-        if &head[..4] == b"link" {
-            let mut name = vec![0; object_name];
-            from.read_exact(&mut name)?;
-            return Ok(Some(
-                name.iter().map(|byte| format!("{byte:02x}")).collect(),
-            ));
+        let mut content = from.by_ref().take(number(&head[4..]).into());
+        match &head[..4] {
+            b"link" => {
+                let mut name = vec![0; object_name];
+                content.read_exact(&mut name)?;
+                shared = Some(name.iter().map(|byte| format!("{byte:02x}")).collect());
+            }
+            b"sdir" | [b'A'..=b'Z', ..] => {}
+            _ => return Ok(shared),
         }
-        if !head[..4].iter().all(u8::is_ascii_alphabetic) {
-            return Ok(None);
-        }
-        io::copy(&mut from.by_ref().take(length.into()), &mut io::sink())?;
+        io::copy(&mut content, &mut io::sink())?;
     }
 }
 
@@ -175,7 +176,9 @@ fn read_entries(
     found: &mut Vec<PathBuf>,
 ) -> io::Result<()> {
     const LINK: u32 = 0o160_000;
-    const EXTENDED: u8 = 0x40;
+    const EXTENDED: u32 = 0x4000;
+    /// How long a name is; of longer ones the end is searched for.
+    const LENGTH: u32 = 0xfff;
     let mut head = [0; 12];
     from.read_exact(&mut head)?;
     let (mark, version, count) = (&head[..4], number(&head[4..8]), number(&head[8..]));
@@ -187,7 +190,9 @@ fn read_entries(
     for _ in 0..count {
         from.read_exact(&mut entry)?;
         let mut length = entry.len();
-        if entry[length - 2] & EXTENDED != 0 && version > 2 {
+        let flags = number(&entry[length - 2..]);
+        // In every version, whatever the format says about the second.
+        if flags & EXTENDED != 0 {
             from.read_exact(&mut [0; 2])?;
             length += 2;
         }
@@ -200,6 +205,11 @@ fn read_entries(
         let before = name.len();
         from.read_until(0, &mut name)?;
         if name.pop() != Some(0) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        // Git takes as much as this for the name, whatever is in it.
+        let expected = flags & LENGTH;
+        if expected != LENGTH && name.len() != expected as usize {
             return Err(io::ErrorKind::InvalidData.into());
         }
         length += name.len() - before;
@@ -341,5 +351,63 @@ mod tests {
             let _ = read_entries(&mut &*bytes, 20, &mut found);
             assert_eq!(found, Vec::<PathBuf>::new());
         }
+    }
+    /// An entry of an index with names of 20 bytes, whose flags say this.
+    fn entry(mode: u32, flags: u16, name: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 24];
+        bytes.extend(mode.to_be_bytes());
+        bytes.resize(60, 0);
+        bytes.extend(flags.to_be_bytes());
+        bytes.extend(name);
+        bytes.resize(bytes.len() + 8 - bytes.len() % 8, 0);
+        bytes
+    }
+
+    fn submodules(version: u8, entries: &[Vec<u8>]) -> io::Result<Vec<PathBuf>> {
+        let mut index = b"DIRC\0\0\0".to_vec();
+        index.extend([version, 0, 0, 0, entries.len() as u8]);
+        index.extend(entries.concat());
+        let mut found = Vec::new();
+        read_entries(&mut &*index, 20, &mut found)?;
+        Ok(found)
+    }
+
+    #[test]
+    fn entries_are_as_long_as_their_flags_say() {
+        let link = || entry(0o160_000, 3, b"a/b");
+        let found = [PathBuf::from("a/b")];
+        // Two more bytes of flags, in any version.
+        let extended = entry(0o100_644, 0x4001, b"\0\0x");
+        for version in [2, 3] {
+            let read = submodules(version, &[extended.clone(), link()]).unwrap();
+            assert_eq!(read, found, "{version}");
+        }
+        let long = vec![b'x'; 5000];
+        let read = submodules(2, &[entry(0o100_644, 0xfff, &long), link()]).unwrap();
+        assert_eq!(read, found);
+        // A zero in a name, which git takes for the end of it in some places and not in others.
+        let name = [b"a\0".as_slice(), &link()].concat();
+        let strange = entry(0o100_644, name.len() as u16, &name);
+        submodules(2, &[strange, link()]).unwrap_err();
+        submodules(2, &[entry(0o100_644, 1, b"longer"), link()]).unwrap_err();
+    }
+
+    #[test]
+    fn the_shared_part_is_found_behind_extensions_that_git_skips() {
+        let id = [0xab; 20];
+        let extension = |name: &[u8; 4], content: &[u8]| {
+            let length = (content.len() as u32).to_be_bytes();
+            [name.as_slice(), &length, content].concat()
+        };
+        let parts = [
+            extension(b"A123", b"x"),
+            extension(b"sdir", b""),
+            extension(b"link", &[1; 24]),
+            extension(b"TREE", b"xyz"),
+            extension(b"link", &id),
+            vec![0xff; 20],
+        ];
+        let name = shared_part(&mut &*parts.concat(), 20).unwrap();
+        assert_eq!(name, Some("ab".repeat(20)));
     }
 }

@@ -411,11 +411,19 @@ impl Watch {
     /// Looks at what git reads elsewhere because of a repository that a run made.
     fn look_around(&mut self, git: &Path, findings: &mut Findings) {
         let common = names::common_directory(git).and_then(|common| common.canonicalize().ok());
-        if let Some(common) =
-            common.filter(|common| common.starts_with(&self.root) && common.is_dir())
-            && !self.repositories.contains_key(&common)
-        {
-            self.new_repository(&common, findings);
+        let is_inside = |common: &PathBuf| common.starts_with(&self.root) && common.is_dir();
+        match common.filter(is_inside) {
+            Some(common) if !self.repositories.contains_key(&common) => {
+                self.new_repository(&common, findings);
+            }
+            Some(_) => {}
+            None => {
+                let path = git.join("commondir");
+                if is_there(&path) {
+                    let why = "git reads its configuration where it leads";
+                    findings.planted.push(Planted::new(path, why, Remedy::Take));
+                }
+            }
         }
         let tree = git
             .parent()

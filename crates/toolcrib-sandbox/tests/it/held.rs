@@ -36,30 +36,30 @@ impl Keeper for Notes {
     }
 }
 
-fn holding(stage: &Stage, level: Level) -> Policy {
+pub(crate) fn holding(stage: &Stage, level: Level) -> Policy {
     let mut policy = stage.policy(level);
     policy.absent = AbsentNames::Hold;
     policy
 }
 
 /// What was planted, from the workspace, and what is to be done about it.
-fn found(stage: &Stage, report: &Report) -> Vec<(String, Remedy)> {
+pub(crate) fn found(stage: &Stage, report: &Report) -> Vec<(String, Remedy)> {
     let root = stage.workspace.canonicalize().unwrap();
     let row = |planted: &Planted| {
         let path = planted.path.strip_prefix(&root).unwrap();
-        (path.to_str().unwrap().to_owned(), planted.remedy.clone())
+        (path.to_string_lossy().into_owned(), planted.remedy.clone())
     };
     report.planted.iter().map(row).collect()
 }
 
-fn paths(stage: &Stage, report: &Report) -> Vec<String> {
+pub(crate) fn paths(stage: &Stage, report: &Report) -> Vec<String> {
     found(stage, report)
         .into_iter()
         .map(|(path, _)| path)
         .collect()
 }
 
-const NO_SETTINGS: &str = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b;";
+pub(crate) const NO_SETTINGS: &str = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b;";
 
 #[test]
 fn nothing_is_put_into_the_workspace() {

@@ -11,6 +11,7 @@ mod limits;
 mod network;
 mod no_namespaces;
 mod output;
+mod planted_repositories;
 mod protected;
 mod protected_odd;
 mod protected_repositories;

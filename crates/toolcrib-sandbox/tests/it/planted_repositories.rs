@@ -1,0 +1,99 @@
+//! Repositories that a run hides from us, but not from git: what git runs in them is noticed all the same.
+
+use crate::{
+    held::{NO_SETTINGS, found, holding, paths},
+    stage::{Stage, WALLS, as_root_and_nobody, git},
+};
+use std::fs;
+use toolcrib_sandbox::Remedy;
+
+#[test]
+fn a_commondir_is_read_as_git_reads_it_and_taken_if_it_leads_out() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let script = r"
+                mkdir -p a/.git b/.git c/.git store/objects store/refs
+                for at in a b c; do echo 'ref: refs/heads/main' > $at/.git/HEAD; done
+                printf '[core]\n\tfsmonitor = ./evil\n' > store/config
+                cp -r store $'st\xff'
+                printf '../../store\0x' > a/.git/commondir
+                printf '../../st\xff\n' > b/.git/commondir
+                echo /etc > c/.git/commondir
+                echo fine";
+            let ran = stage.bash(&holding(&stage, level), script);
+            assert_eq!(ran.stdout, "fine\n", "{level}: {}", ran.stderr);
+            let expected = ["c/.git/commondir", "store/config", "st\u{fffd}/config"];
+            assert_eq!(paths(&stage, &ran.report), expected, "{level}");
+        }
+    });
+}
+
+#[test]
+fn a_submodule_whose_git_file_is_read_otherwise_by_git_is_found_or_taken() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            let script = format!(
+                "{NO_SETTINGS} for at in node_modules/x node_modules/y; do git init -q $at && git -C $at commit -q --allow-empty -m x \
+                 && git add -f $at 2>/dev/null || exit; done
+                 git -C node_modules/x config core.fsmonitor ./evil && mv node_modules/x/.git node_modules/store && rm -r node_modules/y/.git
+                 printf 'gitdir: ../store\\0junk' > node_modules/x/.git; echo 'gitdir: /nowhere' > node_modules/y/.git; echo fine"
+            );
+            let ran = stage.bash(&holding(&stage, level), &script);
+            assert_eq!(ran.stdout, "fine\n", "{level}: {}", ran.stderr);
+            let expected = ["node_modules/store/config", "node_modules/y/.git"];
+            assert_eq!(paths(&stage, &ran.report), expected, "{level}");
+        }
+    });
+}
+
+#[test]
+fn an_index_that_git_reads_otherwise_hides_no_submodule() {
+    as_root_and_nobody(|| {
+        let stage = Stage::new();
+        stage.repository();
+        // The flags of an entry say how long its name is; the bytes of it look like another entry.
+        let script = format!(
+            "{NO_SETTINGS} git init -q node_modules/x && git -C node_modules/x commit -q --allow-empty -m x && git -C node_modules/x config core.fsmonitor ./evil
+             python3 - <<'END'
+import struct, hashlib
+def entry(mode, name, length):
+    return struct.pack('>10I', 0, 0, 0, 0, 0, 0, mode, 0, 0, 0) + bytes(20) + struct.pack('>H', length) + name
+def padded(bytes_):
+    return bytes_ + b'\\0' * (8 - len(bytes_) % 8)
+name = b'a' + padded(entry(0o100644, b'a', 1))[63:] + padded(entry(0o100644, b'b', 1))
+index = b'DIRC' + struct.pack('>II', 2, 2) + padded(entry(0o100644, name[:-1], len(name) - 1)) + padded(entry(0o160000, b'node_modules/x', 14))
+open('.git/index', 'wb').write(index + hashlib.sha1(index).digest())
+END
+             echo fine"
+        );
+        let ran = stage.bash(&holding(&stage, WALLS[0]), &script);
+        assert_eq!(ran.stdout, "fine\n", "{}", ran.stderr);
+        assert_eq!(
+            found(&stage, &ran.report),
+            [(".git/index".to_owned(), Remedy::Take)]
+        );
+    });
+}
+
+#[test]
+fn scripts_that_settings_name_without_a_directory_cannot_be_written() {
+    as_root_and_nobody(|| {
+        for value in [
+            "python3 strip.py",
+            "python3.11 strip.py",
+            "uv run strip.py %f",
+            "perl -n strip.py",
+        ] {
+            let stage = Stage::new();
+            stage.repository();
+            stage.file("strip.py", "mine");
+            git(&stage.workspace, &["config", "filter.f.clean", value]);
+            stage.bash(&holding(&stage, WALLS[0]), "echo evil > strip.py");
+            let text = fs::read_to_string(stage.workspace.join("strip.py")).unwrap();
+            assert_eq!(text, "mine", "{value}");
+        }
+    });
+}
