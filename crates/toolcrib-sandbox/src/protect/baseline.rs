@@ -56,8 +56,9 @@ pub(super) fn written<'a>(watch: &Watch, covered: impl Iterator<Item = &'a Path>
             path,
             &format!(" {made} {inode} {seconds} {nanoseconds} {present} {head}:"),
         );
-        for link in &repository.links {
-            line("link", link, "");
+        for (link, target) in &repository.links {
+            let target = digits(target.as_os_str().as_bytes());
+            line("link", link, &format!(" {target}"));
         }
     }
     lines.into_bytes()
@@ -138,7 +139,10 @@ fn read_line(
         "link" => {
             let mut repositories = watch.repositories.iter_mut();
             if let Some((_, known)) = repositories.find(|(git, _)| path.starts_with(git)) {
-                known.links.insert(path);
+                let target = bytes(numbers.next().unwrap_or_default())?;
+                known
+                    .links
+                    .insert(path, PathBuf::from(OsString::from_vec(target)));
             }
         }
         "pieces" => {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::sys;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     ffi::OsStr,
     fs,
     io::{self, Read},
@@ -92,6 +92,8 @@ pub(super) struct Listing {
     pub(super) names: Vec<(PathBuf, fs::Metadata)>,
     /// Directories to look into.
     pub(super) directories: Vec<PathBuf>,
+    /// Directories that links lead to and that are not looked into otherwise.
+    pub(super) linked: Vec<PathBuf>,
     /// What there is of a bare repository.
     pub(super) pieces: Pieces,
     /// Whether it is closed to us: what is closed now may be opened by a command, which is its owner too.
@@ -167,8 +169,8 @@ fn pin(directory: &Path) -> io::Result<OwnedFd> {
     place::open_directory(&top, relative)
 }
 
-/// Looks into one directory.
-pub(super) fn list(directory: &Path) -> Listing {
+/// Looks into one directory of the root.
+pub(super) fn list(directory: &Path, root: &Path) -> Listing {
     let mut listing = Listing::default();
     let entries = read_directory(directory);
     listing.is_closed = entries
@@ -184,26 +186,44 @@ pub(super) fn list(directory: &Path) -> Listing {
         {
             listing.names.push((directory.join(&name), metadata));
         }
-        // What is in a repository is judged with it.
-        if !is_repository_name(&name)
-            && entry.file_type().is_ok_and(|kind| kind.is_dir())
-            && name != "node_modules"
-            && name != "target"
-        {
+        let kind = entry.file_type().ok();
+        if kind.is_some_and(|kind| kind.is_symlink()) {
+            listing
+                .linked
+                .extend(hidden_target(&directory.join(name), root));
+        } else if kind.is_some_and(|kind| kind.is_dir()) && !is_passed_over(&name) {
             listing.directories.push(directory.join(name));
         }
     }
     listing
 }
 
-/// Looks into directories, breadth first, beginning with these, until `most` of them were seen or there are no more; returns
+/// Whether a directory of this name is not looked into. What is in a repository is judged with it.
+fn is_passed_over(name: &OsStr) -> bool {
+    name == "node_modules" || name == "target" || is_repository_name(name)
+}
+
+/// The directory that a link leads to, if it is in the root and not looked into because of a name above it.
+fn hidden_target(link: &Path, root: &Path) -> Option<PathBuf> {
+    if link.file_name().is_some_and(is_passed_over) {
+        return None;
+    }
+    let real = link.canonicalize().ok()?;
+    let is_hidden = real.strip_prefix(root).ok()?.iter().any(is_passed_over);
+    (is_hidden && real.is_dir()).then_some(real)
+}
+
+/// Looks into directories of the root, breadth first, beginning with these, until `most` of them were seen or there are no more; returns
 /// whether that was all of them.
 pub(super) fn walk(
+    root: &Path,
     from: Vec<PathBuf>,
     most: usize,
     visit: &mut dyn FnMut(PathBuf, Listing),
 ) -> bool {
     let mut complete = true;
+    // Links can lead to what is looked into already, and around in circles.
+    let mut linked = BTreeSet::new();
     let mut queue = VecDeque::from(from);
     let mut seen = 0;
     while let Some(directory) = queue.pop_front() {
@@ -211,9 +231,11 @@ pub(super) fn walk(
             return false;
         }
         seen += 1;
-        let mut listing = list(&directory);
+        let mut listing = list(&directory, root);
         complete &= !listing.is_closed;
         queue.extend(listing.directories.drain(..));
+        let targets = listing.linked.drain(..);
+        queue.extend(targets.filter(|target| linked.insert(target.clone())));
         visit(directory, listing);
     }
     complete
@@ -223,6 +245,7 @@ pub(super) fn walk(
 pub(super) fn repositories(root: &Path) -> (Vec<PathBuf>, bool) {
     let mut found = Vec::new();
     let complete = walk(
+        root,
         vec![root.to_owned()],
         MOST_DIRECTORIES,
         &mut |directory, listing| {
@@ -303,6 +326,17 @@ pub(super) fn modules(path: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 const MOST_MODULES: usize = 1024;
+
+/// What is in a directory; none if that is not a directory, cannot be read, or is more than is looked at.
+pub(super) fn all_entries(path: &Path) -> Option<Vec<PathBuf>> {
+    if !path.symlink_metadata().ok()?.is_dir() {
+        return None;
+    }
+    let entries = fs::read_dir(path).ok()?;
+    let entries = entries.map(|entry| entry.map(|entry| entry.path()));
+    let all = entries.take(MOST_ENTRIES).collect::<Result<Vec<_>, _>>();
+    all.ok().filter(|all| all.len() < MOST_ENTRIES)
+}
 
 /// What is in a directory, up to a bound.
 pub(super) fn entries(path: &Path) -> impl Iterator<Item = PathBuf> {

@@ -1,7 +1,8 @@
 //! One repository, as git would find it, and what in it came to run programs.
 
 use super::{
-    names::{entries, read_directory, read_small, read_whole},
+    judge::is_repository_name,
+    names::{all_entries, read_directory, read_small, read_whole},
     planted::{Moment, Planted, Remedy},
     watch::{
         self, Changed, Mark, State, born, harmless_configuration, hooks, names_a_program, state,
@@ -40,9 +41,11 @@ pub(super) struct Repository {
     /// What `HEAD` said.
     pub(super) head: Vec<u8>,
     pub(super) states: BTreeMap<&'static str, Option<State>>,
-    /// The directories in it, but those of objects, and when they last changed; and the links in them.
+    /// The directories in it, but those of objects, and when they last changed; and the links in them, with where they lead.
     directories: BTreeMap<PathBuf, Option<Changed>>,
-    pub(super) links: BTreeSet<PathBuf>,
+    pub(super) links: BTreeMap<PathBuf, PathBuf>,
+    /// Repositories' names in those directories.
+    nested: BTreeSet<PathBuf>,
     /// Its own directory at the last look.
     changed: Option<Changed>,
     /// Whether it had more directories than are looked into before any run.
@@ -69,7 +72,8 @@ impl Repository {
             head: head(git),
             states: states.collect(),
             directories: BTreeMap::new(),
-            links: BTreeSet::new(),
+            links: BTreeMap::new(),
+            nested: BTreeSet::new(),
             changed: None,
             is_large: false,
         };
@@ -86,7 +90,8 @@ impl Repository {
             head: Vec::new(),
             states: BTreeMap::new(),
             directories: BTreeMap::new(),
-            links: BTreeSet::new(),
+            links: BTreeMap::new(),
+            nested: BTreeSet::new(),
             changed: None,
             is_large: false,
         }
@@ -115,10 +120,11 @@ impl Repository {
         let is_kept = |name: &str| !self.is_of_a_run && is_protected(name) && is_present(name);
         self.states.retain(|name, _| is_kept(name));
         self.links.clear();
+        self.nested.clear();
         self.directories.clear();
     }
 
-    /// The links that came to be since the last look: git writes through them, wherever they lead. Directories beyond the bound may hold
+    /// The links that came to be since the last look, or lead elsewhere: git writes through them. Directories beyond the bound may hold
     /// links, and count as such.
     fn find_links(&mut self, git: &Path) -> Vec<PathBuf> {
         let mut queue = vec![git.to_owned()];
@@ -139,10 +145,16 @@ impl Repository {
             self.directories
                 .insert(directory.clone(), watch::steady(now));
             for entry in read_directory(&directory).into_iter().flatten() {
-                let path = directory.join(entry.file_name());
+                let name = entry.file_name();
+                let path = directory.join(&name);
                 let kind = entry.file_type();
+                if is_repository_name(&name) {
+                    self.nested.insert(path.clone());
+                }
                 if kind.as_ref().is_ok_and(|kind| kind.is_symlink()) {
-                    if self.links.insert(path.clone()) {
+                    let target = path.read_link().unwrap_or_default();
+                    if self.links.get(&path) != Some(&target) {
+                        self.links.insert(path.clone(), target);
                         new.push(path);
                     }
                 } else if kind.is_ok_and(|kind| kind.is_dir())
@@ -154,7 +166,7 @@ impl Repository {
             }
         }
         self.directories.retain(|_, changed| changed.is_some());
-        self.links.retain(|path| path.is_symlink());
+        self.links.retain(|path, _| path.is_symlink());
         new
     }
 
@@ -168,11 +180,16 @@ impl Repository {
         // First, because it finds the directories that names can appear in.
         if moment == Moment::Ended {
             let why = "git would write where it leads";
-            let pieces = ["HEAD", "objects", "refs"].map(|name| git.join(name));
-            let links = self.find_links(git).into_iter();
-            // Without these it is not a repository; `restore` deals with them.
-            let links = links.filter(|link| self.is_of_a_run || !pieces.contains(link));
-            planted.extend(links.map(|link| Planted::new(link, why, Remedy::Take)));
+            let pieces = ["objects", "refs"].map(|name| git.join(name));
+            for link in self.find_links(git) {
+                // Without these it is not a repository; `judge` deals with the first one.
+                let remedy = match self.is_of_a_run {
+                    false if link == git.join("HEAD") => continue,
+                    false if pieces.contains(&link) => Remedy::MakeDirectory,
+                    true | false => Remedy::Take,
+                };
+                planted.push(Planted::new(link, why, remedy));
+            }
         }
         let is_quiet = self.changed == changed;
         // Whether all of it was judged: what is put off is looked at again.
@@ -212,6 +229,11 @@ impl Repository {
             || path
                 .parent()
                 .is_some_and(|parent| parent != git && is_known(parent))
+    }
+
+    /// The `.git`s in its directories, as of the last look when a run ended.
+    pub(super) fn nested(&self) -> impl Iterator<Item = &PathBuf> {
+        self.nested.iter()
     }
 
     /// Whether a directory of this name may be in the repository, as of the last look when a run ended.
@@ -254,9 +276,13 @@ impl Repository {
                     .for_each(|hook| push(hook, "git runs it as a hook", Remedy::Take)),
                 None => push(path, "git runs what is in it as hooks", Remedy::Take),
             },
-            "remotes" | "branches" => entries(&path)
-                .filter(|file| names_a_program(file))
-                .for_each(|file| push(file, "git runs a program that it names", Remedy::Take)),
+            "remotes" | "branches" => match all_entries(&path) {
+                Some(files) => files
+                    .into_iter()
+                    .filter(|file| names_a_program(file))
+                    .for_each(|file| push(file, "git runs a program that it names", Remedy::Take)),
+                None => push(path, "git runs programs that it names", Remedy::Take),
+            },
             "rebase-merge/git-rebase-todo" => {
                 if let Some(text) = without_commands(&path) {
                     let why = "`git rebase --continue` runs commands in it";

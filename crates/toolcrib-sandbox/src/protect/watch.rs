@@ -101,7 +101,8 @@ impl Watch {
     /// Takes in what there is, without an opinion on it.
     pub(super) fn take_in(&mut self, made_by_runs: &[PathBuf]) {
         let root = self.root.clone();
-        self.complete = walk(vec![root], MOST_DIRECTORIES, &mut |directory, listing| {
+        let from = vec![root.clone()];
+        self.complete = walk(&root, from, MOST_DIRECTORIES, &mut |directory, listing| {
             for (path, metadata) in &listing.names {
                 if let Some(mark) = mark(path, metadata) {
                     self.names.insert(path.clone(), mark);
@@ -117,6 +118,9 @@ impl Watch {
                 .insert(directory, Directory { changed, pieces });
         });
         for path in self.changed_submodules().there {
+            self.know_repository(&path, made_by_runs);
+        }
+        for path in self.changed_nested() {
             self.know_repository(&path, made_by_runs);
         }
         for leaf in &mut self.leaves {
@@ -152,11 +156,7 @@ impl Watch {
         let is_git = |path: &&PathBuf| path.file_name() == Some(OsStr::new(".git"));
         let gits = self.names.keys().filter(is_git).cloned().collect();
         let mut updated = self.submodules.update(&self.root, gits);
-        updated.there.retain(|path| {
-            let metadata = path.symlink_metadata().ok();
-            let mark = metadata.and_then(|metadata| mark(path, &metadata));
-            mark.is_some_and(|mark| self.names.insert(path.clone(), mark) != Some(mark))
-        });
+        updated.there.retain(|path| self.is_new(path));
         updated
     }
 
@@ -205,6 +205,11 @@ impl Watch {
         }
         if moment == Moment::Ended {
             self.look_for_others(&mut findings);
+            let mut nested = self.changed_nested();
+            while let Some(path) = nested.pop() {
+                self.new_name(&path, &mut findings);
+                nested.extend(self.changed_nested());
+            }
         }
         findings.settle();
         findings
@@ -235,22 +240,30 @@ impl Watch {
             .iter()
             .filter(|(path, then)| changed(path) != then.changed);
         let moved: Vec<PathBuf> = moved.map(|(path, _)| path.clone()).collect();
+        let root = self.root.clone();
         for directory in moved {
             let Some(now) = changed(&directory) else {
                 self.directories.remove(&directory);
                 continue;
             };
-            let mut listing = list(&directory);
+            let mut listing = list(&directory, &root);
             let below = std::mem::take(&mut listing.directories);
+            let linked = std::mem::take(&mut listing.linked);
             let new = below
                 .into_iter()
+                .chain(linked)
                 .filter(|path| !self.directories.contains_key(path));
             let new: Vec<PathBuf> = new.collect();
             self.compare(&directory, now, listing, findings);
-            let all = walk(new, MOST_NEW_DIRECTORIES, &mut |directory, listing| {
-                let now = changed(&directory).unwrap_or_default();
-                self.compare(&directory, now, listing, findings);
-            });
+            let all = walk(
+                &root,
+                new,
+                MOST_NEW_DIRECTORIES,
+                &mut |directory, listing| {
+                    let now = changed(&directory).unwrap_or_default();
+                    self.compare(&directory, now, listing, findings);
+                },
+            );
             self.complete &= all;
         }
     }
@@ -365,6 +378,21 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// The `.git`s in directories of repositories, which are not looked into as work trees, that are new or others than at the last look.
+    fn changed_nested(&mut self) -> Vec<PathBuf> {
+        let nested = self.repositories.values().flat_map(Repository::nested);
+        let mut nested: Vec<PathBuf> = nested.cloned().collect();
+        nested.retain(|path| self.is_new(path));
+        nested
+    }
+
+    /// Takes in a name; whether it is new, or another than at the last look.
+    fn is_new(&mut self, path: &Path) -> bool {
+        let metadata = path.symlink_metadata().ok();
+        let mark = metadata.and_then(|metadata| mark(path, &metadata));
+        mark.is_some_and(|mark| self.names.insert(path.to_owned(), mark) != Some(mark))
     }
 
     /// Follows what leads to repositories: files and links named `.git`, `commondir`, submodules and worktrees. Where they lead may have
@@ -566,18 +594,10 @@ pub(super) fn without_commands(todo: &Path) -> Option<Vec<u8>> {
 
 /// Hooks that git would run: all but its examples. None if the directory cannot be read or has too many entries.
 pub(super) fn hooks(directory: &Path) -> Option<Vec<PathBuf>> {
-    if !directory.symlink_metadata().ok()?.is_dir() {
-        return None;
-    }
-    let listed: Vec<PathBuf> = names::entries(directory).collect();
     let is_example = |path: &PathBuf| path.extension() == Some(OsStr::new("sample"));
-    let is_all = listed.len() < names::MOST_ENTRIES && fs::read_dir(directory).is_ok();
-    is_all.then(|| {
-        listed
-            .into_iter()
-            .filter(|path| !is_example(path))
-            .collect()
-    })
+    let mut hooks = names::all_entries(directory)?;
+    hooks.retain(|path| !is_example(path));
+    Some(hooks)
 }
 
 /// Whether a file of the old kind of remotes (`.git/remotes`, `.git/branches`) has git run a program.

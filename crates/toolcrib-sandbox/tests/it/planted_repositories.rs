@@ -2,9 +2,9 @@
 
 use crate::{
     held::{NO_SETTINGS, found, holding, paths},
-    stage::{Stage, WALLS, as_root_and_nobody, git},
+    stage::{Stage, WALLS, as_root_and_nobody, git, is_root},
 };
-use std::fs;
+use std::{fs, os::unix::fs::symlink};
 use toolcrib_sandbox::Remedy;
 
 #[test]
@@ -75,6 +75,97 @@ END
             found(&stage, &ran.report),
             [(".git/index".to_owned(), Remedy::Take)]
         );
+    });
+}
+
+#[test]
+fn a_repository_inside_of_another_ones_directory_is_found() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            for (place, link) in [
+                (".git/x/src", "ln -s .git/x/src src"),
+                (".git/x/src", "true"),
+                (".git/objects/x/src", "ln -s .git/objects/x/src src"),
+                (".GIT/x/src", "ln -s .GIT/x/src src"),
+                (
+                    "node_modules/src",
+                    "mkdir a; ln -s ../node_modules/src a/src",
+                ),
+            ] {
+                let stage = Stage::new();
+                stage.repository();
+                stage.file("src/a", "mine");
+                let script = format!(
+                    "{NO_SETTINGS} mkdir -p $(dirname {place}); mv src {place}; git init -q {place}; git -C {place} config core.fsmonitor ./evil; {link}; \
+                     ln -s . {place}/again; echo fine"
+                );
+                let ran = stage.bash(&holding(&stage, level), &script);
+                assert_eq!(ran.stdout, "fine\n", "{level}: {}", ran.stderr);
+                let config = format!("{place}/.git/config");
+                let planted = paths(&stage, &ran.report);
+                assert!(planted.contains(&config), "{level} {link}: {planted:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn links_in_a_repository_that_lead_elsewhere_than_before_are_taken() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            symlink("heads", stage.workspace.join(".git/refs/x")).unwrap();
+            symlink("heads", stage.workspace.join(".git/refs/same")).unwrap();
+            let script = "ln -sfn /elsewhere .git/refs/x; mv .git/objects .git/o; ln -s o .git/objects; mv .git/refs .git/r; ln -s r .git/refs";
+            let ran = stage.bash(&holding(&stage, level), "touch .git/refs/file");
+            assert_eq!(ran.report.planted, [], "{level}");
+            let ran = stage.bash(&holding(&stage, level), script);
+            let planted = found(&stage, &ran.report);
+            for expected in [
+                (".git/objects".to_owned(), Remedy::MakeDirectory),
+                (".git/refs".to_owned(), Remedy::MakeDirectory),
+                (".git/r/x".to_owned(), Remedy::Take),
+            ] {
+                assert!(planted.contains(&expected), "{level}: {planted:?}");
+            }
+            let stage = Stage::new();
+            stage.repository();
+            symlink("heads", stage.workspace.join(".git/refs/x")).unwrap();
+            let ran = stage.bash(
+                &holding(&stage, level),
+                "ln -sfn /elsewhere .git/refs/x; touch .git/refs/y",
+            );
+            assert_eq!(
+                found(&stage, &ran.report),
+                [(".git/refs/x".to_owned(), Remedy::Take)],
+                "{level}"
+            );
+        }
+    });
+}
+
+#[test]
+fn old_remotes_that_cannot_all_be_read_are_taken() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            stage.repository();
+            // Older versions of git make it.
+            let _ = fs::remove_dir(stage.workspace.join(".git/branches"));
+            let script = "mkdir .git/remotes .git/branches; for i in $(seq 300); do echo 'URL: ext::evil' > .git/remotes/$i; done; \
+                echo ext::evil > .git/branches/x; chmod 0311 .git/branches";
+            let ran = stage.bash(&holding(&stage, level), script);
+            let branches = match is_root() {
+                true => ".git/branches/x",
+                false => ".git/branches",
+            };
+            assert_eq!(
+                paths(&stage, &ran.report),
+                [branches, ".git/remotes"],
+                "{level}"
+            );
+        }
     });
 }
 
