@@ -8,7 +8,9 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,6 +26,8 @@ use crate::workspace::Workspace;
 
 /// How deep a tree is copied.
 const MAX_DEPTH: usize = 256;
+/// How long a name may be, in bytes.
+const MAX_NAME: usize = 255;
 /// How much of a file is compared.
 const MAX_COMPARED: u64 = 4 << 20;
 
@@ -312,24 +316,22 @@ impl Place {
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
-        match rustix::fs::openat(&self.dir, &self.name, flags, Mode::empty()) {
-            Ok(_) => {}
+        let made = match rustix::fs::openat(&self.dir, &self.name, flags, Mode::empty()) {
+            Ok(made) => made,
             Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Moved::Occupied),
             Err(error) => return Err(error.into()),
-        }
-        rustix::fs::chmodat(
-            &self.dir,
-            &self.name,
-            Mode::from_raw_mode(0o755),
-            AtFlags::empty(),
-        )?;
+        };
+        set_mode(&made, Mode::from_raw_mode(0o755))?;
         Ok(Moved::Yes)
     }
 
     /// Gives what is here a name beside it that no program looks for.
     pub(super) fn rename_aside(&self, id: &str) -> io::Result<OsString> {
-        let mut name = self.name.clone();
-        name.push(format!(".held-{id}"));
+        let ending = format!(".held-{id}");
+        let bytes = self.name.as_bytes();
+        let kept = bytes.len().min(MAX_NAME - ending.len());
+        let mut name = OsStr::from_bytes(&bytes[..kept]).to_owned();
+        name.push(ending);
         opened(&[&self.dir], || {
             rustix::fs::renameat_with(
                 &self.dir,
@@ -382,15 +384,9 @@ impl<'d> Opened<'d> {
         let mode = closed.map(|stat| Mode::from_raw_mode(stat.st_mode));
         let this = Opened { dir, mode };
         if let Some(mode) = mode {
-            this.set(mode | Mode::RWXU);
+            let _ = set_mode(this.dir, mode | Mode::RWXU);
         }
         this
-    }
-
-    fn set(&self, mode: Mode) {
-        // By its descriptor, which only names it.
-        let path = format!("/proc/self/fd/{}", self.dir.as_raw_fd());
-        let _ = rustix::fs::chmod(path, mode);
     }
 
     fn run<T>(self, work: impl FnOnce() -> T) -> T {
@@ -401,9 +397,28 @@ impl<'d> Opened<'d> {
 impl Drop for Opened<'_> {
     fn drop(&mut self) {
         if let Some(mode) = self.mode {
-            self.set(mode);
+            let _ = set_mode(self.dir, mode);
         }
     }
+}
+
+/// Changes the mode of what is open, even if its descriptor only names it. A name could lead elsewhere by now.
+fn set_mode(open: &OwnedFd, mode: Mode) -> Result<(), Errno> {
+    rustix::fs::chmod(format!("/proc/self/fd/{}", open.as_raw_fd()), mode)
+}
+
+/// Opens an entry of a directory to name it, whatever it is.
+fn pin(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, name, flags, Mode::empty())
+}
+
+/// Opens a directory to read it; one that is closed is opened to its owner first.
+fn open_up(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let named = rustix::fs::openat(dir, name, flags | OFlags::PATH, Mode::empty())?;
+    let _ = set_mode(&named, Mode::RWXU);
+    rustix::fs::openat(&named, ".", flags | OFlags::RDONLY, Mode::empty())
 }
 
 /// Gives files that have a second name elsewhere a content of their own: that name could be written after a person has looked.
@@ -495,7 +510,7 @@ fn copy(
         AtFlags::SYMLINK_NOFOLLOW,
     );
     if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
-        rustix::fs::chmodat(to, new, Mode::from_raw_mode(stat.st_mode), AtFlags::empty())?;
+        set_mode(&pin(to, new)?, Mode::from_raw_mode(stat.st_mode))?;
     }
     let time = |seconds, nanoseconds| Timespec {
         tv_sec: seconds,
@@ -525,40 +540,40 @@ fn remove(from: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<(), Errno>
         Err(Errno::ISDIR | Errno::PERM) if depth > 0 => {}
         removed => return removed,
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let _ = rustix::fs::chmodat(from, name, Mode::RWXU, AtFlags::empty());
-    let inside = rustix::fs::openat(from, name, flags, Mode::empty())?;
+    let inside = open_up(from, name)?;
     for entry in entries(&inside)? {
         remove(inside.as_fd(), &entry, depth - 1)?;
     }
     rustix::fs::unlinkat(from, name, AtFlags::REMOVEDIR)
 }
 
-/// Removes something of the home with all beneath, however deep it is: directories are moved up before they are looked into.
+/// Removes something of the home with all beneath, however deep it is: directories are moved up before they are looked into. A command
+/// that still runs may have one of them open, and put links into it.
 pub(super) fn remove_all(path: &Path) -> io::Result<()> {
-    let top = path.parent().unwrap_or(Path::new("/"));
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-        Ok(metadata) if !metadata.is_dir() => return fs::remove_file(path),
-        Ok(_) => {}
+    let top = File::open(path.parent().unwrap_or(Path::new("/")))?;
+    let is_gone = |removed: Result<(), Errno>| match removed {
+        Ok(()) | Err(Errno::NOENT) => Ok(true),
+        Err(Errno::ISDIR | Errno::PERM) => Ok(false),
+        Err(error) => Err(error),
+    };
+    let name = path.file_name().unwrap_or_default();
+    if is_gone(rustix::fs::unlinkat(&top, name, AtFlags::empty()))? {
+        return Ok(());
     }
-    let mut queue = vec![path.to_owned()];
-    while let Some(directory) = queue.pop() {
-        fs::set_permissions(&directory, fs::Permissions::from_mode(0o700))?;
-        for entry in fs::read_dir(&directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                // A directory that is closed to its owner cannot be moved.
-                fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700))?;
-                let up = top.join(temporary(&Uuid::now_v7().to_string()));
-                fs::rename(entry.path(), &up)?;
-                queue.push(up);
-            } else {
-                fs::remove_file(entry.path())?;
+    let mut queue = vec![name.to_owned()];
+    while let Some(name) = queue.pop() {
+        let directory = open_up(top.as_fd(), &name)?;
+        for entry in entries(&directory)? {
+            if is_gone(rustix::fs::unlinkat(&directory, &entry, AtFlags::empty()))? {
+                continue;
             }
+            // A directory that is closed to its owner cannot be moved.
+            open_up(directory.as_fd(), &entry)?;
+            let up = OsString::from(temporary(&Uuid::now_v7().to_string()));
+            rustix::fs::renameat(&directory, &entry, &top, &up)?;
+            queue.push(up);
         }
-        fs::remove_dir(&directory)?;
+        rustix::fs::unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
     }
     Ok(())
 }
@@ -566,8 +581,10 @@ pub(super) fn remove_all(path: &Path) -> io::Result<()> {
 /// The beginning of a file, if it is text.
 pub(super) fn beginning(path: &Path, most: usize) -> Option<String> {
     let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(most as u64).read_to_end(&mut bytes).ok()?;
+    // What was a file may be a link or a pipe by now.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let file = File::options().read(true).custom_flags(flags).open(path);
+    file.ok()?.take(most as u64).read_to_end(&mut bytes).ok()?;
     match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Some(text),
         // Cut inside a character.

@@ -122,6 +122,14 @@ impl HeldRun {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Notes what is reported and not held, each path once: a run can make the same thing necessary again and again.
+    fn report(&self, path: PathBuf) {
+        let mut state = self.state();
+        if !state.left.contains(&path) {
+            state.left.push(path);
+        }
+    }
+
     fn deal_with(&self, planted: &Planted, aside: Option<&Path>, moment: Moment) {
         let Ok(relative) = planted.path.strip_prefix(self.workspace.root()) else {
             return;
@@ -147,7 +155,7 @@ impl HeldRun {
         }
         let held = match &planted.remedy {
             Remedy::Report => {
-                self.state().left.push(planted.path.clone());
+                self.report(planted.path.clone());
                 return;
             }
             Remedy::Take => {
@@ -192,7 +200,7 @@ impl HeldRun {
             }
             Err(_) if aside.is_some() => {
                 let path = aside.map(|aside| self.workspace.root().join(aside));
-                self.state().left.extend(path);
+                path.into_iter().for_each(|path| self.report(path));
             }
             Err(_) => self.leave_aside(&item, &planted.path),
         }
@@ -207,7 +215,7 @@ impl HeldRun {
             // What was there before is gone; there is nothing to hold.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Place::of(&self.workspace, &relative)?.write(text.content)?;
-                self.state().left.push(self.workspace.root().join(relative));
+                self.report(self.workspace.root().join(relative));
                 Ok(None)
             }
             held => held.map(Some),
@@ -227,7 +235,7 @@ impl HeldRun {
             }
         };
         if held.is_none() {
-            self.state().left.push(self.workspace.root().join(relative));
+            self.report(self.workspace.root().join(relative));
         }
         Ok(held)
     }
@@ -238,7 +246,7 @@ impl HeldRun {
             Ok(aside) => self.workspace.root().join(aside),
             Err(_) => path.to_owned(),
         };
-        self.state().left.push(left);
+        self.report(left);
     }
 
     /// Gives something a name that nothing runs; returns its path from the workspace.

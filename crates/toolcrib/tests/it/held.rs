@@ -241,6 +241,112 @@ fn a_second_name_of_something_held_changes_nothing_in_it() {
     check(home, workspace, false, "with second names");
 }
 
+/// Does something again and again while another thread exchanges two names.
+fn while_exchanged(one: &Path, other: &Path, mut work: impl FnMut() -> bool) -> bool {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let here = rustix::fs::CWD;
+                let exchange = rustix::fs::RenameFlags::EXCHANGE;
+                let _ = rustix::fs::renameat_with(here, one, here, other, exchange);
+            }
+        });
+        let is_good = (0..300).all(|_| work());
+        is_over.store(true, Ordering::Relaxed);
+        is_good
+    })
+}
+
+#[test]
+fn a_link_put_in_the_place_of_a_directory_changes_nothing_where_it_leads() {
+    let (home, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    let (home, workspace) = (home.path(), workspace.path());
+    let crib = crib(home, workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    let git = workspace.join(".git");
+    fs::create_dir_all(git.join("objects")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), git.join("link")).unwrap();
+    let mode = || outside.path().metadata().unwrap().mode() & 0o777;
+    assert_eq!(mode(), 0o600);
+    let planted = [sandbox::Planted {
+        path: git.join("objects"),
+        why: String::new(),
+        remedy: sandbox::Remedy::MakeDirectory,
+        changed: None,
+    }];
+    let is_good = while_exchanged(&git.join("objects"), &git.join("link"), || {
+        run.planted(&planted, Moment::Running);
+        let _ = std::os::unix::fs::symlink(outside.path(), git.join("link"));
+        let _ = fs::create_dir(git.join("link"));
+        mode() == 0o600
+    });
+    assert!(is_good, "{:o}", mode());
+    let (_, left) = run.end(&[]);
+    assert!(left.len() <= 1, "{left:?}");
+}
+
+#[test]
+fn a_link_put_in_the_place_of_a_directory_that_is_removed_changes_nothing_where_it_leads() {
+    let home = tempfile::tempdir().unwrap();
+    let Some(workspace) = elsewhere() else {
+        return crate::skipped(format_args!("there is no other disk here"));
+    };
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    let (home, workspace) = (home.path(), workspace.path());
+    let crib = crib(home, workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    let mode = || outside.path().metadata().unwrap().mode() & 0o777;
+    let (husky, link) = (workspace.join(".husky"), workspace.join("link"));
+    let planted = [sandbox::Planted {
+        path: husky.clone(),
+        why: String::new(),
+        remedy: sandbox::Remedy::Take,
+        changed: None,
+    }];
+    let is_good = while_exchanged(&husky, &link, || {
+        let _ = fs::create_dir(&husky);
+        let _ = std::os::unix::fs::symlink(outside.path(), &link);
+        let _ = fs::create_dir(&link);
+        let _ = std::os::unix::fs::symlink(outside.path(), &husky);
+        run.planted(&planted, Moment::Ended);
+        mode() == 0o600
+    });
+    assert!(is_good, "{:o}", mode());
+}
+
+#[test]
+fn a_long_name_gets_another_one_too_when_no_more_is_held() {
+    let (home, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (home, workspace) = (home.path(), workspace.path());
+    let crib = crib(home, workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    let long = format!("{}.code-workspace", "x".repeat(240));
+    let names = (0..200).map(|number| format!("{number}.code-workspace"));
+    let planted: Vec<sandbox::Planted> = names
+        .chain([long.clone()])
+        .map(|name| {
+            fs::write(workspace.join(&name), "evil").unwrap();
+            sandbox::Planted {
+                path: workspace.join(name),
+                why: String::new(),
+                remedy: sandbox::Remedy::Take,
+                changed: None,
+            }
+        })
+        .collect();
+    run.planted(&planted, Moment::Ended);
+    let (held, left) = run.end(&[]);
+    assert_eq!((held.len(), left.len()), (200, 1));
+    assert!(!workspace.join(long).exists());
+    assert!(
+        left[0].exists() && left[0].to_string_lossy().contains(".held-"),
+        "{left:?}"
+    );
+}
+
 #[test]
 fn what_is_not_shown_of_something_held_is_counted() {
     let (home, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
