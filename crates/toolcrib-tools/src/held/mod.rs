@@ -7,9 +7,10 @@
 //! A repository that a run makes stays in the workspace. Its hooks are held, and of its configuration the original is held
 //! while one without the settings that run programs takes its place.
 //!
-//! `run.rs` looks after one run, `run_file.rs` is the file that says so, `moving.rs` moves things without following a link, `made.rs` knows which repositories runs made.
+//! `run.rs` looks after one run, `run_file.rs` is the file that says so, `moving.rs` moves things without following a link, `copying.rs` copies them, `made.rs` knows which repositories runs made.
 //! Every run is written down before it starts (`runs/`), so that the next process deals with one that was killed.
 
+mod copying;
 mod made;
 mod moving;
 mod run;
@@ -33,6 +34,7 @@ use crate::model::ids::CallId;
 use crate::model::text;
 use crate::storage::{DurableDir, StorageError};
 use crate::workspace::Workspace;
+use copying::Allowance;
 use moving::{Copying, Moved, Place, Replacement};
 pub use run::HeldRun;
 use run_file::IdleFiles;
@@ -43,6 +45,8 @@ const RECORD: &str = "record.json";
 const CONTENT: &str = "content";
 /// How long a record may be.
 const MAX_BYTES: u64 = 256 << 10;
+/// Added to why something is held if it shares its content with a name elsewhere.
+const NOT_SEPARATE: &str = "; files that have another name (a hard link) were not all copied, and can still be changed by it";
 /// The shortest part of an id that is looked for.
 const MIN_PART: usize = 4;
 
@@ -265,7 +269,7 @@ impl HeldStore {
         let from = Place::in_home(&self.0.path.join(&item.id))
             .map_err(|error| self.not_back(&item, error))?;
         let moved = match item.kind {
-            HeldKind::Taken => from.move_to(&place, Copying::Allowed),
+            HeldKind::Taken => from.move_to(&place, Copying::Allowed(&Allowance::unbounded())),
             HeldKind::Replaced => {
                 let now = place.digest();
                 if now.is_some() && now != item.replaced_by {
@@ -324,11 +328,7 @@ impl HeldStore {
         for mut item in self.list()? {
             if item.question == question {
                 item.refused = true;
-                let Some(dir) = self.dir()? else { continue };
-                let lock = dir.lock()?;
-                if let Some(place) = dir.subdir(&item.id)? {
-                    place.write(&lock, RECORD, &record_bytes(&item))?;
-                }
+                self.rewrite(&item)?;
             }
         }
         Ok(())
@@ -340,6 +340,7 @@ impl HeldStore {
         workspace: &Workspace,
         mut item: HeldItem,
         with: Taking<'_>,
+        allowance: &Allowance,
     ) -> std::io::Result<HeldItem> {
         let from = match with {
             Taking::From(aside, _) => aside.to_owned(),
@@ -363,26 +364,42 @@ impl HeldStore {
             Taking::Whole(copying) | Taking::From(_, copying) => {
                 place.move_to(&home, copying).map(drop)
             }
-            Taking::Replacing(text) => place.exchange(text, &item.id, &home),
+            Taking::Replacing(text) => place.exchange(text, &item.id, &home, allowance),
         };
-        // Best effort: a file that cannot be read stays as it is.
-        let _ = moving::separate(&self.content(&item.id));
+        let is_separate = copying::separate(&self.content(&item.id), allowance);
         if let Err(error) = moved {
             if self.content(&item.id).symlink_metadata().is_err() {
                 let _ = self.forget(&item);
             }
             return Err(error);
         }
+        if !is_separate.unwrap_or(false) {
+            item.why.push_str(NOT_SEPARATE);
+            // Best effort: the run's own report says it as well.
+            let _ = self.rewrite(&item);
+        }
         Ok(item)
+    }
+
+    /// Writes the record of an item that is there.
+    fn rewrite(&self, item: &HeldItem) -> Result<(), StorageError> {
+        let Some(dir) = self.dir()? else {
+            return Ok(());
+        };
+        let lock = dir.lock()?;
+        match dir.subdir(&item.id)? {
+            Some(place) => place.write(&lock, RECORD, &record_bytes(item)),
+            None => Ok(()),
+        }
     }
 }
 
 /// How something is taken.
 #[derive(Clone, Copy)]
 enum Taking<'a> {
-    Whole(Copying),
+    Whole(Copying<'a>),
     /// From where it was put before.
-    From(&'a Path, Copying),
+    From(&'a Path, Copying<'a>),
     /// This is put in its place.
     Replacing(&'a Replacement<'a>),
 }

@@ -1,31 +1,26 @@
 //! Moving things between a workspace and the home, byte for byte, without following a link.
 //!
 //! The workspace is hostile ground: whatever is in it may be exchanged at any moment. So every step starts from an open
-//! directory and names one entry of it.
+//! directory and names one entry of it. `copying.rs` copies where something cannot be moved, or must not be shared.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, Uid,
-};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 use uuid::Uuid;
 
 use super::CONTENT;
+use super::copying::{Allowance, Copier, MAX_DEPTH};
 use crate::model::digest;
 use crate::workspace::Workspace;
 
-/// How deep a tree is copied.
-const MAX_DEPTH: usize = 256;
 /// How long a name may be, in bytes.
 const MAX_NAME: usize = 255;
 /// How much of a file is compared.
@@ -47,9 +42,9 @@ pub(super) struct Replacement<'a> {
 }
 
 /// Whether something may be moved by copying it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Copying {
-    Allowed,
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Copying<'a> {
+    Allowed(&'a Allowance),
     Refused,
 }
 
@@ -103,7 +98,7 @@ impl Place {
 
     /// Moves what is here to another place where nothing is. Where that is on another disk it is copied and removed, if that may be: what a
     /// program writes into an open file would be lost.
-    pub(super) fn move_to(&self, to: &Place, copying: Copying) -> io::Result<Moved> {
+    pub(super) fn move_to(&self, to: &Place, copying: Copying<'_>) -> io::Result<Moved> {
         let rename = || {
             rustix::fs::renameat_with(
                 &self.dir,
@@ -113,16 +108,20 @@ impl Place {
                 RenameFlags::NOREPLACE,
             )
         };
-        match opened(&[&self.dir, &to.dir], rename) {
+        let error = match opened(&[&self.dir, &to.dir], rename) {
             Ok(()) => return Ok(Moved::Yes),
             Err(Errno::EXIST) => return Ok(Moved::Occupied),
+            Err(error) => error,
+        };
+        let allowance = match (error, copying) {
             // A directory that is read-only cannot be moved to another one: its `..` would change.
-            Err(Errno::XDEV | Errno::INVAL | Errno::ACCESS) if copying == Copying::Allowed => {}
-            Err(error) => return Err(error.into()),
-        }
+            (Errno::XDEV | Errno::INVAL | Errno::ACCESS, Copying::Allowed(allowance)) => allowance,
+            (error, _) => return Err(error.into()),
+        };
         // Under another name until it is whole.
         let part = to.sibling(temporary(&Uuid::now_v7().to_string()))?;
-        let copied = copy(
+        let mut copier = Copier::new(allowance);
+        let copied = copier.copy(
             self.dir.as_fd(),
             &self.name,
             part.dir.as_fd(),
@@ -171,7 +170,7 @@ impl Place {
             moved => return Ok(moved.map(|()| Moved::Yes)?),
         }
         let beside = to.sibling(temporary(&Uuid::now_v7().to_string()))?;
-        self.move_to(&beside, Copying::Allowed)?;
+        self.move_to(&beside, Copying::Allowed(&Allowance::unbounded()))?;
         rustix::fs::renameat(&beside.dir, &beside.name, &to.dir, &to.name)?;
         Ok(Moved::Yes)
     }
@@ -185,11 +184,18 @@ impl Place {
         replacement: &Replacement<'_>,
         id: &str,
         to: &Place,
+        allowance: &Allowance,
     ) -> io::Result<()> {
-        Opened::of(&self.dir).run(|| self.exchange_here(replacement, id, to))
+        Opened::of(&self.dir).run(|| self.exchange_here(replacement, id, to, allowance))
     }
 
-    fn exchange_here(&self, replacement: &Replacement<'_>, id: &str, to: &Place) -> io::Result<()> {
+    fn exchange_here(
+        &self,
+        replacement: &Replacement<'_>,
+        id: &str,
+        to: &Place,
+        allowance: &Allowance,
+    ) -> io::Result<()> {
         let before = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
         // Whole before it gets a name that means something to git.
         let mut beside = self.sibling(temporary(id))?;
@@ -227,7 +233,7 @@ impl Place {
             return Err(error.into());
         }
         let copying = match replacement.is_urgent {
-            true => Copying::Allowed,
+            true => Copying::Allowed(allowance),
             false => Copying::Refused,
         };
         match beside.move_to(to, copying) {
@@ -256,8 +262,8 @@ impl Place {
             let is_there = beside.digest().is_some();
             if is_there && is_replacement(self) && !is_replacement(beside) {
                 // It may have been copied already.
-                if beside.move_to(to, Copying::Allowed)? == Moved::Occupied
-                    && beside.digest() == to.digest()
+                let copying = Copying::Allowed(&Allowance::unbounded());
+                if beside.move_to(to, copying)? == Moved::Occupied && beside.digest() == to.digest()
                 {
                     rustix::fs::unlinkat(&beside.dir, &beside.name, AtFlags::empty())?;
                 }
@@ -403,12 +409,12 @@ impl Drop for Opened<'_> {
 }
 
 /// Changes the mode of what is open, even if its descriptor only names it. A name could lead elsewhere by now.
-fn set_mode(open: &OwnedFd, mode: Mode) -> Result<(), Errno> {
+pub(super) fn set_mode(open: &OwnedFd, mode: Mode) -> Result<(), Errno> {
     rustix::fs::chmod(format!("/proc/self/fd/{}", open.as_raw_fd()), mode)
 }
 
 /// Opens an entry of a directory to name it, whatever it is.
-fn pin(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+pub(super) fn pin(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(dir, name, flags, Mode::empty())
 }
@@ -421,109 +427,12 @@ fn open_up(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(&named, ".", flags | OFlags::RDONLY, Mode::empty())
 }
 
-/// Gives files that have a second name elsewhere a content of their own: that name could be written after a person has looked.
-pub(super) fn separate(path: &Path) -> io::Result<()> {
-    let mut queue = vec![path.to_owned()];
-    while let Some(path) = queue.pop() {
-        let metadata = path.symlink_metadata()?;
-        if metadata.is_dir() {
-            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
-            queue.extend(entries.map(|entry| entry.path()));
-        } else if metadata.is_file() && metadata.nlink() > 1 {
-            let parent = File::open(path.parent().unwrap_or(Path::new("/")))?;
-            let name = path.file_name().unwrap_or_default();
-            let new = temporary(&Uuid::now_v7().to_string());
-            copy(
-                parent.as_fd(),
-                name,
-                parent.as_fd(),
-                new.as_ref(),
-                MAX_DEPTH,
-            )?;
-            rustix::fs::renameat(&parent, new, &parent, name)?;
-        }
-    }
-    Ok(())
-}
-
 /// A name for what is on its way.
-fn temporary(id: &str) -> String {
+pub(super) fn temporary(id: &str) -> String {
     format!(".toolcrib-{id}")
 }
 
-/// Copies an entry with all beneath: content, modes, times, owners where that is allowed.
-fn copy(
-    from: BorrowedFd<'_>,
-    name: &OsStr,
-    to: BorrowedFd<'_>,
-    new: &OsStr,
-    depth: usize,
-) -> Result<(), Errno> {
-    if depth == 0 {
-        return Err(Errno::NAMETOOLONG);
-    }
-    let stat = rustix::fs::statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let nofollow = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Symlink => {
-            let target = rustix::fs::readlinkat(from, name, Vec::new())?;
-            rustix::fs::symlinkat(target, to, new)?;
-        }
-        FileType::Directory => {
-            rustix::fs::mkdirat(to, new, Mode::RWXU)?;
-            let inside = rustix::fs::openat(
-                from,
-                name,
-                OFlags::RDONLY | OFlags::DIRECTORY | nofollow,
-                Mode::empty(),
-            )?;
-            let made = rustix::fs::openat(
-                to,
-                new,
-                OFlags::RDONLY | OFlags::DIRECTORY | nofollow,
-                Mode::empty(),
-            )?;
-            for entry in entries(&inside)? {
-                copy(inside.as_fd(), &entry, made.as_fd(), &entry, depth - 1)?;
-            }
-        }
-        FileType::RegularFile => {
-            let file = rustix::fs::openat(from, name, OFlags::RDONLY | nofollow, Mode::empty())?;
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | nofollow;
-            let made = rustix::fs::openat(to, new, flags, Mode::from_raw_mode(0o600))?;
-            let as_errno = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
-            io::copy(&mut File::from(file), &mut File::from(made)).map_err(as_errno)?;
-        }
-        kind => rustix::fs::mknodat(
-            to,
-            new,
-            kind,
-            Mode::from_raw_mode(stat.st_mode),
-            stat.st_rdev,
-        )?,
-    }
-    let _ = rustix::fs::chownat(
-        to,
-        new,
-        Some(Uid::from_raw(stat.st_uid)),
-        Some(Gid::from_raw(stat.st_gid)),
-        AtFlags::SYMLINK_NOFOLLOW,
-    );
-    if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
-        set_mode(&pin(to, new)?, Mode::from_raw_mode(stat.st_mode))?;
-    }
-    let time = |seconds, nanoseconds| Timespec {
-        tv_sec: seconds,
-        tv_nsec: nanoseconds,
-    };
-    let times = Timestamps {
-        last_access: time(stat.st_atime as _, stat.st_atime_nsec as _),
-        last_modification: time(stat.st_mtime as _, stat.st_mtime_nsec as _),
-    };
-    rustix::fs::utimensat(to, new, &times, AtFlags::SYMLINK_NOFOLLOW)
-}
-
-fn entries(dir: &OwnedFd) -> Result<Vec<OsString>, Errno> {
+pub(super) fn entries(dir: &OwnedFd) -> Result<Vec<OsString>, Errno> {
     let mut names = Vec::new();
     for entry in Dir::read_from(dir)? {
         let entry = entry?;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::copying::Allowance;
 use super::moving::{Copying, Moved, Place, Replacement, remove_all};
 use super::run_file::{self, RunFile};
 use super::{HeldItem, HeldKind, HeldStore, RECORD, Taking, digits_if_not_text};
@@ -30,6 +31,8 @@ pub struct HeldRun {
     store: HeldStore,
     workspace: Arc<Workspace>,
     about: About,
+    /// How much may be copied because of it.
+    allowance: Allowance,
     state: Mutex<State>,
 }
 
@@ -100,6 +103,7 @@ impl HeldRun {
                 caller,
                 question: Uuid::now_v7().to_string(),
             },
+            allowance: Allowance::of_a_run(),
             state: Mutex::default(),
         })
     }
@@ -161,15 +165,13 @@ impl HeldRun {
             Remedy::Take => {
                 let copying = match moment {
                     Moment::Running => Copying::Refused,
-                    Moment::Ended => Copying::Allowed,
+                    Moment::Ended => Copying::Allowed(&self.allowance),
                 };
                 let taking = match aside {
                     Some(aside) => Taking::From(aside, copying),
                     None => Taking::Whole(copying),
                 };
-                self.store
-                    .take(&self.workspace, item.clone(), taking)
-                    .map(Some)
+                self.take(item.clone(), taking).map(Some)
             }
             Remedy::Replace(content) => {
                 let replacement = Replacement {
@@ -206,12 +208,14 @@ impl HeldRun {
         }
     }
 
+    fn take(&self, item: HeldItem, taking: Taking<'_>) -> io::Result<HeldItem> {
+        self.store
+            .take(&self.workspace, item, taking, &self.allowance)
+    }
+
     fn replace(&self, item: HeldItem, text: &Replacement<'_>) -> io::Result<Option<HeldItem>> {
         let relative = item.relative();
-        match self
-            .store
-            .take(&self.workspace, item, Taking::Replacing(text))
-        {
+        match self.take(item, Taking::Replacing(text)) {
             // What was there before is gone; there is nothing to hold.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Place::of(&self.workspace, &relative)?.write(text.content)?;
@@ -228,8 +232,8 @@ impl HeldRun {
         let held = match place.make_directory()? {
             Moved::Yes => None,
             Moved::Occupied => {
-                let taking = Taking::Whole(Copying::Allowed);
-                let held = self.store.take(&self.workspace, item, taking)?;
+                let taking = Taking::Whole(Copying::Allowed(&self.allowance));
+                let held = self.take(item, taking)?;
                 place.make_directory()?;
                 Some(held)
             }
@@ -302,6 +306,7 @@ impl HeldStore {
                 store: self.clone(),
                 workspace: Arc::new(workspace),
                 about,
+                allowance: Allowance::of_a_run(),
                 state: Mutex::default(),
             };
             planted

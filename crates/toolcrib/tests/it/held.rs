@@ -241,6 +241,103 @@ fn a_second_name_of_something_held_changes_nothing_in_it() {
     check(home, workspace, false, "with second names");
 }
 
+/// Bytes that a directory takes on the disk, each file once.
+fn bytes_on_disk(directory: &Path) -> u64 {
+    let mut seen = std::collections::BTreeMap::new();
+    let mut queue = vec![directory.to_owned()];
+    while let Some(path) = queue.pop() {
+        let metadata = path.symlink_metadata().unwrap();
+        if metadata.is_dir() {
+            queue.extend(
+                fs::read_dir(path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        } else {
+            seen.insert(metadata.ino(), metadata.blocks() * 512);
+        }
+    }
+    seen.values().sum()
+}
+
+fn many_names_and_holes(workspace: tempfile::TempDir) {
+    let home = tempfile::tempdir().unwrap();
+    let (home, workspace) = (home.path(), workspace.path());
+    let crib = crib(home, workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    fs::create_dir_all(workspace.join(".husky/d")).unwrap();
+    let husky = |name: &str| workspace.join(".husky").join(name);
+    fs::write(husky("shared"), vec![b'x'; 1 << 20]).unwrap();
+    fs::write(husky("alone"), vec![b'x'; 1 << 20]).unwrap();
+    for number in 0..100 {
+        fs::hard_link(husky("shared"), husky(&format!("d/{number}"))).unwrap();
+        fs::hard_link(husky("alone"), husky(&format!("d/alone{number}"))).unwrap();
+    }
+    let holes = fs::File::create(husky("holes")).unwrap();
+    holes.set_len(1 << 33).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&holes, b"end", 1 << 32).unwrap();
+    for name in ["shared", "holes"] {
+        fs::hard_link(husky(name), workspace.join(name)).unwrap();
+    }
+    let policy = Policy::new(Level::Process, workspace);
+    run.planted(&recover(&policy, b"").unwrap(), Moment::Ended);
+    let (held, left) = run.end(&[]);
+    assert_eq!((held.len(), left.len()), (1, 0));
+    fs::write(workspace.join("shared"), "changed").unwrap();
+    let content = home.join("held").join(&held[0].id).join("content");
+    for name in ["shared", "d/0", "d/99"] {
+        assert_eq!(
+            content.join(name).metadata().unwrap().len(),
+            1 << 20,
+            "{name}"
+        );
+    }
+    let held_holes = fs::File::open(content.join("holes")).unwrap();
+    let mut end = [0; 3];
+    std::os::unix::fs::FileExt::read_exact_at(&held_holes, &mut end, 1 << 32).unwrap();
+    assert_eq!(
+        (&end, held_holes.metadata().unwrap().len()),
+        (b"end", 1 << 33)
+    );
+    let bytes = bytes_on_disk(&home.join("held"));
+    assert!(bytes < 4 << 20, "{bytes}");
+}
+
+#[test]
+fn many_names_and_holes_of_something_held_take_no_more_space_than_before() {
+    many_names_and_holes(tempfile::tempdir().unwrap());
+    match elsewhere() {
+        Some(other) => many_names_and_holes(other),
+        None => crate::skipped(format_args!("there is no other disk here")),
+    }
+}
+
+#[test]
+fn a_second_name_of_something_too_long_to_be_copied_is_reported() {
+    let (home, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (home, workspace) = (home.path(), workspace.path());
+    let crib = crib(home, workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    fs::create_dir(workspace.join(".husky")).unwrap();
+    let long = fs::File::create(workspace.join("long")).unwrap();
+    rustix::fs::fallocate(&long, rustix::fs::FallocateFlags::empty(), 0, 65 << 20).unwrap();
+    for part in 0..65 {
+        std::os::unix::fs::FileExt::write_all_at(&long, &[b'x'; 1 << 20], part << 20).unwrap();
+    }
+    fs::hard_link(workspace.join("long"), workspace.join(".husky/long")).unwrap();
+    let policy = Policy::new(Level::Process, workspace);
+    run.planted(&recover(&policy, b"").unwrap(), Moment::Ended);
+    let (held, left) = run.end(&[]);
+    assert_eq!((held.len(), left.len()), (1, 0));
+    assert!(
+        held[0].why.contains("can still be changed"),
+        "{}",
+        held[0].why
+    );
+    assert_eq!(crib.held().find(&held[0].id).unwrap().why, held[0].why);
+    assert!(bytes_on_disk(&home.join("held")) < 66 << 20);
+}
+
 /// Does something again and again while another thread exchanges two names.
 fn while_exchanged(one: &Path, other: &Path, mut work: impl FnMut() -> bool) -> bool {
     use std::sync::atomic::{AtomicBool, Ordering};
