@@ -356,7 +356,7 @@ fn option(program: &Program, language: Language, option: &str) -> Opt {
     Opt::Flag
 }
 
-/// Whether a long option is of no concern; `max*` stands for all that begin like that.
+/// Whether a long option is of no concern; `max*` means all that begin with `max`.
 fn is_plain(program: &Program, long: &str) -> bool {
     program
         .words(Fact::Plain)

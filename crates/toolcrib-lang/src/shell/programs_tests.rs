@@ -105,3 +105,54 @@ fn all_parts_know_the_same_interpreters() {
         }
     }
 }
+
+/// A misspelt value would be one that no reader looks for.
+#[test]
+fn facts_with_few_values_have_one_of_them() {
+    let known: &[(Fact, &[&str])] = &[
+        (Fact::Runs, &["others", "code"]),
+        (Fact::Removes, &["names", "otherwise"]),
+        (Fact::Unclear, &["any", "bare", "dynamic", "value"]),
+        (Fact::Input, &["arguments", "queries", "commands"]),
+        (Fact::File, &["first", "run"]),
+        (Fact::Prints, &["start", "slash", "blank", "anywhere"]),
+        (Fact::Operands, &["text", "write", "last"]),
+        (
+            Fact::Forbids,
+            &[
+                "recipe",
+                "pipe",
+                "image",
+                "plus",
+                "first-bar",
+                "tex",
+                "options",
+                "address",
+                "helper",
+            ],
+        ),
+        (Fact::Sets, &["yes"]),
+        (Fact::Skips, &["yes"]),
+        (Fact::Keyword, &["yes"]),
+        (Fact::Reads, &["yes"]),
+        (Fact::Harmless, &["yes"]),
+        (Fact::Filter, &["yes"]),
+        (Fact::Executes, &["yes"]),
+        (Fact::Typed, &["yes"]),
+        (Fact::Before, &["1"]),
+        (Fact::First, &["1"]),
+    ];
+    for program in &PROGRAMS.programs {
+        for (fact, values) in known {
+            let value = program.get(*fact);
+            let is_known = value.is_empty() || values.contains(&value);
+            assert!(is_known, "{}: {fact:?} = {value}", program.name);
+        }
+        let script = program.words(Fact::Script).last();
+        assert!(
+            matches!(script, None | Some("CODE" | "FILE")),
+            "{}",
+            program.name
+        );
+    }
+}

@@ -328,8 +328,8 @@ fn words_that_mean_more_to_a_program_are_refused() {
         ("make {P}", "$(shell touch canary)"),
         ("make build-{P}", "; touch canary"),
         // Each of two programs has its say.
-        ("make {P}; bash {P}", "$(shell touch canary)"),
-        ("bash {P}; make {P}", "+c"),
+        ("x={P}; make \"$x\"; bash \"$x\"", "$(shell touch canary)"),
+        ("x={P}; bash \"$x\"; make \"$x\"", "+c"),
         ("perl script.pl {P}", "touch canary|"),
         ("perl -ne print a{P}", "; touch canary|"),
         ("vim {FILE}", "+!touch canary"),
